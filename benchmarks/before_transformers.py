@@ -45,7 +45,7 @@ from unbag.data.columns import column
 from unbag.evaluation import evaluator
 from unbag.evaluation.model_loading import predictor_of
 from unbag.evaluation.quantities import of_result
-from unbag.models import KINDS, kind_of
+from unbag.models import ARCHITECTURES, get_architecture
 from unbag.training.config import TrainConfig
 from unbag.training.initialization import initialize_model
 from unbag.training.run import run
@@ -112,7 +112,7 @@ def arguments() -> argparse.Namespace:
 
 def names(args: argparse.Namespace) -> list[str]:
     """Return the models that are asked for."""
-    known = [*KINDS, *CONTEXTUAL, "pretrained"]
+    known = [*ARCHITECTURES, *CONTEXTUAL, "pretrained"]
     if unknown := sorted(set(args.only or ()) - set(known)):
         raise SystemExit(f"expected --only of {', '.join(known)}; found {', '.join(unknown)}")
     return args.only or known
@@ -173,7 +173,7 @@ def made_with(args: argparse.Namespace, name: str) -> dict[str, Any]:
         key, _, value = option.partition("=")
         if not value:
             raise SystemExit(f"expected -o MODEL.NAME=VALUE, found {text!r}")
-        options |= {key: value} if kind_of(of).name == CONTEXTUAL.get(name, name) else {}
+        options |= {key: value} if get_architecture(of).name == CONTEXTUAL.get(name, name) else {}
     if name in CONTEXTUAL:
         return {"encoder": Path(args.pretrained).name, "options": options}
     vectors = Path(args.vectors).name if args.vectors else None
@@ -192,7 +192,7 @@ def untrained(args: argparse.Namespace, name: str) -> str:
             return initialize_model(
                 CONTEXTUAL[name], (), out, encoder=args.pretrained, options=given["options"], seed=1
             )
-        pipeline = args.pipeline if kind_of(name).needs & {"tags", "spelling"} else None
+        pipeline = args.pipeline if get_architecture(name).needs & {"tags", "spelling"} else None
         return initialize_model(
             name, (args.corpus,), out, vectors=args.vectors, options=given["options"], pipeline=pipeline, seed=1
         )

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Iterator
 from typing import Any, Final
 
-from unbag.models import KINDS
+from unbag.models import ARCHITECTURES
 from unbag.training.seeds import over_seeds
 
 ORDERS: Final = {"normal": "natural", "shuffled": "shuffled"}
@@ -34,7 +34,7 @@ Run = dict[str, Any]
 def table(found: list[Run]) -> list[Run]:
     """Return a row for each model and order: its numbers over seeds."""
     rows = []
-    known = [*KINDS, *CONTEXTUAL]
+    known = [*ARCHITECTURES, *CONTEXTUAL]
     order = [*known, *sorted({run["asked"]["model"] for run in found} - set(known))]
     for name in order:
         for words in ORDERS:
@@ -97,7 +97,7 @@ def claims(found: list[Run]) -> Iterator[str]:
         spread = f" ± {statistics.stdev(values):.1f}" if len(values) > 1 else ""
         return f"{what} {statistics.mean(values):+.1f}{spread} ({len(values)} seed{'s' if values[1:] else ''})"
 
-    known = [*KINDS, *CONTEXTUAL]
+    known = [*ARCHITECTURES, *CONTEXTUAL]
     last = [name for name in {key[0] for key in by} if name not in known]
     order, bags = ("accuracy", "CS_0.7"), ("Ω_max", "P^c")
     asked: list[tuple[str, str, str, tuple[str, ...]]] = [

@@ -27,7 +27,7 @@ from unbag import challenge_sets, evaluate  # noqa: E402
 from unbag.challenge_sets import results  # noqa: E402
 from unbag.challenge_sets.request import Request  # noqa: E402
 from unbag.integrations.harness.export import export_tasks  # noqa: E402
-from unbag.scoring.nested import estimates  # noqa: E402
+from unbag.scoring.nested import iter_estimates  # noqa: E402
 
 PACKAGES: Final[Mapping[str, tuple[str, ...]]] = {
     "lm-eval": ("lm-eval[hf]==0.4.13",),
@@ -61,7 +61,7 @@ def ours(model: str, requests: list[Request], folder: Path, **options: Any) -> S
     found = results.read(folder / results.FILE)
     scores: Scores = {}
     for each in found:
-        values = dict(estimates(each.scores))
+        values = dict(iter_estimates(each.scores))
         scores[each.set] = {name: values[path].value or 0.0 for name, path in scores_of(each.set).items()}
     return scores
 

@@ -22,8 +22,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from unbag.models import kind_of
-from unbag.models.binarised import binarised
+from unbag.models import get_architecture
+from unbag.models.binary_trees import binarise_parse
 from unbag.models.sides import both_sides
 from unbag.models.tree_lstm import Forest, Merges, TreeLstmCell
 
@@ -114,7 +114,7 @@ def trees(pairs: int, rounds: int) -> Iterator[dict[str, Any]]:
     parses = [
         [max(0, word - 1 - int(torch.randint(2, (1,), generator=generator))) for word in range(n)] for n in lengths
     ]
-    merged: list[Merges] = [binarised(heads) for heads in parses]
+    merged: list[Merges] = [binarise_parse(heads) for heads in parses]
     cell, inner = TreeLstmCell(SIZE, SIZE), torch.randn(SIZE, generator=generator)
     words = torch.randn(pairs, max(lengths), SIZE, generator=generator)
 
@@ -138,7 +138,7 @@ def trees(pairs: int, rounds: int) -> Iterator[dict[str, Any]]:
 
 def esim(pairs: int, rounds: int) -> Iterator[dict[str, Any]]:
     """Time ESIM's inference and a training step."""
-    kind = kind_of("esim")
+    kind = get_architecture("esim")
     config: Any = kind.config
     torch.manual_seed(0)
     ours: Any = kind.network(config(vocab_size=VOCABULARY, num_labels=3, dropout=0.0, train_embeddings=False))

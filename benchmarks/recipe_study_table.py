@@ -11,7 +11,7 @@ from scipy.stats import norm
 
 from recipes import OF_CATEGORY
 from unbag.scoring.bootstrap import Sample
-from unbag.scoring.significance import draws, holm, value
+from unbag.scoring.significance import holm, resample_statistics, sample_value
 from unbag.training.seeds import over_seeds
 
 PLAIN: Final = "plain"
@@ -61,7 +61,7 @@ def summary(found: Mapping[str, Mapping[int, Measures]]) -> dict[str, Any]:
         is_sample = measure in first.samples
         row: dict[str, Any] = {"n": len(first.samples[measure].columns)} if is_sample else {}
         for name, by_seed in found.items():
-            values = [value(m.samples[measure]) if is_sample else m.values[measure] for m in by_seed.values()]
+            values = [sample_value(m.samples[measure]) if is_sample else m.values[measure] for m in by_seed.values()]
             row[name] = {**over_seeds(values), "seeds": list(by_seed)}
         if is_sample and PLAIN in found:
             for name, difference in differences(measure, found).items():
@@ -81,9 +81,9 @@ def differences(measure: str, found: Mapping[str, Mapping[int, Measures]]) -> di
     """Return each recipe's difference from `plain`: of means over seeds, on the same resamples of the same examples."""
     places = [(name, seed) for name, by_seed in found.items() for seed in by_seed]
     samples = [found[name][seed].samples[measure] for name, seed in places]
-    drawn = np.array(draws(samples, resamples=RESAMPLES))
+    drawn = np.array(resample_statistics(samples, resamples=RESAMPLES))
     names = np.array([name for name, _ in places])
-    at = np.array([value(each) for each in samples])
+    at = np.array([sample_value(each) for each in samples])
     told = {}
     for name in found:
         if name == PLAIN:

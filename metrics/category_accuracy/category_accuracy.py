@@ -10,7 +10,7 @@ import evaluate
 from unbag.data.labels import LABELS
 from unbag.scoring.accuracy import Kappa
 from unbag.scoring.category_accuracy import CategoryAccuracyScores, FrequencyBin, SimilarityBin, category_accuracy
-from unbag.scoring.nested import returned
+from unbag.scoring.nested import format_output
 from unbag.scoring.validation import label_ids
 
 _CITATION = """@inproceedings{glockner-etal-2018-breaking,
@@ -22,13 +22,13 @@ _DOCUMENTATION = f"""{category_accuracy.__doc__}
 {SimilarityBin.__doc__}
 {FrequencyBin.__doc__}
 {Kappa.__doc__}
-{returned.__doc__}
+{format_output.__doc__}
 
-Predictions and references are label ids, or label names; `names` has the names in the order of the ids."""
+Predictions and references are label ids or label names. `names` lists the names in the order of the ids."""
 
 
 class CategoryAccuracy(evaluate.Metric):
-    """The shell of `unbag.scoring.category_accuracy.category_accuracy` for `evaluate`."""
+    """`evaluate` module of `unbag.scoring.category_accuracy.category_accuracy`."""
 
     def _info(self) -> evaluate.MetricInfo:
         return evaluate.MetricInfo(
@@ -43,7 +43,7 @@ class CategoryAccuracy(evaluate.Metric):
                         "category": datasets.Value("string"),
                     }
                 )
-                for prediction, reference in product(("int64", "string"), repeat=2)  # ids, or names
+                for prediction, reference in product(("int64", "string"), repeat=2)  # label ids or label names
             ],
             reference_urls=["https://aclanthology.org/P18-2103"],
         )
@@ -59,4 +59,4 @@ class CategoryAccuracy(evaluate.Metric):
         **options: Any,
     ) -> dict[str, Any]:
         predictions, references = label_ids(predictions, names), label_ids(references, names)
-        return returned(category_accuracy(predictions, references, category, **options), structured=structured)
+        return format_output(category_accuracy(predictions, references, category, **options), structured=structured)

@@ -1,4 +1,4 @@
-"""Compositionality sensitivity: accuracy on the examples whose words alone point to a wrong label."""
+"""Compositionality sensitivity: accuracy on examples whose words alone indicate a wrong label."""
 
 from collections.abc import Sequence
 from itertools import product
@@ -13,7 +13,7 @@ from unbag.scoring.compositionality_sensitivity import (
     MisleadingSubset,
     compositionality_sensitivity,
 )
-from unbag.scoring.nested import returned
+from unbag.scoring.nested import format_output
 from unbag.scoring.validation import label_ids
 
 _CITATION = """@article{nie-etal-2019-compositionality,
@@ -24,13 +24,13 @@ _CITATION = """@article{nie-etal-2019-compositionality,
 _DOCUMENTATION = f"""{compositionality_sensitivity.__doc__}
 {CompositionalitySensitivityScores.__doc__}
 {MisleadingSubset.__doc__}
-{returned.__doc__}
+{format_output.__doc__}
 
-Predictions and references are label ids, or label names; `names` has the names in the order of the ids."""
+Predictions and references are label ids or label names. `names` lists the names in the order of the ids."""
 
 
 class CompositionalitySensitivity(evaluate.Metric):
-    """The shell of `unbag.scoring.compositionality_sensitivity.compositionality_sensitivity` for `evaluate`."""
+    """`evaluate` module of `unbag.scoring.compositionality_sensitivity.compositionality_sensitivity`."""
 
     def _info(self) -> evaluate.MetricInfo:
         return evaluate.MetricInfo(
@@ -45,7 +45,7 @@ class CompositionalitySensitivity(evaluate.Metric):
                         "lms": datasets.Value("float64"),
                     }
                 )
-                for prediction, reference in product(("int64", "string"), repeat=2)  # ids, or names
+                for prediction, reference in product(("int64", "string"), repeat=2)  # label ids or label names
             ],
             reference_urls=["https://doi.org/10.1609/aaai.v33i01.33016867"],
         )
@@ -63,4 +63,6 @@ class CompositionalitySensitivity(evaluate.Metric):
         predictions, references = label_ids(predictions, names), label_ids(references, names)
         if (annotators := options.get("annotator_labels")) is not None:
             options["annotator_labels"] = [label_ids(labels, names) for labels in annotators]
-        return returned(compositionality_sensitivity(predictions, references, lms, **options), structured=structured)
+        return format_output(
+            compositionality_sensitivity(predictions, references, lms, **options), structured=structured
+        )

@@ -1,4 +1,4 @@
-"""Label distribution: how often a model gives each label, on pairs whose label is known by construction."""
+"""Label distribution: shares of predicted labels on pairs whose gold label is known by construction."""
 
 from collections.abc import Sequence
 from itertools import product
@@ -9,7 +9,7 @@ import evaluate
 
 from unbag.data.labels import LABELS
 from unbag.scoring.label_distribution import LabelDistributionScores, LabelShares, label_distribution
-from unbag.scoring.nested import returned
+from unbag.scoring.nested import format_output
 from unbag.scoring.validation import label_ids
 
 _CITATION = """@article{nie-etal-2019-analyzing,
@@ -20,13 +20,13 @@ _CITATION = """@article{nie-etal-2019-analyzing,
 _DOCUMENTATION = f"""{label_distribution.__doc__}
 {LabelDistributionScores.__doc__}
 {LabelShares.__doc__}
-{returned.__doc__}
+{format_output.__doc__}
 
-Predictions and references are label ids, or label names; `names` has the names in the order of the ids."""
+Predictions and references are label ids or label names. `names` lists the names in the order of the ids."""
 
 
 class LabelDistribution(evaluate.Metric):
-    """The shell of `unbag.scoring.label_distribution.label_distribution` for `evaluate`."""
+    """`evaluate` module of `unbag.scoring.label_distribution.label_distribution`."""
 
     def _info(self) -> evaluate.MetricInfo:
         return evaluate.MetricInfo(
@@ -41,7 +41,7 @@ class LabelDistribution(evaluate.Metric):
                         "source_id": datasets.Value("string"),
                     }
                 )
-                for prediction, reference in product(("int64", "string"), repeat=2)  # ids, or names
+                for prediction, reference in product(("int64", "string"), repeat=2)  # label ids or label names
             ],
             reference_urls=["https://doi.org/10.1609/aaai.v33i01.33016867"],
         )
@@ -57,6 +57,6 @@ class LabelDistribution(evaluate.Metric):
         **options: Any,
     ) -> dict[str, Any]:
         predictions, references = label_ids(predictions, names), label_ids(references, names)
-        return returned(
+        return format_output(
             label_distribution(predictions, references, source_id, names=names, **options), structured=structured
         )

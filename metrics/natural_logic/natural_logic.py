@@ -1,4 +1,4 @@
-"""Natural logic: macro F1, precision, recall, accuracy over entailment either way, contradiction and neutral."""
+"""Natural logic: macro F1, precision, recall and accuracy over labels of natural logic."""
 
 from itertools import product
 from typing import Any
@@ -8,7 +8,7 @@ import evaluate
 
 from unbag.data.labels import FOUR_WAY, LABELS
 from unbag.scoring.natural_logic import GroupScores, LabelScores, MacroScores, NaturalLogicScores, natural_logic
-from unbag.scoring.nested import returned
+from unbag.scoring.nested import format_output
 from unbag.scoring.validation import label_names
 
 _CITATION = """@inproceedings{akoju-etal-2023-synthetic,
@@ -21,11 +21,11 @@ _DOCUMENTATION = f"""{natural_logic.__doc__}
 {GroupScores.__doc__}
 {MacroScores.__doc__}
 {LabelScores.__doc__}
-{returned.__doc__}"""
+{format_output.__doc__}"""
 
 
 class NaturalLogic(evaluate.Metric):
-    """The shell of `unbag.scoring.natural_logic.natural_logic` for `evaluate`."""
+    """`evaluate` module of `unbag.scoring.natural_logic.natural_logic`."""
 
     def _info(self) -> evaluate.MetricInfo:
         return evaluate.MetricInfo(
@@ -34,7 +34,7 @@ class NaturalLogic(evaluate.Metric):
             inputs_description=_DOCUMENTATION,
             features=[
                 datasets.Features({"predictions": datasets.Value(prediction), "references": datasets.Value(reference)})
-                for prediction, reference in product(("int64", "string"), repeat=2)  # ids, or names
+                for prediction, reference in product(("int64", "string"), repeat=2)  # label ids or label names
             ],
             reference_urls=["https://aclanthology.org/2023.nlrse-1.12"],
         )
@@ -49,4 +49,4 @@ class NaturalLogic(evaluate.Metric):
     ) -> dict[str, Any]:
         predicted = LABELS if options.get("pair") is not None else FOUR_WAY
         predictions, gold = label_names(predictions, predicted), label_names(references, FOUR_WAY)
-        return returned(natural_logic(predictions, gold, **options), structured=structured)
+        return format_output(natural_logic(predictions, gold, **options), structured=structured)

@@ -1,4 +1,4 @@
-"""Permutation Acceptance: how often a model gives the gold label to sentences whose words are in no order."""
+"""Permutation acceptance: how often a model gives the gold label to sentences with shuffled words."""
 
 from collections.abc import Sequence
 from itertools import product
@@ -8,7 +8,7 @@ import datasets
 import evaluate
 
 from unbag.data.labels import LABELS
-from unbag.scoring.nested import returned
+from unbag.scoring.nested import format_output
 from unbag.scoring.permutation_acceptance import (
     Acceptance,
     AcceptanceBin,
@@ -25,13 +25,13 @@ _DOCUMENTATION = f"""{permutation_acceptance.__doc__}
 {PermutationAcceptanceScores.__doc__}
 {Acceptance.__doc__}
 {AcceptanceBin.__doc__}
-{returned.__doc__}
+{format_output.__doc__}
 
-Predictions and references are label ids, or label names; `names` has the names in the order of the ids."""
+Predictions and references are label ids or label names. `names` lists the names in the order of the ids."""
 
 
 class PermutationAcceptance(evaluate.Metric):
-    """The shell of `unbag.scoring.permutation_acceptance.permutation_acceptance` for `evaluate`."""
+    """`evaluate` module of `unbag.scoring.permutation_acceptance.permutation_acceptance`."""
 
     def _info(self) -> evaluate.MetricInfo:
         return evaluate.MetricInfo(
@@ -47,7 +47,7 @@ class PermutationAcceptance(evaluate.Metric):
                         "permutation": datasets.Value("int64"),
                     }
                 )
-                for prediction, reference in product(("int64", "string"), repeat=2)  # ids, or names
+                for prediction, reference in product(("int64", "string"), repeat=2)  # label ids or label names
             ],
             reference_urls=["https://aclanthology.org/2021.acl-long.569"],
         )
@@ -64,6 +64,6 @@ class PermutationAcceptance(evaluate.Metric):
         **options: Any,
     ) -> dict[str, Any]:
         predictions, references = label_ids(predictions, names), label_ids(references, names)
-        return returned(
+        return format_output(
             permutation_acceptance(predictions, references, source_id, permutation, **options), structured=structured
         )

@@ -1,4 +1,4 @@
-"""POS mini-trees: whether permuted words stand among the parts of speech they are used to."""
+"""POS mini-trees: whether permuted words have neighbours with the parts of speech that are usual for them."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 import datasets
 import evaluate
 
-from unbag.scoring.nested import returned
+from unbag.scoring.nested import format_output
 from unbag.scoring.pos_minitree import (
     DEFAULT_K,
     DEFAULT_RADIUS,
@@ -26,11 +26,11 @@ _DOCUMENTATION = f"""{sentence_signature.__doc__}
 {pos_minitree.__doc__}
 {MiniTreeScores.__doc__}
 {MiniTreeBin.__doc__}
-{returned.__doc__}"""
+{format_output.__doc__}"""
 
 
 class PosMiniTree(evaluate.Measurement):
-    """The shell of `unbag.scoring.pos_minitree` for `evaluate`."""
+    """`evaluate` module of `unbag.scoring.pos_minitree`."""
 
     def _info(self) -> evaluate.MeasurementInfo:
         return evaluate.MeasurementInfo(
@@ -67,4 +67,4 @@ class PosMiniTree(evaluate.Measurement):
         scores: dict[str, Any] = {**pos_minitree(permuted, original, **options)}
         if "by_ratio" in scores:
             scores["by_ratio"] = [row._asdict() for row in scores["by_ratio"]]
-        return returned(scores, structured=structured)
+        return format_output(scores, structured=structured)

@@ -1,4 +1,4 @@
-"""Swap consistency: whether a model keeps its answer when premise and hypothesis change places."""
+"""Swap consistency: whether predictions stay the same when premise and hypothesis are exchanged."""
 
 from collections.abc import Sequence
 from itertools import product
@@ -8,7 +8,7 @@ import datasets
 import evaluate
 
 from unbag.data.labels import LABELS
-from unbag.scoring.nested import returned
+from unbag.scoring.nested import format_output
 from unbag.scoring.swap_consistency import SwapAccuracies, SwapConsistencyScores, SwapScores, swap_consistency
 from unbag.scoring.validation import label_ids
 
@@ -22,13 +22,13 @@ _DOCUMENTATION = f"""{swap_consistency.__doc__}
 {SwapConsistencyScores.__doc__}
 {SwapScores.__doc__}
 {SwapAccuracies.__doc__}
-{returned.__doc__}
+{format_output.__doc__}
 
-Predictions and references are label ids, or label names; `names` has the names in the order of the ids."""
+Predictions and references are label ids or label names. `names` lists the names in the order of the ids."""
 
 
 class SwapConsistency(evaluate.Metric):
-    """The shell of `unbag.scoring.swap_consistency.swap_consistency` for `evaluate`."""
+    """`evaluate` module of `unbag.scoring.swap_consistency.swap_consistency`."""
 
     def _info(self) -> evaluate.MetricInfo:
         return evaluate.MetricInfo(
@@ -44,7 +44,7 @@ class SwapConsistency(evaluate.Metric):
                         "swapped": datasets.Value("bool"),
                     }
                 )
-                for prediction, reference in product(("int64", "string"), repeat=2)  # ids, or names
+                for prediction, reference in product(("int64", "string"), repeat=2)  # label ids or label names
             ],
             reference_urls=["https://doi.org/10.1609/aaai.v33i01.33017136"],
         )
@@ -61,4 +61,6 @@ class SwapConsistency(evaluate.Metric):
         **options: Any,
     ) -> dict[str, Any]:
         predictions, references = label_ids(predictions, names), label_ids(references, names)
-        return returned(swap_consistency(predictions, references, source_id, swapped, **options), structured=structured)
+        return format_output(
+            swap_consistency(predictions, references, source_id, swapped, **options), structured=structured
+        )

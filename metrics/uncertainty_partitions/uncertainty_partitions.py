@@ -1,4 +1,4 @@
-"""Uncertainty partitions: accuracy from the examples that words alone give away to those that they do not."""
+"""Uncertainty partitions: accuracy from the easiest to the hardest examples for a bag-of-words model."""
 
 from collections.abc import Sequence
 from itertools import product
@@ -8,7 +8,7 @@ import datasets
 import evaluate
 
 from unbag.data.labels import LABELS
-from unbag.scoring.nested import returned
+from unbag.scoring.nested import format_output
 from unbag.scoring.uncertainty_partitions import PartitionRow, UncertaintyPartitionsScores, uncertainty_partitions
 from unbag.scoring.validation import label_ids
 
@@ -19,13 +19,13 @@ _CITATION = """@unpublished{resnli-2019,
 _DOCUMENTATION = f"""{uncertainty_partitions.__doc__}
 {UncertaintyPartitionsScores.__doc__}
 {PartitionRow.__doc__}
-{returned.__doc__}
+{format_output.__doc__}
 
-Predictions and references are label ids, or label names; `names` has the names in the order of the ids."""
+Predictions and references are label ids or label names. `names` lists the names in the order of the ids."""
 
 
 class UncertaintyPartitions(evaluate.Metric):
-    """The shell of `unbag.scoring.uncertainty_partitions.uncertainty_partitions` for `evaluate`."""
+    """`evaluate` module of `unbag.scoring.uncertainty_partitions.uncertainty_partitions`."""
 
     def _info(self) -> evaluate.MetricInfo:
         return evaluate.MetricInfo(
@@ -40,7 +40,7 @@ class UncertaintyPartitions(evaluate.Metric):
                         "partition": datasets.Value("int64"),
                     }
                 )
-                for prediction, reference in product(("int64", "string"), repeat=2)  # ids, or names
+                for prediction, reference in product(("int64", "string"), repeat=2)  # label ids or label names
             ],
         )
 
@@ -55,4 +55,6 @@ class UncertaintyPartitions(evaluate.Metric):
         **options: Any,
     ) -> dict[str, Any]:
         predictions, references = label_ids(predictions, names), label_ids(references, names)
-        return returned(uncertainty_partitions(predictions, references, partition, **options), structured=structured)
+        return format_output(
+            uncertainty_partitions(predictions, references, partition, **options), structured=structured
+        )

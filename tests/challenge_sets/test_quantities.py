@@ -14,7 +14,7 @@ from unbag.scoring.category_accuracy import category_accuracy
 from unbag.scoring.compositionality_sensitivity import compositionality_sensitivity
 from unbag.scoring.label_distribution import label_distribution
 from unbag.scoring.natural_logic import natural_logic
-from unbag.scoring.nested import estimates
+from unbag.scoring.nested import iter_estimates
 from unbag.scoring.permutation_acceptance import permutation_acceptance
 from unbag.scoring.skill import Credits, skill_score
 from unbag.scoring.swap_consistency import swap_consistency_of_pairs
@@ -109,7 +109,7 @@ def test_numbers_are_in_what_the_sets_are_scored_by(name):
         assert values, "every surface shows a number of every set"
         assert all(-1 <= estimate.value <= 1 and estimate.n > 0 for estimate in values)
     for quantity in described.of_role("compared"):
-        found = dict(estimates(scores | {"unseen": scores.get("accuracy")}))
+        found = dict(iter_estimates(scores | {"unseen": scores.get("accuracy")}))
         assert quantity.path in found, "its examples are found by the path"
 
 

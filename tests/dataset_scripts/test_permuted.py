@@ -246,7 +246,7 @@ def test_what_was_built_is_not_reused_for_other_data(pairs):
         ),
         ({"mode": "backwards"}, "'backwards'"),
         ({"min_words": 1}, "min_words of at least 2, found 1"),
-        ({"minitree_by": "both"}, "one of the definitions code, text, found 'both'"),
+        ({"minitree_by": "both"}, "definition: expected one of code, text, got 'both'"),
     ],
 )
 def test_options_that_cannot_be_are_refused(pairs, options, words):

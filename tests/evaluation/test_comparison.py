@@ -22,7 +22,7 @@ from unbag.scoring.category_accuracy import category_accuracy
 from unbag.scoring.compositionality_sensitivity import compositionality_sensitivity
 from unbag.scoring.label_distribution import label_distribution
 from unbag.scoring.natural_logic import natural_logic
-from unbag.scoring.nested import estimates
+from unbag.scoring.nested import iter_estimates
 from unbag.scoring.permutation_acceptance import permutation_acceptance
 from unbag.scoring.significance import mcnemar, seed_test
 from unbag.scoring.swap_consistency import swap_consistency_of_pairs
@@ -271,7 +271,7 @@ def test_every_number_that_is_compared_by_default_is_there_and_rests_on_the_sets
     }
     assert set(scores) == set(challenge_sets.names())
     for name, found in scores.items():
-        paths = dict(estimates(found))
+        paths = dict(iter_estimates(found))
         wanted = (each.path for each in challenge_sets.get(name).quantities if "compared" in each.roles)
         compared = [paths[path].sample for path in wanted if path != "unseen"]  # only where the splits are known
         assert len({len(sample.columns) for sample in compared}) == 1, name
@@ -300,7 +300,7 @@ def test_the_command_fits_a_terminal(runs):
 def test_n_of_a_comparison_is_that_of_the_results(runs):
     found = unbag.compare(runs / "weak", runs / "strong")
     ns = [
-        {path: one.n for path, one in estimates(results.read(runs / name / "results.json")[1].scores)}
+        {path: one.n for path, one in iter_estimates(results.read(runs / name / "results.json")[1].scores)}
         for name in ("weak", "strong")
     ]
     permuted = [each for each in found.differences if each.set == "permuted"]

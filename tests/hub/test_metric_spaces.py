@@ -14,7 +14,7 @@ from unbag import challenge_sets, scripts
 from unbag.hub.metric_page import Card, columns, computed, lines, of_metric, scores_html, table
 from unbag.hub.metric_space import metric_space
 from unbag.hub.spaces import GRADIO
-from unbag.scoring.nested import flat
+from unbag.scoring.nested import flatten_scores
 from unbag.scoring.swap_consistency import swap_consistency
 
 from ..fork_server import PYTHON
@@ -88,7 +88,7 @@ def test_every_metric_loads_without_unbag_and_gives_our_scores(hub: RunningHub, 
         got = found[space.repo]
         assert got["example"][0] == got["example"][1], "the card says what comes out"
         if name != "pos_minitree":
-            assert got["scores"] == json.loads(json.dumps(flat(_function(name)(**_example(name))))), name
+            assert got["scores"] == json.loads(json.dumps(flatten_scores(_function(name)(**_example(name))))), name
     assert found["org/pos_minitree"]["scores"] == {"n": 2, "ratio": 0.5}
 
 
@@ -179,7 +179,7 @@ def test_what_is_shown_is_escaped():
             "expected the columns predictions, references, source_id, swapped .*found predictions",
         ),
         ({**ONE, "x": [1]}, "{}", "found .*, x"),
-        ({**ONE, "predictions": ["a", "b"]}, "{}", "expected whole numbers"),
+        ({**ONE, "predictions": ["a", "b"]}, "{}", "expected integers"),
         (
             ONE,
             "[1]",

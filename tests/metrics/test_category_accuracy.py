@@ -16,7 +16,7 @@ def metric(tmp_path_factory):
     return evaluate.load(str(scripts.folder("metrics", "category_accuracy")), cache_dir=cache)
 
 
-def test_the_module_gives_what_the_function_gives(metric):
+def test_module_equals_function(metric):
     computed = metric.compute(**ROWS, **OPTIONS, structured=True)
     assert computed == to_json(category_accuracy(**ROWS, **OPTIONS))
     assert {"by_similarity", "by_frequency"} <= set(computed)
@@ -38,6 +38,6 @@ def test_rows_may_come_in_batches(metric):
     assert metric.compute()["accuracy"] == 0.75
 
 
-def test_the_text_tells_the_arguments_and_the_scores(metric):
+def test_inputs_description_contains_arguments_and_scores(metric):
     assert category_accuracy.__doc__ in metric.inputs_description
     assert all(f"{key}: " in metric.inputs_description for key in CategoryAccuracyScores.__annotations__)

@@ -13,7 +13,7 @@ def metric(tmp_path_factory):
     return evaluate.load(str(scripts.folder("metrics", "compositionality_sensitivity")), cache_dir=cache)
 
 
-def test_the_module_gives_what_the_function_gives(metric):
+def test_module_equals_function(metric):
     options = {"annotator_labels": [[0, 0], [1, None], [-1], [2, 1]], "thresholds": [0.6, 1.0]}
     computed = metric.compute(**ROWS, **options, structured=True)["subsets"]
     expected = compositionality_sensitivity(**ROWS, **options)["subsets"]
@@ -36,6 +36,6 @@ def test_rows_may_come_in_batches(metric):
     assert metric.compute()["subsets_0_accuracy"] == 0.5
 
 
-def test_the_text_tells_the_arguments_and_the_scores(metric):
+def test_inputs_description_contains_arguments_and_scores(metric):
     assert compositionality_sensitivity.__doc__ in metric.inputs_description
     assert all(f"{key}: " in metric.inputs_description for key in MisleadingSubset.__annotations__)

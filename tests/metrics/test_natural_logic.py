@@ -22,7 +22,7 @@ def metric(tmp_path_factory):
 
 
 @pytest.mark.parametrize("options", [OPTIONS, {**OPTIONS, "seed": 3}])
-def test_the_module_gives_what_the_function_gives(metric, options):
+def test_module_equals_function(metric, options):
     computed = metric.compute(**ROWS, **options, structured=True)
     expected = natural_logic(**ROWS, **options)
     assert list(computed) == list(expected)
@@ -32,12 +32,12 @@ def test_the_module_gives_what_the_function_gives(metric, options):
         assert computed["by"][name]["subject"]["recall"] == column["subject"]["recall"]._asdict()
 
 
-def test_the_card_says_what_comes_out(metric):
+def test_output_equals_the_card(metric):
     scores = metric.compute(**ROWS, **OPTIONS)
     assert (scores["accuracy"], scores["by_part_subject_f1"]) == (2 / 3, 1.0)
 
 
-def test_the_card_says_what_becomes_of_neutral_pairs(metric):
+def test_confusion_equals_the_card(metric):
     scores = metric.compute(
         predictions=["contradiction", "neutral", "forward_entailment"],
         references=["neutral", "neutral", "forward_entailment"],
@@ -54,6 +54,6 @@ def test_rows_may_come_in_batches(metric):
     assert metric.compute(**OPTIONS)["n_examples"] == 3
 
 
-def test_the_text_tells_the_arguments_and_the_scores(metric):
+def test_inputs_description_contains_arguments_and_scores(metric):
     assert natural_logic.__doc__ in metric.inputs_description
     assert all(f"{key}: " in metric.inputs_description for key in NaturalLogicScores.__annotations__)

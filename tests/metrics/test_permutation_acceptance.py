@@ -19,7 +19,7 @@ def metric(tmp_path_factory):
     return evaluate.load(str(scripts.folder("metrics", "permutation_acceptance")), cache_dir=cache)
 
 
-def test_the_module_gives_what_the_function_gives(metric):
+def test_module_equals_function(metric):
     computed = metric.compute(**ROWS, probabilities=PROBABILITIES, curve=True, structured=True)
     expected = permutation_acceptance(**ROWS, probabilities=PROBABILITIES, curve=True)
     assert computed["p_c"] == expected["p_c"]._asdict()
@@ -34,6 +34,6 @@ def test_rows_may_come_in_batches(metric):
     assert metric.compute()["omega_max"] == 1.0
 
 
-def test_the_text_tells_the_arguments_and_the_scores(metric):
+def test_inputs_description_contains_arguments_and_scores(metric):
     assert permutation_acceptance.__doc__ in metric.inputs_description
     assert all(f"{key}: " in metric.inputs_description for key in PermutationAcceptanceScores.__annotations__)

@@ -18,7 +18,7 @@ def measurement(tmp_path_factory):
     return evaluate.load(str(scripts.folder("metrics", "pos_minitree")), cache_dir=cache)
 
 
-def test_the_card_says_what_comes_out(measurement):
+def test_output_equals_the_card(measurement):
     scores = measurement.compute(**ROWS, usual=USUAL, radius=1, k=2, accepted=[False, True], structured=True)
     assert scores["ratios"] == [0.5, 1.0]
     assert scores["ratio"] == 0.75

@@ -19,7 +19,7 @@ def metric(tmp_path_factory):
 
 
 @pytest.mark.parametrize("options", [{}, {"neutral": 2, "contradiction": 1}])
-def test_the_module_gives_what_the_function_gives(metric, options):
+def test_module_equals_function(metric, options):
     computed = metric.compute(**ROWS, **options, structured=True)
     expected = swap_consistency(**ROWS, **options)
     assert list(computed) == list(expected)
@@ -34,6 +34,6 @@ def test_rows_may_come_in_batches(metric):
     assert metric.compute()["n_excluded"] == 1
 
 
-def test_the_text_tells_the_arguments_and_the_scores(metric):
+def test_inputs_description_contains_arguments_and_scores(metric):
     assert swap_consistency.__doc__ in metric.inputs_description
     assert all(f"{key}: " in metric.inputs_description for key in SwapConsistencyScores.__annotations__)

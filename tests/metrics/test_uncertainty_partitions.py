@@ -17,7 +17,7 @@ def metric(tmp_path_factory):
     return evaluate.load(str(scripts.folder("metrics", "uncertainty_partitions")), cache_dir=cache)
 
 
-def test_the_module_gives_what_the_function_gives(metric):
+def test_module_equals_function(metric):
     computed = metric.compute(**ROWS, seed=3, structured=True)
     expected = uncertainty_partitions(**ROWS, seed=3)
     assert list(computed) == list(expected)
@@ -34,6 +34,6 @@ def test_rows_may_come_in_batches(metric):
     assert metric.compute()["hardest"] == 0.0
 
 
-def test_the_text_tells_the_arguments_and_the_scores(metric):
+def test_inputs_description_contains_arguments_and_scores(metric):
     assert uncertainty_partitions.__doc__ in metric.inputs_description
     assert all(f"{key}: " in metric.inputs_description for key in UncertaintyPartitionsScores.__annotations__)

@@ -8,7 +8,7 @@ from safetensors.torch import load_file, save_file
 from transformers import AutoModelForSequenceClassification
 
 from tests.models.tiny import PAIRS, TEXT_VARIANTS, encode, sides, tiny_model, tiny_tokenizer
-from unbag.models import KINDS
+from unbag.models import ARCHITECTURES
 from unbag.models.diin import Transition
 from unbag.models.embeddings import RELATIONS
 from unbag.models.g_tlstm import Query
@@ -226,13 +226,13 @@ def test_rse_has_the_parameters_of_its_authors_code(layers, published):
     readers = bilstm(300, 600) + 2 * bilstm(300 + 2 * 600, 600)
     classifier = linear(8 * 600, 800) + (layers - 1) * linear(800, 800) + linear(800, 3)
     assert readers + classifier == published
-    assert parameters(KINDS["rse"], classifier_layers=layers) == published
+    assert parameters(ARCHITECTURES["rse"], classifier_layers=layers) == published
 
 
 def test_rse_bow_has_as_many_classifier_parameters_as_rse():
     """A fully connected layer of ReLU in the place of each BiLSTM (Nie et al. 2019, section 3.2)."""
     readers = linear(300, 2 * 600) + 2 * linear(300 + 2 * 600, 2 * 600)
-    assert parameters(KINDS["rse-bow"]) == readers + linear(8 * 600, 800) + linear(800, 3)
+    assert parameters(ARCHITECTURES["rse-bow"]) == readers + linear(8 * 600, 800) + linear(800, 3)
 
 
 @pytest.mark.parametrize("compose_relations", [True, False])
@@ -246,27 +246,27 @@ def test_kim_has_the_parameters_of_esim_and_of_its_relations(compose_relations, 
     of_projection = RELATIONS * size
     of_composition = compose_relations * 2 * 4 * size * RELATIONS
     of_pooling = pool_relations * (linear(RELATIONS, 1) + 2 * 2 * size * size)
-    found = parameters(KINDS["kim"], compose_relations=compose_relations, pool_relations=pool_relations)
-    assert found == parameters(KINDS["esim"]) + of_projection + of_composition + of_pooling
+    found = parameters(ARCHITECTURES["kim"], compose_relations=compose_relations, pool_relations=pool_relations)
+    assert found == parameters(ARCHITECTURES["esim"]) + of_projection + of_composition + of_pooling
     if not pool_relations:
         assert found == pytest.approx(4_300_000, rel=0.011)
 
 
 @pytest.mark.parametrize(("name", "options"), TEXT_VARIANTS.items())
 def test_text_variants_differ_from_the_default_and_can_be_chosen_by_users(name, options):
-    config = KINDS[name].config
+    config = ARCHITECTURES[name].config
     chosen = config(**options)
     without = config.from_dict({key: value for key, value in chosen.to_dict().items() if key not in options})
     assert options
     for option, value in options.items():
-        assert option in own_options(KINDS[name]).__annotations__
+        assert option in own_options(ARCHITECTURES[name]).__annotations__
         assert getattr(config(), option) == getattr(without, option) != value
         assert getattr(chosen, option) == value
 
 
 @pytest.mark.parametrize("name", ["g-tlstm", "diin"])
 def test_options_without_weights_add_no_parameters(name):
-    assert parameters(KINDS[name]) == parameters(KINDS[name], **TEXT_VARIANTS[name])
+    assert parameters(ARCHITECTURES[name]) == parameters(ARCHITECTURES[name], **TEXT_VARIANTS[name])
 
 
 @pytest.mark.parametrize("name", ["g-tlstm", "diin"])

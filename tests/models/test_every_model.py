@@ -7,15 +7,17 @@ import torch
 from transformers import AutoConfig, AutoModelForSequenceClassification
 
 from tests.models.tiny import LABELS, PAIRS, TEXT_VARIANTS, encode, sides, tiny_model, tiny_tokenizer
-from unbag.models import KINDS
+from unbag.models import ARCHITECTURES
 from unbag.models.network import SentenceEncoder
 from unbag.training.initialization import parameters
 
 BAGS = ("dan", "rse-bow", "dam", "esim-bow", "dr-bilstm-bow")
 ENCODERS = ("dan", "infersent", "bilstm-last", "convnet", "rse", "rse-bow", "g-tlstm")
 DOCUMENTED = (Path(__file__).parents[2] / "docs" / "models.md").read_text(encoding="utf-8")
-every_model = pytest.mark.parametrize("name", KINDS)
-every_network = pytest.mark.parametrize(("name", "options"), [*((name, {}) for name in KINDS), *TEXT_VARIANTS.items()])
+every_model = pytest.mark.parametrize("name", ARCHITECTURES)
+every_network = pytest.mark.parametrize(
+    ("name", "options"), [*((name, {}) for name in ARCHITECTURES), *TEXT_VARIANTS.items()]
+)
 
 
 @every_network
@@ -82,13 +84,13 @@ _RIGHT = {"hypothesis-only": 0.9}  # two of the hypotheses may be the same
 
 
 @every_network
-def test_comes_back_from_a_folder_with_what_is_known_of_its_words(name, options, tmp_path):
+def test_model_loads_from_a_folder_with_its_lexical_facts(name, options, tmp_path):
     network = tiny_model(name, train_embeddings=False, **options)
     network.save_pretrained(tmp_path)
     loaded, info = AutoModelForSequenceClassification.from_pretrained(tmp_path, output_loading_info=True)
     assert not info["missing_keys"]
     assert not info["unexpected_keys"]
-    assert type(loaded) is KINDS[name].network
+    assert type(loaded) is ARCHITECTURES[name].network
     assert not loaded.get_input_embeddings().weight.requires_grad, "what is not trained stays untrained"
     torch.testing.assert_close(loaded.eval()(**encode()).logits, network(**encode()).logits, atol=1e-6, rtol=1e-5)
     assert {key: value.shape for key, value in network.state_dict().items()} == {
@@ -106,20 +108,20 @@ def test_comes_back_from_several_files(name, tmp_path):
     torch.testing.assert_close(loaded(**encode()).logits, network(**encode()).logits, atol=1e-6, rtol=1e-5)
 
 
-@pytest.mark.parametrize("name", [name for name, kind in KINDS.items() if kind.published])
+@pytest.mark.parametrize("name", [name for name, kind in ARCHITECTURES.items() if kind.published])
 def test_is_as_large_as_its_paper_says(name):
     """Within a twentieth; where not, what they count otherwise."""
-    published = KINDS[name].published
+    published = ARCHITECTURES[name].published
     other = {
         "infersent": 8_650_755,  # theirs is the encoder's count, without the classifier above it
         "kim": 360_006,  # the weighted sums of both sides, which the authors' training script leaves out
     }.get(name, 0)
-    assert parameters(KINDS[name]) - other == pytest.approx(published, rel=0.05)
+    assert parameters(ARCHITECTURES[name]) - other == pytest.approx(published, rel=0.05)
 
 
 @every_model
 def test_the_table_of_the_documentation_says_the_same(name):
-    kind = KINDS[name]
+    kind = ARCHITECTURES[name]
     [row] = [line for line in DOCUMENTED.split("\n## ")[0].splitlines() if line.startswith(f"| {name} |")]
     cells = [cell.strip() for cell in row.strip("|").split("|")]
     assert cells[1] == f"[{kind.paper}]({kind.url})"
@@ -142,15 +144,15 @@ def test_a_bag_of_words_is_blind_to_order(name, options):
     )
 
 
-@pytest.mark.parametrize("name", sorted(set(KINDS) - set(BAGS)))
-def test_the_others_are_not(name):
+@pytest.mark.parametrize("name", sorted(set(ARCHITECTURES) - set(BAGS)))
+def test_other_models_depend_on_word_order(name):
     network = tiny_model(name)
     apart = network(**encode(permuted(PAIRS))).logits - network(**encode()).logits
     assert apart.abs().max() > 1e-4
 
 
 @every_model
-def test_a_sentence_encoder_reads_each_side_by_itself(name):
+def test_a_sentence_encoder_reads_each_side_separately(name):
     network = tiny_model(name)
     assert isinstance(network, SentenceEncoder) == (name in ENCODERS)
     if not isinstance(network, SentenceEncoder):
@@ -185,7 +187,7 @@ def test_hex_finds_its_last_layer_and_its_words(name):
     assert objective.branch.table.is_word.sum() == len(tiny_tokenizer()) - 3
 
 
-@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.parametrize("name", ARCHITECTURES)
 def test_bfloat16_changes_little(name):
     network = tiny_model(name)
     expected = network(**encode()).logits.softmax(dim=-1)

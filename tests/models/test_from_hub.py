@@ -8,7 +8,7 @@ import torch
 from tests.fake_hub.accounts import ALICE
 from tests.fork_server import PYTHON
 from tests.models.tiny import PAIRS
-from unbag.models import KINDS
+from unbag.models import ARCHITECTURES
 
 pytestmark = pytest.mark.nightly
 
@@ -17,12 +17,12 @@ import json, sys, torch
 from pathlib import Path
 from huggingface_hub import create_repo, upload_folder
 from unbag.hub import model_code
-from unbag.models import KINDS
+from unbag.models import ARCHITECTURES
 from tests.models.tiny import NoParser, encode, tiny_model, tiny_tokenizer
 import unbag.models.s_tlstm as s_tlstm
 s_tlstm.tree_parser = lambda pipeline: NoParser()
 logits = {}
-for name in KINDS:
+for name in ARCHITECTURES:
     network = tiny_model(name)
     folder = Path(sys.argv[1]).parent / name
     network.save_pretrained(folder)
@@ -43,7 +43,7 @@ from tests.models.tiny import PAIRS, NoParser
 import unbag.models.s_tlstm as s_tlstm
 s_tlstm.tree_parser = lambda pipeline: NoParser()
 logits = {}
-for name in unbag.models.KINDS:
+for name in unbag.models.ARCHITECTURES:
     repository = f"alice/tiny-{name}"
     network = AutoModelForSequenceClassification.from_pretrained(repository)
     tokenizer = AutoTokenizer.from_pretrained(repository)
@@ -86,7 +86,7 @@ torch.save(logits, out)
 @pytest.mark.slow
 def test_every_model_comes_back_from_the_hub(hub, tmp_path):
     found = {}
-    folders = {name: str(tmp_path / name) for name in KINDS}
+    folders = {name: str(tmp_path / name) for name in ARCHITECTURES}
     coded = json.dumps([folders | {"esim": "alice/tiny-esim"}, PAIRS, str(tmp_path / "without us.pt")])
     for name, script, given in (
         ("pushed", PUSH, tmp_path / "pushed.pt"),
@@ -96,7 +96,7 @@ def test_every_model_comes_back_from_the_hub(hub, tmp_path):
         environment = hub.env(tmp_path / f"home of {name}", token=ALICE)  # a cache of its own
         PYTHON.run("-c", script, given, env=environment, check=True)
         found[name] = torch.load(tmp_path / f"{name}.pt", weights_only=True)
-    assert set(found["pushed"]) == set(found["loaded"]) == set(found["without us"]) == set(KINDS)
+    assert set(found["pushed"]) == set(found["loaded"]) == set(found["without us"]) == set(ARCHITECTURES)
     for name, logits in found["pushed"].items():
         torch.testing.assert_close(found["loaded"][name], logits, atol=1e-6, rtol=1e-5, msg=name)
         torch.testing.assert_close(found["without us"][name], logits, atol=1e-6, rtol=1e-5, msg=name)

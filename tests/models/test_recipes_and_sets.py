@@ -7,7 +7,7 @@ from tests.models.tiny import tiny_model, tiny_tokenizer
 from tests.training.conftest import pairs_file  # noqa: F401  (fixture)
 from unbag import evaluate, scripts
 from unbag.data import demo
-from unbag.models.word_tokenizer import vocabulary_of, word_tokenizer
+from unbag.models.word_tokenizer import build_vocabulary, word_tokenizer
 from unbag.training.run import run
 
 BAGS = ("dan", "rse-bow", "dam", "esim-bow", "dr-bilstm-bow")
@@ -27,7 +27,7 @@ def saved(name, folder):
 def undecided(name, folder):
     """Leave a tiny model that knows the demonstration's words and favours no label."""
     pairs = list(demo.pairs("validation"))
-    words = vocabulary_of(text for pair in pairs for text in (pair.premise, pair.hypothesis))
+    words = build_vocabulary(text for pair in pairs for text in (pair.premise, pair.hypothesis))
     tokenizer = word_tokenizer(words)
     network = tiny_model(name, vocab_size=len(tokenizer), id2label=LABELS, hidden_size=12)
     asked = [pair.premise for pair in pairs[:40]], [pair.hypothesis for pair in pairs[:40]]
@@ -92,7 +92,7 @@ def test_pairs_that_are_added_train_it_too(name, shared, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("name", [*BAGS, "infersent", "esim", "g-tlstm"])
-def test_the_permuted_set_finds_what_a_bag_of_words_is_and_what_not(name, tmp_path):
+def test_the_permuted_set_separates_bags_of_words_from_other_models(name, tmp_path):
     """Of a bag of words P^c = 1, and no pair that it gets wrong is right in any other order: Ω_max = A."""
     report = evaluate(
         undecided(name, tmp_path / "model"),

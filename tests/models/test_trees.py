@@ -6,8 +6,8 @@ import pytest
 import torch
 
 from tests.models.tiny import PAIRS, NoParser, encode, right_branching, sides, tiny_model
-from unbag.models.binarised import binarised
-from unbag.models.layers import Alignment, enhanced
+from unbag.models.binary_trees import binarise_parse
+from unbag.models.layers import Alignment, comparison_features
 from unbag.models.tree_lstm import Forest, Nodes, TreeLstmCell
 
 TREES = [right_branching(5), [(0, 1), (2, 3), (4, 5)], [], [(0, 1)], [(0, 1), (3, 2)]]
@@ -103,7 +103,7 @@ def test_s_tlstm_is_esim_over_the_nodes_of_trees():
     alignment = Alignment(e.softmax(dim=1), e.T.softmax(dim=1))
     pooled = []
     for merges, own, other in ((merges_a, a, alignment.premise @ b), (merges_b, b, alignment.hypothesis @ a)):
-        inputs = network.project(enhanced(own, other)).relu()
+        inputs = network.project(comparison_features(own, other)).relu()
         nodes = [leaf(network.compose, x) for x in inputs[: len(merges) + 1]]
         for x, (left, right) in zip(inputs[len(merges) + 1 :], merges, strict=True):
             nodes.append(merged(network.compose, nodes[left], nodes[right], x))
@@ -113,7 +113,7 @@ def test_s_tlstm_is_esim_over_the_nodes_of_trees():
     torch.testing.assert_close(network(**encode()).logits[0], expected, atol=1e-5, rtol=1e-4)
 
 
-def test_s_tlstm_encodes_each_side_by_itself():
+def test_s_tlstm_encodes_each_side_separately():
     """Its co-attention comes after: the nodes' states do not know the other sentence."""
     network = tiny_model("s-tlstm")
     states = []
@@ -136,7 +136,7 @@ def test_the_words_that_are_parsed_are_those_of_the_vocabulary(monkeypatch):
     assert asked == [["the", "dog", "is", "unknown", "old"]]
 
 
-def test_the_parser_is_part_of_what_decides_an_answer(tmp_path):
+def test_the_parser_is_part_of_the_identity(tmp_path):
     from tests.models.tiny import tiny_tokenizer
     from unbag.inference import TransformerPredictor
 
@@ -194,7 +194,7 @@ def test_the_trees_of_g_tlstm_are_trees_of_neighbours(training):
         assert spans[-1] == (0, n - 1)
 
 
-def test_what_is_no_tree_is_refused():
+def test_invalid_trees_raise():
     for merges, n in (([(0, 0)], 2), ([(0, 1), (0, 2)], 3), ([(0, 3)], 2), ([(0, 1)], 3)):
         with pytest.raises(ValueError, match="expected"):
             check_tree(merges, n)
@@ -212,8 +212,8 @@ def test_what_is_no_tree_is_refused():
     ],
 )
 def test_a_dependency_parse_becomes_a_binary_tree(heads, tree):
-    check_tree(binarised(heads), len(heads))
-    assert binarised(heads) == tree
+    check_tree(binarise_parse(heads), len(heads))
+    assert binarise_parse(heads) == tree
 
 
 def test_a_real_parser_makes_trees_once(shared, tmp_path, monkeypatch):

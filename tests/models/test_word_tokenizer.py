@@ -8,7 +8,7 @@ import pytest
 from tests.fork_server import PYTHON
 from tests.models.tiny import tiny_tokenizer
 from unbag.data.text.tokens import tokenize
-from unbag.models.word_tokenizer import SPECIAL, vocabulary_of, word_tokenizer, words_of
+from unbag.models.word_tokenizer import SPECIAL, build_vocabulary, split_words, word_tokenizer
 
 SENTENCES = [
     "A man isn't here; he can't be.",
@@ -20,7 +20,7 @@ SENTENCES = [
 ]
 
 
-def test_a_pair_begins_twice():
+def test_both_sides_of_a_pair_begin_with_bos():
     encoded = tiny_tokenizer()("The dog runs", "A unicorn runs.")
     assert tiny_tokenizer().convert_ids_to_tokens(encoded["input_ids"]) == [
         *("[BOS]", "the", "dog", "runs"),
@@ -30,15 +30,15 @@ def test_a_pair_begins_twice():
 
 
 @pytest.mark.parametrize("sentence", SENTENCES)
-def test_no_word_reaches_over_what_is_permuted(sentence):
+def test_no_word_crosses_a_token_boundary(sentence):
     """So a sentence has the words of its tokens, in whichever order they stand."""
     pytest.importorskip("spacy")
     tokens = tokenize(sentence).texts
-    assert Counter(words_of(sentence)) == Counter(word for token in tokens for word in words_of(token))
-    assert Counter(words_of(" ".join(tokens[::-1]))) == Counter(words_of(sentence))
+    assert Counter(split_words(sentence)) == Counter(word for token in tokens for word in split_words(token))
+    assert Counter(split_words(" ".join(tokens[::-1]))) == Counter(split_words(sentence))
 
 
-def test_nor_in_real_sentences(shared):
+def test_no_word_crosses_a_token_boundary_in_real_sentences(shared):
     pytest.importorskip("spacy")
     import pandas
 
@@ -49,17 +49,17 @@ def test_nor_in_real_sentences(shared):
     others = [
         text
         for text in sentences
-        if Counter(words_of(text)) != Counter(word for token in tokenize(text).texts for word in words_of(token))
+        if Counter(split_words(text)) != Counter(word for token in tokenize(text).texts for word in split_words(token))
     ]
     assert others == []
 
 
 def test_the_vocabulary_is_by_frequency_then_alphabet():
-    assert vocabulary_of(["b a a", "A c b"]) == ["a", "b", "c"]
-    assert vocabulary_of(["b a a", "A c b"], least=2) == ["a", "b"]
+    assert build_vocabulary(["b a a", "A c b"]) == ["a", "b", "c"]
+    assert build_vocabulary(["b a a", "A c b"], least=2) == ["a", "b"]
 
 
-def test_loads_without_any_code_of_ours(tmp_path):
+def test_tokenizer_loads_without_unbag(tmp_path):
     word_tokenizer(["dog", "isn't", "runs"]).save_pretrained(tmp_path)
     script = """
 import json, sys

@@ -3,7 +3,7 @@
 import numpy as np
 import torch
 
-from unbag.models import KINDS
+from unbag.models import ARCHITECTURES
 from unbag.models.word_tokenizer import SPECIAL, word_tokenizer
 from unbag.training.word_features import spelling
 
@@ -82,7 +82,7 @@ def tables(kind):
 
 def tiny_model(name, *, seed=0, **options):
     """Return a random model of a kind, in evaluation mode, with logits and biases of the order of 1."""
-    kind = KINDS[name]
+    kind = ARCHITECTURES[name]
     made, config = tables(kind)
     known = {key: value for key, value in _SMALL.items() if hasattr(kind.config, key)}
     torch.manual_seed(seed)

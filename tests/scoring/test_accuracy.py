@@ -5,7 +5,7 @@ from sklearn.metrics import accuracy_score, recall_score
 from unbag.scoring.accuracy import accuracy
 
 
-def test_it_is_scikit_learns():
+def test_accuracy_and_recalls_equal_scikit_learn():
     rng = np.random.default_rng(4)
     gold, predicted = rng.integers(0, 3, 200), rng.integers(0, 3, 200)
     scores = accuracy(predicted, gold)

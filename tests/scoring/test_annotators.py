@@ -43,7 +43,7 @@ def test_kappa_by_hand():
     assert [row["label"] for row in kappa["by_label"]] == [0, 1, 2]
 
 
-def test_kappa_is_what_nltk_computes():
+def test_kappa_equals_nltk():
     nltk = pytest.importorskip("nltk.metrics.agreement")
     votes = _votes()
     rows = [(coder, item, label) for item, labels in enumerate(votes) for coder, label in enumerate(labels)]
@@ -61,32 +61,32 @@ def test_kappa_is_the_mean_of_the_labels_by_their_variance():
     assert kappa["overall"].value == pytest.approx(np.average(by_label, weights=weights))
 
 
-def test_of_two_labels_both_have_the_kappa_of_all():
+def test_kappa_of_two_labels_equals_the_overall_kappa():
     kappa = fleiss_kappa(_votes(labels=2), resamples=0)
     assert [row["kappa"].value for row in kappa["by_label"]] == [pytest.approx(kappa["overall"].value)] * 2
 
 
-def test_order_and_who_said_it_do_not_matter():
+def test_kappa_ignores_the_order_of_examples_and_annotators():
     votes = _votes(seed=2)
     shuffled = random.Random(3).sample([row[::-1] for row in votes], len(votes))
     assert shuffled != votes
     assert fleiss_kappa(shuffled, resamples=0) == fleiss_kappa(votes, resamples=0)
 
 
-def test_who_always_agrees_has_one_and_who_has_no_choice_none():
+def test_kappa_is_one_for_full_agreement_and_none_for_a_single_label():
     assert fleiss_kappa([[0, 0], [1, 1]], resamples=0)["overall"].value == 1
     assert fleiss_kappa([[0, 0], [0, 0]])["overall"].value is None
     assert fleiss_kappa([[0], [1]]) is None
     assert fleiss_kappa([[], []]) is None
 
 
-def test_examples_with_fewer_labels_count_out():
+def test_kappa_excludes_examples_with_fewer_labels():
     kappa = fleiss_kappa([*VOTES, [0, 1, None], [2]])
     assert kappa["overall"].n == 4
     assert kappa["overall"].value == fleiss_kappa(VOTES)["overall"].value
 
 
-def test_examples_of_one_group_are_drawn_together():
+def test_kappa_resamples_groups_together():
     votes = _votes()
     alone, copied = fleiss_kappa(votes), [row for row in votes for _ in range(3)]
     together = fleiss_kappa(copied, groups=np.arange(len(copied)) // 3)
@@ -97,19 +97,19 @@ def test_examples_of_one_group_are_drawn_together():
 @pytest.mark.parametrize(
     ("votes", "words"),
     [
-        ([[0, 1], [2, -2]], "annotator_labels: expected ids from 0 up, found -2 in row 1"),
-        ([["a"], ["b"]], "expected annotators' labels as ids, None or -1"),
+        ([[0, 1], [2, -2]], "annotator_labels: expected ids from 0 up, got -2 in row 1"),
+        ([["a"], ["b"]], "annotator_labels: expected label ids, None or -1"),
     ],
 )
-def test_what_is_no_label_is_refused(votes, words):
+def test_invalid_annotator_labels_raise(votes, words):
     with pytest.raises(ValueError, match=re.escape(words)):
         fleiss_kappa(votes)
     with pytest.raises(ValueError, match=re.escape(words)):
         agreement(votes, np.array([0, 0]))
 
 
-def test_labels_of_other_examples_are_refused():
-    with pytest.raises(ValueError, match=r"expected the annotators' labels of every example \(2\), found 1"):
+def test_annotator_labels_of_another_length_raise():
+    with pytest.raises(ValueError, match=r"annotator_labels: expected one row per example \(2\), got 1"):
         agreement([[0]], np.array([0, 1]))
 
 

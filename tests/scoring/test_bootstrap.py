@@ -22,7 +22,7 @@ def test_against_scipy():
     assert (ours.low, ours.high) == pytest.approx((theirs.low, theirs.high), abs=0.02)
 
 
-def test_a_ratio_rests_on_the_examples_of_its_subset():
+def test_ratio_n_counts_the_examples_of_the_subset():
     numerators = np.array([[2.0], [4.0], [0.0]])
     denominators = np.array([[1.0], [3.0], [0.0]])
     [estimate] = ratio_estimates(numerators, denominators, means=[0])
@@ -88,14 +88,14 @@ def test_a_quantity_undefined_in_every_resample_has_no_interval():
     assert proportion[1:] == pytest.approx((0.025, 1.0, 1))
 
 
-def test_a_numerator_outside_its_denominator_is_no_proportion():
-    with pytest.raises(ValueError, match=r"expected numerators of a proportion .*, found 2 of 1; name the column"):
+def test_a_numerator_outside_its_denominator_raises():
+    with pytest.raises(ValueError, match=r"numerators: expected .*, got 2 of 1; name the column"):
         ratio_estimates(np.array([[1.0], [2.0]]), np.ones((2, 1)))
     [rounded] = ratio_estimates(np.full((3, 1), 1 + 1e-15), np.ones((3, 1)))
     assert rounded.value == 1.0
 
 
-def test_plain_goes_all_the_way_down():
+def test_to_json_converts_nested_estimates():
     estimate = Estimate(0.5, 0.4, 0.6, 10)
     scores = {"a": estimate, "rows": [{"b": estimate, "c": 1}], "curve": [(0.0, 1.0)], "none": None}
     assert to_json(scores) == {

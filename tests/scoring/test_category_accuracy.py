@@ -57,12 +57,12 @@ def test_the_overall_accuracy_is_the_mean_of_the_categories_by_size():
     assert right / scores["n_examples"] == pytest.approx(scores["accuracy"].value)
 
 
-def test_without_optional_inputs_their_views_are_not_there():
+def test_optional_scores_need_their_inputs():
     scores = category_accuracy([0], [0], ["colors"])
     assert not {"by_similarity", "by_frequency"} & set(scores)
 
 
-def test_what_one_annotator_scores():
+def test_human_is_the_accuracy_of_one_annotator():
     votes = [[2, 2, 2], [2, 2, 0], [0, 0, 2], [], [0, 0, 0], [0, 1, 0], [1, 1, 2]]
     scores = category_accuracy(**ROWS, annotator_labels=votes)
     assert (scores["human"].value, scores["human"].n) == (pytest.approx((3 + 2 + 1 + 3 + 2 + 2) / 3 / 6), 6)
@@ -75,7 +75,7 @@ def test_what_one_annotator_scores():
     assert category_accuracy(**ROWS).keys() == scores.keys() - {"human", "kappa"}
 
 
-def test_no_answer_is_wrong():
+def test_a_missing_prediction_is_wrong():
     assert category_accuracy([-1, 2], [2, 2], ["a", "a"])["accuracy"].value == 0.5
 
 
@@ -95,7 +95,7 @@ def test_intervals_hold_the_value_and_need_no_seed():
     assert category_accuracy(**rows, seed=2)["accuracy"] == estimate
 
 
-def test_examples_of_one_premise_are_drawn_together():
+def test_examples_of_one_premise_are_not_independent():
     one = {"predictions": [0, 1] * 50, "references": [0] * 100, "category": ["a"] * 100}
     copies = {name: [value for value in values for _ in range(4)] for name, values in one.items()}
     groups = [i // 4 for i in range(400)]
@@ -110,11 +110,11 @@ def test_examples_of_one_premise_are_drawn_together():
     [
         ({"category": ["colors"]}, "{'references': 7, 'category': 1, 'similarity': 7, 'pair_frequency': 7}"),
         ({"annotator_labels": [[0]]}, "'annotator_labels': 1}"),
-        ({"similarity": [2.0] * 7}, "expected every similarity from -1 to 1, found 2.0 in row 0"),
-        ({"pair_frequency": [0, -3, 0, 0, 0, 0, 0]}, "expected every frequency from 0 to inf, found -3.0 in row 1"),
-        ({"references": [-1, 2, 2, 2, 0, 0, 1]}, "expected a gold label for every example, found -1 in row 0"),
+        ({"similarity": [2.0] * 7}, "similarity: expected values from -1 to 1, got 2.0 in row 0"),
+        ({"pair_frequency": [0, -3, 0, 0, 0, 0, 0]}, "pair_frequency: expected values from 0 to inf, got -3.0"),
+        ({"references": [-1, 2, 2, 2, 0, 0, 1]}, "expected a gold label for every example, got -1 in row 0"),
     ],
 )
-def test_what_cannot_be_is_refused(change, words):
+def test_invalid_input_raises(change, words):
     with pytest.raises(ValueError, match=re.escape(words)):
         category_accuracy(**{**ROWS, **change})

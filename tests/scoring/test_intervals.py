@@ -30,7 +30,7 @@ def test_at_the_ends_the_limit_is_the_root_of_the_tail(share, n):
     assert (estimate.low, estimate.high) == pytest.approx((limit, 1.0) if share else (0.0, 1 - limit))
 
 
-def test_an_interval_mirrors_that_of_the_opposite():
+def test_interval_of_the_complement_is_mirrored():
     right = np.random.default_rng(0).random(37) < 0.8
     of_right, of_wrong = (accuracy(each.astype(int), np.ones(37, dtype=int))["accuracy"] for each in (right, ~right))
     assert (of_right.low, of_right.high) == pytest.approx((1 - of_wrong.high, 1 - of_wrong.low))
@@ -71,7 +71,7 @@ def test_a_difference_of_pairs_is_that_of_bonett_and_price():
 
 
 @pytest.mark.parametrize("share", [0.0, 0.5, 1.0])
-def test_where_all_pairs_agree_the_difference_is_not_said_to_be_0(share):
+def test_difference_of_equal_systems_has_a_width(share):
     right = np.arange(12) < 12 * share
     gap = named_estimates({"a": (right, 1.0), "b": (right.copy(), 1.0)}, {"gap": ("a", "b")})["gap"]
     assert gap.value == 0
@@ -94,5 +94,5 @@ def test_intervals_hold_the_truth_at_the_ends_and_between(quantity, share, n, ro
     assert coverage(quantity, share, n, rows, 300)["coverage"] >= 0.91
 
 
-def test_the_bootstrap_does_not():
+def test_bootstrap_intervals_miss_the_truth_at_the_ends():
     assert coverage(PROPORTION, 0.99, 12, 1, 300)["bootstrap"] < 0.3

@@ -27,7 +27,7 @@ def test_against_scipy(one, two):
 
 
 @given(st.integers(0, 60), st.integers(0, 60), st.integers(0, 20))
-def test_who_is_first_and_what_both_share_do_not_matter(one, two, both):
+def test_order_of_systems_and_concordant_examples_do_not_matter(one, two, both):
     assert mcnemar(*_answers(one, two, both)).p == mcnemar(*_answers(two, one, 0)).p
 
 
@@ -40,13 +40,13 @@ def test_many_discordant_examples_do_not_overflow():
     assert mcnemar(*_answers(5000, 5400)).p == pytest.approx(8.9e-5, rel=0.02)  # 4.0 / 10400 ** 0.5 … z = 3.92
 
 
-def test_equally_good_systems_are_told_apart_one_time_in_twenty():
+def test_false_positive_rate_is_one_in_twenty():
     rng = np.random.default_rng(0)
     found = [mcnemar(rng.random(200) < 0.8, rng.random(200) < 0.8).p < 0.05 for _ in range(2000)]
     assert np.mean(found) == pytest.approx(0.05, abs=0.015)
 
 
-@pytest.mark.parametrize(("first", "second", "words"), [([1], [1, 0], "one value an example"), ([2], [1], "right")])
-def test_what_is_no_outcome_is_refused(first, second, words):
+@pytest.mark.parametrize(("first", "second", "words"), [([1], [1, 0], "one value per example"), ([2], [1], "right")])
+def test_invalid_outcomes_raise(first, second, words):
     with pytest.raises(ValueError, match=words):
         mcnemar(first, second)

@@ -31,7 +31,7 @@ def test_their_order_does_not_matter(p, random):
 
 
 @given(P_VALUES, st.floats(0.001, 0.2))
-def test_it_rejects_what_the_stepwise_procedure_rejects(p, level):
+def test_holm_rejects_like_the_stepwise_procedure(p, level):
     """Holm as he words it: from the smallest p value on, until one is above level / (tests left)."""
     rejected = set()
     for left, place in zip(range(len(p), 0, -1), np.argsort(p, kind="stable"), strict=True):
@@ -46,6 +46,6 @@ def test_false_alarms_stay_rare():
     assert np.mean([holm(rng.random(12)).min() < 0.05 for _ in range(4000)]) == pytest.approx(0.05, abs=0.012)
 
 
-def test_what_is_no_p_value_is_refused():
+def test_invalid_p_values_raise():
     with pytest.raises(ValueError, match="from 0 to 1"):
         holm([0.5, float("nan")])

@@ -88,7 +88,7 @@ def test_the_reverse_rule():
     forward = ["entailment", "entailment", "neutral", "neutral", "contradiction", "not_entailment", "not_entailment"]
     back = ["entailment", "neutral", "entailment", "neutral", "entailment", "entailment", "not_entailment"]
     assert four_way(forward, back).tolist() == [F, F, R, N, C, R, "not_entailment"]
-    with pytest.raises(ValueError, match=re.escape("found the shapes (1,) and (7,)")):
+    with pytest.raises(ValueError, match=re.escape("expected the shape of predictions, (7,),")):
         four_way(forward, back[:1])
 
 
@@ -117,14 +117,14 @@ def test_rows_of_pairs_both_ways_round_are_scored_by_the_reverse_rule():
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"reverse": None}, "expected pair and reverse together, found pair alone"),
-        ({"pair": None}, "expected pair and reverse together, found reverse alone"),
-        ({"reverse": [False, False]}, "expected each pair once as it is and once reversed"),
-        ({"pair": ["a", "b"]}, "expected each pair reversed too, found no such row of 'a'"),
+        ({"reverse": None}, "expected pair and reverse together, got pair alone"),
+        ({"pair": None}, "expected pair and reverse together, got reverse alone"),
+        ({"reverse": [False, False]}, "expected each pair once in each direction"),
+        ({"pair": ["a", "b"]}, "expected a reversed row for each pair, got none for 'a'"),
         ({"pair": ["a"]}, "'pair': 1"),
     ],
 )
-def test_pairs_that_are_not_there_both_ways_are_refused(change, words):
+def test_pairs_without_both_directions_raise(change, words):
     inputs = {"predictions": [N, N], "references": [N, N], "pair": ["a", "a"], "reverse": [False, True]} | change
     with pytest.raises(ValueError, match=re.escape(words)):
         natural_logic(**inputs)
@@ -153,7 +153,7 @@ def test_crossed_groups_are_those_of_the_values_together():
     assert crossed == natural_logic(PREDICTED, GOLD, groups={"joined": by_hand})["by"]["joined"]
     assert crossed["no+verb"]["confusion"] == {F: {F: 1}, R: {F: 1}}
     assert crossed["all+verb"]["confusion"] == {C: {C: 1}, N: {N: 2}}
-    with pytest.raises(ValueError, match=r"expected crossed columns of type, part, found \['position'\]"):
+    with pytest.raises(ValueError, match=r"crossed: expected columns of type, part, got \['position'\]"):
         natural_logic(PREDICTED, GOLD, groups=groups, crossed=[["type", "position"]])
 
 
@@ -188,7 +188,7 @@ def test_order_of_rows_does_not_matter():
     assert shuffled == natural_logic(PREDICTED, GOLD)
 
 
-def test_intervals_hold_the_value_and_are_decided_by_the_seed():
+def test_intervals_contain_the_value_and_depend_on_the_seed():
     scores = natural_logic(PREDICTED * 20, GOLD * 20, seed=1)
     for name in MEASURES:
         assert scores[name].low < scores[name].value < scores[name].high
@@ -225,7 +225,7 @@ def test_without_resamples_there_are_no_intervals():
     [
         ({"references": [F]}, "{'predictions': 10, 'references': 1, 'source_id': 1}"),
         ({"groups": {"part": ["x"]}}, "'part': 1"),
-        ({"predictions": [], "references": []}, "expected at least one example, found none"),
+        ({"predictions": [], "references": []}, "expected at least one example, got none"),
     ],
 )
 def test_bad_input_is_named(change, words):

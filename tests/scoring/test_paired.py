@@ -8,12 +8,12 @@ from unbag.scoring.category_accuracy import category_accuracy
 from unbag.scoring.natural_logic import MEASURES, natural_logic
 from unbag.scoring.significance import (
     STATISTICS,
-    draws,
+    binary_outcomes,
     mcnemar,
-    outcomes,
     paired_difference,
+    resample_statistics,
+    sample_value,
     unpaired_difference,
-    value,
 )
 
 
@@ -26,14 +26,14 @@ def test_every_estimate_carries_the_examples_it_rests_on():
     gold, predicted = rng.integers(0, 3, 60), rng.integers(0, 3, 60)
     scores = accuracy(predicted, gold)
     for estimate in (scores["accuracy"], *scores["by_label"]):
-        assert value(estimate.sample) == estimate.value
+        assert sample_value(estimate.sample) == estimate.value
         right, n = estimate.sample.columns.sum(axis=0)
         exact = stats.binomtest(int(right), int(n)).proportion_ci(method="exact")
         assert (estimate.low, estimate.high) == pytest.approx((exact.low, exact.high))
     ratios = {"a": (predicted == gold, 1.0), "b": (gold == 0, 1.0)}
     gap = named_estimates(ratios, {"gap": ("a", "b")})["gap"]
     assert gap.sample.statistic == DIFFERENCE
-    assert value(gap.sample) == pytest.approx(gap.value)
+    assert sample_value(gap.sample) == pytest.approx(gap.value)
     grouped = category_accuracy(predicted, gold, ["x"] * 60, premise=[i // 3 for i in range(60)])["accuracy"]
     assert grouped.n == 60
     assert grouped.sample.columns.shape == (20, 2)
@@ -44,7 +44,7 @@ def test_a_macro_average_rests_on_the_confusion_of_each_source():
     gold, predicted = rng.choice(["e", "n", "c"], 90), rng.choice(["e", "n"], 90)
     scores = natural_logic(predicted, gold, source_id=[f"s{i // 6}" for i in range(90)])
     for name in MEASURES:
-        assert value(scores[name].sample) == pytest.approx(scores[name].value)
+        assert sample_value(scores[name].sample) == pytest.approx(scores[name].value)
         assert len(scores[name].sample.columns) == 15
     macros = {"macro_f1", "macro_precision", "macro_recall"}
     assert set(STATISTICS) == {RATIO, MEAN, DIFFERENCE, "skill", "auroc", "balanced_accuracy"} | macros
@@ -59,7 +59,7 @@ def test_a_model_and_itself_do_not_differ():
     assert found.p == 1
 
 
-def test_what_is_no_proportion_has_no_interval_where_all_draws_agree():
+def test_equal_draws_of_a_mean_give_no_interval():
     entropies = Sample(MEAN, np.stack([np.full(20, 1.05), np.ones(20)], axis=1))
     assert paired_difference(entropies, entropies).difference == Estimate(0, None, None, 20)
 
@@ -91,7 +91,7 @@ def test_against_the_paired_normal_approximation():
 
 
 def _alone(*systems):
-    return [(values, draws([_share(values)], seed=seed)[0]) for seed, values in enumerate(systems)]
+    return [(values, resample_statistics([_share(values)], seed=seed)[0]) for seed, values in enumerate(systems)]
 
 
 def test_the_bootstrap_agrees_with_mcnemar_where_both_apply():
@@ -101,14 +101,14 @@ def test_the_bootstrap_agrees_with_mcnemar_where_both_apply():
     assert paired_difference(_share(first), _share(second)).p == pytest.approx(mcnemar(first, second).p, abs=0.02)
 
 
-def test_outcomes_are_examples_that_count_whole_or_not_at_all():
+def test_binary_outcomes_need_examples_that_count_fully_or_not_at_all():
     inside = np.array([1.0, 1.0, 0.0, 1.0])
     one, two = (Sample(RATIO, np.stack([right * inside, inside], axis=1)) for right in ([1, 0, 1, 1], [1, 1, 0, 0]))
-    first, second = outcomes(one, two)
+    first, second = binary_outcomes(one, two)
     assert first.tolist() == [1, 0, 1]
     assert second.tolist() == [1, 1, 0]
-    assert outcomes(one, _share([1, 1, 0, 0])) is None, "another subset"
-    assert outcomes(_share([0.5, 1]), _share([1, 1])) is None, "parts of an example"
+    assert binary_outcomes(one, _share([1, 1, 0, 0])) is None, "another subset"
+    assert binary_outcomes(_share([0.5, 1]), _share([1, 1])) is None, "parts of an example"
 
 
 def test_a_quantity_that_only_one_system_has_is_no_difference():
@@ -116,15 +116,15 @@ def test_a_quantity_that_only_one_system_has_is_no_difference():
     assert paired_difference(_share([1, 0, 1, 1]), none).difference == Estimate(None, None, None, 4)
 
 
-def test_other_examples_are_refused():
-    with pytest.raises(ValueError, match=r"expected the same examples for all, found \[3, 4\]"):
-        draws([_share([1, 0, 1]), _share([1, 0, 1, 1])])
+def test_samples_of_other_examples_raise():
+    with pytest.raises(ValueError, match=r"expected the same examples for all, got \[3, 4\]"):
+        resample_statistics([_share([1, 0, 1]), _share([1, 0, 1, 1])])
 
 
-def test_the_same_draws_for_both_models_whatever_stands_beside_them():
+def test_draws_do_not_depend_on_the_other_samples():
     rng = np.random.default_rng(3)
     first, second, third = (_share(rng.random(50)) for _ in range(3))
-    assert draws([first, second])[1].tolist() == draws([third, first, second])[2].tolist()
+    assert resample_statistics([first, second])[1].tolist() == resample_statistics([third, first, second])[2].tolist()
 
 
 def test_unpaired_intervals_of_equal_width_widen_by_the_root_of_two():

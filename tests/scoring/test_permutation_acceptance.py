@@ -102,7 +102,7 @@ def test_entropy_is_of_each_example_first_and_then_of_all():
     assert scores["entropy_quartiles_f"] is None
     pooled = permutation_acceptance(*call, probabilities=distributions, entropy_over="permutations")
     assert pooled["entropy_c"].value == pytest.approx((h + k) / 3)
-    with pytest.raises(ValueError, match="entropy_over to be 'examples' or 'permutations', found 'rows'"):
+    with pytest.raises(ValueError, match="entropy_over: expected 'examples' or 'permutations', got 'rows'"):
         permutation_acceptance(*call, entropy_over="rows")
 
 
@@ -236,7 +236,7 @@ def test_lengths_are_binned_by_five():
     assert [(row["low"], row["high"], row["n"]) for row in bins] == [(20, 25, 8), (25, 30, 8)]
 
 
-def test_intervals_hold_the_value_and_those_of_entropies_are_decided_by_the_seed():
+def test_intervals_contain_the_value_and_those_of_entropies_depend_on_the_seed():
     data = _random()
     scores = permutation_acceptance(**data, seed=1)
     for name in ("accuracy", "omega_rand", "p_c", "p_f", "entropy_c"):
@@ -257,14 +257,14 @@ def test_without_resamples_there_are_no_intervals():
         ({"references": [E]}, "{'predictions': 20, 'references': 1, 'source_id': 20, 'permutation': 20}"),
         (
             {"permutation": [0, *INDEX[1:]]},
-            "expected one unpermuted pair (permutation -1) for each source, found 0 for 'a'",
+            "expected one unpermuted pair (permutation -1) for each source, got 0 for 'a'",
         ),
-        ({"permutation": [*INDEX[:-1], 2]}, "found permutation 2 of 'd' 2 times"),
-        ({"references": [E] * 19 + [N]}, "source 'd': its rows have different gold labels"),
-        ({"permutation": [*INDEX[:-1], -2]}, "from -1 up, found -2"),
-        ({"probabilities": np.full((20, 3), np.nan)}, "row 0 has a probability that is NaN"),
-        ({"probabilities": np.ones((20, 1)), "references": [N] * 20}, "expected probabilities of shape (20, labels)"),
-        ({"bleu": [0.1]}, "expected one value a row (20), found 1"),
+        ({"permutation": [*INDEX[:-1], 2]}, "got permutation 2 of 'd' 2 times"),
+        ({"references": [E] * 19 + [N]}, "expected one gold label per source, got several for 'd'"),
+        ({"permutation": [*INDEX[:-1], -2]}, "from -1 up, got -2"),
+        ({"probabilities": np.full((20, 3), np.nan)}, "probabilities: expected numbers, got NaN in row 0"),
+        ({"probabilities": np.ones((20, 1)), "references": [N] * 20}, "probabilities: expected shape (20, labels)"),
+        ({"bleu": [0.1]}, "expected one value to bin by per row (20), got 1"),
     ],
 )
 def test_bad_input_is_named(change, words):
@@ -280,11 +280,11 @@ def test_bad_input_is_named(change, words):
 
 def test_a_missing_permutation_is_named():
     rows = slice(0, -1)
-    with pytest.raises(ValueError, match=re.escape("found permutation 3 of 'd' 0 times")):
+    with pytest.raises(ValueError, match=re.escape("got permutation 3 of 'd' 0 times")):
         permutation_acceptance(PREDICTIONS[rows], REFERENCES[rows], SOURCES[rows], INDEX[rows])
 
 
-def test_no_rows_and_no_permutations_are_refused():
+def test_missing_rows_or_permutations_raise():
     with pytest.raises(ValueError, match="no rows"):
         permutation_acceptance([], [], [], [])
     with pytest.raises(ValueError, match="only unpermuted"):

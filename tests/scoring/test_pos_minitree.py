@@ -5,8 +5,8 @@ import pytest
 
 from unbag.scoring.pos_minitree import (
     TAGS,
+    encode_tags,
     neighbourhoods,
-    numbered,
     pos_minitree,
     sentence_signature,
     signatures,
@@ -18,7 +18,7 @@ D, N, V, P = (TAGS.index(tag) for tag in ("DET", "NOUN", "VERB", "ADP"))
 
 def test_neighbourhoods_by_hand():
     # the cat sleeps on the mat
-    found = neighbourhoods(numbered(["DET", "NOUN", "VERB", "ADP", "DET", "NOUN"]))
+    found = neighbourhoods(encode_tags(["DET", "NOUN", "VERB", "ADP", "DET", "NOUN"]))
     assert found.shape == (6, 17)
     assert found[0, [N, V]].tolist() == [0.5, 0.5]  # cat, sleeps
     assert found[2, [D, N, P]].tolist() == [0.5, 0.25, 0.25]  # the, cat | on, the
@@ -27,8 +27,8 @@ def test_neighbourhoods_by_hand():
 
 
 def test_a_word_alone_has_no_neighbours():
-    assert neighbourhoods(numbered(["NOUN"])).sum() == 0
-    assert neighbourhoods(numbered(["NOUN", "VERB"]), radius=9)[0, V] == 1
+    assert neighbourhoods(encode_tags(["NOUN"])).sum() == 0
+    assert neighbourhoods(encode_tags(["NOUN", "VERB"]), radius=9)[0, V] == 1
 
 
 def _plain_loop(tags, radius):
@@ -70,7 +70,7 @@ def test_a_sentence_of_unknown_words_has_no_signature():
 def test_a_sentence_that_is_all_of_training_overlaps_wholly():
     """Section 6: the same mini-tree in the sentence as in training is an overlap of 1."""
     words, tags = ["a", "cat", "sleeps", "here"], ["DET", "NOUN", "VERB", "ADV"]
-    usual = dict(zip(words, neighbourhoods(numbered(tags)), strict=True))
+    usual = dict(zip(words, neighbourhoods(encode_tags(tags)), strict=True))
     for k in (1, 2, 4, 17):
         for definition in ("code", "text"):
             assert sentence_signature(words, tags, usual, k=k, definition=definition) == 1
@@ -154,15 +154,15 @@ def test_the_permutation_that_changes_nothing_has_ratio_1():
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda: numbered(["NOUN", "NN"]), r"found \['NN'\]"),
-        (lambda: top_tags(np.zeros(17), 18), "expected k from 1 to 17, found 18"),
-        (lambda: neighbourhoods([1, 2], 0), "expected a radius of at least 1, found 0"),
-        (lambda: sentence_signature(["a"], [], {}), "found 1 words and 0 tags"),
-        (lambda: sentence_signature([], [], {}, definition="both"), "one of the definitions code, text, found 'both'"),
+        (lambda: encode_tags(["NOUN", "NN"]), r"got \['NN'\]"),
+        (lambda: top_tags(np.zeros(17), 18), "k: expected 1 to 17, got 18"),
+        (lambda: neighbourhoods([1, 2], 0), "radius: expected at least 1, got 0"),
+        (lambda: sentence_signature(["a"], [], {}), "got 1 words and 0 tags"),
+        (lambda: sentence_signature([], [], {}, definition="both"), "expected one of code, text, got 'both'"),
         (lambda: pos_minitree([1.0], [1.0, 1.0]), r"\{'permuted': 1, 'original': 2\}"),
         (lambda: pos_minitree([1.0], [1.0], accepted=[]), "'accepted': 0"),
-        (lambda: pos_minitree([], []), "expected at least one permutation, found none"),
-        (lambda: pos_minitree([1.0], [1.0], width=0), "expected a positive width of bins, found 0"),
+        (lambda: pos_minitree([], []), "expected at least one permutation, got none"),
+        (lambda: pos_minitree([1.0], [1.0], width=0), "width: expected a positive number, got 0"),
     ],
 )
 def test_bad_input_is_named(call, words):

@@ -16,14 +16,14 @@ def test_by_hand():
     assert break_even(SCORES, POSITIVE) == 0.8  # two positives, two pairs from .8 on
 
 
-def test_it_is_scikit_learns():
+def test_area_under_curve_equals_scikit_learn():
     metrics = pytest.importorskip("sklearn.metrics")
     rng = np.random.default_rng(0)
     scores, positive = rng.integers(0, 20, 500), rng.random(500) < 0.3
     assert area_under_curve(scores, positive) == pytest.approx(metrics.roc_auc_score(positive, scores), abs=1e-12)
 
 
-def test_one_kind_has_no_area_and_no_positive_no_threshold():
+def test_one_class_has_no_area_and_no_positives_no_threshold():
     assert area_under_curve([1.0, 2.0], [True, True]) is None
     assert area_under_curve([1.0, 2.0], [False, False]) is None
     assert break_even([1.0, 2.0], [False, False]) == math.inf

@@ -33,12 +33,12 @@ COUNTING = right(noisy(0.6))
 
 
 @pytest.mark.parametrize("label", range(3))
-def test_a_constant_answer_has_0_or_less_however_frequent_its_label(label):
+def test_a_constant_prediction_has_no_skill_however_frequent_its_label(label):
     assert skill_score(right(np.full(N, label)))["score"].value == pytest.approx(0, abs=1e-12)
     assert skill_score(right(np.full(N, label)), COUNTING)["score"].value < 0
 
 
-def test_a_coin_has_0_within_its_interval():
+def test_a_random_prediction_has_0_within_its_interval():
     score = skill_score(right(RNG.integers(0, 3, N)))["score"]
     assert score.low < 0 < score.high
 
@@ -49,12 +49,12 @@ def test_an_oracle_has_1():
     assert 0.98 < score.low < 1 - 3 / N  # which as many right answers are sure to show of a share alone
 
 
-def test_an_oracle_with_noise_has_what_is_left():
+def test_an_oracle_with_noise_loses_the_share_of_noise():
     assert skill_score(right(noisy(0.2)))["score"].value == pytest.approx(0.8)
     assert skill_score(right(noisy(0.2)), COUNTING)["score"].value == pytest.approx((0.8 - 0.4) / (1 - 0.4))
 
 
-def test_who_counts_words_has_0_against_himself():
+def test_the_lexical_baseline_has_no_skill_against_itself():
     scores = skill_score(COUNTING, COUNTING)
     assert scores["score"].value == 0
     assert -0.01 < scores["score"].low < 0 < scores["score"].high < 0.01
@@ -62,7 +62,7 @@ def test_who_counts_words_has_0_against_himself():
     assert scores["reference"] == "baseline"
 
 
-def test_who_counts_words_worse_than_a_guess_is_no_floor():
+def test_a_lexical_baseline_below_chance_is_not_the_reference():
     wrong = right((GOLD + 1) % 3)
     scores = skill_score(right(noisy(0.2)), wrong)
     assert scores["score"].value == skill_score(right(noisy(0.2)))["score"].value
@@ -70,7 +70,7 @@ def test_who_counts_words_worse_than_a_guess_is_no_floor():
     assert scores["baseline"] == pytest.approx(-0.5)
 
 
-def test_floor_is_the_better_of_the_lexical_baseline_and_the_shuffled_control():
+def test_reference_is_the_better_of_the_lexical_baseline_and_the_shuffled_control():
     better = right(noisy(0.4))
     for lexical, shuffled, floor in ((COUNTING, better, "shuffled"), (better, COUNTING, "baseline")):
         scores = skill_score(right(noisy(0.2)), lexical, shuffled)
@@ -80,7 +80,7 @@ def test_floor_is_the_better_of_the_lexical_baseline_and_the_shuffled_control():
 
 
 @pytest.mark.parametrize("lexical", [None, COUNTING, right(noisy(0.1))])
-def test_a_model_whose_answers_shuffling_leaves_alone_has_no_score_above_0(lexical):
+def test_a_model_blind_to_word_order_has_no_skill(lexical):
     model = right(noisy(0.3))
     scores = skill_score(model, lexical, shuffled=model)
     assert scores["score"].value <= 0
@@ -89,7 +89,7 @@ def test_a_model_whose_answers_shuffling_leaves_alone_has_no_score_above_0(lexic
     assert scores["shuffled"] == scores["model"]
 
 
-def test_the_score_rises_with_every_right_answer():
+def test_skill_rises_with_every_correct_prediction():
     values = [skill_score(right(noisy(share)), COUNTING, resamples=0)["score"].value for share in (0.9, 0.5, 0.1, 0)]
     assert values == sorted(values)
 
@@ -105,14 +105,14 @@ def test_by_hand():
     assert scores["score"].n == 200
 
 
-def test_labels_with_few_rows_are_left_out_and_counted():
+def test_labels_with_few_rows_are_excluded_and_counted():
     gold = np.repeat([0, 1, 2], [60, 60, LEAST_ROWS - 1])
     scores = skill_score(right(gold, gold)._replace(names=["e", "n", "c"]))
     assert (scores["n_labels"], scores["score"].n) == (2, 120)
     assert scores["excluded"] == [{"label": "c", "rows": LEAST_ROWS - 1, "reason": "fewer than 50 rows"}]
 
 
-def test_a_label_on_which_annotators_do_not_agree_is_left_out():
+def test_a_label_without_annotator_agreement_is_excluded():
     gold = np.repeat([0, 1, 2], 60)
     # Annotators give 0 and 2 as one, and what is labelled 1 each label in turn: on 1 they agree by chance at most.
     votes = [[label] * 3 if label != 1 else [0, 1, 2] for label in gold.tolist()]
@@ -123,12 +123,12 @@ def test_a_label_on_which_annotators_do_not_agree_is_left_out():
     assert excluded["reason"].startswith("annotators' κ -0")
 
 
-def test_one_label_says_nothing():
+def test_skill_of_one_label_is_none():
     gold = np.zeros(50, dtype=int)
     assert skill_score(right(gold, gold)) is None
 
 
-def test_rows_that_do_not_count_are_no_part():
+def test_rows_that_do_not_count_are_ignored():
     counts = np.arange(N) % 2 == 0
     some = right(noisy(0.2))._replace(counts=counts)
     kept = np.flatnonzero(counts)
@@ -138,19 +138,19 @@ def test_rows_that_do_not_count_are_no_part():
     )
 
 
-def test_rows_of_one_source_are_drawn_together():
+def test_rows_of_one_source_are_resampled_together():
     copies = np.repeat(np.arange(N)[::10], 10)
     apart = skill_score(right(noisy(0.2)[copies], GOLD[copies]))["score"]
     together = skill_score(right(noisy(0.2)[copies], GOLD[copies])._replace(source=copies))["score"]
     assert together.high - together.low > 2 * (apart.high - apart.low)
 
 
-def test_other_rows_are_refused():
+def test_credits_of_other_rows_raise():
     with pytest.raises(ValueError, match="the same rows"):
         skill_score(right(GOLD), right(GOLD[:-1], GOLD[:-1]))
 
 
-def test_a_coin_on_few_sources_is_seldom_more_than_a_coin():
+def test_a_random_prediction_on_few_sources_is_rarely_significant():
     """Fifteen seeds of unequal answers, as SICCK has: the bare bootstrap says otherwise of 8 coins in 100 and more."""
     alarms = 0
     for seed in range(300):
@@ -168,7 +168,7 @@ def test_the_widening_is_that_of_students_t(n):
     assert widening(n) == pytest.approx(expected, rel=1e-3)
 
 
-def test_more_than_a_perfect_reader_is_one():
+def test_credit_above_a_perfect_reader_is_cut_to_one():
     # One that never gives the gold label to scrambled text has credit 1, where a perfect reader guesses: 1 - 1/3.
     credits = Credits(np.array([1.0] * 119 + [0.0]), np.repeat([0, 1], 60), range(120), guess=0.0, perfect=2 / 3)
     score = skill_score(credits)["score"]

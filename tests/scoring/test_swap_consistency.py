@@ -67,7 +67,7 @@ def test_what_is_predicted_for_exchanged_entailment_pairs_is_not_read():
     )
 
 
-def test_a_model_to_which_the_order_is_all_one_drops_nothing():
+def test_a_model_that_ignores_the_order_of_sentences_has_no_drop():
     data = _random()
     scores = swap_consistency_of_pairs(**data | {"swapped_predictions": data["predictions"]})
     for part in (scores, scores["overall"], *scores["by_label"].values()):
@@ -138,7 +138,7 @@ def test_against_a_plain_loop():
         assert part["drop"].n == len(rows) > 0
 
 
-def test_what_has_no_example_is_none():
+def test_scores_without_examples_are_none():
     scores = swap_consistency_of_pairs([E, N], [E, N], [E, N])
     assert set(scores["by_label"]["contradiction"].values()) == {NOTHING}
     scores = swap_consistency_of_pairs([E, N], [E, E], [E, N])
@@ -175,10 +175,10 @@ def test_without_resamples_there_are_no_intervals():
     ("change", "words"),
     [
         ({"swapped_predictions": [E]}, "{'references': 7, 'predictions': 7, 'swapped_predictions': 1}"),
-        ({"neutral": 2}, "expected two ids, found 2 for both neutral and contradiction"),
-        ({"references": [-1, *REFERENCES[1:]]}, "expected a gold label for every example, found -1 in row 0"),
-        ({"swapped_predictions": [None] * 7}, "expected whole numbers, found {'swapped_predictions': 'object'}"),
-        ({"predictions": [], "references": [], "swapped_predictions": []}, "expected at least one example, found none"),
+        ({"neutral": 2}, "neutral and contradiction: expected two different ids, got 2 for both"),
+        ({"references": [-1, *REFERENCES[1:]]}, "expected a gold label for every example, got -1 in row 0"),
+        ({"swapped_predictions": [None] * 7}, "expected integers, got {'swapped_predictions': 'object'}"),
+        ({"predictions": [], "references": [], "swapped_predictions": []}, "expected at least one example, got none"),
     ],
 )
 def test_bad_input_is_named(change, words):
@@ -206,17 +206,17 @@ def test_rows_as_the_set_publishes_them_give_the_same():
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"swapped": [False, False]}, "found 2 and 0 rows of 'a'"),
-        ({"swapped": [True, True]}, "found 0 and 2 rows of 'a'"),
-        ({"source_id": ["a", "b"]}, "found 0 and 1 rows of 'b'"),
+        ({"swapped": [False, False]}, "got 2 and 0 rows of 'a'"),
+        ({"swapped": [True, True]}, "got 0 and 2 rows of 'a'"),
+        ({"source_id": ["a", "b"]}, "got 0 and 1 rows of 'b'"),
         ({"source_id": ["a"]}, "'source_id': 1"),
         (
             {"source_id": ["a", "b"], "swapped": [False, False]},
-            "neutral pair and contradiction, found none of 'a'",
+            "neutral and contradiction pair, got none for 'a'",
         ),
     ],
 )
-def test_pairs_without_their_rows_are_refused(change, words):
+def test_pairs_without_their_rows_raise(change, words):
     inputs = {"predictions": [N, N], "references": [N, N], "source_id": ["a", "a"], "swapped": [False, True]} | change
     with pytest.raises(ValueError, match=re.escape(words)):
         swap_consistency(**inputs)

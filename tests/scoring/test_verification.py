@@ -7,7 +7,7 @@ import pytest
 from sklearn import metrics
 
 from unbag.scoring.bootstrap import Estimate
-from unbag.scoring.significance import paired_difference, value
+from unbag.scoring.significance import paired_difference, sample_value
 from unbag.scoring.verification import (
     BINS,
     TARGETS,
@@ -221,7 +221,7 @@ def test_two_models_are_compared_on_the_same_pairs():
     noisy = np.clip(scores + np.random.default_rng(5).normal(0, 0.5, 800), 0, 1)
     better, worse = scored(scores, entailed), scored(noisy, entailed)
     for name in ("auroc", "balanced_accuracy"):
-        assert value(better[name].sample) == pytest.approx(better[name].value)
+        assert sample_value(better[name].sample) == pytest.approx(better[name].value)
         difference, p = paired_difference(worse[name].sample, better[name].sample, resamples=500)
         assert difference.low > 0
         assert p < 0.01

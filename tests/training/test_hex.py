@@ -397,7 +397,7 @@ def test_a_residual_head_is_fetched_from_the_hub_at_the_models_commit(finished, 
 def test_a_residual_head_is_refused_where_there_is_none(finished, tmp_path):
     _, folder = finished
     shutil.copytree(folder, tmp_path / "plain", ignore=shutil.ignore_patterns("hex.*"))
-    with pytest.raises(ValueError, match=r"expected a network trained by HEX in .*plain, found no hex\.json"):
+    with pytest.raises(ValueError, match=r"plain: expected a network trained by HEX, got no hex\.json"):
         TransformerPredictor.load(tmp_path / "plain", head="residual")
 
 
@@ -412,10 +412,10 @@ def test_what_is_saved_is_numbers_and_text(finished):
 
 
 def test_a_folder_without_what_hex_leaves_is_refused(tmp_path):
-    with pytest.raises(ValueError, match=r"found no hex\.json"):
+    with pytest.raises(ValueError, match=r"got no hex\.json"):
         ResidualHead.load(tmp_path)
     (tmp_path / "hex.json").write_text('{"format": 1}')  # of a branch that read the network's moving embeddings
-    with pytest.raises(ValueError, match=r"expected format 2, found 1; .* trained again .* or answers with its plain"):
+    with pytest.raises(ValueError, match=r"expected format 2, got 1, .* train again .* or use the plain head"):
         ResidualHead.load(tmp_path)
 
 

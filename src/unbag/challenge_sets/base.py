@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from unbag.challenge_sets.papers.counterparts import Counterpart
 from unbag.data.predictions import SetPredictions
 from unbag.scoring.bootstrap import Estimate
-from unbag.scoring.nested import estimates
+from unbag.scoring.nested import iter_estimates
 from unbag.scoring.skill import Credits, skill_score
 
 LAST: Final = 1_000
@@ -57,7 +57,7 @@ class Quantity:
 
     def value(self, scores: Scores) -> Estimate | None:
         """Return the number; None where the scores lack it."""
-        return self.worked_out(scores) if self.worked_out else dict(estimates(scores)).get(self.path)
+        return self.worked_out(scores) if self.worked_out else dict(iter_estimates(scores)).get(self.path)
 
 
 def roles(*names: Role) -> frozenset[Role]:

@@ -11,7 +11,7 @@ from unbag.cli.output import AsJson, console, echo, print_json
 from unbag.cli.typer_utils import comma_separated, folder_to_write
 
 if TYPE_CHECKING:
-    from unbag.models import Kind
+    from unbag.models import Architecture
 
 app = typer.Typer(help="The models of the papers before transformers: list them, or make one that is ready to train.")
 
@@ -25,18 +25,18 @@ def list_models(context: typer.Context, as_json: AsJson = False) -> None:
     """
     if context.invoked_subcommand is not None:
         return
-    from unbag.models import KINDS
+    from unbag.models import ARCHITECTURES
     from unbag.training.initialization import parameters
 
     if as_json:
-        print_json([_entry(kind, parameters(kind)) for kind in KINDS.values()])
+        print_json([_entry(kind, parameters(kind)) for kind in ARCHITECTURES.values()])
         return
     from rich.table import Table
 
     table = Table("model", "paper", "what it sees", box=None, header_style="bold")
     table.add_column("parameters", justify="right")
     table.add_column("published", justify="right")
-    for kind in KINDS.values():
+    for kind in ARCHITECTURES.values():
         published = "" if kind.published is None else _millions(kind.published) + ("" if kind.looked_up else " *")
         table.add_row(kind.name, kind.paper, kind.sees, _millions(parameters(kind)), published)
     console().print(table)
@@ -118,7 +118,7 @@ def init(
         echo(f"{output_dir}: {name} of {record['words']:,} words{found}, untrained")
 
 
-def _entry(kind: "Kind", parameters: int) -> dict[str, object]:
+def _entry(kind: "Architecture", parameters: int) -> dict[str, object]:
     return {
         "name": kind.name,
         "paper": kind.paper,

@@ -15,15 +15,15 @@ from unbag.challenge_sets.base import SCORE, SKILL
 from unbag.challenge_sets.results import Result
 from unbag.evaluation.systems import Run, System, asked_in, lettered, systems_in
 from unbag.scoring.bootstrap import Estimate, to_json
-from unbag.scoring.nested import estimates
+from unbag.scoring.nested import iter_estimates
 from unbag.scoring.significance import (
     DEFAULT_RESAMPLES,
     Floats,
+    binary_outcomes,
     difference_of_draws,
-    draws,
     holm,
     mcnemar,
-    outcomes,
+    resample_statistics,
     seed_test,
     spread,
     unpaired_difference,
@@ -300,7 +300,7 @@ class _Pairs:
         """Yield the difference of each quantity that both have."""
         first, second = ours[0], theirs[0]
         alone = len(ours) == len(theirs) == 1
-        scores = [[dict(estimates(run.result.scores)) for run in runs] for runs in (ours, theirs)]
+        scores = [[dict(iter_estimates(run.result.scores)) for run in runs] for runs in (ours, theirs)]
         if alone and same and (first.samples is None or second.samples is None):
             less = {system.letter for system, run in ((one, first), (two, second)) if run.samples is None}
             self.without_examples.setdefault(_title(first.result), set()).update(less)
@@ -333,7 +333,7 @@ class _Pairs:
                 continue
             drawn = [self._draws(run)[run.file, run.number, path] for run in (first, second)]
             bootstrap = difference_of_draws(pair[0], pair[1], drawn[0], drawn[1], level=0.95)
-            binary = outcomes(pair[0], pair[1])
+            binary = binary_outcomes(pair[0], pair[1])
             test, p = ("bootstrap", bootstrap.p) if binary is None else ("mcnemar", mcnemar(*binary).p)
             sources = bootstrap.difference.n
             if binary is None and sources < FEW:
@@ -343,7 +343,7 @@ class _Pairs:
 
     def _chosen(self, result: Result) -> dict[str, tuple[str, bool | None]]:
         """Return the quantities of a result to compare, by path: what to call each, and whether higher is better."""
-        paths = [path for path, _ in estimates(result.scores)]
+        paths = [path for path, _ in iter_estimates(result.scores)]
         described = challenge_sets.find(result.set)
         known = {} if described is None else described.by_path()
         if self._quantities:
@@ -371,7 +371,7 @@ class _Pairs:
                 for path in self._chosen(other.result)
                 if path in other.samples
             }
-            values = draws(list(wanted.values()), resamples=self._resamples)
+            values = resample_statistics(list(wanted.values()), resamples=self._resamples)
             self._drawn[task] = dict(zip(wanted, values, strict=True))
         return self._drawn[task]
 

@@ -9,7 +9,7 @@ from unbag.challenge_sets.base import SCORE, SKILL, Quantity
 from unbag.challenge_sets.results import Result
 from unbag.evaluation.verdict import SetVerdict, of_model, sentence
 from unbag.scoring.bootstrap import Estimate, to_json
-from unbag.scoring.nested import estimates
+from unbag.scoring.nested import iter_estimates
 
 SCORE_NAME: Final = "score"
 """What the skill score is called beside the numbers that a set describes."""
@@ -48,7 +48,7 @@ def of_result(result: Result) -> dict[str, Number]:
     The skill score is there where the set has that scale, also without value.
     """
     if challenge_sets.find(result.set) is None:
-        top = {path: found for path, found in estimates(result.scores) if "." not in path}
+        top = {path: found for path, found in iter_estimates(result.scores) if "." not in path}
         return {path: Number(path, path, None, found, found.n) for path, found in top.items()}
     numbers = {}
     for name, quantity in quantities(result.set).items():

@@ -20,8 +20,8 @@ import pyarrow.parquet as pq
 from unbag.challenge_sets.results import Result
 from unbag.data import parquet
 from unbag.scoring.bootstrap import Sample
-from unbag.scoring.nested import estimates
-from unbag.scoring.significance import STATISTICS, value
+from unbag.scoring.nested import iter_estimates
+from unbag.scoring.significance import STATISTICS, sample_value
 from unbag.utils import checksums
 from unbag.utils.files import atomic_write
 
@@ -52,7 +52,7 @@ def write(results: Sequence[Result], run: Path, earlier: Mapping[int, int] = Map
                 with atomic_write(file) as tmp:
                     tmp.write_bytes(contents[number])
             continue
-        samples = [(path, e.sample) for path, e in estimates(result.scores) if e.sample is not None]
+        samples = [(path, e.sample) for path, e in iter_estimates(result.scores) if e.sample is not None]
         if not samples:
             continue
         n = len(samples[0][1].columns)
@@ -96,10 +96,10 @@ def read(run: Path, number: int, result: Result) -> dict[str, Sample] | None:
             raise ValueError("damaged: it is not what was written")
     except (OSError, pa.ArrowException, KeyError, TypeError, ValueError) as error:
         raise ValueError(f"{file} cannot be read ({error}); evaluate again, or delete it to go on unpaired") from error
-    recorded = dict(estimates(result.scores))
+    recorded = dict(iter_estimates(result.scores))
     for path, sample in samples.items():
         known = recorded[path].value if path in recorded else None
-        if path not in recorded or (known is not None and abs(value(sample) - known) > _CLOSE):
+        if path not in recorded or (known is not None and abs(sample_value(sample) - known) > _CLOSE):
             raise ValueError(f"{file} is not of the results beside it ({path} differs); evaluate again")
     return samples
 

@@ -32,9 +32,9 @@ def with_code(config: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
         ValueError: if its architecture is none of `unbag.models`.
         ImportError: without PyTorch and transformers.
     """
-    from unbag.models import KINDS
+    from unbag.models import ARCHITECTURES
 
-    networks = {kind.config.model_type: kind.network for kind in KINDS.values()}
+    networks = {kind.config.model_type: kind.network for kind in ARCHITECTURES.values()}
     if config.get("model_type") not in networks:
         raise ValueError(
             f"a model of type {config.get('model_type')!r} has its code in transformers and needs no code of its own; "

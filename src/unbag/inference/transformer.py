@@ -109,7 +109,7 @@ class TransformerPredictor:
             "tokenizers": tokenizers.__version__,
             **({} if self.threshold is None else {"threshold": str(self.threshold)}),
             **({} if classifier.code is None else {"trusted_code": classifier.code}),
-            **getattr(self.model, "decided_by", dict)(),
+            **getattr(self.model, "extra_identity", dict)(),
         }
 
     @classmethod

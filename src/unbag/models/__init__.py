@@ -1,14 +1,15 @@
-"""The models of the papers before transformers, as models of transformers.
+"""NLI architectures before transformers, as models of the transformers library.
 
-Importing this makes them known to the Auto classes, so that a repository with one loads as any other:
+Importing this package registers them with the Auto classes, so that their repositories load as any other:
 
     import unbag.models
     from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
     model = AutoModelForSequenceClassification.from_pretrained("ORG/MODEL")
-    tokenizer = AutoTokenizer.from_pretrained("ORG/MODEL")  # this one needs nothing of ours
+    tokenizer = AutoTokenizer.from_pretrained("ORG/MODEL")  # works without unbag
 
-unbag does so itself wherever it loads a model. `unbag models` lists them, `unbag models init` makes one to train.
+unbag imports the package wherever it loads a model. `unbag models` lists the architectures, `unbag models init` makes
+a model to train.
 """
 
 try:
@@ -16,8 +17,8 @@ try:
 except ImportError as error:
     raise ImportError("the models need PyTorch and transformers: pip install 'unbag[models]'") from error
 
-from unbag.models.catalogue import KINDS, Kind, kind_of, register
+from unbag.models.catalogue import ARCHITECTURES, Architecture, get_architecture, register
 
-__all__ = ["KINDS", "Kind", "kind_of"]
+__all__ = ["ARCHITECTURES", "Architecture", "get_architecture"]
 
 register()

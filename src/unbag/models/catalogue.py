@@ -1,4 +1,4 @@
-"""Which models there are: what each is called, where it comes from, what it sees."""
+"""Catalogue of the architectures: name, paper, and the information that each one uses."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -28,21 +28,20 @@ _NIE_2019: Final = "Nie, Wang & Bansal 2019"
 
 
 @dataclass(frozen=True)
-class Kind:
-    """A kind of model.
+class Architecture:
+    """An architecture.
 
     Attributes:
-        name: what a user calls it.
-        network: its class.
-        paper: who described it.
-        url: where.
-        sees: what it can know of a pair, in a few words.
-        published: the parameters that its authors count, without embeddings that stay as they are; None where they say
-            nothing.
-        looked_up: whether that count was read, in Papers with Code's copy of the SNLI leaderboard; else it is from
-            memory.
-        options: what its config has otherwise than by default.
-        needs: tables of `WordEmbeddings` that it reads.
+        name: Name on the command line and in the API.
+        network: Class of the network.
+        paper: Authors and year of the paper.
+        url: Address of the paper.
+        sees: Information about a pair that the network uses, in a few words.
+        published: Number of parameters in the paper, without fixed embeddings; None if not published.
+        looked_up: Whether that number was read in Papers with Code's copy of the SNLI leaderboard; otherwise it is
+            quoted from memory.
+        options: Config values that differ from the defaults.
+        needs: Tables of `WordEmbeddings` that the network reads.
     """
 
     name: str
@@ -57,66 +56,66 @@ class Kind:
 
     @property
     def config(self) -> type[PairConfig]:
-        """The class of its config."""
+        """Class of the config."""
         config: type[PairConfig] = self.network.config_class
         return config
 
 
 _BAG: Final[Mapping[str, Any]] = {"bag_of_words": True}
 _ALL: Final = (
-    Kind(
+    Architecture(
         "dan",
         DanForSequenceClassification,
         "Iyyer et al. 2015",
         "https://aclanthology.org/P15-1162",
         "the words of each side, averaged",
     ),
-    Kind(
+    Architecture(
         "hypothesis-only",
         HypothesisOnlyForSequenceClassification,
         "Poliak et al. 2018",
         "https://aclanthology.org/S18-2023",
         "the hypothesis alone, in order",
     ),
-    Kind(
+    Architecture(
         "infersent",
         InferSentForSequenceClassification,
         "Conneau et al. 2017",
         "https://aclanthology.org/D17-1070",
-        "each side in order, by itself",
+        "each side in order, separately",
         40_000_000,
     ),
-    Kind(
+    Architecture(
         "bilstm-last",
         BiLstmLastForSequenceClassification,
         "Conneau et al. 2017",
         "https://aclanthology.org/D17-1070",
-        "each side in order, by itself",
+        "each side in order, separately",
     ),
-    Kind(
+    Architecture(
         "convnet",
         ConvNetForSequenceClassification,
         "Conneau et al. 2017",
         "https://aclanthology.org/D17-1070",
-        "runs of words of each side, by itself",
+        "windows of words of each side, separately",
     ),
-    Kind(
+    Architecture(
         "rse",
         RseForSequenceClassification,
         "Nie & Bansal 2017",
         "https://aclanthology.org/W17-5308",
-        "each side in order, by itself",
+        "each side in order, separately",
         29_000_000,
     ),
-    Kind(
+    Architecture(
         "rse-bow",
         RseForSequenceClassification,
         _NIE_2019,
         "https://arxiv.org/abs/1811.07033",
-        "the words of each side, by itself",
+        "the words of each side, separately",
         options=_BAG,
     ),
-    Kind(
+    Architecture(
         "dam",
         DamForSequenceClassification,
         "Parikh et al. 2016",
@@ -125,17 +124,17 @@ _ALL: Final = (
         380_000,
         looked_up=True,
     ),
-    Kind(
+    Architecture(
         "dam-intra",
         DamForSequenceClassification,
         "Parikh et al. 2016",
         "https://aclanthology.org/D16-1244",
-        "the words of both sides with near ones, aligned",
+        "the words of both sides with near words, aligned",
         580_000,
         looked_up=True,
         options={"intra_attention": True},
     ),
-    Kind(
+    Architecture(
         "esim",
         EsimForSequenceClassification,
         "Chen et al. 2017",
@@ -143,7 +142,7 @@ _ALL: Final = (
         "both sides in order, aligned",
         4_300_000,
     ),
-    Kind(
+    Architecture(
         "esim-bow",
         EsimForSequenceClassification,
         _NIE_2019,
@@ -151,16 +150,16 @@ _ALL: Final = (
         "the words of both sides, aligned",
         options=_BAG,
     ),
-    Kind(
+    Architecture(
         "dr-bilstm",
         DrBiLstmForSequenceClassification,
         "Ghaeini et al. 2018",
         "https://aclanthology.org/N18-1132",
-        "both sides in order, each after the other, aligned",
+        "both sides in order, each read after the other, aligned",
         7_500_000,
         looked_up=True,
     ),
-    Kind(
+    Architecture(
         "dr-bilstm-bow",
         DrBiLstmForSequenceClassification,
         _NIE_2019,
@@ -168,7 +167,7 @@ _ALL: Final = (
         "the words of both sides, aligned",
         options=_BAG,
     ),
-    Kind(
+    Architecture(
         "kim",
         KimForSequenceClassification,
         "Chen et al. 2018",
@@ -177,7 +176,7 @@ _ALL: Final = (
         4_300_000,
         needs=frozenset({"relations"}),
     ),
-    Kind(
+    Architecture(
         "diin",
         DiinForSequenceClassification,
         "Gong, Luo & Zhang 2018",
@@ -187,42 +186,45 @@ _ALL: Final = (
         looked_up=True,
         needs=frozenset({"spelling", "tags", "stems"}),
     ),
-    Kind(
+    Architecture(
         "s-tlstm",
         STlstmForSequenceClassification,
         "Chen et al. 2017",
         "https://aclanthology.org/P17-1152",
         "the parse trees of both sides, aligned",
-        3_400_000,  # of the hybrid's 7.7 million, which were looked up, less ESIM's 4.3
+        3_400_000,  # the hybrid's 7.7 million (looked up) minus ESIM's 4.3 million
         needs=frozenset({"spelling"}),
     ),
-    Kind(
+    Architecture(
         "g-tlstm",
         GTlstmForSequenceClassification,
         "Choi, Yoo & Lee 2018",
         "https://arxiv.org/abs/1707.02786",
-        "each side in order, by itself, in trees of its own making",
+        "each side in order, separately, in induced trees",
         2_900_000,
         looked_up=True,
     ),
 )
-KINDS: Final[Mapping[str, Kind]] = {kind.name: kind for kind in _ALL}
-"""All kinds by name."""
+ARCHITECTURES: Final[Mapping[str, Architecture]] = {kind.name: kind for kind in _ALL}
+"""All architectures by name."""
 
 
-def kind_of(name: str) -> Kind:
-    """Return the kind of that name.
+def get_architecture(name: str) -> Architecture:
+    """Look up an architecture by name.
 
     Raises:
-        ValueError: if there is none.
+        ValueError: If the name is unknown.
+
+    >>> get_architecture("esim").paper
+    'Chen et al. 2017'
     """
-    if name not in KINDS:
-        raise ValueError(f"expected a model of {', '.join(KINDS)}; found {name!r}")
-    return KINDS[name]
+    if name not in ARCHITECTURES:
+        raise ValueError(f"model: expected one of {', '.join(ARCHITECTURES)}; got {name!r}")
+    return ARCHITECTURES[name]
 
 
 def register() -> None:
-    """Make the models known to transformers' Auto classes."""
+    """Register the models with transformers' Auto classes."""
     for network in {kind.network for kind in _ALL}:
         config: Any = network.config_class
         AutoConfig.register(config.model_type, config, exist_ok=True)

@@ -1,4 +1,4 @@
-"""What the configs of all models share."""
+"""Config options that all models share."""
 
 from typing import Any
 
@@ -6,22 +6,23 @@ from transformers import PreTrainedConfig
 
 
 class PairConfig(PreTrainedConfig):
-    """A model of pairs that reads word embeddings.
+    """Config of a model of sentence pairs that reads word embeddings.
 
     Attributes:
-        vocab_size: tokens.
-        embedding_size: dimensions of a token's embedding.
-        train_embeddings: whether the embeddings are trained too, or stay as they were given.
-        hidden_size: the width of the model's layers; of a recurrence, in each direction.
-        dropout: the share of features that are dropped in training.
-        bos_token_id: the token that each side of a pair begins with.
-        pad_token_id: the token that fills up.
-        max_position_embeddings: the most tokens that are read at once; None without a limit.
-        encoder: the config of a pre-trained transformer whose outputs, frozen, stand in the place of word embeddings.
-        spelling: bytes kept of each word's spelling in UTF-8; 0 for none (`WordEmbeddings.spelling`).
-        tags: how many part-of-speech tags there are; 0 for none (`WordEmbeddings.tag`).
-        stems: whether each word's stem is known (`WordEmbeddings.stem`).
-        relations: pairs of words whose lexical relations are known (`WordEmbeddings.related`).
+        vocab_size: Number of tokens in the vocabulary.
+        embedding_size: Number of dimensions of a token embedding.
+        train_embeddings: Whether the embeddings are trained; otherwise they stay fixed.
+        hidden_size: Width of the layers; for a recurrence, of each direction.
+        dropout: Probability of dropping a feature in training.
+        bos_token_id: Id of the token at the beginning of each side of a pair.
+        pad_token_id: Id of the padding token.
+        max_position_embeddings: Maximum number of tokens of an input; None for no limit.
+        encoder: Config of a frozen pre-trained transformer whose hidden states replace the word embeddings; None for
+            word embeddings.
+        spelling: Number of UTF-8 bytes kept per word (`WordEmbeddings.spelling`); 0 for none.
+        tags: Number of part-of-speech tags (`WordEmbeddings.tag`); 0 for none.
+        stems: Whether the model stores word stems (`WordEmbeddings.stem`).
+        relations: Number of word pairs with lexical relations (`WordEmbeddings.related`).
     """
 
     model_type = "unbag-pair"

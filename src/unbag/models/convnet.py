@@ -1,4 +1,4 @@
-"""The hierarchical ConvNet (Conneau et al. 2017, section 3.2.4)."""
+"""Hierarchical ConvNet (Conneau et al. 2017, section 3.2.4)."""
 
 import torch
 from torch import Tensor, nn
@@ -10,12 +10,12 @@ from unbag.models.sides import Side
 
 
 class ConvNetConfig(PairConfig):
-    """The config of a hierarchical ConvNet.
+    """Config of a hierarchical ConvNet.
 
     Attributes:
-        layers: convolutions, one above the other.
-        width: tokens that a convolution sees.
-        classifier_size: the width of the two layers above the encoder.
+        layers: Number of stacked convolutions.
+        width: Kernel width in tokens, an odd number.
+        classifier_size: Width of the two layers above the encoder.
     """
 
     model_type = "unbag-convnet"
@@ -29,10 +29,11 @@ class ConvNetConfig(PairConfig):
 
 
 class ConvNetForSequenceClassification(SentenceEncoder):
-    """Convolutions over the tokens; the maximum of each feature of every layer, all together, is the sentence.
+    """Stacked convolutions over tokens; a sentence is the concatenated maximum of each feature of every layer.
 
-    Conneau et al. 2017, section 3.2.4, after AdaSent (Zhao et al. 2015): u = [u¹; u²; u³; u⁴]. Padding is kept at zero
-    before each convolution, so that a sentence does not depend on the length of others; the authors' code lets it in.
+    Conneau et al. 2017, https://aclanthology.org/D17-1070, section 3.2.4, after AdaSent (Zhao et al. 2015):
+    u = [u¹; u²; u³; u⁴]. Padding is set to zero before each convolution, so that a sentence vector does not depend on
+    the length of other sentences in the batch. The authors' code lets padding into the convolutions.
     """
 
     config_class = ConvNetConfig
@@ -49,11 +50,11 @@ class ConvNetForSequenceClassification(SentenceEncoder):
         self.post_init()
 
     def encode(self, side: Side) -> Tensor:
-        """Return the maxima of all layers, shape (b, layers × hidden)."""
+        """Compute the maxima of all layers, shape (b, layers × hidden)."""
         outputs = self.embed(side)
         maxima = []
         for convolution in self.convolutions:
-            kept = outputs * side.mask[..., None]
-            outputs = convolution(kept.transpose(1, 2)).relu().transpose(1, 2)
+            unpadded = outputs * side.mask[..., None]  # the previous layer's bias leaks into padding
+            outputs = convolution(unpadded.transpose(1, 2)).relu().transpose(1, 2)
             maxima.append(max_over(outputs, side.mask))
         return torch.cat(maxima, dim=-1)

@@ -1,4 +1,4 @@
-"""DAM: the decomposable attention model (Parikh et al. 2016), a bag of words that aligns them."""
+"""DAM, the decomposable attention model (Parikh et al. 2016): a bag of words that aligns the words of both sides."""
 
 import torch
 from torch import Tensor, nn
@@ -6,17 +6,18 @@ from torch.nn.functional import normalize
 from transformers import initialization
 
 from unbag.models.config import PairConfig
-from unbag.models.layers import Mlp, aligned, attention, sum_over
-from unbag.models.network import Drawn, PairNetwork
+from unbag.models.layers import Mlp, attention, soft_alignment, sum_over
+from unbag.models.network import CustomInitModule, PairNetwork
 from unbag.models.sides import Side
 
 
 class DamConfig(PairConfig):
-    """The config of a decomposable attention model, with the sizes of its authors.
+    """Config of a decomposable attention model, with the authors' sizes.
 
     Attributes:
-        intra_attention: whether each word is read beside those of its own sentence that it attends to (section 3.4).
-        distance: how many words away have a bias of their own; those further share one.
+        intra_attention: Whether each word is concatenated with the words of its own sentence that it attends to
+            (section 3.4).
+        distance: Maximum distance in words with its own bias; larger distances share the bias of the maximum.
     """
 
     model_type = "unbag-dam"
@@ -28,8 +29,8 @@ class DamConfig(PairConfig):
     distance: int = 10
 
 
-class IntraAttention(Drawn):
-    """The words of one sentence that each of its words attends to, near ones by a bias of their distance.
+class IntraAttention(CustomInitModule):
+    """Attention of each word to the words of its own sentence, with a bias for each distance.
 
     Parikh et al. 2016, section 3.4: f_ij = F_intra(a_i)ᵀ F_intra(a_j), and the weights are the softmax over j of
     f_ij + d_{i−j}.
@@ -42,24 +43,24 @@ class IntraAttention(Drawn):
         self.distance = distance
 
     def forward(self, vectors: Tensor, mask: Tensor) -> Tensor:
-        """Return [a; a'] of b sentences, shape (b, t, 2 size)."""
+        """Compute [a; a'] of b sentences, shape (b, t, 2 size)."""
         f = self.project(vectors)
         places = torch.arange(vectors.shape[1], device=vectors.device)
         apart = (places[:, None] - places[None, :]).clamp(-self.distance, self.distance) + self.distance
         weights = attention(f @ f.transpose(1, 2) + self.bias[apart], mask)
         return torch.cat([vectors, weights @ vectors], dim=-1)
 
-    def draw(self) -> None:
-        """Begin with no bias."""
+    def init_parameters(self) -> None:
+        """Set the biases to zero."""
         initialization.zeros_(self.bias)
 
 
 class DamForSequenceClassification(PairNetwork):
-    """Attend, compare, aggregate: each word is compared with what it is aligned to, and the comparisons are summed.
+    """Attend, compare, aggregate: each word is compared with its aligned words, and the comparisons are summed.
 
-    Parikh et al. 2016, "A Decomposable Attention Model for Natural Language Inference", equations 1 to 4. Embeddings
-    are scaled to length 1, projected to the hidden size, and stay as they are (section 5). The token that each side
-    begins with is the paper's NULL.
+    Parikh et al. 2016, "A Decomposable Attention Model for Natural Language Inference"
+    (https://aclanthology.org/D16-1244), equations 1 to 4. Embeddings are scaled to length 1, projected to the hidden
+    size and kept fixed (section 5). The token at the beginning of each side is the paper's NULL.
     """
 
     config_class = DamConfig
@@ -77,10 +78,10 @@ class DamForSequenceClassification(PairNetwork):
         self.post_init()
 
     def logits(self, premise: Side, hypothesis: Side) -> Tensor:
-        """Return the logits of pairs, shape (b, labels)."""
+        """Compute the logits of pairs, shape (b, labels)."""
         a, b = self._words(premise), self._words(hypothesis)
         scores = self.attend(a) @ self.attend(b).transpose(1, 2)  # equation 1
-        alignment = aligned(scores, premise.mask, hypothesis.mask)
+        alignment = soft_alignment(scores, premise.mask, hypothesis.mask)
         of_premise = self.compare(torch.cat([a, alignment.premise @ b], dim=-1))  # equation 3
         of_hypothesis = self.compare(torch.cat([b, alignment.hypothesis @ a], dim=-1))
         both = [sum_over(of_premise, premise.mask), sum_over(of_hypothesis, hypothesis.mask)]  # equation 4

@@ -1,4 +1,4 @@
-"""A bag of words: the deep averaging network (Iyyer et al. 2015), of each side of a pair."""
+"""DAN, the deep averaging network (Iyyer et al. 2015): a bag of words of each side."""
 
 import torch
 from torch import Tensor, nn
@@ -10,11 +10,11 @@ from unbag.models.sides import Side
 
 
 class DanConfig(PairConfig):
-    """The config of a deep averaging network.
+    """Config of a deep averaging network.
 
     Attributes:
-        word_dropout: the share of words that are left out of the mean in training.
-        layers: hidden layers above the means.
+        word_dropout: Probability of dropping a word from the mean in training.
+        layers: Number of hidden layers above the means.
     """
 
     model_type = "unbag-dan"
@@ -25,11 +25,11 @@ class DanConfig(PairConfig):
 
 
 class DanForSequenceClassification(SentenceEncoder):
-    """The mean of each side's word embeddings, and feed-forward layers above them.
+    """Mean of each side's word embeddings, with feed-forward layers above.
 
-    Iyyer et al. 2015, "Deep Unordered Composition Rivals Syntactic Methods for Text Classification", section 3: the
-    mean, with whole words dropped (section 3.1), and layers of weights above it. The paper classifies single texts;
-    pairs are matched here as in InferSent (`network.matched`).
+    Iyyer et al. 2015, "Deep Unordered Composition Rivals Syntactic Methods for Text Classification"
+    (https://aclanthology.org/P15-1162), section 3: feed-forward layers over the mean, with word dropout (section 3.1).
+    The paper classifies single texts; here pairs are matched as in InferSent (`network.matching_features`).
     """
 
     config_class = DanConfig
@@ -41,7 +41,7 @@ class DanForSequenceClassification(SentenceEncoder):
         self.post_init()
 
     def encode(self, side: Side) -> Tensor:
-        """Return the mean of each sentence's words, shape (b, d); zeros of a sentence without one."""
+        """Compute the mean of each sentence's words, shape (b, d); zeros for a sentence without words."""
         words = side.words
         if self.training and self.config.word_dropout:
             words = words & (torch.rand(words.shape, device=words.device) >= self.config.word_dropout)

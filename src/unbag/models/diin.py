@@ -1,4 +1,4 @@
-"""DIIN: the densely interactive inference network (Gong et al. 2018), convolutions over all pairs of words."""
+"""DIIN, the densely interactive inference network (Gong et al. 2018): convolutions over all pairs of words."""
 
 from typing import Any
 
@@ -9,25 +9,26 @@ from transformers import initialization
 
 from unbag.models.config import PairConfig
 from unbag.models.layers import attention
-from unbag.models.network import Drawn, PairNetwork
+from unbag.models.network import CustomInitModule, PairNetwork
 from unbag.models.sides import Side
 
 
 class DiinConfig(PairConfig):
-    """The config of a DIIN, with the sizes of its authors.
+    """Config of a DIIN, with the authors' sizes.
 
     Attributes:
-        length: tokens of a side; the interaction tensor has this many rows and columns, and longer sides are cut.
-        character_size: dimensions of a character's embedding.
-        character_features: features of a word's characters.
-        character_width: characters that a convolution sees.
-        scale: share of the channels that the interaction tensor is first cut down to (η).
-        blocks: dense blocks, each followed by a transition that halves both sides of the tensor.
-        block_layers: convolutions in a dense block.
-        growth: channels that each of them adds.
-        transition: share of the channels that a transition keeps (θ).
-        transition_relu: whether a ReLU stands between the convolution of a transition and its max pooling. The authors'
-            code has none; the paper's text implies one.
+        length: Number of rows and columns of the interaction tensor: the maximum number of tokens per side. Longer
+            sides are truncated.
+        character_size: Number of dimensions of a character embedding.
+        character_features: Number of character features per word.
+        character_width: Kernel width of the character convolution.
+        scale: Share of channels that the first convolution over the interaction tensor keeps (η).
+        blocks: Number of dense blocks, each followed by a transition that halves both sides of the tensor.
+        block_layers: Number of convolutions in a dense block.
+        growth: Number of channels that each convolution of a dense block adds.
+        transition: Share of channels that a transition keeps (θ).
+        transition_relu: Whether a transition applies a ReLU between its convolution and its max pooling. The authors'
+            code does not; the paper's text implies that it does.
     """
 
     model_type = "unbag-diin"
@@ -46,18 +47,19 @@ class DiinConfig(PairConfig):
 
 
 class DiinForSequenceClassification(PairNetwork):
-    """Words and what is known of them, encoded; a tensor of every word with every other; a DenseNet over it.
+    """Encoded words with lexical features, a tensor of all word pairs, and a DenseNet over this tensor.
 
-    Gong et al. 2018, "Natural Language Inference over Interaction Space", section 3. A word is its embedding, a
-    convolution of its characters (here: of the bytes of its spelling), its part of speech and whether the other side
-    has a word of its stem. What is known of a word is in the model (`WordEmbeddings`): a part of speech is the one the
-    word has most often, and a word out of the vocabulary has no characters. The penalty on the difference of both
-    sides' encoders (section 4) is left to weight decay.
+    Gong et al. 2018, "Natural Language Inference over Interaction Space" (https://arxiv.org/abs/1709.04348), section 3.
+    A word is the concatenation of its embedding, a convolution of its characters (here: the bytes of its spelling), its
+    part of speech, and whether the other side has a word with the same stem. These features are stored in the model
+    (`WordEmbeddings`): the part of speech is the most frequent one of the word, and a word out of the vocabulary has no
+    characters. The penalty on the difference between both sides' encoders (section 4) is not implemented; weight decay
+    takes its place.
 
-    The DenseNet is that of the authors' code (github.com/YichenGong/Densely-Interactive-Inference-Network,
+    The DenseNet follows the authors' code (github.com/YichenGong/Densely-Interactive-Inference-Network,
     `python/models/DIIN.py`): ReLU follows the convolutions of the dense blocks only. The first convolution and those of
-    the transitions have no activation. The text applies a ReLU after every convolution unless it says otherwise, and
-    says so of the first convolution only (`transition_relu=True`).
+    the transitions have no activation. The text applies a ReLU after every convolution unless it states otherwise, and
+    states otherwise for the first convolution only (`transition_relu=True`).
     """
 
     config_class = DiinConfig
@@ -68,7 +70,7 @@ class DiinForSequenceClassification(PairNetwork):
         self.dropout = nn.Dropout(config.dropout)
         self.characters = Characters(config.character_size, config.character_features, config.character_width)
         self.highway = nn.ModuleList(Highway(size) for _ in range(2))
-        self.encoders = nn.ModuleList(FusedAttention(size) for _ in range(2))  # one a side
+        self.encoders = nn.ModuleList(FusedAttention(size) for _ in range(2))  # one per side
         channels = int(size * config.scale)
         layers: list[nn.Module] = [nn.Conv2d(size, channels, 1)]
         for _ in range(config.blocks):
@@ -82,7 +84,7 @@ class DiinForSequenceClassification(PairNetwork):
         self.post_init()
 
     def logits(self, premise: Side, hypothesis: Side) -> Tensor:
-        """Return the logits of pairs, shape (b, labels)."""
+        """Compute the logits of pairs, shape (b, labels)."""
         sides = [Side(*(each[:, : self.config.length] for each in side)) for side in (premise, hypothesis)]
         p, h = (
             encoder(self._words(*pair), pair[0].mask)
@@ -91,13 +93,13 @@ class DiinForSequenceClassification(PairNetwork):
         interaction = torch.einsum("bmd,bnd->bdmn", p, h)
         m, n = interaction.shape[2:]
         length = self.config.length
-        # One size for all, whatever else is in the batch.
+        # Padding to a constant size: the classifier needs it, and the result must not depend on the rest of the batch.
         features = self.extract(pad(self.dropout(interaction), (0, length - n, 0, length - m)))
         logits: Tensor = self.classifier(self.dropout(features.flatten(1)))
         return logits
 
     def _words(self, side: Side, other: Side) -> Tensor:
-        """Return what is known of each word, after the highway layers, shape (b, t, size)."""
+        """Compute the features of each word after the highway layers, shape (b, t, size)."""
         tables: Any = self.embeddings
         vectors = self.embed(side)
         stems, others = tables.stem[side.ids], tables.stem[other.ids]
@@ -116,7 +118,7 @@ class DiinForSequenceClassification(PairNetwork):
 
 
 class Characters(nn.Module):
-    """The largest value of each feature of a convolution over a word's characters."""
+    """Maximum of each feature of a convolution over a word's characters."""
 
     def __init__(self, size: int, features: int, width: int) -> None:
         super().__init__()
@@ -124,7 +126,7 @@ class Characters(nn.Module):
         self.convolution = nn.Conv1d(size, features, width, padding=width // 2)
 
     def forward(self, spelling: Tensor) -> Tensor:
-        """Return features of words, shape (b, t, features), from their bytes, shape (b, t, bytes)."""
+        """Compute character features, shape (b, t, features), from bytes, shape (b, t, bytes)."""
         b, t, n = spelling.shape
         embedded = self.embedding(spelling.reshape(b * t, n).long()).transpose(1, 2)
         features: Tensor = self.convolution(embedded).relu().amax(dim=2)
@@ -146,9 +148,10 @@ class Highway(nn.Module):
 
 
 class FusedAttention(nn.Module):
-    """Self-attention with a fuse gate: p̃ = r ⊙ p + f ⊙ z of a word p and what it attends to.
+    """Self-attention with a fuse gate: p̃ = r ⊙ p + f ⊙ z, from a word p and the words that it attends to.
 
-    The score of two words is w · [pᵢ; pⱼ; pᵢ ⊙ pⱼ]; the part of pᵢ alone is left out, which the softmax over j cancels.
+    The score of two words is w · [pᵢ; pⱼ; pᵢ ⊙ pⱼ]. The term of pᵢ alone is omitted, because the softmax over j cancels
+    it.
     """
 
     def __init__(self, size: int) -> None:
@@ -157,7 +160,7 @@ class FusedAttention(nn.Module):
         self.new, self.keep, self.add = (nn.Linear(2 * size, size) for _ in range(3))
 
     def forward(self, words: Tensor, mask: Tensor) -> Tensor:
-        """Return what is made of words, shape (b, t, size); zeros at padding."""
+        """Encode words, shape (b, t, size); zeros at padding."""
         scores = self.other(words).transpose(1, 2) + self.both(words) @ words.transpose(1, 2)
         pair = torch.cat([words, attention(scores, mask) @ words], dim=-1)
         z, r, f = self.new(pair).tanh(), self.keep(pair).sigmoid(), self.add(pair).sigmoid()
@@ -165,24 +168,24 @@ class FusedAttention(nn.Module):
         return fused
 
 
-class Weights(Drawn):
-    """A weight of each feature."""
+class Weights(CustomInitModule):
+    """One weight per feature."""
 
     def __init__(self, size: int) -> None:
         super().__init__()
         self.vector = nn.Parameter(torch.zeros(size))
 
     def forward(self, values: Tensor) -> Tensor:
-        """Return weighted values, shape (…, size)."""
+        """Multiply values by the weights, shape (…, size)."""
         return values * self.vector
 
-    def draw(self) -> None:
-        """Draw them as those of a linear layer of so many inputs and one output."""
+    def init_parameters(self) -> None:
+        """Draw the weights as those of a linear layer with `size` inputs and one output (Glorot)."""
         initialization.normal_(self.vector, std=(2 / (len(self.vector) + 1)) ** 0.5)
 
 
 class DenseBlock(nn.Module):
-    """Convolutions of width 3, each of which reads all that came before it (Huang et al. 2017)."""
+    """Convolutions of width 3, each of which reads the outputs of all previous ones (Huang et al. 2017)."""
 
     def __init__(self, channels: int, layers: int, growth: int) -> None:
         super().__init__()
@@ -191,27 +194,27 @@ class DenseBlock(nn.Module):
         )
 
     def forward(self, values: Tensor) -> Tensor:
-        """Return all channels together, shape (b, channels + layers × growth, m, n)."""
+        """Compute and concatenate all channels, shape (b, channels + layers × growth, m, n)."""
         for layer in self.layers:
             values = torch.cat([values, layer(values).relu()], dim=1)
         return values
 
 
 class Transition(nn.Module):
-    """A convolution of width 1, and the largest of each four neighbours.
+    """A convolution of width 1 and 2 × 2 max pooling.
 
     Args:
         channels: Number of channels of the input.
-        kept: Number of channels of the output.
-        relu: Whether a ReLU stands between convolution and pooling.
+        outputs: Number of channels of the output.
+        relu: Whether to apply a ReLU between convolution and pooling (default: no).
     """
 
-    def __init__(self, channels: int, kept: int, *, relu: bool = False) -> None:
+    def __init__(self, channels: int, outputs: int, *, relu: bool = False) -> None:
         super().__init__()
-        self.convolution = nn.Conv2d(channels, kept, 1)
+        self.convolution = nn.Conv2d(channels, outputs, 1)
         self.relu = relu
 
     def forward(self, values: Tensor) -> Tensor:
-        """Return half as many rows and columns, shape (b, kept, m / 2, n / 2)."""
+        """Halve the numbers of rows and columns, shape (b, outputs, m / 2, n / 2)."""
         reduced = self.convolution(values)
         return max_pool2d(reduced.relu() if self.relu else reduced, 2)

@@ -1,21 +1,21 @@
-"""DR-BiLSTM: dependent reading (Ghaeini et al. 2018), and its bag of words (Nie et al. 2019)."""
+"""DR-BiLSTM, dependent reading (Ghaeini et al. 2018), and its bag-of-words variant (Nie et al. 2019)."""
 
 import torch
 from torch import Tensor, nn
 
 from unbag.models.config import PairConfig
-from unbag.models.layers import Mlp, Read, State, aligned, enhanced, max_over, mean_over, reader
+from unbag.models.layers import Mlp, Read, State, comparison_features, max_over, mean_over, reader, soft_alignment
 from unbag.models.network import PairNetwork
 from unbag.models.sides import Side
 
 
 class DrBiLstmConfig(PairConfig):
-    """The config of a DR-BiLSTM, with 450 units in each direction as its authors have.
+    """Config of a DR-BiLSTM, with the authors' 450 units per direction.
 
     Attributes:
-        projected_size: the width of what a comparison is projected to.
-        classifier_size: the width of the hidden layer above the pooled readings.
-        bag_of_words: whether fully connected layers stand in the place of the recurrences.
+        projected_size: Width of the projected comparisons.
+        classifier_size: Width of the hidden layer above the pooled readings.
+        bag_of_words: Whether fully connected layers replace the recurrences.
     """
 
     model_type = "unbag-dr-bilstm"
@@ -28,12 +28,13 @@ class DrBiLstmConfig(PairConfig):
 
 
 class DrBiLstmForSequenceClassification(PairNetwork):
-    """ESIM whose readers begin one sentence with the state that the other left.
+    """ESIM whose readers start one sentence with the final state of the other sentence.
 
-    Ghaeini et al. 2018, "DR-BiLSTM: Dependent Reading Bidirectional LSTM for Natural Language Inference", section 2: in
-    encoding a sentence is what is read of it after the other one; in inference, the larger, feature by feature, of what
-    is read after the other and by itself. With `bag_of_words` the variant of Nie et al. 2019, section 3.2: a fully
-    connected layer leaves no state, so that nothing depends on the other sentence but by alignment.
+    Ghaeini et al. 2018, "DR-BiLSTM: Dependent Reading Bidirectional LSTM for Natural Language Inference"
+    (https://aclanthology.org/N18-1132), section 2. In encoding, a sentence is represented by its reading after the
+    other sentence. In inference, it is the feature-wise maximum of its readings alone and after the other sentence.
+    With `bag_of_words` it is the variant of Nie et al. 2019, section 3.2. A fully connected layer has no state, so the
+    sentences then interact through alignment only.
     """
 
     config_class = DrBiLstmConfig
@@ -49,14 +50,14 @@ class DrBiLstmForSequenceClassification(PairNetwork):
         self.post_init()
 
     def logits(self, premise: Side, hypothesis: Side) -> Tensor:
-        """Return the logits of pairs, shape (b, labels)."""
+        """Compute the logits of pairs, shape (b, labels)."""
         masks = premise.mask, hypothesis.mask
         words = self.dropout(self.embed(premise)), self.dropout(self.embed(hypothesis))
         _, (a, b) = self._readings(self.encode, words, masks)
-        alignment = aligned(a @ b.transpose(1, 2), *masks)
+        alignment = soft_alignment(a @ b.transpose(1, 2), *masks)
         compared = (
-            self.dropout(self.project(enhanced(a, alignment.premise @ b)).relu()),
-            self.dropout(self.project(enhanced(b, alignment.hypothesis @ a)).relu()),
+            self.dropout(self.project(comparison_features(a, alignment.premise @ b)).relu()),
+            self.dropout(self.project(comparison_features(b, alignment.hypothesis @ a)).relu()),
         )
         alone, dependent = self._readings(self.infer, compared, masks)
         pooled = []
@@ -69,8 +70,9 @@ class DrBiLstmForSequenceClassification(PairNetwork):
     def _readings(
         self, read: nn.Module, vectors: tuple[Tensor, Tensor], masks: tuple[Tensor, Tensor]
     ) -> tuple[tuple[Tensor, Tensor], tuple[Tensor, Tensor]]:
-        """Return what is read of both sides: each by itself, and each after the other."""
+        """Read both sides: each alone, and each after the other."""
         alone: list[Read] = [read(*each) for each in zip(vectors, masks, strict=True)]
         states: list[State | None] = [each.state for each in alone]
+        # 1 - i is the other side, whose last state is the initial state here.
         dependent = [read(vectors[i], masks[i], states[1 - i]).outputs for i in (0, 1)]
         return (alone[0].outputs, alone[1].outputs), (dependent[0], dependent[1])

@@ -1,4 +1,4 @@
-"""From token ids to vectors: a table of word embeddings and what is known of words, or a frozen pre-trained encoder."""
+"""Vectors of token ids: a table of word embeddings with lexical facts, or a frozen pre-trained encoder."""
 
 from typing import Any, Final, Self
 
@@ -9,22 +9,22 @@ from transformers import AutoConfig, AutoModel
 from unbag.models.config import PairConfig
 
 RELATIONS: Final = 5
-"""Synonym, antonym, hypernym, hyponym, co-hyponym: the features of a pair of words (`related`)."""
+"""Number of relation features of a word pair: synonym, antonym, hypernym, hyponym, co-hyponym."""
 
 
 class WordEmbeddings(nn.Module):
     """A table of embeddings, and tables of facts about the words of the vocabulary.
 
-    The facts are buffers: they are saved with the weights, so that a model that was made with a tagger or WordNet needs
-    neither to be loaded.
+    The facts are buffers and are saved with the weights. A model made with a tagger or WordNet therefore loads without
+    them.
 
     Attributes:
-        words: the embeddings; padding is zero.
-        spelling: each word in UTF-8, zeros behind it, shape (vocabulary, bytes).
-        tag: the part-of-speech tag that each word has most often, shape (vocabulary,).
-        stem: a number for each word, equal for words of one stem, shape (vocabulary,).
-        related: pairs of words, `first * vocabulary + second`, in ascending order, shape (n,).
-        relation: the relations of each such pair, shape (n, 5).
+        words: Embeddings, shape (vocabulary, dimensions); padding is zero.
+        spelling: Spelling of each word in UTF-8, filled with zeros, shape (vocabulary, bytes).
+        tag: Most frequent part-of-speech tag of each word, shape (vocabulary,).
+        stem: Stem id of each word, equal for words with the same stem, shape (vocabulary,).
+        related: Related pairs of words as `first * vocabulary + second`, in ascending order, shape (n,).
+        relation: Relations of each related pair, shape (n, 5).
     """
 
     def __init__(self, config: PairConfig) -> None:
@@ -44,43 +44,44 @@ class WordEmbeddings(nn.Module):
         self.freeze()
 
     def freeze(self) -> None:
-        """Train the embeddings no further, if the config says so; what loads weights makes all of them trainable."""
+        """Fix the embeddings if the config says so; loading weights makes all parameters trainable."""
         self.words.weight.requires_grad_(self._trained)
 
     def forward(self, ids: Tensor, mask: Tensor) -> Tensor:
-        """Return the embeddings of tokens, shape (b, t, dimensions).
+        """Look up the embeddings of tokens, shape (b, t, dimensions).
 
         Args:
-            ids: shape (b, t).
-            mask: False at padding, shape (b, t).
+            ids: Token ids, shape (b, t).
+            mask: False at padding, shape (b, t); unused here.
         """
         vectors: Tensor = self.words(ids)
         return vectors
 
     def relations(self, first: Tensor, second: Tensor) -> Tensor:
-        """Return the relations of each word of one side to each of the other, shape (b, m, n, 5); zeros for none.
+        """Look up the relations of each word of one side to each word of the other, shape (b, m, n, 5); zeros for none.
 
         Args:
-            first: ids, shape (b, m).
-            second: ids, shape (b, n).
+            first: Token ids, shape (b, m).
+            second: Token ids, shape (b, n).
         """
         keys = first[:, :, None] * self.words.num_embeddings + second[:, None, :]
         related: Any = self.related
-        found = torch.searchsorted(related, keys.contiguous()).clamp(max=len(related) - 1)
+        # A binary search, because a dense table would need vocabulary² entries. A missing pair gets zeros.
+        index = torch.searchsorted(related, keys.contiguous()).clamp(max=len(related) - 1)
         relation: Any = self.relation
-        values: Tensor = relation[found] * (related[found] == keys)[..., None]
+        values: Tensor = relation[index] * (related[index] == keys)[..., None]
         return values
 
     @property
     def table(self) -> nn.Embedding:
-        """The input embeddings."""
+        """Input embeddings."""
         return self.words
 
 
 class EncoderEmbeddings(nn.Module):
-    """The last hidden states of a pre-trained transformer that is not trained, of each sentence by itself.
+    """Last hidden states of a frozen pre-trained transformer, computed for each sentence separately.
 
-    It stands where ELMo stood in ELMo-DAM: embeddings of words in their context.
+    They replace ELMo of ELMo-DAM: embeddings of words in context.
     """
 
     def __init__(self, config: PairConfig) -> None:
@@ -91,28 +92,28 @@ class EncoderEmbeddings(nn.Module):
         self.freeze()
 
     def freeze(self) -> None:
-        """Leave the encoder as it is."""
+        """Exclude the encoder from training."""
         self.encoder.requires_grad_(False)
 
     def forward(self, ids: Tensor, mask: Tensor) -> Tensor:
-        """Return the hidden states of tokens, shape (b, t, dimensions)."""
+        """Compute the hidden states of tokens, shape (b, t, dimensions)."""
         with torch.no_grad():
             states: Tensor = self.encoder(input_ids=ids, attention_mask=mask.long()).last_hidden_state
         return states
 
     def train(self, mode: bool = True) -> Self:
-        """Leave the encoder in evaluation mode: what is frozen drops nothing out."""
+        """Set the training mode, but keep the encoder in evaluation mode: a frozen encoder applies no dropout."""
         super().train(mode)
         self.encoder.eval()
         return self
 
     @property
     def table(self) -> nn.Embedding:
-        """The encoder's input embeddings."""
+        """Input embeddings of the encoder."""
         embeddings: nn.Embedding = self.encoder.get_input_embeddings()
         return embeddings
 
 
-def embeddings_of(config: PairConfig) -> WordEmbeddings | EncoderEmbeddings:
-    """Return what a config asks for."""
+def build_embeddings(config: PairConfig) -> WordEmbeddings | EncoderEmbeddings:
+    """Build the embeddings that a config specifies."""
     return WordEmbeddings(config) if config.encoder is None else EncoderEmbeddings(config)

@@ -1,19 +1,19 @@
-"""ESIM: the enhanced sequential inference model (Chen et al. 2017), and its bag of words (Nie et al. 2019)."""
+"""ESIM, the enhanced sequential inference model (Chen et al. 2017), and its bag-of-words variant (Nie et al. 2019)."""
 
 import torch
 from torch import Tensor, nn
 
 from unbag.models.config import PairConfig
-from unbag.models.layers import Mlp, aligned, enhanced, max_over, mean_over, reader
+from unbag.models.layers import Mlp, comparison_features, max_over, mean_over, reader, soft_alignment
 from unbag.models.network import PairNetwork
 from unbag.models.sides import Side
 
 
 class EsimConfig(PairConfig):
-    """The config of ESIM, with the sizes of its authors.
+    """Config of ESIM, with the authors' sizes.
 
     Attributes:
-        bag_of_words: whether fully connected layers stand in the place of the recurrences.
+        bag_of_words: Whether fully connected layers replace the recurrences.
     """
 
     model_type = "unbag-esim"
@@ -22,10 +22,10 @@ class EsimConfig(PairConfig):
 
 
 class EsimForSequenceClassification(PairNetwork):
-    """Read both sides, align their tokens, compare each with its counterpart, read the comparisons, pool, classify.
+    """Encode both sides, align their tokens, compare each with its counterpart, read the comparisons, pool, classify.
 
-    Chen et al. 2017, "Enhanced LSTM for Natural Language Inference", section 3: the sequential model. With
-    `bag_of_words` the variant of Nie et al. 2019, section 3.2.
+    Chen et al. 2017, "Enhanced LSTM for Natural Language Inference" (https://aclanthology.org/P17-1152), section 3: the
+    sequential model. With `bag_of_words` it is the variant of Nie et al. 2019, section 3.2.
     """
 
     config_class = EsimConfig
@@ -41,10 +41,10 @@ class EsimForSequenceClassification(PairNetwork):
         self.post_init()
 
     def logits(self, premise: Side, hypothesis: Side) -> Tensor:
-        """Return the logits of pairs, shape (b, labels)."""
+        """Compute the logits of pairs, shape (b, labels)."""
         a, b = (self.encode(self.dropout(self.embed(side)), side.mask).outputs for side in (premise, hypothesis))
         scores = a @ b.transpose(1, 2)  # equation 11
-        alignment = aligned(scores, premise.mask, hypothesis.mask)
+        alignment = soft_alignment(scores, premise.mask, hypothesis.mask)
         pooled = [
             *self._composed(a, alignment.premise @ b, premise.mask),
             *self._composed(b, alignment.hypothesis @ a, hypothesis.mask),
@@ -53,7 +53,7 @@ class EsimForSequenceClassification(PairNetwork):
         return logits
 
     def _composed(self, own: Tensor, counterpart: Tensor, mask: Tensor) -> list[Tensor]:
-        """Return mean and maximum of what is read of a side's comparisons, each of shape (b, 2 hidden)."""
-        compared = self.dropout(self.project(enhanced(own, counterpart)).relu())
+        """Compute mean and maximum of the read comparisons of one side, each of shape (b, 2 hidden)."""
+        compared = self.dropout(self.project(comparison_features(own, counterpart)).relu())
         outputs = self.compose(compared, mask).outputs
         return [mean_over(outputs, mask), max_over(outputs, mask)]

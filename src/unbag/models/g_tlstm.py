@@ -1,4 +1,4 @@
-"""G-TLSTM: the Gumbel tree-LSTM (Choi et al. 2018), which makes up its trees itself."""
+"""G-TLSTM, the Gumbel tree-LSTM (Choi et al. 2018), which induces its own trees."""
 
 import torch
 from torch import Tensor, nn
@@ -7,21 +7,21 @@ from transformers import initialization
 
 from unbag.models.config import PairConfig
 from unbag.models.layers import Mlp
-from unbag.models.network import Drawn, SentenceEncoder
+from unbag.models.network import CustomInitModule, SentenceEncoder
 from unbag.models.sides import Side
 from unbag.models.tree_lstm import Merges, Nodes, TreeLstmCell
 
 
 class GTlstmConfig(PairConfig):
-    """The config of a Gumbel tree-LSTM, with the sizes of its authors (300D).
+    """Config of a Gumbel tree-LSTM, with the authors' sizes (300D).
 
     Attributes:
-        classifier_size: the width of the layer above the encoder.
-        temperature: of the Gumbel softmax, by which a merge is drawn in training.
-        scaled_scores: whether the scores of candidate merges are divided by √(hidden size), as in the authors' code.
-            The paper's text has the dot products themselves.
-        unit_forget_bias: whether 1 is added to the forget gates, as in the authors' code: to those of the tree-LSTM
-            for good, to those of the LSTM over the leaves as the first value of their bias. The text has no such bias.
+        classifier_size: Width of the layer above the encoder.
+        temperature: Temperature of the Gumbel softmax that draws merges in training.
+        scaled_scores: Whether the scores of candidate merges are divided by √(hidden size), as in the authors' code.
+            The paper's text uses the dot products themselves.
+        unit_forget_bias: Whether 1 is added to the forget gates, as in the authors' code: permanently in the tree-LSTM,
+            and as the initial bias in the LSTM over the leaves. The text has no such bias.
     """
 
     model_type = "unbag-g-tlstm"
@@ -35,17 +35,17 @@ class GTlstmConfig(PairConfig):
 
 
 class GTlstmForSequenceClassification(SentenceEncoder):
-    """Merge two neighbours, again and again, until one node is left; which two, a query vector decides.
+    """Repeated merges of two neighbouring nodes, chosen by a query vector, until one node is left.
 
-    Choi et al. 2018, "Learning to Compose Task-Specific Tree Structures": leaves are the states of an LSTM over the
-    sentence, a candidate parent of each two neighbours is made by a tree-LSTM, and the one is taken whose h is most
-    like the query. In training it is drawn by the straight-through Gumbel softmax: forward a choice, backward a
-    softmax.
+    Choi et al. 2018, "Learning to Compose Task-Specific Tree Structures" (https://arxiv.org/abs/1707.02786). The leaves
+    are the states of an LSTM over the sentence. A tree-LSTM makes a candidate parent of each two neighbours, and the
+    candidate whose h has the highest score with the query is merged. In training the merge is drawn by the
+    straight-through Gumbel softmax: a one-hot choice in the forward pass, a softmax in the backward pass.
 
     By default the scores are scaled and the forget gates have a bias of 1, as in the authors' code
-    (github.com/jihunchoi/unsupervised-treelstm, `model/treelstm.py`). Neither is in the text
-    (`scaled_scores=False, unit_forget_bias=False`). The scale does not change which merge scores highest: it brings the
-    scores closer to each other, so that training draws merges more evenly.
+    (github.com/jihunchoi/unsupervised-treelstm, `model/treelstm.py`). The text has neither
+    (`scaled_scores=False, unit_forget_bias=False`). The scale does not change which merge scores highest. It reduces
+    the differences between scores, so that training draws merges more evenly.
     """
 
     config_class = GTlstmConfig
@@ -61,11 +61,11 @@ class GTlstmForSequenceClassification(SentenceEncoder):
         self.post_init()
 
     def encode(self, side: Side) -> Tensor:
-        """Return the root of each sentence's tree, shape (b, hidden)."""
+        """Compute the root of each sentence's tree, shape (b, hidden)."""
         return self._merged(side)[0]
 
     def trees(self, side: Side) -> list[Merges]:
-        """Return the tree that is chosen of each sentence."""
+        """Compute the induced tree of each sentence."""
         lengths = side.mask.sum(dim=1).clamp(min=1).tolist()
         chosen = torch.stack(steps, dim=1).tolist() if (steps := self._merged(side)[1]) else [[]] * len(lengths)
         trees: list[Merges] = []
@@ -78,7 +78,7 @@ class GTlstmForSequenceClassification(SentenceEncoder):
         return trees
 
     def _merged(self, side: Side) -> tuple[Tensor, list[Tensor]]:
-        """Return the roots, shape (b, hidden), and at each step which neighbours were merged, shape (b,)."""
+        """Compute the roots, shape (b, hidden), and the position of the merge at each step, shape (b,)."""
         lengths = side.mask.sum(dim=1).clamp(min=1)
         nodes = self.leaf(self.dropout(self.embed(side)), lengths)
         steps = []
@@ -87,12 +87,13 @@ class GTlstmForSequenceClassification(SentenceEncoder):
             parents = self.merge.merge(left, right)
             places = torch.arange(parents.h.shape[1], device=lengths.device)
             possible = places < (lengths - 1 - done).clamp(min=1)[:, None]  # (b, candidates)
-            scores = self.query(parents.h).to(parents.h.dtype)  # under autocast a matrix product's is half as precise
+            scores = self.query(parents.h).to(parents.h.dtype)  # autocast computes matrix products in half precision
             scores = scores.masked_fill(~possible, torch.finfo(scores.dtype).min)
             choice = self._choice(scores)  # one-hot
             at = choice.argmax(dim=-1)
             steps.append(at)
             before = (places < at[:, None]).to(choice.dtype)
+            # Detached: the gradient of the straight-through choice flows through the parent only.
             after = 1 - before - choice.detach()
             unfinished = (lengths - 1 > done)[:, None, None]
             nodes = Nodes(
@@ -110,7 +111,7 @@ class GTlstmForSequenceClassification(SentenceEncoder):
 
     @torch.no_grad()
     def _init_weights(self, module: nn.Module) -> None:
-        """Draw new weights, and set the bias of the leaves' forget gates."""
+        """Initialise weights, and the bias of the leaves' forget gates."""
         super()._init_weights(module)
         if isinstance(module, nn.LSTMCell) and self.config.unit_forget_bias:
             input_gate, forget_gate, cell_gate, output_gate = torch.zeros_like(module.bias_ih).chunk(4)
@@ -119,14 +120,14 @@ class GTlstmForSequenceClassification(SentenceEncoder):
 
 
 def _replaced(parent: Tensor, left: Tensor, right: Tensor, before: Tensor, choice: Tensor, after: Tensor) -> Tensor:
-    """Return the row of nodes with one parent in the place of its children, shape (b, candidates, hidden)."""
+    """Build the row of nodes with one parent in place of its children, shape (b, candidates, hidden)."""
     return before[..., None] * left + choice[..., None] * parent + after[..., None] * right
 
 
 class LeafLstm(nn.Module):
-    """The states of an LSTM over each sentence, left to right: h and c of each token, as a tree's leaves have them.
+    """States of a left-to-right LSTM over each sentence: h and c of each token, for the leaves of a tree.
 
-    Step by step, for all sentences at once: torch's kernels return h at each token, but c at the last alone.
+    The cell runs step by step over all sentences at once, because torch's LSTM returns c of the last token only.
     """
 
     def __init__(self, inputs: int, hidden: int) -> None:
@@ -134,7 +135,7 @@ class LeafLstm(nn.Module):
         self.cell = nn.LSTMCell(inputs, hidden)
 
     def forward(self, vectors: Tensor, lengths: Tensor) -> Nodes:
-        """Return h and c of each token, each of shape (b, t, hidden)."""
+        """Compute h and c of each token, each of shape (b, t, hidden)."""
         state = None
         steps = []
         for place in range(vectors.shape[1]):
@@ -143,8 +144,8 @@ class LeafLstm(nn.Module):
         return Nodes(*(torch.stack(each, dim=1) for each in zip(*steps, strict=True)))
 
 
-class Query(Drawn):
-    """Scores nodes by their likeness to a learnt vector.
+class Query(CustomInitModule):
+    """Scores of nodes: dot products with a trained vector.
 
     Args:
         size: Number of features of a node.
@@ -157,9 +158,9 @@ class Query(Drawn):
         self.scale = size**-0.5 if scaled else 1.0
 
     def forward(self, nodes: Tensor) -> Tensor:
-        """Return the scores of nodes, from shape (…, size)."""
+        """Compute the scores of nodes, shape (…), from shape (…, size)."""
         return nodes @ self.vector * self.scale
 
-    def draw(self) -> None:
-        """Draw it small, as its authors do."""
+    def init_parameters(self) -> None:
+        """Draw the vector with a small standard deviation, as in the authors' code."""
         initialization.normal_(self.vector, std=0.01)

@@ -1,6 +1,6 @@
-"""InferSent: a BiLSTM with max pooling (Conneau et al. 2017), and what its hypotheses alone tell (Poliak et al. 2018).
+"""InferSent, a BiLSTM with max pooling (Conneau et al. 2017), and its hypothesis-only baseline (Poliak et al. 2018).
 
-Beside them the BiLSTM whose last states stand for the sentence.
+Also the BiLSTM whose last states represent the sentence.
 """
 
 import torch
@@ -13,10 +13,10 @@ from unbag.models.sides import Side
 
 
 class InferSentConfig(PairConfig):
-    """The config of InferSent, with the sizes of its authors.
+    """Config of InferSent, with the authors' sizes.
 
     Attributes:
-        classifier_size: the width of the two layers above the encoder.
+        classifier_size: Width of the two layers above the encoder.
     """
 
     model_type = "unbag-infersent"
@@ -28,11 +28,11 @@ class InferSentConfig(PairConfig):
 
 
 class InferSentForSequenceClassification(SentenceEncoder):
-    """A BiLSTM over each sentence, the maximum of each feature over its tokens, and a classifier of the two vectors.
+    """A BiLSTM over each sentence, the maximum of each feature over tokens, and a classifier of the two vectors.
 
     Conneau et al. 2017, "Supervised Learning of Universal Sentence Representations from Natural Language Inference
-    Data", sections 3.1 and 3.2.2. The classifier is that of the authors' code: linear layers with nothing between them,
-    which come to one.
+    Data" (https://aclanthology.org/D17-1070), sections 3.1 and 3.2.2. The classifier is that of the authors' code:
+    linear layers without activations between them, which are equivalent to one linear layer.
     """
 
     config_class = InferSentConfig
@@ -45,41 +45,43 @@ class InferSentForSequenceClassification(SentenceEncoder):
         self.post_init()
 
     def encode(self, side: Side) -> Tensor:
-        """Return the maximum of each feature over the tokens of a sentence, shape (b, 2 hidden)."""
+        """Compute the maximum of each feature over the tokens of a sentence, shape (b, 2 hidden)."""
         outputs, _ = self.reader(self.embed(side), side.mask)
         return max_over(outputs, side.mask)
 
 
 class BiLstmLastConfig(InferSentConfig):
-    """The config of a BiLSTM whose last states are the sentence."""
+    """Config of a BiLSTM whose last states represent the sentence."""
 
     model_type = "unbag-bilstm-last"
 
 
 class BiLstmLastForSequenceClassification(InferSentForSequenceClassification):
-    """A BiLSTM over each sentence, whose last states, one of each direction, stand for it.
+    """A BiLSTM over each sentence, whose last state of each direction represents the sentence.
 
-    Conneau et al. 2017, section 3.2.1, has this of LSTM, GRU and bidirectional GRU.
+    Conneau et al. 2017, section 3.2.1, describe this for LSTM, GRU and bidirectional GRU.
     """
 
     config_class = BiLstmLastConfig
 
     def encode(self, side: Side) -> Tensor:
-        """Return the last states of both directions, shape (b, 2 hidden)."""
+        """Concatenate the last states of both directions, shape (b, 2 hidden)."""
         _, (hidden, _) = self.reader(self.embed(side), side.mask)
+        # The forward direction ends at the last token, the backward direction at the first.
         return torch.cat([hidden[0], hidden[1]], dim=-1)
 
 
 class HypothesisOnlyConfig(InferSentConfig):
-    """The config of InferSent on hypotheses alone."""
+    """Config of InferSent on hypotheses alone."""
 
     model_type = "unbag-hypothesis-only"
 
 
 class HypothesisOnlyForSequenceClassification(PairNetwork):
-    """InferSent's encoder on the hypothesis, and a classifier of that vector: it never sees the premise.
+    """InferSent's encoder on the hypothesis, and a classifier of that vector; the premise is ignored.
 
-    Poliak et al. 2018, "Hypothesis Only Baselines in Natural Language Inference", section 3.
+    Poliak et al. 2018, "Hypothesis Only Baselines in Natural Language Inference" (https://aclanthology.org/S18-2023),
+    section 3.
     """
 
     config_class = HypothesisOnlyConfig
@@ -92,7 +94,7 @@ class HypothesisOnlyForSequenceClassification(PairNetwork):
         self.post_init()
 
     def logits(self, premise: Side, hypothesis: Side) -> Tensor:
-        """Return the logits of pairs, shape (b, labels), from their hypotheses."""
+        """Compute the logits of pairs from their hypotheses, shape (b, labels)."""
         outputs, _ = self.reader(self.embed(hypothesis), hypothesis.mask)
         logits: Tensor = self.classifier(max_over(outputs, hypothesis.mask))
         return logits

@@ -1,24 +1,24 @@
-"""KIM: ESIM that knows lexical relations (Chen et al. 2018)."""
+"""KIM, ESIM with lexical relations (Chen et al. 2018)."""
 
 import torch
 from torch import Tensor, nn
 
 from unbag.models.config import PairConfig
 from unbag.models.embeddings import RELATIONS
-from unbag.models.layers import BiLstm, Mlp, aligned, attention, enhanced, max_over, mean_over
+from unbag.models.layers import BiLstm, Mlp, attention, comparison_features, max_over, mean_over, soft_alignment
 from unbag.models.network import PairNetwork
 from unbag.models.sides import Side
 
 
 class KimConfig(PairConfig):
-    """The config of KIM, with the sizes of its authors.
+    """Config of KIM, with the authors' sizes.
 
     Attributes:
         relation_weight: λ, the number that any relation of two words adds to their attention score.
-        compose_relations: whether the composition BiLSTM reads the relations of each token beside its projected
-            comparison, as in the authors' code. The paper's text gives the BiLSTM the comparison alone.
-        pool_relations: whether a sum of the composed tokens, weighted by their relations, is pooled beside mean and
-            maximum (section 3.5). The authors' code has it as an option, which their training script leaves off.
+        compose_relations: Whether the composition BiLSTM reads the relations of each token in addition to its projected
+            comparison, as in the authors' code. In the paper's text the BiLSTM reads the comparison alone.
+        pool_relations: Whether a sum of the composed tokens, weighted by their relations, is pooled in addition to mean
+            and maximum (section 3.5). In the authors' code this is an option that their training script leaves off.
     """
 
     model_type = "unbag-kim"
@@ -29,12 +29,13 @@ class KimConfig(PairConfig):
 
 
 class KimForSequenceClassification(PairNetwork):
-    """ESIM that reads the WordNet relations of each premise word to each hypothesis word.
+    """ESIM with the WordNet relations of each premise word to each hypothesis word as features.
 
-    Chen et al. 2018, "Neural Natural Language Inference Models Enhanced with External Knowledge", section 3. The
-    relation vector of a token is the attention-weighted mean of its relations to the words of the other side.
+    Chen et al. 2018, "Neural Natural Language Inference Models Enhanced with External Knowledge"
+    (https://aclanthology.org/P18-1224), section 3. The relation vector of a token is the attention-weighted mean of its
+    relations to the words of the other side.
 
-    - Co-attention (section 3.3): two words with any relation score λ more, eᵢⱼ = aᵢ · bⱼ + λ 1[rᵢⱼ ≠ 0].
+    - Co-attention (section 3.3): any relation of two words adds λ to their score, eᵢⱼ = aᵢ · bⱼ + λ 1[rᵢⱼ ≠ 0].
     - Local inference (section 3.4): the relation vector is part of a token's comparison, before the projection.
     - Composition (section 3.5): the tokens are also pooled by a weighted sum. The weights are the softmax over tokens
       of a feed-forward layer with ReLU on the relation vectors.
@@ -61,13 +62,13 @@ class KimForSequenceClassification(PairNetwork):
         self.post_init()
 
     def logits(self, premise: Side, hypothesis: Side) -> Tensor:
-        """Return the logits of pairs, shape (b, labels)."""
+        """Compute the logits of pairs, shape (b, labels)."""
         a, b = (self.encode(self.dropout(self.embed(side)), side.mask).outputs for side in (premise, hypothesis))
         forth = self.embeddings.relations(premise.ids, hypothesis.ids).to(a.dtype)  # (b, m, n, 5)
         back = self.embeddings.relations(hypothesis.ids, premise.ids).to(a.dtype)
         related = (forth != 0).any(dim=-1).to(a.dtype)
         scores = a @ b.transpose(1, 2) + self.config.relation_weight * related
-        alignment = aligned(scores, premise.mask, hypothesis.mask)
+        alignment = soft_alignment(scores, premise.mask, hypothesis.mask)
         pooled = [
             *self._composed(a, alignment.premise @ b, _of_counterparts(alignment.premise, forth), premise.mask),
             *self._composed(b, alignment.hypothesis @ a, _of_counterparts(alignment.hypothesis, back), hypothesis.mask),
@@ -76,7 +77,7 @@ class KimForSequenceClassification(PairNetwork):
         return logits
 
     def _composed(self, own: Tensor, counterpart: Tensor, relations: Tensor, mask: Tensor) -> list[Tensor]:
-        """Return mean, maximum and weighted sum of a side's composed comparisons, each of shape (b, 2 hidden).
+        """Compute mean, maximum and weighted sum of a side's composed comparisons, each of shape (b, 2 hidden).
 
         Args:
             own: Encoded tokens of the side, shape (b, t, 2 hidden).
@@ -84,7 +85,9 @@ class KimForSequenceClassification(PairNetwork):
             relations: Relation vector of each token, shape (b, t, 5).
             mask: False at padding, shape (b, t).
         """
-        compared = self.dropout(self.project(torch.cat([enhanced(own, counterpart), relations], dim=-1)).relu())
+        compared = self.dropout(
+            self.project(torch.cat([comparison_features(own, counterpart), relations], dim=-1)).relu()
+        )
         # The relations enter without dropout, as in the authors' code.
         inputs = torch.cat([compared, relations], dim=-1) if self.config.compose_relations else compared
         outputs = self.compose(inputs, mask).outputs
@@ -96,5 +99,5 @@ class KimForSequenceClassification(PairNetwork):
 
 
 def _of_counterparts(weights: Tensor, relations: Tensor) -> Tensor:
-    """Return the relations of each token to what it is aligned with, Σⱼ αᵢⱼ rᵢⱼ, shape (b, m, 5)."""
+    """Compute the relation vector of each token to its aligned tokens, Σⱼ αᵢⱼ rᵢⱼ, shape (b, m, 5)."""
     return torch.einsum("bmn,bmnr->bmr", weights, relations)

@@ -1,4 +1,4 @@
-"""The parts that the models are made of: reading a sentence in order or not, pooling it, aligning two, classifying."""
+"""Layers that the models share: readers of a sentence, pooling, alignment of two sentences, and a classifier."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -9,15 +9,15 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 State = tuple[Tensor, Tensor]
-"""The hidden and cell states of both directions of a recurrence, each of shape (2, b, hidden)."""
+"""Hidden and cell states of both directions of a recurrence, each of shape (2, b, hidden)."""
 
 
 class Read(NamedTuple):
-    """What was read of b sentences.
+    """Output of a `Reader` on b sentences.
 
     Attributes:
-        outputs: at each token, shape (b, t, 2 hidden); zeros at padding.
-        state: after the last token of each direction; None of what has no state.
+        outputs: Output at each token, shape (b, t, 2 hidden); zeros at padding.
+        state: State after the last token of each direction; None for a reader without state.
     """
 
     outputs: Tensor
@@ -25,28 +25,32 @@ class Read(NamedTuple):
 
 
 class Reader(Protocol):
-    """Reads sentences: in order, or each word by itself."""
+    """A module that reads sentences, in order or each word independently."""
 
     def __call__(self, vectors: Tensor, mask: Tensor, state: State | None = None) -> Read:
-        """Read b sentences of vectors, shape (b, t, inputs), from a state on."""
+        """Read b sentences, shape (b, t, inputs), starting from a state."""
         ...
 
 
 class BiLstm(nn.Module):
-    """A bidirectional LSTM that does not see padding."""
+    """A bidirectional LSTM that ignores padding."""
 
     def __init__(self, inputs: int, hidden: int) -> None:
         super().__init__()
         self.lstm = nn.LSTM(inputs, hidden, batch_first=True, bidirectional=True)
 
     def forward(self, vectors: Tensor, mask: Tensor, state: State | None = None) -> Read:
-        """Read b sentences.
+        """Read b sentences in both directions.
 
         Args:
-            vectors: shape (b, t, inputs).
-            mask: False at padding, which is at the right, shape (b, t).
-            state: where both directions begin; zeros where None.
+            vectors: Inputs, shape (b, t, inputs).
+            mask: False at padding, which is on the right, shape (b, t).
+            state: Initial state of both directions; None for zeros.
+
+        Returns:
+            Outputs, shape (b, t, 2 hidden), and the last states, shape (2, b, hidden) each.
         """
+        # pack_padded_sequence needs the lengths on the CPU and rejects a length of 0.
         lengths = mask.sum(dim=1).clamp(min=1).cpu()
         packed = pack_padded_sequence(vectors, lengths, batch_first=True, enforce_sorted=False)
         outputs, last = self.lstm(packed, state)
@@ -55,9 +59,10 @@ class BiLstm(nn.Module):
 
 
 class PositionWise(nn.Module):
-    """A fully connected layer with ReLU at each token, as wide as the `BiLstm` it stands in for.
+    """A fully connected layer with ReLU at each token, as wide as the `BiLstm` that it replaces.
 
-    The BoW variants of Nie et al. 2019, section 3.2 and table 3: "replacing their RNNs with fully-connected layers".
+    For the bag-of-words variants of Nie et al. 2019, section 3.2 and table 3: "replacing their RNNs with
+    fully-connected layers".
     """
 
     def __init__(self, inputs: int, hidden: int) -> None:
@@ -65,70 +70,82 @@ class PositionWise(nn.Module):
         self.linear = nn.Linear(inputs, 2 * hidden)
 
     def forward(self, vectors: Tensor, mask: Tensor, state: State | None = None) -> Read:
-        """Read b sentences, each token by itself; there is no state."""
+        """Read b sentences, each token independently; there is no state."""
         return Read(self.linear(vectors).relu() * mask[..., None], None)
 
 
 def reader(inputs: int, hidden: int, *, bag_of_words: bool) -> nn.Module:
-    """Return a `Reader`: a `BiLstm`, or what stands in its place in a bag of words."""
+    """Build a `Reader`: a `BiLstm`, or its replacement in a bag of words."""
     return PositionWise(inputs, hidden) if bag_of_words else BiLstm(inputs, hidden)
 
 
 def max_over(vectors: Tensor, mask: Tensor) -> Tensor:
-    """Return the largest value of each feature over the tokens of b sentences, shape (b, d)."""
+    """Compute the maximum of each feature over the tokens of b sentences, shape (b, d)."""
+    # The smallest finite number and not -inf: a sentence without tokens must not put infinities into the network.
     return vectors.masked_fill(~mask[..., None], torch.finfo(vectors.dtype).min).amax(dim=1)
 
 
 def mean_over(vectors: Tensor, mask: Tensor) -> Tensor:
-    """Return the mean of each feature over the tokens of b sentences, shape (b, d); zeros where there is none."""
+    """Compute the mean of each feature over the tokens of b sentences, shape (b, d); zeros without tokens."""
     return sum_over(vectors, mask) / mask.sum(dim=1, keepdim=True).clamp(min=1)
 
 
 def sum_over(vectors: Tensor, mask: Tensor) -> Tensor:
-    """Return the sum of each feature over the tokens of b sentences, shape (b, d)."""
+    """Compute the sum of each feature over the tokens of b sentences, shape (b, d)."""
     return (vectors * mask[..., None]).sum(dim=1)
 
 
 def attention(scores: Tensor, mask: Tensor) -> Tensor:
-    """Return the softmax of scores over the last dimension, without what is masked.
+    """Compute the softmax of scores over the last dimension, without masked positions.
 
     Args:
-        scores: shape (b, m, n).
+        scores: Scores, shape (b, m, n).
         mask: False at padding of the n, shape (b, n).
+
+    Returns:
+        Weights, shape (b, m, n); each row sums to 1.
     """
+    # The smallest finite number and not -inf: the softmax of a row of -inf is NaN.
     return scores.masked_fill(~mask[:, None, :], torch.finfo(scores.dtype).min).softmax(dim=-1)
 
 
 class Alignment(NamedTuple):
-    """How the tokens of two sides are aligned.
+    """Soft alignment of the tokens of two sides.
 
     Attributes:
-        premise: the weights of each premise token's counterparts, shape (b, m, n).
-        hypothesis: of each hypothesis token's, shape (b, n, m).
+        premise: Weights of the hypothesis tokens for each premise token, shape (b, m, n).
+        hypothesis: Weights of the premise tokens for each hypothesis token, shape (b, n, m).
     """
 
     premise: Tensor
     hypothesis: Tensor
 
 
-def aligned(scores: Tensor, premise: Tensor, hypothesis: Tensor) -> Alignment:
-    """Return the soft alignment of two sides (Parikh et al. 2016, equation 2; Chen et al. 2017, equations 12 and 13).
+def soft_alignment(scores: Tensor, premise: Tensor, hypothesis: Tensor) -> Alignment:
+    """Compute the soft alignment of two sides (Parikh et al. 2016, equation 2; Chen et al. 2017, equations 12 and 13).
 
     Args:
-        scores: of each premise token with each hypothesis token, shape (b, m, n).
-        premise: False at padding, shape (b, m).
-        hypothesis: likewise, shape (b, n).
+        scores: Score of each premise token with each hypothesis token, shape (b, m, n).
+        premise: False at padding of the premise, shape (b, m).
+        hypothesis: False at padding of the hypothesis, shape (b, n).
     """
     return Alignment(attention(scores, hypothesis), attention(scores.transpose(1, 2), premise))
 
 
-def enhanced(own: Tensor, counterpart: Tensor) -> Tensor:
-    """Return [a; ã; a − ã; a ⊙ ã] of tokens and their counterparts (Chen et al. 2017, equations 14 and 15)."""
+def comparison_features(own: Tensor, counterpart: Tensor) -> Tensor:
+    """Compute [a; ã; a − ã; a ⊙ ã] of tokens and their counterparts (Chen et al. 2017, equations 14 and 15)."""
     return torch.cat([own, counterpart, own - counterpart, own * counterpart], dim=-1)
 
 
 class Mlp(nn.Sequential):
-    """Linear layers, each with dropout before it and an activation after it; after the last one only where asked."""
+    """Linear layers with dropout before each and an activation after each, after the last one only if `activated`.
+
+    Args:
+        sizes: Widths of input, hidden layers and output.
+        activation: Class of the activation.
+        dropout: Probability of dropping a feature.
+        activated: Whether the last layer has an activation too (default: no).
+    """
 
     def __init__(
         self, sizes: Sequence[int], activation: type[nn.Module], dropout: float, *, activated: bool = False

@@ -1,4 +1,4 @@
-"""What all models share as models of transformers, and what those share that encode each sentence by itself."""
+"""Base classes: the common part of all models, and that of models that encode each sentence separately."""
 
 from typing import Any, Final
 
@@ -9,20 +9,20 @@ from transformers import PreTrainedModel, initialization
 from transformers.modeling_outputs import SequenceClassifierOutput
 
 from unbag.models.config import PairConfig
-from unbag.models.embeddings import embeddings_of
+from unbag.models.embeddings import build_embeddings
 from unbag.models.sides import Side, both_sides
 
 SPREAD: Final = 0.3
-"""The standard deviation of embeddings that are drawn: a vector of 300 numbers has a length of about 5."""
+"""Standard deviation of randomly initialised embeddings: a vector of 300 numbers has a length of about 5."""
 
 
 class PairNetwork(PreTrainedModel):
-    """A classifier of pairs: embeddings of both sides, and what a subclass makes of them (`logits`).
+    """A classifier of pairs: embeddings of both sides, and a subclass's network over them (`logits`).
 
-    The embeddings are its base model in the sense of transformers: a repository that has these alone is a pre-trained
-    model without a head, and all the rest of the network is the head that is new when it is trained.
+    The embeddings are the base model in the sense of transformers. A repository with embeddings alone is a pre-trained
+    model without a head. The rest of the network is the head, which is new when training starts.
 
-    A subclass ends its `__init__` with `post_init()`.
+    A subclass calls `post_init()` at the end of its `__init__`.
     """
 
     config_class: Any = PairConfig
@@ -33,60 +33,67 @@ class PairNetwork(PreTrainedModel):
     def __init__(self, config: Any) -> None:
         super().__init__(config)
         self.num_labels: int = config.num_labels
-        self.embeddings = embeddings_of(config)
+        self.embeddings = build_embeddings(config)
 
     @classmethod
     def from_pretrained(cls, *arguments: Any, **options: Any) -> Any:
-        """Load a network as transformers does, and leave untrained what its config says is not trained."""
+        """Load a network as transformers does, and freeze the parameters that its config declares as not trained."""
         loaded = super().from_pretrained(*arguments, **options)
         network = loaded[0] if isinstance(loaded, tuple) else loaded  # with `output_loading_info`
         network.embeddings.freeze()
         return loaded
 
     def post_init(self) -> None:
-        """Do what transformers wants at the end of every `__init__`."""
+        """Finish initialisation, as transformers requires at the end of every `__init__`."""
         super().post_init()
 
     def get_input_embeddings(self) -> nn.Module:
-        """Return the table of embeddings."""
+        """Get the table of embeddings."""
         table: nn.Module = self.embeddings.table
         return table
 
     def set_input_embeddings(self, value: nn.Module) -> None:
-        """Refuse: a vocabulary is a model's for good, with what is known of its words."""
-        raise ValueError("the vocabulary of these models is fixed; make another with `unbag models init`")
+        """Raise an error: the vocabulary of a model is fixed, together with its lexical facts.
+
+        Raises:
+            ValueError: Always.
+        """
+        raise ValueError(
+            "set_input_embeddings: the vocabulary of these models is fixed; make a new model with `unbag models init`"
+        )
 
     def forward(
         self, input_ids: Tensor, attention_mask: Tensor | None = None, labels: Tensor | None = None, **_: Any
     ) -> SequenceClassifierOutput:
-        """Return the logits of b pairs, shape (b, labels), and with labels the mean cross-entropy.
+        """Compute the logits of b pairs, shape (b, labels), and the mean cross-entropy if labels are given.
 
         Args:
-            input_ids: what the tokenizer made of pairs, shape (b, t).
+            input_ids: Token ids of pairs from the tokenizer, shape (b, t).
             attention_mask: 0 at padding, shape (b, t).
-            labels: outputs, shape (b,).
+            labels: Indices of the gold outputs, shape (b,).
         """
         premise, hypothesis = both_sides(input_ids, attention_mask, self.config.bos_token_id)
         logits = self.logits(premise, hypothesis)
+        # The loss is computed in float32, also if autocast or the dtype of the weights gives half-precision logits.
         loss = None if labels is None else cross_entropy(logits.float(), labels)
         return SequenceClassifierOutput(loss=loss, logits=logits)
 
     def logits(self, premise: Side, hypothesis: Side) -> Tensor:
-        """Return the logits of pairs, shape (b, labels)."""
+        """Compute the logits of pairs, shape (b, labels)."""
         raise NotImplementedError
 
-    def decided_by(self) -> dict[str, str]:
-        """Return what else decides the logits beside config and weights, by name; by default nothing."""
+    def extra_identity(self) -> dict[str, str]:
+        """List what determines the logits in addition to config and weights, by name (default: nothing)."""
         return {}
 
     def embed(self, side: Side) -> Tensor:
-        """Return the embeddings of a side's tokens, shape (b, t, dimensions)."""
+        """Compute the embeddings of a side's tokens, shape (b, t, dimensions)."""
         vectors: Tensor = self.embeddings(side.ids, side.mask)
         return vectors
 
     @torch.no_grad()
     def _init_weights(self, module: nn.Module) -> None:
-        """Draw new weights: Glorot's, orthogonal ones from state to state, and biases of zero."""
+        """Initialise new weights: Glorot, orthogonal from state to state, and zero biases."""
         if isinstance(module, nn.LSTM | nn.LSTMCell):
             for name, parameter in module.named_parameters():
                 if name.startswith("weight_hh"):
@@ -101,40 +108,41 @@ class PairNetwork(PreTrainedModel):
                 initialization.zeros_(module.bias)
         elif isinstance(module, nn.Embedding):
             initialization.normal_(module.weight, std=SPREAD)
+            # transformers marks loaded weights, which must not change.
             if module.padding_idx is not None and not getattr(module.weight, "_is_hf_initialized", False):
                 module.weight[module.padding_idx].zero_()
-        elif isinstance(module, Drawn):
-            module.draw()
+        elif isinstance(module, CustomInitModule):
+            module.init_parameters()
         else:
             super()._init_weights(module)
 
 
-class Drawn(nn.Module):
-    """A module with parameters of its own, which it draws itself."""
+class CustomInitModule(nn.Module):
+    """A module with parameters of its own, which it initialises itself."""
 
-    def draw(self) -> None:
-        """Draw its parameters by the functions of `transformers.initialization`, which spare what was loaded."""
+    def init_parameters(self) -> None:
+        """Initialise the parameters by functions of `transformers.initialization`, which skip loaded parameters."""
         raise NotImplementedError
 
 
 class SentenceEncoder(PairNetwork):
-    """A network that encodes each sentence by itself, and classifies what the two vectors say of each other."""
+    """A network that encodes each sentence separately and classifies features of the two vectors."""
 
     classifier: nn.Module
 
     def logits(self, premise: Side, hypothesis: Side) -> Tensor:
-        """Return the logits of pairs, from u, v, |u − v| and u ⊙ v of their sentences."""
+        """Compute the logits of pairs from u, v, |u − v| and u ⊙ v of their sentences, shape (b, labels)."""
         u, v = self.encode(premise), self.encode(hypothesis)
-        logits: Tensor = self.classifier(matched(u, v))
+        logits: Tensor = self.classifier(matching_features(u, v))
         return logits
 
     def encode(self, side: Side) -> Tensor:
-        """Return a vector of each sentence, shape (b, d)."""
+        """Compute a vector of each sentence, shape (b, d)."""
         raise NotImplementedError
 
 
-def matched(u: Tensor, v: Tensor) -> Tensor:
-    """Return [u; v; |u − v|; u ⊙ v] of b pairs of vectors, shape (b, 4 d).
+def matching_features(u: Tensor, v: Tensor) -> Tensor:
+    """Compute [u; v; |u − v|; u ⊙ v] of b pairs of vectors, shape (b, 4 d).
 
     The features of InferSent (Conneau et al. 2017, section 3.1 and figure 1), after Mou et al. 2016.
     """

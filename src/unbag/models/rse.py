@@ -1,4 +1,4 @@
-"""RSE: the residual-stacked sentence encoder (Nie and Bansal 2017), and its bag of words (Nie et al. 2019)."""
+"""RSE, the residual-stacked sentence encoder (Nie and Bansal 2017), and its bag-of-words variant (Nie et al. 2019)."""
 
 import torch
 from torch import Tensor, nn
@@ -10,14 +10,13 @@ from unbag.models.sides import Side
 
 
 class RseConfig(PairConfig):
-    """The config of a residual-stacked encoder, with the sizes of its authors (600D).
+    """Config of a residual-stacked encoder, with the authors' sizes (600D).
 
     Attributes:
-        layers: readers, one above the other.
-        classifier_size: the width of the hidden layers above the encoder.
-        classifier_layers: the number of these layers. The authors' code has one by default; the paper compares one and
-            two.
-        bag_of_words: whether fully connected layers stand in the place of the recurrences.
+        layers: Number of stacked readers.
+        classifier_size: Width of the hidden layers above the encoder.
+        classifier_layers: Number of these layers. The authors' code has one by default; the paper compares one and two.
+        bag_of_words: Whether fully connected layers replace the recurrences.
     """
 
     model_type = "unbag-rse"
@@ -31,15 +30,16 @@ class RseConfig(PairConfig):
 
 
 class RseForSequenceClassification(SentenceEncoder):
-    """Readers in a stack, each of which reads the words and the sum of what those below it made of them.
+    """Stacked readers, each of which reads the words and the sum of the outputs of all lower readers.
 
-    Nie and Bansal 2017, "Shortcut-Stacked Sentence Encoders for Multi-Domain Inference", section 2, with the residual
-    connections of its last version: the input of reader i is [w; h¹ + … + hⁱ⁻¹], and the sentence is the maximum of the
-    last one's outputs over the tokens. With `bag_of_words` the variant of Nie et al. 2019, section 3.2.
+    Nie and Bansal 2017, "Shortcut-Stacked Sentence Encoders for Multi-Domain Inference"
+    (https://aclanthology.org/W17-5308), section 2, with the residual connections of its last version. The input of
+    reader i is [w; h¹ + … + hⁱ⁻¹], and a sentence is the maximum over tokens of the last reader's outputs. With
+    `bag_of_words` it is the variant of Nie et al. 2019, section 3.2.
 
     The classifier is that of the authors' code (github.com/easonnie/ResEncoder, `model/res_encoder.py`), with a single
     hidden layer by default. At the authors' sizes the model has 28.35 M parameters above the word embeddings, biases
-    included. Their code also allocates the second hidden layer, which it does not use: with it there are 28.99 M.
+    included. Their code also allocates a second hidden layer that it does not use: 28.99 M parameters with it.
     """
 
     config_class = RseConfig
@@ -56,7 +56,7 @@ class RseForSequenceClassification(SentenceEncoder):
         self.post_init()
 
     def encode(self, side: Side) -> Tensor:
-        """Return the maximum of each feature of the last reader, shape (b, 2 hidden)."""
+        """Compute the maximum of each feature of the last reader, shape (b, 2 hidden)."""
         words = self.embed(side)
         first, *others = self.readers
         outputs: Tensor = first(words, side.mask).outputs

@@ -7,12 +7,12 @@ from torch import Tensor
 
 
 class Side(NamedTuple):
-    """The premises of a batch, or its hypotheses.
+    """The premises or the hypotheses of a batch.
 
     Attributes:
-        ids: token ids, shape (b, t).
+        ids: Token ids, shape (b, t).
         mask: False at padding, shape (b, t). Sentences begin at position 0.
-        special: True at tokens that are no words, such as the one each sentence begins with, shape (b, t).
+        special: True at tokens that are not words, such as the one at the beginning of each sentence, shape (b, t).
     """
 
     ids: Tensor
@@ -21,20 +21,20 @@ class Side(NamedTuple):
 
     @property
     def words(self) -> Tensor:
-        """True where a word stands, shape (b, t)."""
+        """True at words, shape (b, t)."""
         return self.mask & ~self.special
 
 
 def both_sides(input_ids: Tensor, attention_mask: Tensor | None, start: int) -> tuple[Side, Side]:
-    """Return premises and hypotheses, each padded to its own longest sentence, at the right.
+    """Split pairs into premises and hypotheses, each padded on the right to its own longest sentence.
 
-    The sides are told by the token that each begins with, not by token type ids: whoever calls a model with no more
-    than ids and mask gets the same.
+    The token at the beginning of each side separates the sides, not token type ids. Callers that pass only ids and mask
+    therefore get the same result.
 
     Args:
-        input_ids: shape (b, t).
-        attention_mask: 0 at padding, shape (b, t); without it nothing is padding.
-        start: the id of the token that each side begins with.
+        input_ids: Token ids of pairs, shape (b, t).
+        attention_mask: 0 at padding, shape (b, t); None means no padding.
+        start: Id of the token at the beginning of each side.
     """
     real = torch.ones_like(input_ids, dtype=torch.bool) if attention_mask is None else attention_mask.bool()
     begins = (input_ids == start) & real
@@ -44,6 +44,7 @@ def both_sides(input_ids: Tensor, attention_mask: Tensor | None, start: int) -> 
 
 def _side(ids: Tensor, begins: Tensor, mask: Tensor) -> Side:
     longest = max(1, int(mask.sum(dim=1).max()))
+    # A stable sort by "is padding" moves each side's tokens to the left without changing their order.
     order = (~mask).long().argsort(dim=1, stable=True)[:, :longest]
-    kept = mask.gather(1, order)
-    return Side(ids.gather(1, order).masked_fill(~kept, 0), kept, begins.gather(1, order) & kept)
+    is_token = mask.gather(1, order)
+    return Side(ids.gather(1, order).masked_fill(~is_token, 0), is_token, begins.gather(1, order) & is_token)

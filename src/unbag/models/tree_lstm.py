@@ -1,4 +1,4 @@
-"""Tree-LSTMs of a whole batch of binary trees, level by level."""
+"""Tree-LSTMs over a batch of binary trees, computed level by level."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 Merges = Sequence[tuple[int, int]]
-"""A binary tree over n leaves 0 … n − 1: merge k makes node n + k of two nodes that no other merge takes."""
+"""A binary tree over n leaves 0 … n − 1: merge k makes node n + k of two nodes, each used in one merge only."""
 
 
 class Nodes(NamedTuple):
-    """The h and c of nodes, each of shape (nodes, hidden)."""
+    """States h and c of nodes, each of shape (nodes, hidden)."""
 
     h: Tensor
     c: Tensor
@@ -27,12 +27,12 @@ class TreeLstmCell(nn.Module):
         o = σ(W_o x + U_o [hᴸ; hᴿ])      fᴿ = σ(W_f x + U_fᴿ [hᴸ; hᴿ])
         c = fᴸ ⊙ cᴸ + fᴿ ⊙ cᴿ + i ⊙ u    h = o ⊙ tanh(c)
 
-    A leaf has an input and no children; without inputs (`inputs = 0`) there are biases in the place of W x.
+    A leaf has an input and no children. Without inputs (`inputs = 0`), biases replace W x.
 
     Args:
         inputs: Number of input features of a node; 0 for none.
         hidden: Number of hidden units.
-        forget_bias: Number added to both forget gates before their sigmoid, which is not trained.
+        forget_bias: Constant added to both forget gates before their sigmoid; not trained (default: 0).
     """
 
     def __init__(self, inputs: int, hidden: int, *, forget_bias: float = 0.0) -> None:
@@ -43,25 +43,25 @@ class TreeLstmCell(nn.Module):
         self.of_children = nn.Linear(2 * hidden, 5 * hidden, bias=not inputs)  # i, o, u, fᴸ, fᴿ
 
     def leaves(self, inputs: Tensor) -> Nodes:
-        """Return the states of leaves from their inputs, shape (n, inputs)."""
+        """Compute the states of leaves from their inputs, shape (n, inputs)."""
         assert self.of_input is not None
         i, o, u, _ = self.of_input(inputs).chunk(4, dim=-1)
         c = i.sigmoid() * u.tanh()
         return Nodes(o.sigmoid() * c.tanh(), c)
 
     def merge(self, left: Nodes, right: Nodes, inputs: Tensor | None = None) -> Nodes:
-        """Return the states of nodes above pairs of nodes, with their inputs, shape (…, inputs), if they have any."""
+        """Compute the states of the parents of pairs of nodes; inputs, if any, have shape (…, inputs)."""
         added = None if inputs is None else self.added(inputs)
         return self.above(torch.cat([left.h, right.h], dim=-1), left.c, right.c, added)
 
     def added(self, inputs: Tensor) -> Tensor:
-        """Return what inputs of nodes with children, shape (…, inputs), add to their gates, shape (…, 5 hidden)."""
+        """Compute the terms that inputs of inner nodes, shape (…, inputs), add to the gates, shape (…, 5 hidden)."""
         assert self.of_input is not None
         x = self.of_input(inputs)
         return torch.cat([x, x[..., 3 * self.hidden :]], dim=-1)  # f's for both children
 
     def above(self, children: Tensor, c_left: Tensor, c_right: Tensor, added: Tensor | None = None) -> Nodes:
-        """Return the states of nodes from [hᴸ; hᴿ], shape (…, 2 hidden), both c, and what `added` gives."""
+        """Compute the states of parents from [hᴸ; hᴿ], shape (…, 2 hidden), both c, and the output of `added`."""
         gates = self.of_children(children)
         if added is not None:
             gates = gates + added
@@ -73,15 +73,16 @@ class TreeLstmCell(nn.Module):
 
 @dataclass(frozen=True)
 class Forest:
-    """The trees of a batch, their nodes in the order in which they can be made: leaves first, then level by level.
+    """The trees of a batch, with nodes in an order in which they can be computed: leaves first, then level by level.
 
     Attributes:
-        leaves: of each leaf its sentence and its place in it, shape (leaves, 2).
-        levels: of each level above, the positions of the left and the right child of each node, shape (nodes, 2).
-        places: of each sentence its nodes' positions, its own leaves first and the root last, shape (b, 2 t − 1);
-            0 behind them.
-        mask: where `places` is one, shape (b, 2 t − 1).
-        roots: of each sentence its root's position, shape (b,).
+        leaves: Sentence and position of each leaf, shape (leaves, 2).
+        levels: For each level above the leaves, the indices of the left and the right child of each node, shape
+            (nodes, 2).
+        places: Node indices of each sentence, its own leaves first and its root last, shape (b, 2 t − 1); filled with
+            0.
+        mask: True where `places` holds a node, shape (b, 2 t − 1).
+        roots: Index of each sentence's root, shape (b,).
     """
 
     leaves: Tensor
@@ -92,11 +93,12 @@ class Forest:
 
     @classmethod
     def of(cls, trees: Sequence[Merges], lengths: Sequence[int], device: Any = None) -> "Forest":
-        """Arrange trees over sentences of these lengths, none of them 0."""
+        """Arrange the trees of sentences of the given lengths, each at least 1."""
         heights = [_heights(merges, n) for merges, n in zip(trees, lengths, strict=True)]
         height = np.concatenate(heights)
         sentence = np.repeat(np.arange(len(trees)), [len(each) for each in heights])
         starts = np.concatenate([[0], np.cumsum([len(each) for each in heights])])
+        # Sorted by height, then by sentence: all nodes of one height are computed in one step.
         order = np.lexsort((np.arange(len(height)), height))
         position = np.empty(len(order), dtype=np.int64)
         position[order] = np.arange(len(order))
@@ -123,17 +125,17 @@ class Forest:
         return cls(tensor(leaves), levels, tensor(places), tensor(mask), tensor(roots))
 
     def states(self, cell: TreeLstmCell, inputs: Tensor, inner: Tensor | None = None) -> Tensor:
-        """Return h of every node, shape (nodes, hidden), in the order of the forest: one step a level.
+        """Compute h of every node, shape (nodes, hidden), in the order of the forest, with one step per level.
 
         Args:
-            cell: the tree-LSTM.
-            inputs: of the leaves by sentence, shape (b, t, inputs); or of all nodes in the forest's order, (nodes,
-                inputs).
-            inner: of every inner node the same, shape (inputs,), where `inputs` has those of leaves only.
+            cell: Tree-LSTM.
+            inputs: Inputs of the leaves by sentence, shape (b, t, inputs); or of all nodes in the forest's order, shape
+                (nodes, inputs).
+            inner: Common input of all inner nodes, shape (inputs,), where `inputs` covers the leaves only.
         """
         n = len(self.leaves)
         nodes = cell.leaves(inputs[self.leaves[:, 0], self.leaves[:, 1]] if inputs.ndim == 3 else inputs[:n])
-        added = cell.added(inner if inner is not None else inputs[n:])  # all at once
+        added = cell.added(inner if inner is not None else inputs[n:])  # one matrix product for all levels
         for level in self.levels:
             h, c = (each.index_select(0, level.flatten()).view(len(level), 2, -1) for each in nodes)
             start = len(nodes.h) - n
@@ -143,18 +145,18 @@ class Forest:
         return nodes.h
 
     def by_sentence(self, nodes: Tensor) -> Tensor:
-        """Return values of nodes by sentence, shape (b, 2 t − 1, …), zeros behind them."""
+        """Gather values of nodes by sentence, shape (b, 2 t − 1, …), filled with zeros."""
         return nodes[self.places] * self.mask[..., None]
 
     def in_order(self, values: Tensor) -> Tensor:
-        """Return values by sentence, shape (b, 2 t − 1, d), in the forest's order, shape (nodes, d)."""
+        """Flatten values by sentence, shape (b, 2 t − 1, d), to the forest's order, shape (nodes, d)."""
         flat = torch.empty(int(self.mask.sum()), dtype=torch.long, device=values.device)
         flat[self.places[self.mask]] = self.mask.flatten().nonzero().flatten()
         return values.flatten(0, 1)[flat]
 
 
 def _heights(merges: Merges, leaves: int) -> NDArray[np.int64]:
-    """Return how many merges are between each node and its furthest leaf."""
+    """Compute the height of each node: the number of merges between the node and its farthest leaf."""
     heights = [0] * leaves
     for left, right in merges:
         heights.append(1 + max(heights[left], heights[right]))

@@ -1,4 +1,4 @@
-"""The trees of sentences by a spaCy pipeline's parser, kept on disk: a sentence is parsed once, ever."""
+"""Parse trees of sentences from a spaCy pipeline, cached on disk."""
 
 import json
 from collections.abc import Sequence
@@ -7,7 +7,7 @@ from typing import Final
 
 from unbag.data.text import tagging as pipelines
 from unbag.data.text.tagging import findings
-from unbag.models.binarised import binarised
+from unbag.models.binary_trees import binarise_parse
 from unbag.models.tree_lstm import Merges
 
 _NOT_FOR_TREES: Final = ("ner", "senter", "lemmatizer", "attribute_ruler")
@@ -15,58 +15,59 @@ _BATCH: Final = 256
 
 
 class TreeParser:
-    """A spaCy pipeline's parser, asked about words that are cut already; each sentence is parsed once, ever.
+    """A spaCy parser of tokenized sentences with a cache on disk: each sentence is parsed once.
 
     Attributes:
-        identity: name, version and spaCy version of the pipeline.
+        identity: Name and version of the pipeline, and the version of spaCy.
     """
 
     def __init__(self, pipeline: str) -> None:
         """Load a pipeline.
 
         Raises:
-            ValueError: if there is no such pipeline, or it does not parse.
+            ValueError: If the pipeline does not exist or has no parser.
         """
         self._nlp = pipelines.load(pipeline, _NOT_FOR_TREES)
         if "parser" not in self._nlp.pipe_names:
-            raise ValueError(f"expected a pipeline that parses, found {pipeline!r} with {self._nlp.pipe_names}")
+            raise ValueError(f"parser: expected a pipeline that parses, got {pipeline!r} with {self._nlp.pipe_names}")
         self.identity = pipelines.identity(self._nlp)
         self._store = findings("trees", self.identity)
         self._recent: dict[tuple[str, ...], list[int]] = {}
 
     def trees(self, sentences: Sequence[Sequence[str]]) -> list[Merges]:
-        """Return a binary tree over the words of each sentence."""
-        asked = [tuple(words) for words in sentences]
-        new = [words for words in dict.fromkeys(asked) if words not in self._recent]
+        """Compute a binary tree over the words of each sentence."""
+        requested = [tuple(words) for words in sentences]
+        new = [words for words in dict.fromkeys(requested) if words not in self._recent]
         if new:
             self._recent |= self._heads(new)
-        trees: list[Merges] = [binarised(self._recent[words]) for words in asked]
+        trees: list[Merges] = [binarise_parse(self._recent[words]) for words in requested]
         if len(self._recent) > _RECENT:
             self._recent.clear()
         return trees
 
     def _heads(self, sentences: list[tuple[str, ...]]) -> dict[tuple[str, ...], list[int]]:
-        texts = {" ".join(words): words for words in sentences}  # no word has a space in it
-        known = {texts[text]: json.loads(found) for text, found in self._store.get(list(texts)).items()}
-        new = [words for words in sentences if words not in known]
+        texts = {" ".join(words): words for words in sentences}  # unambiguous, because words contain no spaces
+        parses = {texts[text]: json.loads(stored) for text, stored in self._store.get(list(texts)).items()}
+        new = [words for words in sentences if words not in parses]
         if new:
             from spacy.tokens import Doc
 
+            # Without a memory zone, spaCy keeps every word of every parsed sentence in its vocabulary.
             with self._nlp.memory_zone():
                 docs = (Doc(self._nlp.vocab, words=list(words)) for words in new)
                 heads: list[list[int]] = [
                     [token.head.i for token in doc] for doc in self._nlp.pipe(docs, batch_size=_BATCH)
                 ]
             self._store.put((" ".join(words), json.dumps(each)) for words, each in zip(new, heads, strict=True))
-            known |= dict(zip(new, heads, strict=True))
-        return known
+            parses |= dict(zip(new, heads, strict=True))
+        return parses
 
 
 _RECENT: Final = 50_000
-"""Sentences whose parses are held in memory: some tens of MB."""
+"""Maximum number of parses in memory: some tens of MB."""
 
 
 @lru_cache(maxsize=2)
 def tree_parser(pipeline: str) -> TreeParser:
-    """Return the parser of a pipeline, loaded once."""
+    """Load the parser of a pipeline, once per process."""
     return TreeParser(pipeline)

@@ -1,4 +1,4 @@
-"""`models.trees` for a repository that brings its own code: spaCy and the Hub's client, nothing kept on disk."""
+"""Replacement of `models.trees` for repositories with their own code: spaCy and the Hub client, without a cache."""
 
 from collections.abc import Sequence
 from functools import lru_cache
@@ -9,15 +9,15 @@ import spacy
 from huggingface_hub import snapshot_download
 from spacy.tokens import Doc
 
-from unbag.models.binarised import binarised
+from unbag.models.binary_trees import binarise_parse
 from unbag.models.tree_lstm import Merges
 
 
 class PlainTreeParser:
-    """A spaCy pipeline's parser, asked about words that are cut already.
+    """A spaCy parser of tokenized sentences.
 
     Attributes:
-        identity: name and version of the pipeline.
+        identity: Name and version of the pipeline.
     """
 
     def __init__(self, pipeline: str) -> None:
@@ -26,12 +26,12 @@ class PlainTreeParser:
         self.identity = f"{self._nlp.meta['lang']}_{self._nlp.meta['name']} {self._nlp.meta['version']}"
 
     def trees(self, sentences: Sequence[Sequence[str]]) -> list[Merges]:
-        """Return a binary tree over the words of each sentence."""
+        """Compute a binary tree over the words of each sentence."""
         docs = (Doc(self._nlp.vocab, words=list(words)) for words in sentences)
-        return [binarised([token.head.i for token in doc]) for doc in self._nlp.pipe(docs)]
+        return [binarise_parse([token.head.i for token in doc]) for doc in self._nlp.pipe(docs)]
 
 
 @lru_cache(maxsize=2)
 def tree_parser(pipeline: str) -> PlainTreeParser:
-    """Return the parser of a pipeline, loaded once."""
+    """Load the parser of a pipeline, once per process."""
     return PlainTreeParser(pipeline)

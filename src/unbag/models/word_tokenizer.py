@@ -1,11 +1,11 @@
-"""A tokenizer of words, as a file that transformers reads with no code of ours.
+"""A word tokenizer, saved as a file that transformers reads without unbag.
 
-A pair is `[BOS] premise [BOS] hypothesis`: both sides begin alike, so that a sentence encoder sees the same sentence on
-either side, and no side is ever empty.
+A pair is `[BOS] premise [BOS] hypothesis`. Both sides begin with the same token, so a sentence encoder gets the same
+input for a sentence on either side, and no side is ever empty.
 
-What a word is does not depend on its neighbours, and no word reaches over a boundary of spaCy's English tokenizer, by
-which sentences are permuted (`unbag.data.text.tokens`): so a permuted sentence has the words of the original, and a
-model that is blind to order answers both alike.
+A word never depends on its neighbours and never crosses a token boundary of spaCy's English tokenizer, which is used to
+permute sentences (`unbag.data.text.tokens`). A permuted sentence therefore has the same words as the original, and a
+model that is blind to word order predicts the same for both.
 """
 
 from collections import Counter
@@ -17,11 +17,11 @@ from transformers import PreTrainedTokenizerFast
 
 PAD, UNKNOWN, START = "[PAD]", "[UNK]", "[BOS]"
 SPECIAL: Final = (PAD, UNKNOWN, START)
-"""The tokens that are no words; their ids are their positions."""
+"""Tokens that are not words; their ids are their positions."""
 
 PAD_ID, UNKNOWN_ID, START_ID = range(3)
 
-# What spaCy cuts without a mark, "cannot", "gonna" or "dont": the beginnings, and the endings that are cut off them.
+# Words that spaCy splits without an apostrophe, such as "cannot", "gonna" or "dont": stems and the endings cut off.
 _ASK: Final = "who|what|when|where|why|how|there"
 _CUT: Final = (
     ("can", "not"),
@@ -46,44 +46,54 @@ _WORD: Final = "|".join(
         rf"['’](?:s|re|ve|ll|d|m|em){_END}",
         rf"{_LETTER}+",
         r"\d+",
-        r"\S",  # any other mark by itself
+        r"\S",  # each other mark is a word
     ]
 )
 
 
-def words_of(sentence: str) -> list[str]:
-    """Return the words of a sentence, in lower case.
+def split_words(sentence: str) -> list[str]:
+    """Split a sentence into words in lower case.
 
-    >>> words_of("The T-shirt isn't John's.")
+    >>> split_words("The T-shirt isn't John's.")
     ['the', 't', '-', 'shirt', 'is', "n't", 'john', "'s", '.']
     """
     return [word for word, _ in _CUTTER.pre_tokenize_str(_NORMALIZER.normalize_str(sentence))]
 
 
-def vocabulary_of(sentences: Iterable[str], *, least: int = 1) -> list[str]:
-    """Return the words that occur at least so often, the most frequent first, equally frequent ones by the alphabet."""
-    counts = Counter(word for sentence in sentences for word in words_of(sentence))
+def build_vocabulary(sentences: Iterable[str], *, least: int = 1) -> list[str]:
+    """List the words that occur at least `least` times, by descending frequency, ties in alphabetical order.
+
+    >>> build_vocabulary(["a dog", "a cat"])
+    ['a', 'cat', 'dog']
+    """
+    counts = Counter(word for sentence in sentences for word in split_words(sentence))
     return sorted((word for word, n in counts.items() if n >= least), key=lambda word: (-counts[word], word))
 
 
 def word_tokenizer(words: Sequence[str]) -> PreTrainedTokenizerFast:
-    """Return a tokenizer of these words, whose ids begin after those of `SPECIAL`; any other word is `[UNK]`."""
+    """Build a tokenizer with the given words, whose ids follow those of `SPECIAL`; any other word becomes `[UNK]`.
+
+    >>> word_tokenizer(["a", "dog"])("a dog", "a cat")["input_ids"]
+    [2, 3, 4, 2, 3, 1]
+    """
     numbers = {word: number for number, word in enumerate((*SPECIAL, *words))}
     backend = Tokenizer(models.WordLevel(numbers, unk_token=UNKNOWN))
     backend.normalizer = _NORMALIZER
     backend.pre_tokenizer = _CUTTER
-    return pairs_from(backend, start=START, end=None, pad=PAD, unknown=UNKNOWN)
+    return build_pair_tokenizer(backend, start=START, end=None, pad=PAD, unknown=UNKNOWN)
 
 
-def pairs_from(backend: Tokenizer, *, start: str, end: str | None, pad: str, unknown: str) -> PreTrainedTokenizerFast:
-    """Return a tokenizer that begins both sides of a pair with the token `start`, and ends them with `end` if given.
+def build_pair_tokenizer(
+    backend: Tokenizer, *, start: str, end: str | None, pad: str, unknown: str
+) -> PreTrainedTokenizerFast:
+    """Build a tokenizer that puts `start` at the beginning of both sides of a pair, and `end`, if given, at their ends.
 
     Args:
-        backend: what cuts a sentence into tokens.
-        start: the token by which a network finds the sides (`sides.both_sides`).
-        end: a token that a pre-trained encoder wants at the end of a sentence.
-        pad: the token that fills up.
-        unknown: the token for what is not in the vocabulary.
+        backend: Tokenizer of a sentence.
+        start: Token by which a network separates the sides (`sides.both_sides`).
+        end: Token that a pre-trained encoder needs at the end of a sentence; None for no token.
+        pad: Padding token.
+        unknown: Token for words out of the vocabulary.
     """
     one = f"{start} $A" + (f" {end}" if end else "")
     special = [(token, backend.token_to_id(token)) for token in (start, end) if token]

@@ -1,1 +1,1 @@
-"""The arithmetic of every metric: pure functions of arrays, numpy only."""
+"""Metrics as pure functions of arrays, with numpy as the only dependency."""

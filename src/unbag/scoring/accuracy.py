@@ -1,4 +1,4 @@
-"""Accuracy overall and by gold label, and the agreement of several annotators."""
+"""Accuracy overall and by gold label, and agreement between annotators."""
 
 from collections.abc import Sequence
 from typing import Final, NamedTuple, TypedDict
@@ -7,16 +7,18 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, Estimate, named_estimates, resampled_sums
-from unbag.scoring.validation import check_ids, labelled
+from unbag.scoring.validation import check_ids, validate_columns
 
 
 class AccuracyScores(TypedDict):
-    """How often predictions are right; an `Estimate` is (value, low, high, n), from 0 to 1.
+    """Accuracy overall and by gold label, and the majority baseline.
+
+    An `Estimate` is (value, low, high, n): a fraction in [0, 1], its 95 % interval and the number of examples.
 
     Attributes:
-        accuracy: the share of examples predicted right.
-        by_label: the same among the examples of each gold label, by its id (its recall).
-        majority: the share of the most frequent gold label.
+        accuracy: Share of examples predicted correctly; higher is better.
+        by_label: Accuracy on the examples of each gold label (its recall), indexed by label id.
+        majority: Share of the most frequent gold label: the accuracy of the best constant prediction.
     """
 
     accuracy: Estimate
@@ -32,23 +34,26 @@ def accuracy(
     resamples: int = DEFAULT_RESAMPLES,
     seed: int = 0,
 ) -> AccuracyScores:
-    """Score predictions by the share that is right.
+    """Compute the share of correct predictions, overall and by gold label.
 
     Args:
-        predictions: predicted label ids, shape (n,). An id that is no label (-1, say) is wrong.
-        references: gold label ids, 0 … n_labels - 1, shape (n,).
-        n_labels: how many labels there are.
-        resamples: 0 for no intervals; any other number gives the same ones, which are in closed form.
-        seed: without effect on intervals in closed form; every metric takes it.
+        predictions: Predicted label ids, shape (n,). An id that is not a label, such as -1, counts as wrong.
+        references: Gold label ids in 0 … n_labels - 1, shape (n,).
+        n_labels: Number of labels (default: 3).
+        resamples: 0 for no intervals. Any other number gives the same intervals, which have a closed form.
+        seed: Unused, because the intervals have a closed form; every metric accepts it.
+
+    Returns:
+        Fractions in [0, 1]; higher is better.
 
     Raises:
-        ValueError: if the lengths differ or there is no example.
+        ValueError: If the lengths differ, there are no examples, or a gold label is negative.
 
     >>> scores = accuracy([0, 1, 1, 2], [0, 1, 2, 2])
     >>> scores["accuracy"].value, [recall.value for recall in scores["by_label"]]
     (0.75, [1.0, 1.0, 0.5])
     """
-    gold, predicted = labelled(references, predictions=predictions)
+    gold, predicted = validate_columns(references, predictions=predictions)
     right = predicted == gold
     ratios = {"all": (right, np.ones(len(gold)))}
     ratios |= {str(label): (right & (gold == label), gold == label) for label in range(n_labels)}
@@ -61,28 +66,28 @@ def accuracy(
 
 
 NO_VOTE: Final = -1
-"""An annotator's label that is missing; None says the same."""
+"""Label id of a missing annotator label; None means the same."""
 
 Annotations = Sequence[Sequence[int | None]] | NDArray[np.int64]
-"""The label ids that annotators gave to each example: n rows of any length, or an array of shape (n, annotators)."""
+"""Label ids that annotators gave to each example: n rows of any length, or an array of shape (n, annotators)."""
 
 
 class LabelKappa(TypedDict):
-    """Fleiss' κ of one label, by its id, against all others."""
+    """Fleiss' κ of one label, named by its id, against all other labels."""
 
     label: int
     kappa: Estimate
 
 
 class Kappa(TypedDict):
-    """How far annotators agree beyond chance: Fleiss' κ, 1 for always, 0 as chance would have it, from -1.
+    """Agreement between annotators beyond chance: Fleiss' κ, at most 1 (always), 0 (as by chance) and down to -1.
 
-    An `Estimate` is None where every label is the same, so that chance agrees too.
+    The value of an `Estimate` is None where all labels are the same: chance agreement is then 1 and κ is undefined.
 
     Attributes:
-        annotators: how many labels an example counted has; those with fewer count out.
-        overall: κ of all labels.
-        by_label: κ of each label that occurs, in order of the ids.
+        annotators: Number of labels per example. Examples with fewer labels are excluded.
+        overall: κ over all labels.
+        by_label: κ of each label that occurs, in ascending order of ids.
     """
 
     annotators: int
@@ -91,11 +96,11 @@ class Kappa(TypedDict):
 
 
 class Agreement(NamedTuple):
-    """How often annotators give the gold label.
+    """Share of annotators who give the gold label, per example.
 
     Attributes:
-        share: of each example's annotators, shape (n,); 0 where it has none.
-        annotated: which examples have annotators, shape (n,).
+        share: Share of each example's annotators, shape (n,); 0 where an example has no annotators.
+        annotated: Whether each example has annotators, shape (n,).
     """
 
     share: NDArray[np.float64]
@@ -103,19 +108,22 @@ class Agreement(NamedTuple):
 
 
 def agreement(annotator_labels: Annotations, gold: NDArray[np.int64], n_labels: int | None = None) -> Agreement:
-    """Return the share of each example's annotators that give the gold label.
+    """Compute the share of each example's annotators who give the gold label.
 
-    Its mean over examples is what one annotator drawn at random scores on average: the human estimate of Nie et al.
-    2019 (footnote 10). The human performance of Glockner et al. 2018, Table 2, who name the method of Gong et al. 2018,
-    is this number: 94.1 % on their pairs, 87.7 % on SNLI test.
+    The mean over examples is the expected accuracy of one annotator drawn at random: the human estimate of Nie et al.
+    2019 (footnote 10). It equals the human performance of Glockner et al. 2018, Table 2, who cite the method of Gong et
+    al. 2018: 94.1 % on their pairs, 87.7 % on SNLI test.
 
     Args:
-        annotator_labels: n rows of label ids; None and -1 are no label.
-        gold: label ids, shape (n,).
-        n_labels: how many labels there are; None where any id from 0 up is one.
+        annotator_labels: Label ids, n rows of any length; None and -1 are missing labels.
+        gold: Gold label ids, shape (n,).
+        n_labels: Number of labels; None accepts any id from 0 up.
+
+    Returns:
+        Fractions in [0, 1], shape (n,), and which examples have annotators.
 
     Raises:
-        ValueError: if lengths differ, or an id is no label's.
+        ValueError: If the lengths differ, or an id is not a label.
 
     >>> agreement([[0, 0, 1], [], [2, None]], np.array([0, 1, 2])).share.round(2).tolist()
     [0.67, 0.0, 1.0]
@@ -133,21 +141,24 @@ def fleiss_kappa(
     resamples: int = DEFAULT_RESAMPLES,
     seed: int = 0,
 ) -> Kappa | None:
-    """Return Fleiss' κ of annotators, overall and by label; None if no example has two labels.
+    """Compute Fleiss' κ between annotators, overall and by label.
 
-    Fleiss 1971, "Measuring nominal scale agreement among many raters", equations 1 to 7 and 12. It wants the same
-    number of labels everywhere: examples with fewer than the most that one has are left out, as in Table 2 of Glockner
-    et al. 2018, whose 9,815 pairs of SNLI test are those with a gold label and all five labels.
+    Fleiss 1971, "Measuring nominal scale agreement among many raters", equations 1 to 7 and 12. The formula needs the
+    same number of labels for every example. Examples with fewer labels than the maximum are therefore excluded, as in
+    Table 2 of Glockner et al. 2018: its 9,815 pairs of SNLI test have a gold label and all five annotator labels.
 
     Args:
-        annotator_labels: n rows of label ids; None and -1 are no label.
-        n_labels: how many labels there are; None where any id from 0 up is one.
-        groups: the number of the group of each example, shape (n,): those of one are drawn together.
-        resamples: bootstrap draws of the 95 % intervals; 0 for none.
-        seed: decides the draws.
+        annotator_labels: Label ids, n rows of any length; None and -1 are missing labels.
+        n_labels: Number of labels; None accepts any id from 0 up.
+        groups: Group number of each example, shape (n,). Examples of one group are resampled together.
+        resamples: Number of bootstrap resamples for the 95 % intervals; 0 for no intervals.
+        seed: Random seed for the resamples.
+
+    Returns:
+        κ in [-1, 1], higher is more agreement; None if no example has two labels.
 
     Raises:
-        ValueError: if an id is no label's.
+        ValueError: If an id is not a label.
 
     >>> fleiss_kappa([[0, 0], [1, 1], [0, 1], [0, 0]])["overall"].value
     0.4666666666666667
@@ -167,16 +178,18 @@ def fleiss_kappa(
         _estimate(value, None if draws is None else draws[:, column], int(complete.sum()))
         for column, value in enumerate(values)
     ]
+    # Column 0 is the overall κ, so the κ of label id l is in column 1 + l.
     by_label: list[LabelKappa] = [{"label": int(label), "kappa": estimates[1 + label]} for label in labels]
     return {"annotators": annotators, "overall": estimates[0], "by_label": by_label}
 
 
 def _kappas(sums: NDArray[np.float64], annotators: int) -> NDArray[np.float64]:
-    """Return κ of all labels and of each, shape (draws, 1 + labels); NaN where chance agrees always.
+    """Compute κ overall and by label, shape (draws, 1 + k); NaN where chance agreement is 1.
 
     Args:
-        sums: examples, then the votes for each label, then the ordered pairs of agreeing votes, shape (draws, 1 + 2k).
-        annotators: votes of an example.
+        sums: Number of examples, votes for each label, and ordered pairs of agreeing votes for each label, shape
+            (draws, 1 + 2k).
+        annotators: Number of votes per example.
     """
     labels = (sums.shape[1] - 1) // 2
     examples, votes, pairs = sums[:, :1], sums[:, 1 : 1 + labels], sums[:, 1 + labels :]
@@ -185,7 +198,7 @@ def _kappas(sums: NDArray[np.float64], annotators: int) -> NDArray[np.float64]:
     with np.errstate(invalid="ignore", divide="ignore"):
         chance = (shares**2).sum(axis=1, keepdims=True)
         overall = (agreeing.sum(axis=1, keepdims=True) - chance) / (1 - chance)
-        # P̄_j, how often a second vote agrees with one for the label, is agreeing / shares.
+        # P̄_j, the probability that a second vote agrees with a vote for label j, is agreeing / shares.
         by_label = (agreeing / shares - shares) / (1 - shares)
     return np.concatenate([overall, by_label], axis=1)
 
@@ -193,6 +206,7 @@ def _kappas(sums: NDArray[np.float64], annotators: int) -> NDArray[np.float64]:
 def _estimate(value: float, draws: NDArray[np.float64] | None, n: int) -> Estimate:
     if np.isnan(value):
         return Estimate(None, None, None, n)
+    # A resample is NaN where all its labels are the same.
     if draws is None or np.isnan(draws).all():
         return Estimate(float(value), None, None, n)
     low, high = np.nanpercentile(draws, [2.5, 97.5]).tolist()
@@ -200,9 +214,9 @@ def _estimate(value: float, draws: NDArray[np.float64] | None, n: int) -> Estima
 
 
 def _counts(annotator_labels: Annotations, n: int, n_labels: int | None, at_least: int = 0) -> NDArray[np.int64]:
-    """Return how many annotators gave each label to each example, shape (n, labels)."""
+    """Count the votes for each label of each example, shape (n, labels)."""
     if len(annotator_labels) != n:
-        raise ValueError(f"expected the annotators' labels of every example ({n}), found {len(annotator_labels)}")
+        raise ValueError(f"annotator_labels: expected one row per example ({n}), got {len(annotator_labels)}")
     votes = [
         (row, label)
         for row, labels in enumerate(annotator_labels)
@@ -212,7 +226,8 @@ def _counts(annotator_labels: Annotations, n: int, n_labels: int | None, at_leas
     rows = np.array([row for row, _ in votes], dtype=np.int64)
     labels = np.array([label for _, label in votes]) if votes else np.empty(0, dtype=np.int64)
     if labels.dtype.kind not in "iu":
-        raise ValueError(f"expected annotators' labels as ids, None or {NO_VOTE}, found {labels.dtype}")
+        raise ValueError(f"annotator_labels: expected label ids, None or {NO_VOTE}, got {labels.dtype}")
     check_ids("annotator_labels", labels, n_labels, rows)
     width = max(at_least, int(labels.max(initial=-1)) + 1, n_labels or 0)
+    # One bincount over the flat cells (row, label) replaces a loop over examples.
     return np.bincount(rows * width + labels, minlength=n * width).reshape(n, width)

@@ -1,4 +1,4 @@
-"""Estimates with their intervals: of proportions and differences in closed form, of all else by resampling examples."""
+"""Estimates with 95 % intervals: closed form for proportions and their differences, bootstrap for all other means."""
 
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from operator import index
@@ -10,25 +10,25 @@ from numpy.typing import NDArray
 from unbag.scoring.intervals import contrast_limits, effective_sizes, share_limits
 
 DEFAULT_RESAMPLES = 1000
-_BLOCK_CELLS = 4_000_000  # resampling weights held at a time: 16 MB
+_BLOCK_CELLS = 4_000_000  # resampling weights in memory at a time: 32 MB of int64
 
 
 RATIO: Final = "ratio"
-"""A proportion: of sums whose numerators are from 0 to their denominators."""
+"""Statistic of a proportion: a ratio of sums, each numerator between 0 and its denominator."""
 MEAN: Final = "mean"
-"""A ratio of sums that is no proportion."""
+"""Statistic of a ratio of sums that is not a proportion."""
 DIFFERENCE: Final = "difference"
-"""One proportion less another."""
+"""Statistic of the difference of two proportions."""
 
-_ROUNDING: Final = 1e-9  # by which a numerator may be outside its denominator, as a sum of fractions is
+_ROUNDING: Final = 1e-9  # tolerance: a sum of fractions may exceed its denominator by rounding
 
 
 class Sample(NamedTuple):
-    """The examples behind an estimate, so that it can be computed again from other draws of them.
+    """Per-example sums behind an estimate, from which the estimate can be recomputed on a resample.
 
     Attributes:
-        statistic: how sums over the examples become the quantity: a name of `scoring.significance.STATISTICS`.
-        columns: what is summed, one row an example, shape (n, m).
+        statistic: Name of the function from sums to the quantity, a key of `scoring.significance.STATISTICS`.
+        columns: Values to sum, one row per example, shape (n, m).
     """
 
     statistic: str
@@ -43,23 +43,23 @@ class _Interval(NamedTuple):
 
 
 class Estimate(_Interval):
-    """A number, its 95 % interval, and how many examples it rests on. None where there is no example.
+    """A number, its 95 % interval and the number of examples behind it; None where there are no examples.
 
     Attributes:
-        sample: the examples themselves, while they are in memory; no part of the record.
+        sample: The per-example sums, kept in memory only; not part of the record.
     """
 
     sample: Sample | None = None
 
     def of(self, sample: Sample | None, n: int | None = None) -> "Estimate":
-        """Return the same estimate with the examples behind it, and another n if given."""
+        """Copy the estimate with the sums behind it, and with another n if given."""
         estimate = Estimate(self.value, self.low, self.high, self.n if n is None else n)
         estimate.sample = sample
         return estimate
 
 
 Column: TypeAlias = NDArray[np.bool_ | np.int64 | np.float64]
-"""What is summed over examples, one value an example, shape (n,)."""
+"""Values to sum over examples, one per example, shape (n,)."""
 
 _Name = TypeVar("_Name", bound=Hashable)
 
@@ -75,30 +75,32 @@ def ratio_estimates(
 ) -> list[Estimate]:
     """Estimate sum(numerator) / sum(denominator) over examples, for several quantities at once.
 
-    Proportions and their differences have limits that hold at 0 and 1 too (`scoring.intervals`). Other means have those
-    of the percentile bootstrap (Efron & Tibshirani 1993, section 13.3): examples are drawn with replacement, all means
-    from the same draws. What belongs to one example (its permutations) stays together in both.
+    Proportions and their differences have closed-form limits that remain valid at 0 and 1 (`scoring.intervals`). Other
+    means have limits of the percentile bootstrap (Efron & Tibshirani 1993, section 13.3): examples are drawn with
+    replacement, and all means share the same resamples. Values of one example, such as its permutations, stay together
+    in both.
 
     Args:
-        numerators: one row an example, one column a quantity, shape (n, k).
-        denominators: likewise; 1 for a mean over all examples, 0 where an example does not belong to a subset.
-        differences: pairs of columns, both proportions; the first ratio less the second is a quantity too.
-        means: the columns that are no proportions: their numerators may be below 0 or above their denominators.
-        resamples: how many draws the intervals of `means` rest on; 0 for no intervals at all.
-        seed: decides the draws.
+        numerators: One row per example, one column per quantity, shape (n, k).
+        denominators: Same shape (n, k): 1 for a mean over all examples, 0 where an example is not in a subset.
+        differences: Pairs of columns, both proportions. Each pair adds the quantity "first ratio minus second ratio".
+        means: Columns that are not proportions: numerators may be below 0 or above their denominators.
+        resamples: Number of resamples for the intervals of `means`; 0 for no intervals at all.
+        seed: Random seed for the resamples.
 
     Returns:
-        k estimates, then one for each difference. `n` counts the examples with a positive denominator; that of a
-        difference is the smaller of its two. A resample in which a subset is empty does not count for that subset.
+        k estimates, then one per difference. `n` counts the examples with a positive denominator; for a difference, the
+        smaller of its two counts. A resample in which a subset is empty does not count for that subset.
 
     Raises:
-        ValueError: if a numerator of a proportion is not from 0 to its denominator.
+        ValueError: If a numerator of a proportion is not between 0 and its denominator.
+        TypeError: If `seed` is not an integer.
 
     >>> [estimate] = ratio_estimates(np.ones((4, 1)), np.ones((4, 1)))
     >>> estimate.value, round(estimate.low, 4), estimate.high, estimate.n  # low is .025 to the power of 1/4
     (1.0, 0.3976, 1.0, 4)
     """
-    index(seed)  # a seed that is no whole number is refused, drawn by or not
+    index(seed)  # raises TypeError for a seed that is not an integer, also where no resample is drawn
     k = numerators.shape[1]
     proportions = [column for column in range(k) if column not in means]
     numerators = _within(numerators, denominators, proportions)
@@ -127,31 +129,31 @@ def ratio_estimates(
 def _within(
     numerators: NDArray[np.float64], denominators: NDArray[np.float64], proportions: Sequence[int]
 ) -> NDArray[np.float64]:
-    """Return the numerators, those of proportions brought from rounding back between 0 and their denominators."""
+    """Clip the numerators of proportions to [0, denominator], where they exceed it by rounding only."""
     inside = np.clip(numerators, 0.0, denominators)
     outside = np.abs(inside - numerators) > _ROUNDING
     for column in proportions:
         if outside[:, column].any():
             row = int(outside[:, column].argmax())
             raise ValueError(
-                f"expected numerators of a proportion from 0 to their denominators, found "
+                f"numerators: expected values of a proportion from 0 to their denominators, got "
                 f"{numerators[row, column]:g} of {denominators[row, column]:g}; name the column in means"
             )
-    kept = numerators.copy()
-    kept[:, proportions] = inside[:, proportions]
-    return kept
+    clipped = numerators.copy()
+    clipped[:, proportions] = inside[:, proportions]
+    return clipped
 
 
 def _share_bounds(
     numerators: NDArray[np.float64], denominators: NDArray[np.float64], columns: Sequence[int]
 ) -> dict[int, tuple[float, float]]:
-    """Return the limits of proportions by column; none of those without an example."""
+    """Compute the limits of proportions by column; columns without an example are missing."""
     above, below = numerators[:, columns], denominators[:, columns]
     sizes = effective_sizes(above, below)
-    there = sizes > 0
-    shares = above.sum(axis=0)[there] / below.sum(axis=0)[there]
-    limits = zip(*(ends.tolist() for ends in share_limits(shares, sizes[there])), strict=True)
-    return dict(zip(np.asarray(columns)[there].tolist(), limits, strict=True))
+    has_examples = sizes > 0
+    shares = above.sum(axis=0)[has_examples] / below.sum(axis=0)[has_examples]
+    limits = zip(*(ends.tolist() for ends in share_limits(shares, sizes[has_examples])), strict=True)
+    return dict(zip(np.asarray(columns)[has_examples].tolist(), limits, strict=True))
 
 
 def _drawn_bounds(
@@ -161,24 +163,24 @@ def _drawn_bounds(
     resamples: int,
     seed: int,
 ) -> dict[int, tuple[float, float]]:
-    """Return the limits of means by column, by resampling; none of those without an example."""
+    """Compute the bootstrap limits of means by column; columns without an example are missing."""
     if not columns:
         return {}
     sums = resampled_sums(np.concatenate([numerators[:, columns], denominators[:, columns]], axis=1), resamples, seed)
     with np.errstate(invalid="ignore", divide="ignore"):
         draws = sums[:, : len(columns)] / sums[:, len(columns) :]
-    found = {}
-    for column, of_one in zip(columns, draws.T, strict=True):
-        if not np.isnan(of_one).all():
-            low, high = np.nanpercentile(of_one, [2.5, 97.5]).tolist()
-            found[column] = (low, high)
-    return found
+    bounds = {}
+    for column, column_draws in zip(columns, draws.T, strict=True):
+        if not np.isnan(column_draws).all():  # NaN: the resample has no example of this subset
+            low, high = np.nanpercentile(column_draws, [2.5, 97.5]).tolist()
+            bounds[column] = (low, high)
+    return bounds
 
 
 def _difference_bounds(
     numerators: NDArray[np.float64], denominators: NDArray[np.float64], first: int, second: int
 ) -> tuple[float, float]:
-    """Return the limits of one proportion less another; of one less itself it is 0 whatever the examples."""
+    """Compute the limits of one proportion minus another; a proportion minus itself is 0 for any examples."""
     if first == second:
         return 0.0, 0.0
     columns = [first, second]
@@ -193,14 +195,18 @@ def named_estimates(
     resamples: int = DEFAULT_RESAMPLES,
     seed: int = 0,
 ) -> dict[_Name, Estimate]:
-    """Estimate quantities by name: `ratio_estimates` of columns that have names.
+    """Estimate named quantities: `ratio_estimates` with names in place of column numbers.
 
     Args:
-        ratios: numerator and denominator by example of each ratio, shape (n,) each, or one denominator for all.
-        differences: pairs of names of ratios; the first ratio less the second is a quantity too.
-        means: names of the ratios that are no proportions.
-        resamples: how many draws the intervals of `means` rest on; 0 for no intervals at all.
-        seed: decides the draws.
+        ratios: Numerator and denominator of each ratio by example, shape (n,) each, or one denominator for all
+            examples.
+        differences: Pairs of names of ratios. Each pair adds the quantity "first ratio minus second ratio".
+        means: Names of the ratios that are not proportions.
+        resamples: Number of resamples for the intervals of `means`; 0 for no intervals at all.
+        seed: Random seed for the resamples.
+
+    Returns:
+        Estimates by name, ratios first, then differences.
 
     >>> right = np.array([True, False, True, True])
     >>> ratios = {"all": (right, 1.0), "first": (right * [1, 1, 0, 0], np.array([1, 1, 0, 0]))}
@@ -227,10 +233,16 @@ def named_estimates(
 
 
 def two_sided_p(draws: NDArray[np.float64]) -> float:
-    """Return the p value of a quantity being 0, from draws of it: what inverts the percentile interval.
+    """Compute the two-sided p value of "the quantity is 0" from bootstrap draws of the quantity.
 
-    Twice the smaller share of draws that are not on the one side of 0 (ties on both), with one added above and below
-    the line (Davison & Hinkley 1997, section 4.2.3), at most 1.
+    The p value inverts the percentile interval. It is twice the smaller of two shares, the draws at or below 0 and the
+    draws at or above 0, with 1 added to both counts (Davison & Hinkley 1997, section 4.2.3); at most 1.
+
+    Args:
+        draws: The quantity in each resample, shape (resamples,).
+
+    Returns:
+        A probability in (0, 1]; lower is stronger evidence against 0.
 
     >>> two_sided_p(np.array([0.1, 0.2, 0.3]))
     0.5
@@ -240,7 +252,7 @@ def two_sided_p(draws: NDArray[np.float64]) -> float:
 
 
 def to_json(value: Any) -> Any:
-    """Return scores as JSON and `evaluate` take them: every `Estimate` in dicts, lists and tuples becomes a dict.
+    """Convert scores to JSON values: each `Estimate` in dicts, lists and tuples becomes a dict.
 
     >>> to_json({"accuracy": Estimate(0.5, 0.4, 0.6, 100), "curve": [(0.0, 1.0)]})
     {'accuracy': {'value': 0.5, 'low': 0.4, 'high': 0.6, 'n': 100}, 'curve': [(0.0, 1.0)]}
@@ -256,7 +268,7 @@ def to_json(value: Any) -> Any:
 
 
 def _with_differences(ratios: NDArray[np.float64], differences: Sequence[tuple[int, int]]) -> NDArray[np.float64]:
-    """Return the ratios and the differences between them, shape (draws, k + differences)."""
+    """Append the differences between ratios to the ratios, shape (draws, k + differences)."""
     return np.column_stack([ratios, *(ratios[:, first] - ratios[:, second] for first, second in differences)])
 
 
@@ -266,7 +278,7 @@ def _samples(
     differences: Sequence[tuple[int, int]],
     means: Collection[int],
 ) -> list[Sample]:
-    """Return the examples behind each ratio and each difference."""
+    """Build the `Sample` behind each ratio and each difference."""
     ratios = [np.stack([numerators[:, k], denominators[:, k]], axis=1) for k in range(numerators.shape[1])]
     return [Sample(MEAN if k in means else RATIO, ratio) for k, ratio in enumerate(ratios)] + [
         Sample(DIFFERENCE, np.concatenate([ratios[first], ratios[second]], axis=1)) for first, second in differences
@@ -274,17 +286,17 @@ def _samples(
 
 
 def resampled_sums(columns: NDArray[np.float64], resamples: int, seed: int) -> NDArray[np.float64]:
-    """Return the sums over examples drawn with replacement.
+    """Compute sums over examples drawn with replacement.
 
-    The draws depend on the number of examples and the seed alone, so that two calls of the same draw the same.
+    The draws depend on the number of examples and the seed only. Two calls with the same n and seed use the same draws.
 
     Args:
-        columns: one row an example, shape (n, m).
-        resamples: how many times n examples are drawn.
-        seed: decides the draws.
+        columns: Values to sum, one row per example, shape (n, m).
+        resamples: Number of resamples of n examples each.
+        seed: Random seed for the resamples.
 
     Returns:
-        Shape (resamples, m).
+        Sums, shape (resamples, m).
     """
     n, m = columns.shape
     rng = np.random.default_rng(seed)
@@ -294,6 +306,7 @@ def resampled_sums(columns: NDArray[np.float64], resamples: int, seed: int) -> N
         rows = min(block, resamples - start)
         drawn = rng.integers(0, n, size=(rows, n), dtype=np.int64)
         drawn += np.arange(rows)[:, None] * n
-        weights = np.bincount(drawn.ravel(), minlength=rows * n).reshape(rows, n)  # how often each example was drawn
+        # Counting how often each example is drawn turns the resample into one matrix product.
+        weights = np.bincount(drawn.ravel(), minlength=rows * n).reshape(rows, n)
         sums[start : start + rows] = weights.astype(np.float64) @ columns
     return sums

@@ -1,4 +1,4 @@
-"""Accuracy by category of replaced word, by how alike the words are, and by how often training showed their pair."""
+"""Accuracy by category of the replaced word, by word similarity, and by frequency of the word pair in training."""
 
 from collections.abc import Hashable, Mapping, Sequence
 from itertools import pairwise
@@ -9,12 +9,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from unbag.scoring.accuracy import Annotations, Kappa, agreement, fleiss_kappa
 from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, Estimate, named_estimates
-from unbag.scoring.validation import labelled, numbered
+from unbag.scoring.validation import encode_names, validate_columns
 
 SIMILARITY_EDGES: Final = (-1.0, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
-"""Of the bins of section 5.2, which begin at 0.5; one below them is ours."""
+"""Edges of the similarity bins. Those of section 5.2 begin at 0.5; the bin below 0.5 is ours."""
 FREQUENCY_STARTS: Final = (0, 1, 5, 10, 50, 100)
-"""Where the bins of section 5.3 begin: 0, 1-4, 5-9, 10-49, 50-99, 100 and more."""
+"""Starts of the frequency bins of section 5.3: 0, 1-4, 5-9, 10-49, 50-99, 100 and more."""
 
 
 _SIMILARITIES: Final = tuple(pairwise(SIMILARITY_EDGES))
@@ -23,12 +23,12 @@ _FREQUENCIES: Final = (
     (FREQUENCY_STARTS[-1], None),
 )
 
-_Subset = tuple[str, Hashable]  # by what, and which
+_Subset = tuple[str, Hashable]  # dimension and value: ("category", "colors")
 _ALL: Final[_Subset] = ("all", None)
 
 
 class CategoryRow(TypedDict):
-    """The accuracy on the examples of one category, and one annotator's where annotators' labels are given."""
+    """Accuracy on the examples of one category, and that of one annotator where annotator labels are given."""
 
     category: str
     accuracy: Estimate
@@ -36,7 +36,7 @@ class CategoryRow(TypedDict):
 
 
 class LabelRow(TypedDict):
-    """The accuracy on the examples of one gold label, by its id; one annotator's likewise."""
+    """Accuracy on the examples of one gold label, named by its id, and that of one annotator."""
 
     label: int
     accuracy: Estimate
@@ -44,7 +44,7 @@ class LabelRow(TypedDict):
 
 
 class SimilarityBin(TypedDict):
-    """The accuracy where `low` ≤ similarity < `high`; the last bin holds 1 too."""
+    """Accuracy on the examples with `low` ≤ similarity < `high`; the last bin includes 1."""
 
     low: float
     high: float
@@ -52,7 +52,7 @@ class SimilarityBin(TypedDict):
 
 
 class FrequencyBin(TypedDict):
-    """The accuracy where `least` ≤ frequency ≤ `most`; None for no upper end."""
+    """Accuracy on the examples with `least` ≤ frequency ≤ `most`; `most` is None in the last bin, which is open."""
 
     least: int
     most: int | None
@@ -60,22 +60,24 @@ class FrequencyBin(TypedDict):
 
 
 class CategoryAccuracyScores(TypedDict):
-    """How often predictions are right, by the kind of word.
+    """Accuracy by the kind of word that differs.
 
-    An accuracy is an `Estimate` (value, low, high, n) from 0 to 1, higher is better, of None where there is no example.
+    An accuracy is an `Estimate` (value, low, high, n): a fraction in [0, 1], higher is better, its 95 % interval and
+    the number of examples. The value is None where there are no examples.
 
     Attributes:
-        n_examples: how many examples there are.
-        accuracy: share of all examples predicted right (Table 3).
-        majority: share of the commonest gold label, what a constant answer gets: 0.874 on the official pairs.
-        by_category: accuracy by category, in order of their names (Table 4).
-        by_label: accuracy by gold label (ours: a set of one label above all tells little by one number).
-        by_similarity: accuracy by cosine similarity of the two words (section 5.2), where similarities are given.
-        by_frequency: accuracy by the number of contradicting training examples with the one word in the premise and
-            the other in the hypothesis (section 5.3), where frequencies are given.
-        human: how often one annotator gives the gold label (Table 2): of each example the share of its annotators, then
-            the mean over examples, where annotators' labels are given. Examples without them count out.
-        kappa: Fleiss' κ of the annotators (Table 2), `Kappa`, where an example has two labels or more.
+        n_examples: Number of examples.
+        accuracy: Share of all examples predicted correctly (Table 3).
+        majority: Share of the most frequent gold label: the accuracy of a constant prediction; 0.874 on the official
+            pairs.
+        by_category: Accuracy by category, in alphabetical order (Table 4).
+        by_label: Accuracy by gold label (ours: where most examples have one label, a single accuracy says little).
+        by_similarity: Accuracy by cosine similarity of the two words (section 5.2), if similarities are given.
+        by_frequency: Accuracy by number of contradicting training examples with one word in the premise and the other
+            in the hypothesis (section 5.3), if frequencies are given.
+        human: Accuracy of one annotator (Table 2): the share of annotators who give the gold label, averaged over the
+            examples that have annotators. Present if annotator labels are given.
+        kappa: Fleiss' κ between annotators (Table 2), a `Kappa`. Present if an example has two labels or more.
     """
 
     n_examples: int
@@ -101,40 +103,44 @@ def category_accuracy(
     resamples: int = DEFAULT_RESAMPLES,
     seed: int = 0,
 ) -> CategoryAccuracyScores:
-    """Score predictions on pairs that differ in one word, by the kind of word.
+    """Compute accuracy on pairs that differ in one word, by the kind of word.
 
-    Glockner et al. 2018, "Breaking NLI Systems with Sentences that Require Simple Lexical Inferences", sections 4.3 and
-    5.
+    Glockner et al. 2018, "Breaking NLI Systems with Sentences that Require Simple Lexical Inferences"
+    (https://aclanthology.org/P18-2103), sections 4.3 and 5.
 
     Args:
-        predictions: predicted label ids, shape (n,). An id that is no label (-1 for no answer, say) is wrong.
-        references: gold label ids, shape (n,).
-        category: the category of each example, shape (n,).
-        similarity: a number in [-1, 1] for each example, shape (n,), or None (or NaN) for an example that does not
-            count: the paper leaves out replaced phrases of several words, and all that is no contradiction.
-        pair_frequency: likewise, a number of training examples.
-        annotator_labels: the label ids that annotators gave to each example, n rows of any length, or an array of shape
-            (n, annotators). None and -1 are no label. For `human` and `kappa`.
-        premise: the premise each example is made from, shape (n,): examples of one premise are no independent
-            evidence. Without it each is an example of its own.
-        resamples: bootstrap draws of the 95 % intervals of κ; 0 for no intervals.
-        seed: decides the draws.
+        predictions: Predicted label ids, shape (n,). An id that is not a label, such as -1, counts as wrong.
+        references: Gold label ids, shape (n,).
+        category: Category of each example, shape (n,).
+        similarity: Cosine similarity of the two words in [-1, 1], shape (n,). None or NaN excludes an example: the
+            paper excludes replaced phrases of several words, and all pairs that are not contradictions.
+        pair_frequency: Number of training examples with the word pair, at least 0, shape (n,). None or NaN excludes an
+            example.
+        annotator_labels: Label ids of the annotators, n rows of any length or shape (n, annotators), for `human` and
+            `kappa`. None and -1 are missing labels.
+        premise: Premise of each example, shape (n,). Examples of one premise are not independent evidence. By default
+            all examples are independent.
+        resamples: Number of bootstrap resamples for the 95 % intervals of κ; 0 for no intervals.
+        seed: Random seed for the resamples.
+
+    Returns:
+        Fractions in [0, 1]; higher is better.
 
     Raises:
-        ValueError: if lengths differ, there is no example, or a similarity or frequency is out of its range.
+        ValueError: If the lengths differ, there are no examples, or a similarity or frequency is out of range.
 
     >>> scores = category_accuracy([2, 2, 0, 1], [2, 2, 0, 0], ["colors", "colors", "synonyms", "synonyms"])
     >>> [(row["category"], row["accuracy"].value) for row in scores["by_category"]]
     [('colors', 1.0), ('synonyms', 0.5)]
     """
-    gold, predicted = labelled(references, predictions=predictions)
+    gold, predicted = validate_columns(references, predictions=predictions)
     columns = {
         **{"category": category, "similarity": similarity, "pair_frequency": pair_frequency},
         **{"annotator_labels": annotator_labels, "premise": premise},
     }
     lengths = {"references": len(gold)} | {name: len(values) for name, values in columns.items() if values is not None}
     if len(set(lengths.values())) > 1:
-        raise ValueError(f"expected the same number of examples everywhere, found {lengths}")
+        raise ValueError(f"category_accuracy: expected columns of equal length, got {lengths}")
     kinds = np.asarray(category, dtype=np.str_)
     names, (labels, counts) = np.unique(kinds).tolist(), np.unique(gold, return_counts=True)
     subsets: dict[_Subset, NDArray[np.bool_]] = {_ALL: np.ones(len(gold), dtype=np.bool_)}
@@ -143,8 +149,8 @@ def category_accuracy(
     if similarity is not None:
         subsets |= _by_similarity(_numbers(similarity, "similarity", -1, 1))
     if pair_frequency is not None:
-        subsets |= _by_frequency(_numbers(pair_frequency, "frequency", 0, np.inf))
-    group = np.arange(len(gold)) if premise is None else numbered(premise)[0]
+        subsets |= _by_frequency(_numbers(pair_frequency, "pair_frequency", 0, np.inf))
+    group = np.arange(len(gold)) if premise is None else encode_names(premise)[0]
     estimates = _estimates(predicted == gold, subsets, group, resamples, seed)
     scores: CategoryAccuracyScores = {
         "n_examples": len(gold),
@@ -162,9 +168,9 @@ def category_accuracy(
             {"least": least, "most": most, "accuracy": estimates["frequency", least]} for least, most in _FREQUENCIES
         ]
     if annotator_labels is not None:
-        people = agreement(annotator_labels, gold)
-        votes = {name: inside & people.annotated for name, inside in subsets.items()}
-        human = _estimates(people.share, votes, group, resamples, seed)
+        human_agreement = agreement(annotator_labels, gold)
+        annotated = {name: inside & human_agreement.annotated for name, inside in subsets.items()}
+        human = _estimates(human_agreement.share, annotated, group, resamples, seed)
         scores["human"] = human[_ALL]
         for by_category in scores["by_category"]:
             by_category["human"] = human["category", by_category["category"]]
@@ -183,7 +189,8 @@ def _estimates(
     resamples: int,
     seed: int,
 ) -> dict[_Subset, Estimate]:
-    """Return the mean of `right`, a number from 0 to 1, over each subset; its n counts examples."""
+    """Estimate the mean of `right`, values in [0, 1], over each subset; `n` counts examples, not groups."""
+    # Sums by group: examples of one premise are not independent, so the intervals treat the premise as the unit.
     ratios = {
         name: (np.bincount(group, weights=right * inside), np.bincount(group, weights=inside))
         for name, inside in subsets.items()
@@ -207,10 +214,10 @@ def _by_frequency(values: NDArray[np.float64]) -> dict[_Subset, NDArray[np.bool_
 
 
 def _numbers(values: Sequence[float | None], name: str, low: float, high: float) -> NDArray[np.float64]:
-    """Return numbers, NaN for None, shape (n,)."""
+    """Convert to floats with NaN for None, shape (n,), and check the range."""
     numbers = np.array([np.nan if value is None else value for value in values], dtype=np.float64)
     outside = (numbers < low) | (numbers > high)  # false for NaN
     if outside.any():
         row = int(outside.argmax())
-        raise ValueError(f"expected every {name} from {low} to {high}, found {numbers[row]} in row {row}")
+        raise ValueError(f"{name}: expected values from {low} to {high}, got {numbers[row]} in row {row}")
     return numbers

@@ -1,4 +1,4 @@
-"""Accuracy where the words mislead: compositionality-sensitivity testing (Nie et al. 2019, section 5)."""
+"""Accuracy on examples with misleading words: compositionality-sensitivity testing (Nie et al. 2019, section 5)."""
 
 from collections.abc import Sequence
 from typing import Final, NotRequired, TypedDict
@@ -8,31 +8,31 @@ from numpy.typing import ArrayLike, NDArray
 
 from unbag.scoring.accuracy import Annotations, agreement
 from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, Column, Estimate, named_estimates
-from unbag.scoring.validation import check_ids, labelled
+from unbag.scoring.validation import check_ids, validate_columns
 
 THRESHOLDS: Final = (0.5, 0.6, 0.7)
-"""The λ of Table 5."""
+"""The thresholds λ of Table 5."""
 
-_Threshold = TypedDict("_Threshold", {"lambda": float})  # a keyword, which cannot stand in the body of a class
+_Threshold = TypedDict("_Threshold", {"lambda": float})  # a Python keyword cannot be a field of a class body
 
 
 class MisleadingSubset(_Threshold):
-    """How often predictions are right on CS_λ.
+    """Scores on CS_λ, the examples whose lexically-misleading score is at least λ.
 
-    Fractions are `Estimate`s (value, low, high, n), from 0 to 1, `drop` from -1. What has no example is None with n 0.
+    Fractions are `Estimate`s (value, low, high, n) in [0, 1], `drop` in [-1, 1]. Without examples the value is None and
+    n is 0.
 
     Attributes:
-        lambda: λ.
-        n: how many examples CS_λ has; it never rises with λ.
-        majority_label: the most frequent gold label in CS_λ (the lowest id among equals); None where it is empty.
-        accuracy: share of CS_λ predicted right.
-        drop: accuracy on CS_0 less accuracy on CS_λ, on the same examples.
-        majority: share of `majority_label`: what a model scores that always gives it. The interval is that of this
-            label's share.
-        human: how often one annotator agrees with the gold label. Of each example the share of its annotators' labels
-            that are the gold label, then the mean over examples; that is what drawing one annotator at random gives on
-            average (footnote 10). Examples without annotators count out; its `n` says how many are left. Left out
-            without annotators' labels.
+        lambda: Threshold λ.
+        n: Number of examples in CS_λ; it never increases with λ.
+        majority_label: Most frequent gold label in CS_λ, the lowest id among ties; None if CS_λ is empty.
+        accuracy: Share of CS_λ predicted correctly; higher is better.
+        drop: Accuracy on CS_0 minus accuracy on CS_λ, from the same predictions; lower is better.
+        majority: Share of `majority_label` in CS_λ: the accuracy of a model that always predicts it. The interval is
+            the one of this label's share.
+        human: Accuracy of one annotator: the share of an example's annotators who give the gold label, averaged over
+            the examples that have annotators. It is the expected accuracy of one annotator drawn at random (footnote
+            10). `n` counts these examples. Present if annotator labels are given.
     """
 
     n: int
@@ -44,10 +44,10 @@ class MisleadingSubset(_Threshold):
 
 
 class CompositionalitySensitivityScores(TypedDict):
-    """How often predictions are right where words mislead: Table 5 of Nie et al. (2019), there in per cent.
+    """Accuracy where words are misleading: Table 5 of Nie et al. (2019), which shows percentages.
 
     Attributes:
-        subsets: for each λ from 0 up, `MisleadingSubset`.
+        subsets: One `MisleadingSubset` per λ, in ascending order from 0.
     """
 
     subsets: list[MisleadingSubset]
@@ -64,38 +64,43 @@ def compositionality_sensitivity(
     resamples: int = DEFAULT_RESAMPLES,
     seed: int = 0,
 ) -> CompositionalitySensitivityScores:
-    """Score predictions on the examples whose words mislead a lexical model, for several degrees of misleading.
+    """Compute accuracy on the examples whose words mislead a lexical model, at several thresholds.
 
-    LMS, the lexically-misleading score of an example, is the highest probability that a model of words alone gives to a
-    wrong label (Nie et al. 2019, equation 6). CS_λ holds the examples with LMS ≥ λ (section 5.4), so CS_0 is the whole
-    set; Table 5 has this and λ = 0.5, 0.6, 0.7. A model that is always right has accuracy 1 and drop 0 everywhere.
+    LMS, the lexically-misleading score of an example, is the highest probability that a bag-of-words model gives to a
+    wrong label (Nie et al. 2019, https://doi.org/10.1609/aaai.v33i01.33016867, equation 6). CS_λ is the set of examples
+    with LMS ≥ λ (section 5.4), so CS_0 is the whole
+    set. Table 5 reports CS_0 and λ = 0.5, 0.6, 0.7. A model that is always right has accuracy 1 and drop 0 in every
+    subset.
 
     Args:
-        predictions: predicted label ids, shape (n,). An id that is no label (-1, say) is wrong.
-        references: gold label ids, 0 … n_labels - 1, shape (n,).
-        lms: lexically-misleading scores, 0 to 1, shape (n,).
-        annotator_labels: the label ids that annotators gave to each example, n rows of any length, or an array of shape
-            (n, annotators). None and -1 are no label. For `human`.
-        thresholds: the λ beside 0, in any order; each counts once.
-        n_labels: how many labels there are.
-        resamples: 0 for no intervals; any other number gives the same ones, which are in closed form.
-        seed: without effect on intervals in closed form; every metric takes it.
+        predictions: Predicted label ids, shape (n,). An id that is not a label, such as -1, counts as wrong.
+        references: Gold label ids in 0 … n_labels - 1, shape (n,).
+        lms: Lexically-misleading scores in [0, 1], shape (n,).
+        annotator_labels: Label ids of the annotators, n rows of any length or shape (n, annotators), for `human`. None
+            and -1 are missing labels.
+        thresholds: Thresholds λ in [0, 1] beside 0, in any order; duplicates are ignored (default: 0.5, 0.6, 0.7).
+        n_labels: Number of labels (default: 3).
+        resamples: 0 for no intervals. Any other number gives the same intervals, which have a closed form.
+        seed: Unused, because the intervals have a closed form; every metric accepts it.
+
+    Returns:
+        Fractions in [0, 1]; higher accuracy and smaller drop are better.
 
     Raises:
-        ValueError: if lengths differ, there is no example, a label id is not one of 0 … n_labels - 1, or an LMS or a
-            threshold is not between 0 and 1.
+        ValueError: If the lengths differ, there are no examples, a gold label is not in 0 … n_labels - 1, or an LMS or
+            a threshold is not in [0, 1].
 
     >>> scores = compositionality_sensitivity([0, 1, 2, 0], [0, 1, 1, 2], [0.1, 0.6, 0.7, 0.9], thresholds=[0.6])
     >>> [(subset["lambda"], subset["n"], subset["accuracy"].value) for subset in scores["subsets"]]
     [(0.0, 4, 0.5), (0.6, 3, 0.3333333333333333)]
     """
-    gold, predicted = labelled(references, predictions=predictions)
+    gold, predicted = validate_columns(references, predictions=predictions)
     check_ids("references", gold, n_labels)
     misleading = _scores(lms, len(gold))
     if wrong := [threshold for threshold in thresholds if not 0 <= threshold <= 1]:
-        raise ValueError(f"expected thresholds from 0 to 1, found {wrong}")
+        raise ValueError(f"thresholds: expected values from 0 to 1, got {wrong}")
     right = predicted == gold
-    people = None if annotator_labels is None else agreement(annotator_labels, gold, n_labels)
+    human_agreement = None if annotator_labels is None else agreement(annotator_labels, gold, n_labels)
 
     lambdas = sorted({0.0, *map(float, thresholds)})
     majority: dict[float, int | None] = {}
@@ -107,8 +112,8 @@ def compositionality_sensitivity(
         majority[threshold] = label
         ratios["accuracy", threshold] = (right & subset, subset)
         ratios["majority", threshold] = ((gold == label) & subset, subset)
-        if people is not None:
-            ratios["human", threshold] = (people.share * subset, people.annotated & subset)
+        if human_agreement is not None:
+            ratios["human", threshold] = (human_agreement.share * subset, human_agreement.annotated & subset)
         drops["drop", threshold] = ("accuracy", 0.0), ("accuracy", threshold)
     estimates = named_estimates(ratios, drops, resamples=resamples, seed=seed)
 
@@ -123,7 +128,7 @@ def compositionality_sensitivity(
         }
         for threshold in lambdas
     ]
-    if people is not None:
+    if human_agreement is not None:
         for scores in subsets:
             scores["human"] = estimates["human", scores["lambda"]]
     return {"subsets": subsets}
@@ -132,8 +137,8 @@ def compositionality_sensitivity(
 def _scores(lms: ArrayLike, n: int) -> NDArray[np.float64]:
     scores = np.asarray(lms, dtype=np.float64)
     if scores.shape != (n,):
-        raise ValueError(f"expected one LMS an example, shape ({n},), found shape {scores.shape}")
-    if (wrong := ~((scores >= 0) & (scores <= 1))).any():  # NaN is neither
+        raise ValueError(f"lms: expected one value per example, shape ({n},), got shape {scores.shape}")
+    if (wrong := ~((scores >= 0) & (scores <= 1))).any():  # negated, so that NaN is wrong too
         row = int(wrong.argmax())
-        raise ValueError(f"expected every LMS from 0 to 1, found {scores[row]} in row {row}")
+        raise ValueError(f"lms: expected values from 0 to 1, got {scores[row]} in row {row}")
     return scores

@@ -1,18 +1,18 @@
-"""Confidence limits of proportions and of their differences, which hold at 0 and at 1 too.
+"""Confidence limits of proportions and of their differences, valid at 0 and 1 too.
 
-A bootstrap draws what it was given: of twelve right answers to twelve examples every draw has the accuracy 1, and the
-interval is [1, 1], although a model that is right on three of four is right on twelve in a row once in thirty times. So
-no proportion gets its interval from draws:
+A bootstrap cannot produce what its sample lacks. With twelve right answers to twelve examples, every resample has
+accuracy 1 and the interval is [1, 1]. Yet a model that is right on three of four examples is right on twelve in a row
+once in thirty times. Proportions therefore have closed-form limits:
 
-- a proportion of independent rows has the exact limits of Clopper & Pearson (1934), https://doi.org/10.2307/2331986;
-- one whose rows share sources, or whose examples count in part, has the same limits for its effective sample size, by
-  the design effect of the sources (Korn & Graubard 1998, "Confidence intervals for proportions with small expected
-  number of positive counts estimated from survey data", Survey Methodology 24, 193-201);
-- a difference has the limits of Wald with two examples more, one for either side (Bonett & Price 2012, "Adjusted Wald
+- A proportion of independent rows has the exact limits of Clopper & Pearson (1934), https://doi.org/10.2307/2331986.
+- A proportion whose rows share sources, or whose examples count in part, has the same limits at its effective sample
+  size, from the design effect of the sources (Korn & Graubard 1998, "Confidence intervals for proportions with small
+  expected number of positive counts estimated from survey data", Survey Methodology 24, 193-201).
+- A difference has Wald limits with two pseudo-examples, one for each side (Bonett & Price 2012, "Adjusted Wald
   confidence interval for a difference of binomial proportions based on paired data",
-  https://doi.org/10.3102/1076998611411915), each as heavy as an effective example is.
+  https://doi.org/10.3102/1076998611411915). Each pseudo-example has the weight of an effective example.
 
-`benchmarks/interval_coverage.py` simulates how often each holds the true value.
+`benchmarks/interval_coverage.py` simulates how often each interval contains the true value.
 """
 
 import math
@@ -26,18 +26,27 @@ _NORMAL: Final = 1.959963984540054  # the 97.5 % point of the normal distributio
 
 
 def widening(n: int) -> float:
-    """Return by what a 95 % bootstrap interval over n examples is too narrow: 1 for many.
+    """Compute the factor by which a 95 % bootstrap interval over n examples is too narrow; it tends to 1 as n grows.
 
-    The bootstrap's variance lacks the factor n / (n - 1), and its spread is taken for known where Student's t takes it
-    for estimated with n - 1 degrees of freedom (Efron & Tibshirani 1993, sections 5.3 and 12.2; Hesterberg 2015, "What
-    Teachers Should Know About the Bootstrap", section 5.3). The t quantile is Hill's expansion (Abramowitz & Stegun
-    1964, 26.7.5), right to a hundredth from five examples.
+    The bootstrap variance lacks the factor n / (n - 1). Its spread is also treated as exact, where Student's t treats
+    it as estimated with n - 1 degrees of freedom (Efron & Tibshirani 1993, sections 5.3 and 12.2; Hesterberg 2015,
+    "What Teachers Should Know About the Bootstrap", section 5.3). The t quantile is Hill's expansion (Abramowitz &
+    Stegun 1964, 26.7.5), accurate to 0.01 from five examples.
+
+    Args:
+        n: Number of examples, at least 2.
+
+    Returns:
+        A factor above 1, without unit.
+
+    Raises:
+        ValueError: If n is below 2.
 
     >>> [round(widening(n), 3) for n in (5, 15, 1000)]
     [1.583, 1.133, 1.002]
     """
     if n < 2:
-        raise ValueError(f"expected two examples or more, found {n}")
+        raise ValueError(f"widening: expected n of at least 2, got {n}")
     z, v = _NORMAL, n - 1
     terms = (
         (z**3 + z) / 4,
@@ -50,31 +59,32 @@ def widening(n: int) -> float:
 
 
 LEVEL: Final = 0.95
+"""Confidence level of all intervals."""
 
-_SMALLEST: Final = 1e-9  # a spread of shares below it is rounding
-_LARGE: Final = 1e5  # from here on the exact limits are those of Wilson, half an example further out, to 2e-5
-_PRECISION: Final = 1e-12  # of a limit
-_TINY: Final = 1e-300  # stands for 0 in a denominator of the continued fraction
+_SMALLEST: Final = 1e-9  # spreads of shares below this are rounding errors
+_LARGE: Final = 1e5  # from this size on, Wilson limits half an example further out equal the exact ones to 2e-5
+_PRECISION: Final = 1e-12  # absolute precision of a limit
+_TINY: Final = 1e-300  # replaces 0 in a denominator of the continued fraction
 
 Floats = NDArray[np.float64]
 
 
 def effective_sizes(numerators: Floats, denominators: Floats) -> Floats:
-    """Compute how many independent rows each proportion sum(numerator) / sum(denominator) is worth.
+    """Compute the effective sample size of each proportion sum(numerator) / sum(denominator): its independent rows.
 
-    Where each example counts whole or not at all, and all weigh the same, these are the examples. Else p (1 - p) over
-    the variance of p between the examples (by linearisation of the ratio: Cochran 1977, "Sampling Techniques", section
-    6.3), less what Student's t takes for few examples (`scoring.intervals`); no more than the rows there are, where
-    numerators count rows. Where no example differs from the others, which is how all right and all wrong look, each is
-    taken for one row: whether rows of one source are alike is then unknown. Of unequal examples that is Kish's number,
-    (sum D)² / sum D².
+    - Examples that count fully or not at all, all with the same weight: the number of examples.
+    - Otherwise p (1 - p) divided by the variance of p between examples (ratio linearisation: Cochran 1977, "Sampling
+      Techniques", section 6.3), divided by the squared `widening` for few examples. Where numerators count rows, the
+      result is at most the number of rows.
+    - Examples without variance between them, as all right or all wrong: one row per example, because the data cannot
+      show whether rows of one source are alike. For examples of unequal weight this is Kish's (sum D)² / sum D².
 
     Args:
-        numerators: one row per example, one column per proportion, from 0 to the denominator, shape (n, k).
-        denominators: likewise.
+        numerators: One row per example, one column per proportion, from 0 to the denominator, shape (n, k).
+        denominators: Same shape (n, k).
 
     Returns:
-        Shape (k,); 0 where a proportion has no example.
+        Numbers of rows, shape (k,); 0 where a proportion has no example.
 
     >>> one_row_each = np.array([[1.0], [0.0], [1.0]])
     >>> effective_sizes(one_row_each, np.ones((3, 1))).tolist()
@@ -90,9 +100,9 @@ def effective_sizes(numerators: Floats, denominators: Floats) -> Floats:
         kish = total**2 / (denominators**2).sum(axis=0)
         student = np.array([widening(n) if n > 1 else 1.0 for n in examples.tolist()])
         by_variance = shares * (1 - shares) / variances / student**2
-    # Rows are counted in whole numbers, and there are no more independent ones than rows.
-    counted = np.isclose(numerators, np.round(numerators), rtol=0, atol=_SMALLEST).all(axis=0)
-    by_variance = np.where(counted, np.minimum(by_variance, total), by_variance)
+    # Integer numerators count rows, and independent rows cannot outnumber the rows.
+    counts_rows = np.isclose(numerators, np.round(numerators), rtol=0, atol=_SMALLEST).all(axis=0)
+    by_variance = np.where(counts_rows, np.minimum(by_variance, total), by_variance)
     alike = np.sqrt(variances * examples) < _SMALLEST
     binary = _are_binary(numerators, denominators)
     sizes: Floats = np.where(binary, examples, np.where(alike, kish, by_variance))
@@ -100,15 +110,15 @@ def effective_sizes(numerators: Floats, denominators: Floats) -> Floats:
 
 
 def share_limits(shares: Floats, sizes: Floats, *, level: float = LEVEL) -> tuple[Floats, Floats]:
-    """Compute the limits of Clopper & Pearson of proportions, for sizes that need not be whole.
+    """Compute the limits of Clopper & Pearson of proportions, for sizes that need not be integers.
 
     Args:
-        shares: the proportions, shape (k,).
-        sizes: of how many independent rows each is, above 0, shape (k,).
-        level: the least chance that the interval holds the true value, of independent rows.
+        shares: Proportions in [0, 1], shape (k,).
+        sizes: Number of independent rows of each proportion, above 0, shape (k,).
+        level: Least probability that the interval contains the true value, for independent rows (default: 0.95).
 
     Returns:
-        The lower and the upper limits, shape (k,) each.
+        The lower and the upper limits, fractions in [0, 1], shape (k,) each.
 
     >>> low, high = share_limits(np.array([1.0, 0.5]), np.array([12.0, 12.0]))
     >>> low.round(4).tolist(), high.round(4).tolist()
@@ -121,18 +131,22 @@ def share_limits(shares: Floats, sizes: Floats, *, level: float = LEVEL) -> tupl
 def contrast_limits(
     numerators: Floats, denominators: Floats, signs: Floats, *, level: float = LEVEL
 ) -> tuple[float, float]:
-    """Compute the limits of a sum of proportions of the same examples, each with a sign: of a difference.
+    """Compute the limits of a signed sum of proportions over the same examples, such as a difference.
 
-    To the examples come two more, as Bonett & Price have it: one that speaks for the difference as strongly as one can
-    (proportions with + are 1, those with - are 0), and one that speaks against it. In each proportion they weigh as
-    much as a row of its effective size. Where every example counts whole or not at all for both of two systems, this is
-    their interval; of two groups without a common example it is that of Agresti & Caffo (2000), a little wider.
+    As in Bonett & Price (2012), two pseudo-examples are added. One supports the difference as strongly as possible:
+    proportions with sign + are 1, those with sign - are 0. The other opposes it. In each proportion a pseudo-example
+    weighs as much as a row of its effective size. Where every example counts fully or not at all for both of two
+    systems, this is the interval of Bonett & Price. For two groups without a common example it is that of Agresti &
+    Caffo (2000), slightly wider.
 
     Args:
-        numerators: one row per example, one column per proportion, shape (n, k).
-        denominators: likewise; each column has a sum above 0.
+        numerators: One row per example, one column per proportion, shape (n, k).
+        denominators: Same shape (n, k); each column has a sum above 0.
         signs: 1 or -1 for each proportion, shape (k,).
-        level: the chance that the interval holds the true value.
+        level: Probability that the interval contains the true value (default: 0.95).
+
+    Returns:
+        The lower and the upper limit, within [-(number of minus signs), number of plus signs].
 
     >>> agree = np.array([[1.0, 1.0]] * 9 + [[0.0, 0.0]] * 3)  # two systems, right on the same nine of twelve
     >>> low, high = contrast_limits(agree, np.ones((12, 2)), np.array([-1.0, 1.0]))
@@ -143,10 +157,10 @@ def contrast_limits(
     weights = total / effective_sizes(numerators, denominators)
     total = total + 2 * weights
     shares = (numerators.sum(axis=0) + weights) / total
-    of_examples = ((numerators - shares * denominators) / total * signs).sum(axis=1)
-    of_added = [float(((side - shares) * weights / total * signs).sum()) for side in (signs > 0, signs < 0)]
-    # Summed exactly, so that the order of the examples decides nothing.
-    variance = math.fsum([*(of_examples**2).tolist(), *(each**2 for each in of_added)])
+    example_terms = ((numerators - shares * denominators) / total * signs).sum(axis=1)
+    pseudo_terms = [float(((side - shares) * weights / total * signs).sum()) for side in (signs > 0, signs < 0)]
+    # Summed exactly, so that the limits do not depend on the order of the examples.
+    variance = math.fsum([*(example_terms**2).tolist(), *(term**2 for term in pseudo_terms)])
     reach = math.sqrt(variance) * NormalDist().inv_cdf((1 + level) / 2)
     if not _are_binary(numerators, denominators).all():
         reach *= widening(max(2, int((denominators > 0).sum(axis=0).min())))
@@ -155,7 +169,7 @@ def contrast_limits(
 
 
 def _are_binary(numerators: Floats, denominators: Floats) -> NDArray[np.bool_]:
-    """Check for each proportion whether every example counts whole or not at all, all of one weight, shape (k,)."""
+    """Check for each proportion whether every example counts fully or not at all, all with one weight, shape (k,)."""
     weight = denominators.max(axis=0, initial=0.0)
     either = ((numerators == 0) | (numerators == weight)) & ((denominators == 0) | (denominators == weight))
     binary: NDArray[np.bool_] = either.all(axis=0)
@@ -163,7 +177,7 @@ def _are_binary(numerators: Floats, denominators: Floats) -> NDArray[np.bool_]:
 
 
 def _lower_limits(shares: Floats, sizes: Floats, tail: float) -> Floats:
-    """Return the shares of which as much as was found or more comes with a chance of `tail`; 0 of none found."""
+    """Compute the shares at which the observed share or a higher one has probability `tail`; 0 for an observed 0."""
     successes = shares * sizes
     failures = sizes - successes
     limits = np.maximum(_wilson(shares - 1 / (2 * sizes), sizes, tail), 0.0)
@@ -174,7 +188,7 @@ def _lower_limits(shares: Floats, sizes: Floats, tail: float) -> Floats:
 
 
 def _wilson(shares: Floats, sizes: Floats, tail: float) -> Floats:
-    """Return the lower limits of Wilson's score interval."""
+    """Compute the lower limits of Wilson's score interval."""
     z = NormalDist().inv_cdf(1 - tail)
     shares = np.maximum(shares, 0.0)
     reach = z * np.sqrt(shares * (1 - shares) / sizes + z**2 / (4 * sizes**2))
@@ -183,10 +197,10 @@ def _wilson(shares: Floats, sizes: Floats, tail: float) -> Floats:
 
 
 def _beta_quantiles(tail: float, a: Floats, b: Floats, start: Floats) -> Floats:
-    """Return the quantiles of beta distributions, by Newton's steps that stay in a bracket."""
+    """Compute quantiles of beta distributions by Newton steps kept inside a bracket."""
     low, high = np.zeros_like(a), np.ones_like(a)
     x = np.clip(start, _PRECISION, 1 - _PRECISION)
-    done = np.zeros(a.shape, dtype=bool)  # each stops by itself, so that none depends on what stands beside it
+    done = np.zeros(a.shape, dtype=bool)  # each value stops alone, so that it does not depend on the others
     for _ in range(100):
         below = _incomplete_beta(x, a, b) - tail
         low, high = np.where(below < 0, x, low), np.where(below < 0, high, x)
@@ -202,15 +216,17 @@ def _beta_quantiles(tail: float, a: Floats, b: Floats, start: Floats) -> Floats:
 
 
 def _log_density(x: Floats, a: Floats, b: Floats) -> Floats:
+    """Compute the log density of beta distributions."""
     scale = [math.lgamma(one + two) - math.lgamma(one) - math.lgamma(two) for one, two in zip(a, b, strict=True)]
     density: Floats = np.array(scale) + (a - 1) * np.log(x) + (b - 1) * np.log1p(-x)
     return density
 
 
 def _incomplete_beta(x: Floats, a: Floats, b: Floats) -> Floats:
-    """Return the regularised incomplete beta function, by the continued fraction of DLMF 8.17.22, shape (k,)."""
-    turned = x > (a + 1) / (a + b + 2)  # where it converges fast
-    x, a, b = np.where(turned, 1 - x, x), np.where(turned, b, a), np.where(turned, a, b)
+    """Compute the regularised incomplete beta function by the continued fraction of DLMF 8.17.22, shape (k,)."""
+    # The fraction converges fast for x below this bound; above it, use I_x(a, b) = 1 - I_{1-x}(b, a).
+    is_reflected = x > (a + 1) / (a + b + 2)
+    x, a, b = np.where(is_reflected, 1 - x, x), np.where(is_reflected, b, a), np.where(is_reflected, a, b)
     fraction = c = np.ones_like(x)
     d = 1 / _off_zero(1 - (a + b) * x / (a + 1))
     fraction = fraction * d
@@ -219,7 +235,7 @@ def _incomplete_beta(x: Floats, a: Floats, b: Floats) -> Floats:
         even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m))
         odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
         before = fraction
-        for term in (even, odd):  # the modified method of Lentz
+        for term in (even, odd):  # modified Lentz method
             d = 1 / _off_zero(1 + term * d)
             c = _off_zero(1 + term / c)
             fraction = fraction * c * d
@@ -228,8 +244,9 @@ def _incomplete_beta(x: Floats, a: Floats, b: Floats) -> Floats:
         if done.all():
             break
     area = np.exp(_log_density(x, a, b)) * x * (1 - x) / a * fraction
-    return np.where(turned, 1 - area, area)
+    return np.where(is_reflected, 1 - area, area)
 
 
 def _off_zero(values: Floats) -> Floats:
+    """Replace values next to 0, which the continued fraction divides by."""
     return np.where(np.abs(values) < _TINY, _TINY, values)

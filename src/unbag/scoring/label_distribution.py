@@ -1,4 +1,4 @@
-"""How often a model gives each label, on pairs whose label is known by construction (Nie et al. 2019, Table 2)."""
+"""Shares of predicted labels on pairs whose gold label is known by construction (Nie et al. 2019, Table 2)."""
 
 from collections.abc import Hashable, Sequence
 from typing import Any, Final, NotRequired, TypedDict
@@ -7,19 +7,22 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, Column, Estimate, named_estimates
-from unbag.scoring.validation import labelled, numbered
+from unbag.scoring.validation import encode_names, validate_columns
 
 NAMES: Final = ("entailment", "neutral", "contradiction")
 
 
 class LabelShares(TypedDict):
-    """How often each label is given; an `Estimate` is (value, low, high, n) from 0 to 1, n the number of sources.
+    """Shares of predicted labels.
+
+    An `Estimate` is (value, low, high, n): a fraction in [0, 1], its 95 % interval and the number of sources.
 
     Attributes:
-        n_examples: the number of pairs.
-        shares: by label, the share of pairs with that prediction (Nie et al. 2019, Table 2: "% of predictions"); they
+        n_examples: Number of pairs.
+        shares: Share of pairs with each prediction, by label name (Nie et al. 2019, Table 2: "% of predictions"); they
             sum to 1.
-        accuracy: the share of pairs predicted right. Where all pairs have one label, it is that label's share.
+        accuracy: Share of pairs predicted correctly; higher is better. Where all pairs have one gold label, it equals
+            that label's share.
     """
 
     n_examples: int
@@ -28,10 +31,10 @@ class LabelShares(TypedDict):
 
 
 class LabelDistributionScores(LabelShares):
-    """How often each label is given, on all pairs and on each subset.
+    """Shares of predicted labels on all pairs and on each subset.
 
     Attributes:
-        by_subset: the `LabelShares` of each subset, e.g. SOSwap and AddAmod, where `kind` is given.
+        by_subset: `LabelShares` of each subset, such as SOSwap and AddAmod. Present if `kind` is given.
     """
 
     by_subset: NotRequired[dict[str, LabelShares]]
@@ -47,43 +50,48 @@ def label_distribution(
     resamples: int = DEFAULT_RESAMPLES,
     seed: int = 0,
 ) -> LabelDistributionScores:
-    """Score predictions by how often each label is given.
+    """Compute the share of each predicted label.
 
-    A model to which premise and hypothesis of such a pair are the same words answers entailment.
+    Nie et al. (2019), https://doi.org/10.1609/aaai.v33i01.33016867, Table 2. Premise and hypothesis of these pairs have
+    nearly the same words, so a bag-of-words model predicts entailment.
 
     Args:
-        predictions: predicted label ids, shape (n,).
-        references: gold label ids, shape (n,).
-        source_id: which source each pair is made from, shape (n,); pairs of one source are no independent evidence.
-        kind: the name of the subset that each pair is of, shape (n,); None for no `by_subset`.
-        names: the labels by id.
-        resamples: 0 for no intervals; any other number gives the same ones, which are in closed form.
-        seed: without effect on intervals in closed form; every metric takes it.
+        predictions: Predicted label ids, shape (n,).
+        references: Gold label ids, shape (n,).
+        source_id: Source of each pair, shape (n,); pairs of one source are not independent evidence.
+        kind: Subset name of each pair, shape (n,); None for no `by_subset`.
+        names: Label names by id (default: entailment, neutral, contradiction).
+        resamples: 0 for no intervals. Any other number gives the same intervals, which have a closed form.
+        seed: Unused, because the intervals have a closed form; every metric accepts it.
+
+    Returns:
+        Fractions in [0, 1]; higher accuracy is better.
 
     Raises:
-        ValueError: if lengths differ, there is no pair, or an id is none of the labels'.
+        ValueError: If the lengths differ, there are no pairs, or an id is not a label.
 
     >>> scores = label_distribution([0, 0, 1, 2], [2, 2, 2, 2], ["a", "b", "c", "d"])
     >>> {name: share.value for name, share in scores["shares"].items()}, scores["accuracy"].value
     ({'entailment': 0.5, 'neutral': 0.25, 'contradiction': 0.25}, 0.25)
     """
-    gold, predicted = labelled(references, predictions=predictions)
+    gold, predicted = validate_columns(references, predictions=predictions)
     for what, ids in (("references", gold), ("predictions", predicted)):
         if (unknown := (ids < 0) | (ids >= len(names))).any():
             row = int(unknown.argmax())
             raise ValueError(
-                f"expected {what} from 0 to {len(names) - 1} ({', '.join(names)}), found {ids[row]} in row {row}"
+                f"{what}: expected ids from 0 to {len(names) - 1} ({', '.join(names)}), got {ids[row]} in row {row}"
             )
     lengths = {"references": len(gold), "source_id": len(source_id)} | ({} if kind is None else {"kind": len(kind)})
     if len(set(lengths.values())) > 1:
-        raise ValueError(f"expected the same number of examples everywhere, found {lengths}")
-    source = numbered(source_id)[0]
+        raise ValueError(f"label_distribution: expected columns of equal length, got {lengths}")
+    source = encode_names(source_id)[0]
 
+    # Pairs of one source are not independent, so the intervals treat the source as the unit.
     def by_source(rows: NDArray[np.bool_]) -> Column:
         return np.bincount(source, weights=rows)
 
     everything = np.ones(len(gold), dtype=bool)
-    parts: dict[str | None, NDArray[np.bool_]] = {None: everything}
+    parts: dict[str | None, NDArray[np.bool_]] = {None: everything}  # None stands for all pairs
     if kind is not None:
         parts |= {name: np.asarray(kind, dtype=object) == name for name in dict.fromkeys(kind)}
     ratios: dict[tuple[str | None, str | None], tuple[Column, Column]] = {}
@@ -101,7 +109,7 @@ def label_distribution(
             "accuracy": estimates[part, None],
         }
 
-    whole = scores(None)
+    overall = scores(None)
     if kind is not None:
-        whole["by_subset"] = {part: scores(part) for part in parts if part is not None}
-    return whole
+        overall["by_subset"] = {part: scores(part) for part in parts if part is not None}
+    return overall

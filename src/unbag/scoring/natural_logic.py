@@ -1,4 +1,4 @@
-"""The metric of SICCK: macro F1, precision, recall and accuracy over the labels of natural logic."""
+"""Metric of SICCK: macro F1, precision and recall, and accuracy, over labels of natural logic."""
 
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
@@ -13,24 +13,24 @@ from unbag.scoring.intervals import effective_sizes, share_limits
 
 Measure = Literal["f1", "precision", "recall", "accuracy"]
 MEASURES: Final[tuple[Measure, ...]] = ("f1", "precision", "recall", "accuracy")
-CROSSED: Final = "+"  # between the names of crossed columns, and their values
-_TABLE_CELLS: Final = 4_000_000  # resampling weights held at a time: 32 MB
+CROSSED: Final = "+"  # separator of the names of crossed columns, and of their values
+_TABLE_CELLS: Final = 4_000_000  # resampling weights in memory at a time: 32 MB
 
 _Counts = NDArray[np.int64 | np.float64]
 
 
 class MacroScores(TypedDict):
-    """The four measures of some pairs: `Estimate`s (value, low, high, n) from 0 to 1, higher is better.
+    """Macro F1, precision and recall, and accuracy of some pairs.
 
-    With TP, FP and FN of one label against the others; f1, precision and recall are each 0 where they would divide by
-    0, then averaged over the labels that occur in the references or the predictions, all weighing the same (macro
-    average).
+    Each is an `Estimate` (value, low, high, n), a fraction in [0, 1]; higher is better. TP, FP and FN count one label
+    against all others. F1, precision and recall of a label are 0 where their denominator is 0. The macro average is
+    over the labels that occur in the references or the predictions, with equal weights.
 
     Attributes:
-        f1: 2 TP / (2 TP + FP + FN).
-        precision: TP / (TP + FP).
-        recall: TP / (TP + FN).
-        accuracy: share predicted right.
+        f1: Mean of 2 TP / (2 TP + FP + FN).
+        precision: Mean of TP / (TP + FP).
+        recall: Mean of TP / (TP + FN).
+        accuracy: Share of pairs predicted correctly.
     """
 
     f1: Estimate
@@ -40,7 +40,7 @@ class MacroScores(TypedDict):
 
 
 class LabelScores(TypedDict):
-    """The measures of one label, and how often it is `gold` and `predicted`."""
+    """F1, precision and recall of one label, and the number of pairs with this label as `gold` and as `predicted`."""
 
     f1: float
     precision: float
@@ -50,23 +50,23 @@ class LabelScores(TypedDict):
 
 
 class GroupScores(MacroScores):
-    """The measures of some pairs, and what came out for which label.
+    """Scores of a group of pairs, and its confusion table.
 
     Attributes:
-        confusion: by gold label, how many of its pairs each label was predicted for; labels that were not are left out.
+        confusion: Number of pairs by gold label, then by predicted label; zero counts are omitted.
     """
 
     confusion: dict[str, dict[str, int]]
 
 
 class NaturalLogicScores(GroupScores):
-    """The measures of all pairs, of each label, and of each group of pairs.
+    """Scores of all pairs, of each label, and of each group of pairs.
 
     Attributes:
-        n_examples: how many pairs there are.
+        n_examples: Number of scored pairs.
         by_label: `LabelScores` by label.
-        by: by name of a column in `groups` and each of its values, `GroupScores`; likewise by names and values of
-            `crossed` columns with + between, such as `modifier_type+part` and `negation+verb`.
+        by: `GroupScores` by column of `groups` and then by value. Names and values of `crossed` columns are joined by
+            +, such as `modifier_type+part` and `negation+verb`.
     """
 
     n_examples: int
@@ -75,15 +75,21 @@ class NaturalLogicScores(GroupScores):
 
 
 def four_way(predictions: ArrayLike, reverse_predictions: ArrayLike) -> NDArray[np.str_]:
-    """Return the four-way labels of a model that predicts three, by the reverse rule.
+    """Convert three-way predictions in both directions to four-way labels by the reverse rule.
 
-    Akoju et al. (2023), section 4.1, 1: predicted neutral, and the hypothesis predicted to entail the premise, is
-    reverse entailment; entailment is forward entailment; the rest stays. A two-label model's `not_entailment` is
-    treated as neutral is.
+    Akoju et al. (2023), https://aclanthology.org/2023.nlrse-1.12, section 4.1, rule 1. A pair predicted neutral whose
+    hypothesis is predicted to entail its premise is reverse entailment. Entailment becomes forward entailment. Other
+    predictions stay. `not_entailment` of a two-label model is treated as neutral.
 
     Args:
-        predictions: names of the labels predicted for (premise, hypothesis), shape (n,).
-        reverse_predictions: those predicted for (hypothesis, premise), shape (n,).
+        predictions: Label names predicted for (premise, hypothesis), shape (n,).
+        reverse_predictions: Label names predicted for (hypothesis, premise), shape (n,).
+
+    Returns:
+        Four-way label names, shape (n,).
+
+    Raises:
+        ValueError: If the shapes differ.
 
     >>> four_way(["entailment", "neutral", "neutral"], ["neutral", "entailment", "contradiction"]).tolist()
     ['forward_entailment', 'reverse_entailment', 'neutral']
@@ -91,12 +97,12 @@ def four_way(predictions: ArrayLike, reverse_predictions: ArrayLike) -> NDArray[
     forward, back = np.asarray(predictions, dtype=np.str_), np.asarray(reverse_predictions, dtype=np.str_)
     if forward.shape != back.shape or forward.ndim != 1:
         raise ValueError(
-            f"expected as many predictions for (hypothesis, premise) as for (premise, hypothesis), found the shapes "
-            f"{back.shape} and {forward.shape}"
+            f"reverse_predictions: expected the shape of predictions, {forward.shape}, with one dimension, got "
+            f"{back.shape}"
         )
-    undecided = (forward == NEUTRAL) | (forward == NOT_ENTAILMENT)
+    is_neutral = (forward == NEUTRAL) | (forward == NOT_ENTAILMENT)
     labels = np.where(forward == ENTAILMENT, FORWARD_ENTAILMENT, forward)
-    turned: NDArray[np.str_] = np.where(undecided & (back == ENTAILMENT), REVERSE_ENTAILMENT, labels)
+    turned: NDArray[np.str_] = np.where(is_neutral & (back == ENTAILMENT), REVERSE_ENTAILMENT, labels)
     return turned
 
 
@@ -112,32 +118,34 @@ def natural_logic(
     resamples: int = DEFAULT_RESAMPLES,
     seed: int = 0,
 ) -> NaturalLogicScores:
-    """Score labels of natural logic.
+    """Compute macro F1, precision and recall, and accuracy, over labels of natural logic.
 
-    Akoju et al. (2023), section 4, Tables 8 and 11-17: macro F1, precision and recall, and accuracy. A model
-    that always answers one label has accuracy a, the share of that label, precision a / m, recall 1 / m and f1
-    2a / (1 + a) / m, for m labels: Table 8's third row is that (a = 259 / 1304, m = 4). Table 10 and the shares of
-    section 5 (neutral pairs with a negation, or with a universal at the verb, that were taken for something else) are
-    in the `confusion` of the groups, with type of modifier and part `crossed`.
+    Akoju et al. (2023), https://aclanthology.org/2023.nlrse-1.12, section 4, Tables 8 and 11-17. A model that always
+    predicts one label has accuracy a (the share of that label), precision a / m, recall 1 / m and F1 2a / (1 + a) / m,
+    for m labels. The third row of Table 8 is such a model (a = 259 / 1304, m = 4). Table 10 and the shares of section 5
+    (neutral pairs with a negation, or with a universal quantifier at the verb, that get another label) are in the
+    `confusion` of the groups, with modifier type and part `crossed`.
 
     Args:
-        predictions: names of the predicted labels, shape (n,): four-way (`data.labels.FOUR_WAY`), or any others;
-            three-way where `pair` and `reverse` are given, of which four-way ones are made by the reverse rule
-            (`four_way`).
-        references: names of the gold labels, shape (n,). With `pair` and `reverse`, those of reversed rows are not
-            read, and a pair whose label is None, since the four have none for it, is left out.
-        pair: which pair each row is, shape (n,).
-        reverse: whether premise and hypothesis are exchanged in a row, shape (n,): each pair is there both ways round.
-        groups: columns by name, shape (n,) each, by whose values all is repeated.
-        crossed: names of some of these columns each, by whose values together all is repeated too.
-        source_id: the example each pair was made from, shape (n,); intervals then take those for independent. By
-            default each pair is an example.
-        resamples: bootstrap draws of the 95 % intervals of F1, precision and recall; 0 for no intervals.
-        seed: decides the draws.
+        predictions: Predicted label names, shape (n,): four-way (`data.labels.FOUR_WAY`) or any others. With `pair` and
+            `reverse`: three-way names, converted by the reverse rule (`four_way`).
+        references: Gold label names, shape (n,). With `pair` and `reverse`, those of reversed rows are not read. A pair
+            whose label is None has none of the four labels and is excluded.
+        pair: Pair of each row, shape (n,). Needs `reverse`; every pair then occurs in both directions.
+        reverse: Whether premise and hypothesis are exchanged in a row, shape (n,).
+        groups: Columns by name, shape (n,) each; the scores are repeated for each value of each column.
+        crossed: Tuples of column names of `groups`; the scores are repeated for each combination of their values.
+        source_id: Source example of each pair, shape (n,); the intervals treat sources as independent. By default each
+            pair is its own source.
+        resamples: Number of bootstrap resamples for the 95 % intervals of F1, precision and recall; 0 for no intervals.
+        seed: Random seed for the resamples.
+
+    Returns:
+        Fractions in [0, 1]; higher is better.
 
     Raises:
-        ValueError: if lengths differ, there is no example, a pair is not there both ways round, or a crossed column is
-            none of `groups`.
+        ValueError: If the lengths differ, there are no examples, a pair does not occur in both directions, or a crossed
+            column is not in `groups`.
 
     >>> scores = natural_logic(["neutral", "neutral"], ["neutral", "contradiction"])
     >>> [scores[name].value for name in MEASURES]
@@ -147,7 +155,7 @@ def natural_logic(
     columns = {name: np.asarray(column, dtype=np.str_) for name, column in (groups or {}).items()}
     for names in crossed:
         if unknown := sorted(set(names) - set(groups or {})):
-            raise ValueError(f"expected crossed columns of {', '.join(groups or {}) or 'groups'}, found {unknown}")
+            raise ValueError(f"crossed: expected columns of {', '.join(groups or {}) or 'groups'}, got {unknown}")
         values = zip(*(columns[name].tolist() for name in names), strict=True)
         columns[CROSSED.join(names)] = np.asarray([CROSSED.join(each) for each in values], dtype=np.str_)
     sources = np.arange(len(gold)) if source_id is None else np.asarray(source_id, dtype=np.str_)
@@ -156,17 +164,17 @@ def natural_logic(
     lengths |= {name: len(np.asarray(column)) for name, column in ways.items() if column is not None}
     lengths |= {name: len(column) for name, column in columns.items()}
     if len(set(lengths.values())) > 1:
-        raise ValueError(f"expected the same number of examples everywhere, found {lengths}")
+        raise ValueError(f"natural_logic: expected columns of equal length, got {lengths}")
     if pair is not None or reverse is not None:
         if pair is None or reverse is None:
             alone = "pair" if reverse is None else "reverse"
-            raise ValueError(f"expected pair and reverse together, found {alone} alone")
-        scored, back = both_ways(pair, reverse, gold)
+            raise ValueError(f"natural_logic: expected pair and reverse together, got {alone} alone")
+        scored, back = match_reversed_rows(pair, reverse, gold)
         predicted = four_way(predicted[scored], predicted[back])
         gold, sources = gold[scored], sources[scored]
         columns = {name: column[scored] for name, column in columns.items()}
     if not len(gold):
-        raise ValueError("expected at least one example, found none")
+        raise ValueError("natural_logic: expected at least one example, got none")
     gold = gold.astype(np.str_)
 
     def measured(inside: NDArray[np.bool_]) -> GroupScores:
@@ -185,18 +193,21 @@ def natural_logic(
     }
 
 
-def both_ways(
+def match_reversed_rows(
     pair: Sequence[Hashable] | NDArray[Any], reverse: ArrayLike, gold: Sequence[str | None] | NDArray[Any]
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Return the rows that are scored, those not reversed whose label is not None, and of each the reversed one.
+    """Select the rows to score and the reversed row of each.
 
     Args:
-        pair: which pair each row is, shape (n,).
-        reverse: whether premise and hypothesis are exchanged in a row, shape (n,).
-        gold: the label of each row, shape (n,); those of reversed rows are not read.
+        pair: Pair of each row, shape (n,).
+        reverse: Whether premise and hypothesis are exchanged in a row, shape (n,).
+        gold: Label of each row, shape (n,); labels of reversed rows are not read.
+
+    Returns:
+        Indices of the rows that are not reversed and have a label, and of the reversed row of each, shape (k,) both.
 
     Raises:
-        ValueError: if a pair is there twice the same way round, or a scored one not reversed.
+        ValueError: If a pair occurs twice in one direction, or a scored pair has no reversed row.
     """
     reversed_ = np.asarray(reverse, dtype=np.bool_)
     names = list(pair)
@@ -204,14 +215,14 @@ def both_ways(
     back = {names[row]: row for row in rows[True]}
     scored = [row for row in rows[False] if gold[row] is not None]
     if len(back) < len(rows[True]) or len({names[row] for row in rows[False]}) < len(rows[False]):
-        raise ValueError("expected each pair once as it is and once reversed, found one of them twice")
+        raise ValueError("pair: expected each pair once in each direction, got one of them twice")
     if lacking := [names[row] for row in scored if names[row] not in back]:
-        raise ValueError(f"expected each pair reversed too, found no such row of {lacking[0]!r}")
+        raise ValueError(f"pair: expected a reversed row for each pair, got none for {lacking[0]!r}")
     return np.array(scored, dtype=np.intp), np.array([back[names[row]] for row in scored], dtype=np.intp)
 
 
 def _tables(gold: NDArray[np.str_], predicted: NDArray[np.str_]) -> tuple[list[str], NDArray[np.int64]]:
-    """Return the labels and, for each example, the cell of the confusion table (gold by predicted) it falls into."""
+    """Compute the labels and, for each example, its cell of the flat confusion table (gold by predicted)."""
     labels, codes = np.unique(np.concatenate([gold, predicted]), return_inverse=True)
     return labels.tolist(), codes[: len(gold)] * len(labels) + codes[len(gold) :]
 
@@ -238,7 +249,8 @@ def _macro_estimates(
         samples = _samples_by_source(by_source, k)
     if resamples:
         rng = np.random.default_rng(seed)
-        if len(names) == n:  # drawing examples is drawing cells of the table, each as likely as it is frequent
+        # Without repeated sources, drawing examples equals drawing table cells in proportion to their counts.
+        if len(names) == n:
             counts = np.bincount(cells, minlength=k * k)
             drawn = rng.multinomial(n, counts / n, size=resamples)
         else:
@@ -253,8 +265,8 @@ def _macro_estimates(
         low, high = np.percentile(_measures(drawn.reshape(-1, k, k)), [2.5, 97.5], axis=0)
         right = np.bincount(source, weights=cells % (k + 1) == 0, minlength=len(names)).astype(np.float64)[:, None]
         rows = np.bincount(source, minlength=len(names)).astype(np.float64)[:, None]
-        # The accuracy is a proportion. An average that no draw moves, as of a model that is always right, has the
-        # limits of a proportion too: draws cannot tell what other pairs would do to it.
+        # Accuracy is a proportion. An average that is equal in all resamples (a model that is always right) gets the
+        # limits of a proportion too: resamples cannot show what other pairs would do to it.
         shares = (low == high) | (np.array(MEASURES) == "accuracy")
         low[shares], high[shares] = share_limits(values[shares], np.repeat(effective_sizes(right, rows), shares.sum()))
         bounds = [(float(one), float(two)) for one, two in zip(low, high, strict=True)]
@@ -266,21 +278,29 @@ def _macro_estimates(
 
 
 def _samples_by_source(by_source: NDArray[np.float64], k: int) -> dict[str, Sample]:
-    """Return the examples behind each measure: the confusion table of each source, shape (sources, k * k)."""
+    """Build the `Sample` behind each measure: the confusion table of each source, shape (sources, k * k)."""
     right = by_source[:, :: k + 1].sum(axis=1)  # the diagonal
     of_macro: dict[str, Sample] = {name: Sample(f"macro_{name}", by_source) for name in MEASURES[:3]}
     return of_macro | {"accuracy": Sample(RATIO, np.stack([right, by_source.sum(axis=1)], axis=1))}
 
 
 def macro(tables: NDArray[np.float64], measure: Measure) -> NDArray[np.float64]:
-    """Return the macro `f1`, `precision` or `recall` of flat confusion tables (m, k * k), shape (m,)."""
+    """Compute macro F1, precision or recall of flat confusion tables.
+
+    Args:
+        tables: Confusion tables, gold by predicted, shape (m, k * k).
+        measure: `f1`, `precision` or `recall`.
+
+    Returns:
+        Fractions in [0, 1], shape (m,); higher is better.
+    """
     k = round(tables.shape[1] ** 0.5)
     values: NDArray[np.float64] = _measures(tables.reshape(-1, k, k))[:, MEASURES.index(measure)]
     return values
 
 
 def _measures(tables: _Counts) -> NDArray[np.float64]:
-    """Return macro F1, precision, recall, and accuracy of confusion tables (m, k, k), gold by predicted: (m, 4)."""
+    """Compute macro F1, precision and recall, and accuracy of confusion tables (m, k, k), gold by predicted: (m, 4)."""
     f1, precision, recall, occurs = _per_label(tables)
     number = occurs.sum(axis=1)
     macro = [np.where(occurs, values, 0.0).sum(axis=1) / number for values in (f1, precision, recall)]
@@ -289,7 +309,7 @@ def _measures(tables: _Counts) -> NDArray[np.float64]:
 
 
 def _per_label(tables: _Counts) -> tuple[NDArray[np.float64], ...]:
-    """Return F1, precision and recall of each label, and whether it occurs at all, shape (m, k) each."""
+    """Compute F1, precision and recall of each label, and whether it occurs, shape (m, k) each."""
     right = np.diagonal(tables, axis1=1, axis2=2).astype(np.float64)
     gold, predicted = tables.sum(axis=2), tables.sum(axis=1)
 

@@ -1,4 +1,4 @@
-"""The numbers inside scores by one name each: a path with dots between its parts, or flat, as `evaluate` has them."""
+"""Names for the numbers inside nested scores: dotted paths, or flat keys as in `evaluate`."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -6,13 +6,20 @@ from typing import Any
 from unbag.scoring.bootstrap import Estimate, to_json
 
 
-def estimates(scores: Any, path: str = "") -> Iterator[tuple[str, Estimate]]:
-    """Yield every estimate in some scores with its path.
+def iter_estimates(scores: Any, path: str = "") -> Iterator[tuple[str, Estimate]]:
+    """Iterate over all estimates of some scores, with the dotted path of each.
 
-    An entry of a list goes by its index, or by the first of its own names: `subsets.lambda=0.7.accuracy`.
+    A list entry is named by its index, or by its first field: `subsets.lambda=0.7.accuracy`.
+
+    Args:
+        scores: Scores of a metric: nested dicts and lists.
+        path: Prefix of every path (default: none).
+
+    Yields:
+        Path and estimate.
 
     >>> half = Estimate(0.5, None, None, 2)
-    >>> [path for path, _ in estimates({"accuracy": half, "subsets": [{"lambda": 0.7, "accuracy": half}]})]
+    >>> [path for path, _ in iter_estimates({"accuracy": half, "subsets": [{"lambda": 0.7, "accuracy": half}]})]
     ['accuracy', 'subsets.lambda=0.7.accuracy']
     """
     for parts, value in _leaves(scores, (path,) if path else ()):
@@ -20,42 +27,49 @@ def estimates(scores: Any, path: str = "") -> Iterator[tuple[str, Estimate]]:
             yield ".".join(parts), value
 
 
-def flat(scores: Mapping[str, Any]) -> dict[str, float]:
-    """Return the numbers of some scores by one name each, as trackers and `evaluate.combine` take them.
+def flatten_scores(scores: Mapping[str, Any]) -> dict[str, float]:
+    """Flatten scores to one number per key, as trackers and `evaluate.combine` expect.
 
-    An estimate called `accuracy` is `accuracy`, the ends of its 95 % interval `accuracy_low` and `accuracy_high`, and
-    how many examples it rests on `accuracy_n`. Names within names are joined by `_`, and an entry of a list goes by the
-    first of its values: `by_category_colors_accuracy`. What is None is left out; so are lists of plain numbers, which
-    are curves and bins.
+    An estimate named `accuracy` becomes `accuracy`, its 95 % limits `accuracy_low` and `accuracy_high`, and its number
+    of examples `accuracy_n`. Nested names are joined by `_`. A list entry is named by its first value:
+    `by_category_colors_accuracy`. Values of None are omitted, and so are lists of plain numbers (curves and bins).
 
     >>> half, nothing = Estimate(0.5, 0.4, 0.6, 9), Estimate(None, None, None, 0)
-    >>> flat({"n_c": 9, "p_f": nothing, "by": [{"kind": "a", "p_c": half}]})
+    >>> flatten_scores({"n_c": 9, "p_f": nothing, "by": [{"kind": "a", "p_c": half}]})
     {'n_c': 9, 'p_f_n': 0, 'by_a_p_c': 0.5, 'by_a_p_c_low': 0.4, 'by_a_p_c_high': 0.6, 'by_a_p_c_n': 9}
     """
-    found: dict[str, float | None] = {}
+    numbers: dict[str, float | None] = {}
     for path, value in _leaves(scores, ()):
         name = "_".join(part.rpartition("=")[2] for part in path)
         if isinstance(value, Estimate):
-            found |= {name: value.value, f"{name}_low": value.low, f"{name}_high": value.high, f"{name}_n": value.n}
+            numbers |= {name: value.value, f"{name}_low": value.low, f"{name}_high": value.high, f"{name}_n": value.n}
         else:
-            found[name] = value
-    return {name: value for name, value in found.items() if value is not None}
+            numbers[name] = value
+    return {name: value for name, value in numbers.items() if value is not None}
 
 
-def returned(scores: Mapping[str, Any], *, structured: bool) -> dict[str, Any]:
-    """Return scores as a module of `evaluate` gives them.
+def format_output(scores: Mapping[str, Any], *, structured: bool) -> dict[str, Any]:
+    """Convert scores to the output of an `evaluate` module.
 
     Args:
-        scores: as they are made, each estimate with its 95 % interval (`low`, `high`) and its number of examples (`n`).
-        structured: whether as they are made, an estimate being a dict of `value`, `low`, `high` and `n`; else flat, a
-            number by a name: `accuracy`, `accuracy_low`, `accuracy_high`, `accuracy_n`.
+        scores: Scores of a metric; each estimate has a value, a 95 % interval (`low`, `high`) and a number of examples
+            (`n`).
+        structured: Whether to keep the nesting, with each estimate as a dict of `value`, `low`, `high` and `n`.
+            Otherwise the output is flat, one number per key: `accuracy`, `accuracy_low`, `accuracy_high`, `accuracy_n`.
+
+    Returns:
+        A dict of JSON values.
+
+    >>> format_output({"accuracy": Estimate(0.5, 0.4, 0.6, 9)}, structured=False)
+    {'accuracy': 0.5, 'accuracy_low': 0.4, 'accuracy_high': 0.6, 'accuracy_n': 9}
     """
-    made: dict[str, Any] = to_json(scores) if structured else flat(scores)
-    return made
+    output: dict[str, Any] = to_json(scores) if structured else flatten_scores(scores)
+    return output
 
 
 def _leaves(scores: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Yield every estimate with the parts of its path, and the plain numbers that are in no list."""
+    """Iterate over all estimates with the parts of their paths, and over plain numbers outside lists."""
+    # bool is a subclass of int, but a flag is not a score.
     if isinstance(scores, Estimate) or (isinstance(scores, int | float) and not isinstance(scores, bool)):
         yield path, scores
     elif isinstance(scores, Mapping):
@@ -63,6 +77,7 @@ def _leaves(scores: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...
             yield from _leaves(value, (*path, str(name)))
     elif isinstance(scores, list):
         for index, value in enumerate(scores):
+            # Plain numbers in lists are curves and bins, which are no scores of their own.
             inner = _leaves(value, (*path, _entry(index, value)))
             yield from ((where, number) for where, number in inner if isinstance(number, Estimate))
 

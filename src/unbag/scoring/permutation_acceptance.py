@@ -1,4 +1,4 @@
-"""Permutation Acceptance: how often words in no order get the gold label (Sinha et al. 2021, section 4)."""
+"""Permutation acceptance: how often shuffled sentences get the gold label (Sinha et al. 2021, section 4)."""
 
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, Final, Literal, NamedTuple, NotRequired, TypedDict
@@ -7,12 +7,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, Column, Estimate, named_estimates
-from unbag.scoring.validation import numbered
+from unbag.scoring.validation import encode_names
 
 ORIGINAL: Final = -1
-"""The permutation index of the unpermuted pair."""
+"""Permutation index of the unpermuted pair."""
 CONFIDENCES: Final = (0.0, 0.5, 0.9)
-"""The τ at which everything is reported: 0 is the paper's."""
+"""Thresholds τ on the probability of the gold label; 0 is the paper's definition."""
 BLEU_WIDTH: Final = 0.1
 LENGTH_WIDTH: Final = 5
 MINITREE_WIDTH: Final = 0.1
@@ -21,17 +21,17 @@ Bools = NDArray[np.bool_]
 
 
 class Acceptance(TypedDict):
-    """How often permutations are accepted: `Estimate`s (value, low, high, n) from 0 to 1.
+    """Acceptance of permutations; each an `Estimate` (value, low, high, n), a fraction in [0, 1], lower is better.
 
     Attributes:
-        omega_max: share of examples with Pr_i > 0 (equation 2).
-        omega_rand: share of examples with Pr_i > 1 / n_labels.
-        omega_all: share of examples with Pr_i = 1.
-        acceptance: mean Pr_i over all examples (Figure 9, where it is a number of permutations: q times this).
-        p_c: mean Pr_i over D^c, the examples predicted right unpermuted (equation 3).
-        p_c_accepted: mean Pr_i over those of D^c that are accepted at least once: what the authors' code calls P^c,
-            and so what the paper's tables hold. It leaves out the examples that show order to matter most.
-        p_f: mean Pr_i over D^f, the examples predicted wrong unpermuted but accepted at least once.
+        omega_max: Share of examples with Pr_i > 0 (equation 2).
+        omega_rand: Share of examples with Pr_i > 1 / n_labels.
+        omega_all: Share of examples with Pr_i = 1.
+        acceptance: Mean Pr_i over all examples (Figure 9 shows the number of permutations: q times this).
+        p_c: Mean Pr_i over D^c, the examples predicted correctly in order (equation 3).
+        p_c_accepted: Mean Pr_i over the examples of D^c with Pr_i > 0. This is P^c in the authors' code and in the
+            paper's tables. It excludes the examples on which word order matters most.
+        p_f: Mean Pr_i over D^f, the examples predicted incorrectly in order but with Pr_i > 0.
     """
 
     omega_max: Estimate
@@ -44,7 +44,7 @@ class Acceptance(TypedDict):
 
 
 class AcceptanceBin(TypedDict):
-    """The permutations in the bin [low, high): how many, and the share of them accepted (None of none).
+    """Acceptance of the permutations in the bin [low, high): their number, and the share accepted (None if empty).
 
     Over all examples (`n`, `acceptance`), over D^c (`n_c`, `acceptance_c`) and over D^f (`n_f`, `acceptance_f`).
     """
@@ -60,30 +60,32 @@ class AcceptanceBin(TypedDict):
 
 
 class PermutationAcceptanceScores(Acceptance):
-    """How often words in no order get the gold label; what has no example is None.
+    """Acceptance of permutations, with accuracy, entropies and bins; values without examples are None.
 
     Attributes:
-        n_examples: how many examples there are.
-        q: how many permutations each has.
-        n_labels: how many labels the model chooses from; no entropy is above its logarithm.
-        n_c: the size of D^c.
-        n_f: the size of D^f.
-        accuracy: share of examples predicted right unpermuted.
-        entropy_c: mean entropy, in nats, of the predicted distribution on the accepted permutations of D^c (Figure 2):
-            of each example first, then of all, as the authors' code has it; where probabilities are given.
-        entropy_f: likewise of D^f.
-        entropy_quartiles_c: the quartiles (25, 50, 75 %) of the examples' own means, which are the boxes of Figure 2.
-        entropy_quartiles_f: likewise of D^f.
-        confident: `Acceptance` at each τ > 0 of `CONFIDENCES`; a permutation then counts as accepted only if the gold
-            label is predicted with probability τ or more. (Ours: the argmax of a near-uniform output is noise.) D^c
-            stays. Where probabilities are given.
-        curve: (x, omega_x) for x = 0, 0.01, … 1 (Figure 8), where it is asked for. It goes from omega_max at 0 to
-            omega_all at 1: no share is above 1, and the paper's Ω_1.0 has the examples with all permutations accepted.
-        by_bleu: acceptance by bin of the permutation's BLEU-2 (Figure 3), where that is given.
-        by_bleu_3: likewise of its BLEU-3 (Figure 10, of clumped permutations; of others it is near 0).
-        by_bleu_4: likewise of its BLEU-4.
-        by_minitree: likewise of its POS mini-tree ratio (Figure 4).
-        by_length: likewise of its length (Figure 6).
+        n_examples: Number of examples.
+        q: Number of permutations per example.
+        n_labels: Number of labels the model chooses from; entropies are at most its natural logarithm.
+        n_c: Number of examples in D^c.
+        n_f: Number of examples in D^f.
+        accuracy: Share of examples predicted correctly in order; higher is better.
+        entropy_c: Mean entropy, in nats, of the predicted distributions on the accepted permutations of D^c (Figure 2).
+            Averaged within each example, then over examples, as in the authors' code. Present if probabilities are
+            given.
+        entropy_f: Mean entropy over D^f, likewise.
+        entropy_quartiles_c: Quartiles (25, 50, 75 %) over D^c of the mean entropy per example, the boxes of Figure 2.
+        entropy_quartiles_f: Quartiles over D^f, likewise.
+        confident: `Acceptance` at each τ > 0 of `CONFIDENCES`, where a permutation is accepted only if the gold label
+            is predicted with probability τ or more. D^c stays the same. (Ours: the argmax of a near-uniform output is
+            noise.) Present if probabilities are given.
+        curve: Pairs (x, omega_x) for x = 0, 0.01, … 1 (Figure 8), present if `curve` is true. It runs from omega_max at
+            0 to omega_all at 1: no share is above 1, so at 1 it counts examples with all permutations accepted, the
+            paper's Ω_1.0.
+        by_bleu: Acceptance by bin of the permutation's BLEU-2 (Figure 3). Present if `bleu` is given.
+        by_bleu_3: Acceptance by bin of BLEU-3 (Figure 10, for clumped permutations; near 0 for others).
+        by_bleu_4: Acceptance by bin of BLEU-4.
+        by_minitree: Acceptance by bin of the POS mini-tree ratio (Figure 4).
+        by_length: Acceptance by bin of the length in words (Figure 6).
     """
 
     n_examples: int
@@ -123,43 +125,46 @@ def permutation_acceptance(
     resamples: int = DEFAULT_RESAMPLES,
     seed: int = 0,
 ) -> PermutationAcceptanceScores:
-    """Score predictions on permuted pairs.
+    """Compute how often permuted pairs get the gold label of the original pair.
 
     For example i with gold label y_i, Pr_i is the share of its q permutations predicted y_i (Sinha et al. 2021,
-    equation 1).
+    https://aclanthology.org/2021.acl-long.569, equation 1).
 
-    A model that reads words but not their order has p_c = 1 and an empty D^f, so omega_max = accuracy. A model that
-    always answers one label has every omega at the share of that label.
+    A bag-of-words model has p_c = 1 and an empty D^f, so omega_max = accuracy. A model that always predicts one label
+    has every omega equal to the share of that label.
 
     Args:
-        predictions: predicted label ids, shape (n,).
-        references: gold label ids, shape (n,), the same for all rows of a source.
-        source_id: which example each row is made from, shape (n,). Rows may come in any order.
-        permutation: index of the permutation, shape (n,): 0 … q - 1, and -1 for the unpermuted pair.
-        probabilities: predicted distributions by label id, shape (n, n_labels); needed for τ > 0 and the entropies.
-        bleu: BLEU-2 of each row against its original, shape (n,), for `by_bleu`.
-        bleu_3: likewise BLEU-3, for `by_bleu_3`.
-        bleu_4: likewise BLEU-4, for `by_bleu_4`.
-        lengths: words of each row, shape (n,), for `by_length`.
-        minitree: POS mini-tree overlap of each row by that of its original (`scoring.pos_minitree`), shape (n,), for
-            `by_minitree`; NaN where there is none.
-        n_labels: how many labels the model chooses from.
-        entropy_over: what the mean entropies are means of: `examples`, each by its own mean, so that all weigh the
-            same, or `permutations`, so that an example weighs by how many of its permutations are accepted.
-        curve: also give `curve`.
-        resamples: bootstrap draws of the 95 % intervals of entropies, over examples; 0 for no intervals.
-        seed: decides the draws.
+        predictions: Predicted label ids, shape (n,).
+        references: Gold label ids, shape (n,), equal in all rows of a source.
+        source_id: Source example of each row, shape (n,). Rows may be in any order.
+        permutation: Permutation index, shape (n,): 0 … q - 1, and -1 for the unpermuted pair.
+        probabilities: Predicted distributions by label id, shape (n, n_labels); needed for τ > 0 and for entropies.
+        bleu: BLEU-2 of each row against its original, in [0, 1], shape (n,), for `by_bleu`.
+        bleu_3: BLEU-3, likewise, for `by_bleu_3`.
+        bleu_4: BLEU-4, likewise, for `by_bleu_4`.
+        lengths: Number of words of each row, shape (n,), for `by_length`.
+        minitree: POS mini-tree overlap of each row divided by that of its original (`scoring.pos_minitree`), shape
+            (n,), for `by_minitree`; NaN where undefined.
+        n_labels: Number of labels the model chooses from (default: 3).
+        entropy_over: Unit of the mean entropies. `examples` averages within each example first, so that all examples
+            have equal weight. `permutations` weights an example by its number of accepted permutations.
+        curve: Whether to compute `curve` (default: no).
+        resamples: Number of bootstrap resamples over examples for the 95 % intervals of entropies; 0 for no intervals.
+        seed: Random seed for the resamples.
+
+    Returns:
+        Fractions in [0, 1] and entropies in nats. Lower acceptance is better; higher accuracy is better.
 
     Raises:
-        ValueError: if lengths differ, there is no example, a source lacks its unpermuted pair or some permutation, a
-            row comes twice, the gold label changes within a source, or `entropy_over` is neither of the two.
+        ValueError: If the lengths differ, there are no examples, a source lacks its unpermuted pair or a permutation, a
+            row occurs twice, the gold label differs within a source, or `entropy_over` is neither of the two.
 
     >>> scores = permutation_acceptance([0, 0, 1, 2, 0, 2], [0, 0, 0, 0, 0, 0], list("aaabbb"), [-1, 0, 1, -1, 0, 1])
     >>> scores["omega_max"].value, scores["p_c"].value, scores["p_f"].value
     (1.0, 0.5, 0.5)
     """
     if entropy_over not in ("examples", "permutations"):
-        raise ValueError(f"expected entropy_over to be 'examples' or 'permutations', found {entropy_over!r}")
+        raise ValueError(f"entropy_over: expected 'examples' or 'permutations', got {entropy_over!r}")
     rows = _Rows.of(predictions, references, source_id, permutation, probabilities)
     right = rows.predictions == rows.references
     correct = right[rows.original]  # (sources,) predicted right unpermuted
@@ -233,12 +238,12 @@ def _suffix(tau: float) -> str:
 def _parts(
     count: NDArray[np.float64], correct: Bools, q: int, n_labels: int, suffix: str
 ) -> dict[str, tuple[Column, Column | float]]:
-    """Return numerator and denominator by example of each quantity, from how many permutations were accepted."""
+    """Compute numerator and denominator by example of each quantity, from the number of accepted permutations."""
     flipped = ~correct & (count > 0)
     share = count / q
     return {
         f"omega_max{suffix}": (count > 0, 1.0),
-        f"omega_rand{suffix}": (count * n_labels > q, 1.0),  # whole numbers: a third is not a float
+        f"omega_rand{suffix}": (count * n_labels > q, 1.0),  # in integers, because 1/3 is not exact as a float
         f"omega_all{suffix}": (count == q, 1.0),
         f"acceptance{suffix}": (share, 1.0),
         f"p_c{suffix}": (share * correct, correct),
@@ -260,7 +265,7 @@ def _acceptance(estimates: Mapping[str, Estimate], suffix: str) -> Acceptance:
 
 
 def _entropy(probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the entropy of each row, in nats, shape (n,); 0 log 0 is 0."""
+    """Compute the entropy of each row in nats, shape (n,), with 0 log 0 = 0."""
     with np.errstate(divide="ignore", invalid="ignore"):
         terms = np.where(probabilities > 0, probabilities * np.log(probabilities), 0.0)
     entropy: NDArray[np.float64] = -terms.sum(axis=1)
@@ -270,22 +275,24 @@ def _entropy(probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
 def _by_bin(
     rows: "_Rows", right: Bools, correct: Bools, flipped: Bools, values: NDArray[np.float64], width: float
 ) -> list[AcceptanceBin]:
-    """Return the acceptance of the permutations in each bin [low, high), over all examples, D^c and D^f.
+    """Compute the acceptance of the permutations in each bin [low, high), over all examples, D^c and D^f.
 
     Rows whose value is NaN are in no bin.
     """
     if len(values) != len(rows.codes):
-        raise ValueError(f"expected one value a row ({len(rows.codes)}), found {len(values)}")
+        raise ValueError(
+            f"permutation_acceptance: expected one value to bin by per row ({len(rows.codes)}), got {len(values)}"
+        )
     permuted = ~rows.is_original & ~np.isnan(values)
     if not permuted.any():
         return []
-    # The nudge keeps 0.3 / 0.1 = 2.9999… in the bin that begins at 0.3.
+    # The small constant keeps 0.3 / 0.1 = 2.9999… in the bin that begins at 0.3.
     index = np.floor(values[permuted] / width + 1e-9).astype(np.int64)
     sources = rows.codes[permuted]
     n_bins = int(index.max()) + 1
 
     def counted(subset: Bools) -> tuple[list[int], list[float | None]]:
-        """Return how many permutations each bin has, and the share of them accepted."""
+        """Count the permutations of each bin, and compute the share accepted."""
         counts = np.bincount(index[subset], minlength=n_bins)
         accepted = np.bincount(index[subset], weights=right[permuted][subset], minlength=n_bins)
         return counts.tolist(), [float(k / n) if n else None for k, n in zip(accepted, counts, strict=True)]
@@ -310,7 +317,7 @@ def _by_bin(
 
 
 class _Rows(NamedTuple):
-    """The inputs, checked."""
+    """Validated inputs."""
 
     predictions: NDArray[np.int64]
     references: NDArray[np.int64]
@@ -342,45 +349,46 @@ class _Rows(NamedTuple):
             distributions = np.asarray(probabilities, dtype=np.float64)
             lengths["probabilities"] = len(distributions)
         if len(set(lengths.values())) > 1:
-            raise ValueError(f"expected the same number of rows everywhere, found {lengths}")
+            raise ValueError(f"permutation_acceptance: expected columns of equal length, got {lengths}")
         if len(predicted) == 0:
-            raise ValueError("expected at least one example, found no rows")
-        codes, names = numbered(source_id)
+            raise ValueError("permutation_acceptance: expected at least one example, got no rows")
+        codes, names = encode_names(source_id)
         is_original = index == ORIGINAL
         original = _originals(codes, is_original, names)
         q = _check_complete(codes, index, names)
         if (mixed := gold_ids != gold_ids[original][codes]).any():
-            raise ValueError(f"source {names[codes[mixed.argmax()]]!r}: its rows have different gold labels")
+            raise ValueError(
+                f"references: expected one gold label per source, got several for {names[codes[mixed.argmax()]]!r}"
+            )
         gold = None
         if distributions is not None:
             if distributions.ndim != 2 or gold_ids.max() >= distributions.shape[1]:
                 raise ValueError(
-                    f"expected probabilities of shape ({len(index)}, labels) with a column for every gold label id "
-                    f"(up to {gold_ids.max()}), found shape {distributions.shape}"
+                    f"probabilities: expected shape ({len(index)}, labels) with a column for every gold label id "
+                    f"(up to {gold_ids.max()}), got shape {distributions.shape}"
                 )
             if np.isnan(distributions).any():
-                raise ValueError(
-                    f"row {int(np.isnan(distributions).any(axis=1).argmax())} has a probability that is NaN"
-                )
+                row = int(np.isnan(distributions).any(axis=1).argmax())
+                raise ValueError(f"probabilities: expected numbers, got NaN in row {row}")
             gold = distributions[np.arange(len(index)), gold_ids]
         return cls(predicted, gold_ids, codes, is_original, original, distributions, gold, q)
 
     def per_source(self, values: Column) -> NDArray[np.float64]:
         """Sum a value over the permutations of each source, shape (sources,)."""
         weights = np.where(self.is_original, 0.0, values)
-        # By numpy's types it counts, whatever the weights.
+        # The numpy stubs type bincount as integers, also with float weights.
         sums: NDArray[Any] = np.bincount(self.codes, weights=weights, minlength=len(self.original))
         return sums
 
 
 def _originals(codes: NDArray[np.int64], is_original: Bools, names: list[Hashable]) -> NDArray[np.int64]:
-    """Return the row of each source's unpermuted pair."""
+    """Find the row of each source's unpermuted pair."""
     counts = np.bincount(codes[is_original], minlength=len(names))
     if (wrong := counts != 1).any():
         source = int(wrong.argmax())
         raise ValueError(
-            f"expected one unpermuted pair (permutation {ORIGINAL}) for each source, found {counts[source]} for "
-            f"{names[source]!r}"
+            f"permutation: expected one unpermuted pair (permutation {ORIGINAL}) for each source, got "
+            f"{counts[source]} for {names[source]!r}"
         )
     rows = np.flatnonzero(is_original)
     original = np.empty(len(names), dtype=np.int64)
@@ -389,17 +397,17 @@ def _originals(codes: NDArray[np.int64], is_original: Bools, names: list[Hashabl
 
 
 def _check_complete(codes: NDArray[np.int64], index: NDArray[np.int64], names: list[Hashable]) -> int:
-    """Return q, having seen that every source has the permutations 0 … q - 1 once each."""
+    """Compute q after checking that every source has each of the permutations 0 … q - 1 once."""
     if index.min() < ORIGINAL:
-        raise ValueError(f"expected permutation indices from {ORIGINAL} up, found {index.min()}")
+        raise ValueError(f"permutation: expected indices from {ORIGINAL} up, got {index.min()}")
     q = int(index.max()) + 1
     if q == 0:
-        raise ValueError("expected permuted pairs, found only unpermuted ones")
+        raise ValueError("permutation: expected permuted pairs, got only unpermuted ones")
     times = np.bincount(codes * (q + 1) + index + 1, minlength=len(names) * (q + 1)).reshape(len(names), q + 1)
     if (wrong := times != 1).any():
         source, permutation = np.unravel_index(int(wrong.argmax()), times.shape)
         raise ValueError(
-            f"expected each of the permutations 0 to {q - 1} once for every source, found permutation "
+            f"permutation: expected each of the permutations 0 to {q - 1} once for every source, got permutation "
             f"{permutation - 1} of {names[int(source)]!r} {times[source, permutation]} times; "
             "score all rows of the set, each once"
         )

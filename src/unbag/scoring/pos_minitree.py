@@ -1,12 +1,12 @@
-"""POS mini-trees: whether the words of a permuted sentence stand among the parts of speech they are used to.
+"""POS mini-trees: whether permuted words have neighbours with the parts of speech that are usual for them.
 
-Sinha et al. (2021), section 6: the neighbours' part-of-speech tags are a word's mini-tree, a rough syntax. The paper's
-text and its authors' released code compute it differently (`Definition`); the code's is what its Figure 4 shows, and
-the default here.
+Sinha et al. (2021), https://aclanthology.org/2021.acl-long.569, section 6: the part-of-speech tags of a word's
+neighbours are its mini-tree, an approximation of syntax. The paper's text and its authors' released code compute it
+differently (`Definition`). The paper's Figure 4 uses the code's definition, which is the default here.
 
 Ties among the top k are broken in the order of `TAGS`. The authors' code uses `numpy.argpartition`, whose order among
-ties depends on the processor: where this order gives a mean ratio of 0.838, it gives 0.801 or 0.808 (the metric's card
-has the data).
+ties depends on the processor. Where the order of `TAGS` gives a mean ratio of 0.838, `numpy.argpartition` gives 0.801
+or 0.808 (the metric's card describes the data).
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,41 +24,44 @@ DEFAULT_RADIUS: Final = 2
 DEFAULT_K: Final = 4
 RATIO_WIDTH: Final = 0.1
 Definition = Literal["code", "text"]
-"""Whose β^k: as the authors' code computes it, or as the paper's text says.
+"""Definition of β^k: that of the authors' code or that of the paper's text.
 
-`code`: a permuted sentence is tagged again, as it stands; a word's neighbours are pooled over its occurrences, in the
-sentence as in training; a word that training does not have counts 0; a sentence's β^k is the mean over its word types.
-`text`: a word keeps the tag it has in order; ψ in training is the mean of its occurrences' distributions; a sentence's
-β^k is the mean over its words, of which those unknown to training, on which the text is silent, are left out.
+`code`: a permuted sentence is tagged again in its permuted order. Neighbours of a word are pooled over its
+occurrences, in the sentence and in training. A word that does not occur in training counts 0. A sentence's β^k is the
+mean over its word types.
+
+`text`: a word keeps the tag that it has in the original order. ψ in training is the mean over the distributions of
+its occurrences. A sentence's β^k is the mean over its words, without words that do not occur in training (the text
+does not mention them).
 """
 DEFINITIONS: Final[tuple[Definition, ...]] = ("code", "text")
 _NUMBERS: Final = {tag: number for number, tag in enumerate(TAGS)}
 
 
-def numbered(tags: Sequence[str]) -> NDArray[np.int64]:
-    """Return the index of each tag in `TAGS`, shape (n,).
+def encode_tags(tags: Sequence[str]) -> NDArray[np.int64]:
+    """Convert tags to their indices in `TAGS`, shape (n,).
 
     Raises:
-        ValueError: if one of them is no universal tag.
+        ValueError: If a tag is not a universal part-of-speech tag.
     """
     if unknown := sorted(set(tags) - set(TAGS)):
-        raise ValueError(f"expected universal part-of-speech tags, found {unknown}")
+        raise ValueError(f"tags: expected universal part-of-speech tags, got {unknown}")
     return np.array([_NUMBERS[tag] for tag in tags], dtype=np.int64)
 
 
 def neighbourhoods(tags: ArrayLike, radius: int = DEFAULT_RADIUS) -> NDArray[np.float64]:
-    """Return ψ^r of each word: how the tags are distributed over the words at most `radius` to its left and right.
+    """Compute ψ^r of each word: the distribution of tags over the words at most `radius` places away.
 
-    The word itself is none of its neighbours; at the ends of a sentence there are fewer.
+    The word itself is not one of its neighbours. Words near the ends of a sentence have fewer neighbours.
 
     Args:
-        tags: numbers of tags (`numbered`), the words of a sentence along the last axis, shape (…, n).
-        radius: r.
+        tags: Tag indices (`encode_tags`), the words of a sentence along the last axis, shape (…, n).
+        radius: Maximum distance r in words (default: 2).
 
     Returns:
-        Shape (…, n, 17); each row sums to 1, or to 0 where a word has no neighbour.
+        Shares in [0, 1], shape (…, n, 17). Each row sums to 1, or to 0 where a word has no neighbour.
 
-    >>> neighbourhoods(numbered(["DET", "NOUN", "VERB"]), radius=1)[1, [5, 15]].tolist()
+    >>> neighbourhoods(encode_tags(["DET", "NOUN", "VERB"]), radius=1)[1, [5, 15]].tolist()
     [0.5, 0.5]
     """
     counts = neighbour_counts(tags, radius).astype(np.float64)
@@ -68,15 +71,19 @@ def neighbourhoods(tags: ArrayLike, radius: int = DEFAULT_RADIUS) -> NDArray[np.
 
 
 def neighbour_counts(tags: ArrayLike, radius: int = DEFAULT_RADIUS) -> NDArray[np.int8]:
-    """Return how many of the words at most `radius` places away have each tag: ψ^r before it is shares.
+    """Count the words at most `radius` places away by tag: ψ^r before normalisation.
 
     Arguments and shape are those of `neighbourhoods`.
+
+    Raises:
+        ValueError: If the radius is below 1.
     """
     if radius < 1:
-        raise ValueError(f"expected a radius of at least 1, found {radius}")
+        raise ValueError(f"radius: expected at least 1, got {radius}")
     tags = np.asarray(tags)
     n = tags.shape[-1]
     is_tag = (tags[..., None] == np.arange(len(TAGS))).astype(np.int8)  # (…, n, 17)
+    # int8, because this array of n × 17 counts is the largest of a batch and a count is at most 2 × radius.
     counts = np.zeros(is_tag.shape, dtype=np.int8)
     for distance in range(1, min(radius, n - 1) + 1):
         counts[..., distance:, :] += is_tag[..., : n - distance, :]
@@ -85,48 +92,56 @@ def neighbour_counts(tags: ArrayLike, radius: int = DEFAULT_RADIUS) -> NDArray[n
 
 
 def top_tags(weights: ArrayLike, k: int = DEFAULT_K) -> NDArray[np.uint32]:
-    """Return the k heaviest tags of each row as the bits of a number.
+    """Compute the k tags with the largest weights of each row, as a bit mask.
 
-    Ties are broken in the order of `TAGS`, tags that do not occur included: equal rows have the same k tags on every
-    processor, and every row has k. `numpy.argpartition`, as in the authors' code, promises no order among ties.
+    Ties are broken in the order of `TAGS`, including tags of weight 0. Equal rows therefore have the same k tags on
+    every processor, and every row has k. `numpy.argpartition`, as in the authors' code, guarantees no order among ties.
 
     Args:
-        weights: shape (…, 17).
-        k: from 1 to 17.
+        weights: Weights of tags, shape (…, 17).
+        k: Number of tags, from 1 to 17 (default: 4).
 
     Returns:
-        Shape (…); bit t is set where tag t is among the k.
+        Bit masks, shape (…); bit t is set where tag t is among the k.
+
+    Raises:
+        ValueError: If k is out of range.
+
+    >>> int(top_tags([0, 3, 1, 2] + [0] * 13, k=2))  # bits 1 and 3
+    10
     """
     if not 1 <= k <= len(TAGS):
-        raise ValueError(f"expected k from 1 to {len(TAGS)}, found {k}")
+        raise ValueError(f"k: expected 1 to {len(TAGS)}, got {k}")
+    # A stable sort of the negated weights keeps ties in the order of TAGS.
     order = np.argsort(-np.asarray(weights), axis=-1, kind="stable")[..., :k]
     bits: NDArray[np.uint32] = np.left_shift(np.uint32(1), order.astype(np.uint32)).sum(axis=-1, dtype=np.uint32)
     return bits
 
 
 def signatures(
-    tags: ArrayLike, usual: ArrayLike, known: ArrayLike, *, radius: int = DEFAULT_RADIUS, k: int = DEFAULT_K
+    tags: ArrayLike, usual: ArrayLike, in_training: ArrayLike, *, radius: int = DEFAULT_RADIUS, k: int = DEFAULT_K
 ) -> NDArray[np.float64]:
-    """Return β^k of sentences as the paper's text has it, many at once.
+    """Compute β^k of many sentences by the definition of the paper's text.
 
-    It says how far the words' neighbours have the tags that their neighbours have in training. For one word it is
-    |top-k of ψ in the sentence ∩ top-k of ψ in training| / k; a sentence's is the mean over its words. Words that
-    training does not know have no usual tags and are left out.
+    β^k compares a word's neighbours in the sentence with its neighbours in training. For one word it is |top-k of ψ in
+    the sentence ∩ top-k of ψ in training| / k; for a sentence, the mean over its words. Words that do not occur in
+    training are excluded.
 
     Args:
-        tags: numbers of the words' tags, shape (…, n).
-        usual: `top_tags` of the words' ψ in training, shape (…, n).
-        known: whether training knows the word, shape (…, n).
-        radius: r.
-        k: k.
+        tags: Tag indices of the words, shape (…, n).
+        usual: `top_tags` of ψ in training of each word, shape (…, n).
+        in_training: Whether each word occurs in training, shape (…, n).
+        radius: Maximum distance r in words (default: 2).
+        k: Number of tags compared (default: 4).
 
     Returns:
-        Shape (…), from 0 to 1; NaN for a sentence without a known word.
+        Fractions in [0, 1], shape (…); higher means more usual neighbours. NaN for a sentence without a word that
+        occurs in training.
     """
     top = top_tags(neighbour_counts(tags, radius), k)
     shared = np.bitwise_count(top & np.asarray(usual, dtype=np.uint32)) / k
-    count = np.asarray(known, dtype=bool).sum(axis=-1)
-    total = np.where(known, shared, 0.0).sum(axis=-1)
+    count = np.asarray(in_training, dtype=bool).sum(axis=-1)
+    total = np.where(in_training, shared, 0.0).sum(axis=-1)
     means: NDArray[np.float64] = np.divide(total, count, out=np.full(np.shape(total), np.nan), where=count > 0)
     return means
 
@@ -134,17 +149,17 @@ def signatures(
 def signature_of_types(
     words: Sequence[str], tags: ArrayLike, usual: Mapping[str, int], *, radius: int = DEFAULT_RADIUS, k: int = DEFAULT_K
 ) -> float:
-    """Return β^k of one sentence as the authors' code computes it: over its word types, unknown ones counting 0.
+    """Compute β^k of one sentence by the authors' code: the mean over word types, where unknown words count 0.
 
     Args:
-        words: its words, shape (n,).
-        tags: the numbers of their tags, shape (n,).
-        usual: `top_tags` of ψ of words in training, the words in lower case.
-        radius: r.
-        k: k.
+        words: Words of the sentence, shape (n,).
+        tags: Tag indices of the words, shape (n,).
+        usual: `top_tags` of ψ in training, by word in lower case.
+        radius: Maximum distance r in words (default: 2).
+        k: Number of tags compared (default: 4).
 
     Returns:
-        From 0 to 1; NaN for no words.
+        A fraction in [0, 1]; higher means more usual neighbours. NaN without words.
     """
     if not words:
         return float("nan")
@@ -152,7 +167,8 @@ def signature_of_types(
     number = [types.setdefault(word.lower(), len(types)) for word in words]
     pooled = np.zeros((len(types), len(TAGS)), dtype=np.int64)
     np.add.at(pooled, number, neighbour_counts(tags, radius))
-    expected = np.array([usual.get(word, 0) for word in types], dtype=np.uint32)  # no tag in common with an unknown one
+    expected = np.array([usual.get(word, 0) for word in types], dtype=np.uint32)  # a word not in training shares no tag
+    # A bitwise AND of the masks is the intersection of the top-k sets, and its number of bits their overlap.
     return float(np.bitwise_count(top_tags(pooled, k) & expected).mean() / k)
 
 
@@ -165,22 +181,26 @@ def sentence_signature(
     k: int = DEFAULT_K,
     definition: Definition = "code",
 ) -> float:
-    """Return β^k of one sentence: how far its words' neighbours have the tags that their neighbours have in training.
+    """Compute β^k of one sentence: how far its words' neighbours have the tags that are usual for them in training.
 
-    For one word it is |top-k of ψ in the sentence ∩ top-k of ψ in training| / k (Sinha et al. 2021, equation 4); a
-    sentence's is the mean over its word types (`code`) or its words (`text`).
+    For one word it is |top-k of ψ in the sentence ∩ top-k of ψ in training| / k (Sinha et al. 2021,
+    https://aclanthology.org/2021.acl-long.569, equation 4). For a sentence it is the mean over its word types (`code`)
+    or its words (`text`).
 
     Args:
-        words: its words, shape (n,).
-        tags: their universal part-of-speech tags, shape (n,); of a permuted sentence those that a tagger gives it as it
-            stands (`code`), or those that its words have in order (`text`).
-        usual: ψ of words in training, shape (17,) each, the words in lower case.
-        radius: r.
-        k: k.
-        definition: whose (`Definition`); that of `usual` should be the same.
+        words: Words of the sentence, shape (n,).
+        tags: Universal part-of-speech tags of the words, shape (n,). For a permuted sentence: the tags that a tagger
+            gives in the permuted order (`code`), or the tags of the words in the original order (`text`).
+        usual: ψ in training by word in lower case, shape (17,) each.
+        radius: Maximum distance r in words (default: 2).
+        k: Number of tags compared, from 1 to 17 (default: 4).
+        definition: `code` or `text` (`Definition`); `usual` should be computed by the same one (default: `code`).
+
+    Returns:
+        A fraction in [0, 1]; higher means more usual neighbours. NaN without (known) words.
 
     Raises:
-        ValueError: if words and tags are not equally many, a tag is no universal one, or there is no such definition.
+        ValueError: If the numbers of words and tags differ, a tag is not universal, or the definition is unknown.
 
     >>> usual = {"cat": np.eye(17)[5] * 0.6 + np.eye(17)[15] * 0.4}  # among determiners and verbs
     >>> sentence = ["the", "cat", "sleeps"], ["DET", "NOUN", "VERB"]
@@ -188,33 +208,34 @@ def sentence_signature(
     [0.3333333333333333, 1.0]
     """
     if len(words) != len(tags):
-        raise ValueError(f"expected a tag for each word, found {len(words)} words and {len(tags)} tags")
+        raise ValueError(f"tags: expected one tag per word, got {len(words)} words and {len(tags)} tags")
     if check_definition(definition) == "code":
         known_words = {word for word in map(str.lower, words) if word in usual}
         bits = {word: int(top_tags(usual[word], k)) for word in known_words}
-        return signature_of_types(words, numbered(tags), bits, radius=radius, k=k)
-    known = [word.lower() in usual for word in words]
+        return signature_of_types(words, encode_tags(tags), bits, radius=radius, k=k)
+    in_training = [word.lower() in usual for word in words]
     shares = [
-        usual[word.lower()] if is_known else np.zeros(len(TAGS)) for word, is_known in zip(words, known, strict=True)
+        usual[word.lower()] if is_in_training else np.zeros(len(TAGS))
+        for word, is_in_training in zip(words, in_training, strict=True)
     ]
     weights = np.asarray(shares, dtype=np.float64).reshape(len(words), len(TAGS))
-    return float(signatures(numbered(tags), top_tags(weights, k), known, radius=radius, k=k))
+    return float(signatures(encode_tags(tags), top_tags(weights, k), in_training, radius=radius, k=k))
 
 
 def check_definition(definition: str) -> Definition:
-    """Return the definition of a name.
+    """Validate the name of a definition.
 
     Raises:
-        ValueError: if there is none of that name.
+        ValueError: If the name is unknown.
     """
-    for known in DEFINITIONS:
-        if definition == known:
-            return known
-    raise ValueError(f"expected one of the definitions {', '.join(DEFINITIONS)}, found {definition!r}")
+    for name in DEFINITIONS:
+        if definition == name:
+            return name
+    raise ValueError(f"definition: expected one of {', '.join(DEFINITIONS)}, got {definition!r}")
 
 
 class MiniTreeBin(NamedTuple):
-    """The permutations whose ratio is in [low, high): how many, and the share of them accepted."""
+    """Permutations whose ratio is in [low, high): their number, and the share accepted."""
 
     low: float
     high: float
@@ -223,16 +244,16 @@ class MiniTreeBin(NamedTuple):
 
 
 class MiniTreeScores(TypedDict):
-    """The ratio of permuted sentences: β^k of each by β^k of its original.
+    """Ratios β^k(permuted) / β^k(original) of permuted sentences.
 
-    1 is a permutation that keeps the words among the tags they are used to; above 1 they are better placed than in the
+    A ratio of 1 means that the permutation keeps usual neighbours. Above 1, the neighbours are more usual than in the
     original.
 
     Attributes:
-        n: how many permutations have a ratio.
-        ratio: the mean of them; None where there is none.
-        ratios: one a permutation, None where the original's β is 0 or either is not known.
-        by_ratio: a `MiniTreeBin` for each bin that is not empty, where it is given what was accepted (Figure 4).
+        n: Number of permutations with a ratio.
+        ratio: Mean ratio, at least 0; None without ratios.
+        ratios: One ratio per permutation; None where β^k of the original is 0 or either is NaN.
+        by_ratio: A `MiniTreeBin` for each non-empty bin (Figure 4). Present if `accepted` is given.
     """
 
     n: int
@@ -244,19 +265,22 @@ class MiniTreeScores(TypedDict):
 def pos_minitree(
     permuted: ArrayLike, original: ArrayLike, *, accepted: ArrayLike | None = None, width: float = RATIO_WIDTH
 ) -> MiniTreeScores:
-    """Compare the mini-trees of permuted sentences with those of the sentences in order.
+    """Compute the mini-tree ratios of permuted sentences and, if given, their acceptance by ratio.
 
-    Sinha et al. (2021), section 6. A pair's ratio is, in the authors' code, that of two means: give the mean of β^k of
-    the permuted premise and hypothesis, and the mean of those in order.
+    Sinha et al. (2021), https://aclanthology.org/2021.acl-long.569, section 6. In the authors' code the ratio of a pair
+    is a ratio of means: pass the mean β^k of the permuted premise and hypothesis, and the mean of the original ones.
 
     Args:
-        permuted: β^k of each permuted sentence (`sentence_signature`), shape (n,).
-        original: that of its original, shape (n,).
-        accepted: whether the permutation got the gold label, shape (n,), for `by_ratio`.
-        width: of the bins of the ratio.
+        permuted: β^k of each permuted sentence (`sentence_signature`), in [0, 1], shape (n,).
+        original: β^k of its original, in [0, 1], shape (n,).
+        accepted: Whether the permutation got the gold label, shape (n,), for `by_ratio`.
+        width: Width of the ratio bins, above 0 (default: 0.1).
+
+    Returns:
+        Ratios of at least 0; 1 means neighbours as usual as in the original.
 
     Raises:
-        ValueError: if lengths differ, there is no permutation, or the width is not positive.
+        ValueError: If the lengths differ, there are no permutations, or the width is not positive.
 
     >>> scores = pos_minitree([0.5, 0.25, 0.5], [0.5, 0.5, 1.0], accepted=[True, True, False])
     >>> scores["ratios"], scores["ratio"]
@@ -269,11 +293,11 @@ def pos_minitree(
     if accepted is not None:
         lengths["accepted"] = len(np.asarray(accepted))
     if len(set(lengths.values())) > 1:
-        raise ValueError(f"expected the same number of permutations everywhere, found {lengths}")
+        raise ValueError(f"pos_minitree: expected columns of equal length, got {lengths}")
     if not len(above):
-        raise ValueError("expected at least one permutation, found none")
+        raise ValueError("pos_minitree: expected at least one permutation, got none")
     if not width > 0:
-        raise ValueError(f"expected a positive width of bins, found {width}")
+        raise ValueError(f"width: expected a positive number, got {width}")
     ratios = np.divide(above, below, out=np.full(len(above), np.nan), where=below > 0)
     has_ratio = ~np.isnan(ratios)
     scores: MiniTreeScores = {
@@ -287,7 +311,7 @@ def pos_minitree(
 
 
 def _by_ratio(ratios: NDArray[np.float64], accepted: NDArray[np.bool_], width: float) -> list[MiniTreeBin]:
-    # The nudge keeps 0.3 / 0.1 = 2.9999… in the bin that begins at 0.3.
+    # The small constant keeps 0.3 / 0.1 = 2.9999… in the bin that begins at 0.3.
     index = np.floor(ratios / width + 1e-9).astype(np.int64)
     counts = np.bincount(index)
     shares = np.bincount(index, weights=accepted)

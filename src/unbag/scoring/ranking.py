@@ -1,4 +1,4 @@
-"""What a score says of which pairs are entailed, with no threshold known: its area under the curve, its break-even."""
+"""Measures of a score that ranks pairs, without a given threshold: area under the curve and break-even point."""
 
 import math
 
@@ -7,17 +7,18 @@ from numpy.typing import ArrayLike
 
 
 def area_under_curve(scores: ArrayLike, positive: ArrayLike) -> float | None:
-    """Return how often a positive scores above a negative; ties count half.
+    """Compute the probability that a random positive scores above a random negative; ties count half.
 
-    The area under the receiver operating characteristic, by its equality with the Mann-Whitney U statistic (Hanley and
-    McNeil 1982): 1 for a perfect order, 0.5 for a constant or a coin.
+    The area under the receiver operating characteristic, computed by its equality with the Mann-Whitney U statistic
+    (Hanley and McNeil 1982, https://doi.org/10.1148/radiology.143.1.7063747).
 
     Args:
-        scores: shape (n,), the higher the more positive.
-        positive: truth values, shape (n,).
+        scores: Scores, higher for positives, shape (n,).
+        positive: Whether each pair is positive, shape (n,).
 
     Returns:
-        A fraction in [0, 1]; None where there is no positive, or no negative.
+        A fraction in [0, 1]: 1 for a perfect order, 0.5 for a constant or random score. None without positives or
+        without negatives.
 
     >>> area_under_curve([0.9, 0.4, 0.4, 0.1], [True, True, False, False])
     0.875
@@ -27,26 +28,26 @@ def area_under_curve(scores: ArrayLike, positive: ArrayLike) -> float | None:
     if not positives or not negatives:
         return None
     _, group, sizes = np.unique(values, return_inverse=True, return_counts=True)
-    mean_rank = np.cumsum(sizes) - (sizes - 1) / 2  # of each value, counted from 1
+    mean_rank = np.cumsum(sizes) - (sizes - 1) / 2  # mean rank of each distinct value, from 1: ties count half
     above = float(mean_rank[group][is_positive].sum()) - positives * (positives + 1) / 2
     return above / (positives * negatives)
 
 
 def break_even(scores: ArrayLike, positive: ArrayLike) -> float:
-    """Return the score from which on a pair is taken for positive, so that as many are as there are positives.
+    """Compute the break-even threshold: the score from which on as many pairs are predicted positive as are positive.
 
-    There precision and recall are the same number, the break-even point, but where several pairs tie at that score: all
-    of these are taken, so that the order of the pairs decides nothing.
+    At this threshold precision and recall are equal, unless several pairs tie at the threshold. All tied pairs are
+    predicted positive, so that the result does not depend on the order of the pairs.
 
     Args:
-        scores: shape (n,), the higher the more positive.
-        positive: truth values, shape (n,).
+        scores: Scores, higher for positives, shape (n,).
+        positive: Whether each pair is positive, shape (n,).
 
     Returns:
-        The score of the last positive's place; infinity where there is none.
+        The lowest score that is predicted positive; infinity without positives.
 
     >>> break_even([0.9, 0.4, 0.7, 0.1], [True, True, False, False])
     0.7
     """
-    values, wanted = np.asarray(scores, dtype=np.float64), int(np.asarray(positive, dtype=np.bool_).sum())
-    return float(np.sort(values)[::-1][wanted - 1]) if wanted else math.inf
+    values, n_positive = np.asarray(scores, dtype=np.float64), int(np.asarray(positive, dtype=np.bool_).sum())
+    return float(np.sort(values)[::-1][n_positive - 1]) if n_positive else math.inf

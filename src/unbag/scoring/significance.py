@@ -1,4 +1,4 @@
-"""Significance tests of two systems and of several seeds, corrected for the number of tests."""
+"""Significance tests between two systems and between seeds, with a correction for multiple tests."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -34,41 +34,43 @@ STATISTICS: Final[Mapping[str, Callable[[Floats], Floats]]] = {
     verification.AUROC: verification.auroc_of,
     **{f"macro_{name}": partial(macro, measure=name) for name in ("f1", "precision", "recall")},
 }
-"""How sums over examples, shape (r, m), become quantities, shape (r,), by the name in `Sample.statistic`."""
+"""Functions from sums over examples, shape (r, m), to a quantity, shape (r,), by the name in `Sample.statistic`."""
 
 
 _SIGNS: Final[Mapping[str, tuple[float, ...]]] = {RATIO: (1.0,), DIFFERENCE: (1.0, -1.0)}
-"""What is made of proportions alone: the sign of each, in the order of the columns."""
+"""Signs of the proportions that a statistic consists of, in the order of the columns."""
 
 
-def value(sample: Sample) -> float:
-    """Return a quantity on the examples as they are; NaN where there is none."""
+def sample_value(sample: Sample) -> float:
+    """Compute a quantity on the original examples; NaN where it is undefined."""
     return float(STATISTICS[sample.statistic](sample.columns.sum(axis=0, keepdims=True))[0])
 
 
 class Paired(NamedTuple):
-    """A difference, second less first, with its interval; and the two-sided p value of there being none."""
+    """Difference of a quantity, second minus first, with its interval and the two-sided p value of no difference."""
 
     difference: Estimate
     p: float | None
 
 
-def draws(samples: Sequence[Sample], *, resamples: int = DEFAULT_RESAMPLES, seed: int = 0) -> list[Floats]:
-    """Return quantities in the same resamples of the same examples.
+def resample_statistics(
+    samples: Sequence[Sample], *, resamples: int = DEFAULT_RESAMPLES, seed: int = 0
+) -> list[Floats]:
+    """Compute quantities on the same bootstrap resamples of the same examples.
 
     Args:
-        samples: of any number of quantities and systems, on the same n examples in the same order.
-        resamples: how many times n examples are drawn with replacement.
-        seed: decides the draws.
+        samples: One per quantity and system, all on the same n examples in the same order.
+        resamples: Number of resamples of n examples with replacement (default: 10,000).
+        seed: Random seed for the resamples.
 
     Returns:
-        An array of shape (resamples,) for each sample; NaN where a resample has none of a subset.
+        One array of shape (resamples,) per sample; NaN where a resample has no example of a subset.
 
     Raises:
-        ValueError: if the numbers of examples differ.
+        ValueError: If the numbers of examples differ.
     """
     if len(lengths := {len(sample.columns) for sample in samples}) > 1:
-        raise ValueError(f"expected the same examples for all, found {sorted(lengths)} of them")
+        raise ValueError(f"samples: expected the same examples for all, got {sorted(lengths)} examples")
     sums = resampled_sums(np.concatenate([sample.columns for sample in samples], axis=1), resamples, seed)
     parts = np.split(sums, np.cumsum([sample.columns.shape[1] for sample in samples])[:-1], axis=1)
     return [STATISTICS[sample.statistic](part) for sample, part in zip(samples, parts, strict=True)]
@@ -77,32 +79,57 @@ def draws(samples: Sequence[Sample], *, resamples: int = DEFAULT_RESAMPLES, seed
 def paired_difference(
     first: Sample, second: Sample, *, resamples: int = DEFAULT_RESAMPLES, seed: int = 0, level: float = 0.95
 ) -> Paired:
-    """Return the difference of a quantity between two systems, from the same resamples of the same examples.
+    """Compute the difference of a quantity between two systems, on the same resamples of the same examples.
 
     See `difference_of_draws`.
+
+    Args:
+        first: Per-example sums of the first system.
+        second: Per-example sums of the second system, on the same examples in the same order.
+        resamples: Number of resamples (default: 10,000).
+        seed: Random seed for the resamples.
+        level: Confidence level of the interval (default: 0.95).
+
+    Returns:
+        The difference, second minus first, in the unit of the quantity, and its p value in (0, 1].
+
+    Raises:
+        ValueError: If the numbers of examples differ.
 
     >>> right = Sample(RATIO, np.array([[1.0, 1.0], [1.0, 1.0], [0.0, 1.0]]))
     >>> difference, p = paired_difference(right, right)
     >>> [round(number, 4) for number in difference], p  # 1.96 √2 / 5: three examples that agree show little
     ([0.0, -0.5544, 0.5544, 3], 1.0)
     """
-    drawn = draws([first, second], resamples=resamples, seed=seed)
+    drawn = resample_statistics([first, second], resamples=resamples, seed=seed)
     return difference_of_draws(first, second, *drawn, level=level)
 
 
-def difference_of_draws(first: Sample, second: Sample, of_first: Floats, of_second: Floats, *, level: float) -> Paired:
-    """Return the difference of a quantity between two systems from what `draws` gave of both.
+def difference_of_draws(
+    first: Sample, second: Sample, first_draws: Floats, second_draws: Floats, *, level: float
+) -> Paired:
+    """Compute the difference of a quantity between two systems from their `resample_statistics`.
 
-    Proportions, and differences of them, have the limits of `intervals.contrast_limits`. All else has those of the
-    paired percentile bootstrap over source examples (Efron & Tibshirani 1993, section 13.3; Koehn 2004, "Statistical
-    Significance Tests for Machine Translation Evaluation", https://aclanthology.org/W04-3250), the skill score
-    with what `skill.interval` adds; where no draw differs from another these tell nothing, and there are no
-    limits. The p value inverts the percentile interval (`bootstrap.two_sided_p`). With fewer than some thirty examples
-    (the seeds of SICCK) it is too small.
+    Proportions and differences of proportions have the limits of `intervals.contrast_limits`. All other quantities have
+    those of the paired percentile bootstrap over source examples (Efron & Tibshirani 1993, section 13.3; Koehn 2004,
+    "Statistical Significance Tests for Machine Translation Evaluation", https://aclanthology.org/W04-3250). For the
+    skill score, `skill.difference_limits` adds the contribution of two pseudo-rows per gold label. If all draws are
+    equal they carry no information, and there are no limits. The p value inverts the percentile interval
+    (`bootstrap.two_sided_p`). With fewer than about thirty examples (the seeds of SICCK) it is too small.
+
+    Args:
+        first: Per-example sums of the first system.
+        second: Per-example sums of the second system, on the same examples.
+        first_draws: Draws of the first system, shape (resamples,).
+        second_draws: Draws of the second system on the same resamples, shape (resamples,).
+        level: Confidence level of the interval.
+
+    Returns:
+        The difference, second minus first, and its p value; None where the difference is undefined.
     """
-    gaps = of_second - of_first
+    gaps = second_draws - first_draws
     gaps = gaps[~np.isnan(gaps)]
-    gap = value(second) - value(first)
+    gap = sample_value(second) - sample_value(first)
     n = len(first.columns)
     if np.isnan(gap) or not len(gaps):
         return Paired(Estimate(None, None, None, n), None)
@@ -111,7 +138,7 @@ def difference_of_draws(first: Sample, second: Sample, of_first: Floats, of_seco
 
 
 def _limits(first: Sample, second: Sample, gaps: Floats, level: float) -> tuple[float | None, float | None]:
-    """Return the limits of a difference from the examples or, of what is made of more than proportions, the draws."""
+    """Compute the limits of a difference: closed form for proportions, from the draws otherwise."""
     if first.statistic in _SIGNS and second.statistic in _SIGNS:
         numerators, denominators = (np.hstack([s.columns[:, k::2] for s in (first, second)]) for k in (0, 1))
         signs = np.concatenate([-np.array(_SIGNS[first.statistic]), _SIGNS[second.statistic]])
@@ -124,11 +151,19 @@ def _limits(first: Sample, second: Sample, gaps: Floats, level: float) -> tuple[
 
 
 def unpaired_difference(first: Estimate, second: Estimate) -> Estimate:
-    """Return second less first with the interval of two independent estimates.
+    """Compute the difference of two independent estimates, second minus first, with its interval.
 
-    From their own intervals (Newcombe 1998; Zou & Donner 2008, "Construction of confidence limits about effect
-    measures", https://doi.org/10.1002/sim.3095): each limit is as far from the difference as the root of the summed
-    squares of how far the two limits that make it are from their values. On the same examples it is too wide.
+    The interval combines the intervals of the two estimates (Newcombe 1998; Zou & Donner 2008, "Construction of
+    confidence limits about effect measures", https://doi.org/10.1002/sim.3095). The distance of each limit from the
+    difference is the root of the summed squares of two distances: those between the two values and the limits that
+    contribute to it. For estimates on the same examples the interval is too wide.
+
+    Args:
+        first: First estimate.
+        second: Second estimate, independent of the first.
+
+    Returns:
+        The difference in the unit of the estimates; `n` is the smaller of the two.
 
     >>> gap = unpaired_difference(Estimate(0.5, 0.47, 0.53, 100), Estimate(0.7, 0.66, 0.74, 80))
     >>> [round(bound, 12) for bound in gap[:3]], gap.n
@@ -145,13 +180,18 @@ def unpaired_difference(first: Estimate, second: Estimate) -> Estimate:
     return Estimate(gap, gap - float(below), gap + float(above), n)
 
 
-def outcomes(first: Sample, second: Sample) -> tuple[Floats, Floats] | None:
-    """Return whether each example counts for either system, where it can only count whole or not at all; else None.
+def binary_outcomes(first: Sample, second: Sample) -> tuple[Floats, Floats] | None:
+    """Extract the 0/1 outcomes of two systems for McNemar's test; None where the test does not apply.
 
-    That is what McNemar's test takes: of a share of examples, the same for both systems, of which each has no parts.
+    The test applies to proportions over the same subset for both systems, where each example counts fully or not at
+    all.
+
+    Args:
+        first: Per-example sums of the first system.
+        second: Per-example sums of the second system, on the same examples.
 
     Returns:
-        Two arrays of zeros and ones, shape (k,), k being how many examples belong to the subset.
+        Two arrays of zeros and ones, shape (k,), for the k examples of the subset.
     """
     if first.statistic != RATIO or second.statistic != RATIO:
         return None
@@ -162,7 +202,7 @@ def outcomes(first: Sample, second: Sample) -> tuple[Floats, Floats] | None:
 
 
 class McNemar(NamedTuple):
-    """How many examples only one of two systems gets right, and the p value of the two being equally good."""
+    """Numbers of examples that only one of two systems predicts correctly, and the p value of no difference."""
 
     only_first: int
     only_second: int
@@ -170,24 +210,28 @@ class McNemar(NamedTuple):
 
 
 def mcnemar(first: ArrayLike, second: ArrayLike) -> McNemar:
-    """Test whether two systems are right equally often, by the examples on which they differ.
+    """Test whether two systems are correct equally often, from the examples on which they differ.
 
-    McNemar (1947), https://doi.org/10.1007/BF02295996. Where only one of the two is right, which one is a fair coin if
-    they are equally good: the smaller count is binomial(d, 1/2) of the d discordant examples. The two-sided mid-p value
-    is twice the probability of fewer, and that of as many counted half; at most 1.
+    McNemar (1947), https://doi.org/10.1007/BF02295996. Under the null hypothesis, each discordant example is correct
+    for either system with probability 1/2. The smaller count is then binomial(d, 1/2) for d discordant examples. The
+    two-sided mid-p value is twice the sum of the probability of a smaller count and half the probability of this count;
+    at most 1.
 
-    The binomial distribution itself, however many examples: no chi-squared approximation that fails where d is small.
-    Mid-p and not the full tail, since the latter is needlessly conservative (its true size is often below half the
-    nominal one) while mid-p keeps the nominal size in practice: Fagerland, Lydersen & Laake (2013), "The McNemar test
-    for binary matched-pairs data: mid-p and asymptotic are better than exact conditional",
-    https://doi.org/10.1186/1471-2288-13-91.
+    The binomial distribution is exact for any number of examples; the chi-squared approximation fails for small d. The
+    full tail is conservative: its true size is often below half the nominal one. The mid-p value keeps the nominal size
+    in practice: Fagerland, Lydersen & Laake (2013), "The McNemar test for binary matched-pairs data: mid-p and
+    asymptotic are better than exact conditional", https://doi.org/10.1186/1471-2288-13-91.
 
     Args:
-        first: whether the one is right, shape (n,). The examples must be independent: one a source, no permutations.
-        second: whether the other is, on the same examples.
+        first: Whether the first system is correct, shape (n,). Examples must be independent: one per source, no
+            permutations.
+        second: Whether the second system is correct, on the same examples, shape (n,).
+
+    Returns:
+        Two counts, and a p value in (0, 1]; lower is stronger evidence of a difference.
 
     Raises:
-        ValueError: if the lengths differ, or a value is neither 0 nor 1.
+        ValueError: If the lengths differ, or a value is neither 0 nor 1.
 
     >>> only_first, only_second, p = mcnemar([1, 1, 1, 1, 1, 0, 1], [0, 0, 0, 0, 0, 1, 1])
     >>> only_first, only_second, round(p, 12)  # 2 (1 + 6 / 2) / 64
@@ -196,45 +240,46 @@ def mcnemar(first: ArrayLike, second: ArrayLike) -> McNemar:
     one, two = (np.asarray(values) for values in (first, second))
     if one.shape != two.shape or one.ndim != 1:
         raise ValueError(
-            f"expected one value an example of either system, found the shapes {one.shape} and {two.shape}"
+            f"mcnemar: expected one value per example of each system, got shapes {one.shape} and {two.shape}"
         )
     if not (np.isin(one, (0, 1)).all() and np.isin(two, (0, 1)).all()):
-        raise ValueError("expected right (1) or wrong (0) for every example, found other values")
+        raise ValueError("mcnemar: expected 1 (right) or 0 (wrong) for every example, got other values")
     only_first, only_second = int(((one == 1) & (two == 0)).sum()), int(((one == 0) & (two == 1)).sum())
     return McNemar(only_first, only_second, _mid_p(min(only_first, only_second), only_first + only_second))
 
 
 def _mid_p(fewer: int, d: int) -> float:
-    """Return twice P(X < fewer) + P(X = fewer) / 2 of X from binomial(d, 1/2), at most 1."""
+    """Compute twice P(X < fewer) + P(X = fewer) / 2 for X from binomial(d, 1/2), at most 1."""
     k = np.arange(fewer + 1)
-    # By logarithms: the coefficients of some thousand discordant examples are beyond a float.
+    # In logarithms, because the binomial coefficients of a few thousand examples overflow a float.
     logs = np.array([math.lgamma(d + 1) - math.lgamma(i + 1) - math.lgamma(d - i + 1) for i in k]) - d * math.log(2)
     chances = np.exp(logs)
     return float(min(1.0, 2 * (chances[:-1].sum() + chances[-1] / 2)))
 
 
 def holm(p_values: ArrayLike) -> NDArray[np.float64]:
-    """Return p values corrected for all tests made together.
+    """Correct p values for all tests made together, by Holm's method.
 
-    Holm (1979), "A simple sequentially rejective multiple test procedure": the smallest p value is multiplied by the
-    number of tests m, the next by m - 1, …; none is less than one before it, or more than 1. Whatever the tests have to
-    do with each other, the chance of any false alarm is then at most the level. Never less powerful than Bonferroni's.
+    Holm (1979), "A simple sequentially rejective multiple test procedure" (https://www.jstor.org/stable/4615733). The
+    smallest p value is multiplied by the number of tests m, the next by m - 1, and so on. Corrected values do not
+    decrease in this order and are at most 1. The probability of any false positive is then at most the significance
+    level, whatever the dependence between tests. Holm's method is never less powerful than Bonferroni's.
 
     Args:
-        p_values: of the m tests, shape (m,).
+        p_values: P values of the m tests in [0, 1], shape (m,).
 
     Returns:
-        The corrected p values in the same order, shape (m,).
+        Corrected p values in [0, 1], in the same order, shape (m,).
 
     Raises:
-        ValueError: if a p value is not from 0 to 1.
+        ValueError: If a p value is not in [0, 1].
 
     >>> holm([0.01, 0.04, 0.03, 0.005]).tolist()
     [0.03, 0.06, 0.06, 0.02]
     """
     p = np.asarray(p_values, dtype=np.float64)
-    if p.ndim != 1 or not ((p >= 0) & (p <= 1)).all():  # NaN is neither
-        raise ValueError(f"expected p values from 0 to 1, one a test, found {p.tolist()}")
+    if p.ndim != 1 or not ((p >= 0) & (p <= 1)).all():  # negated, so that NaN is wrong too
+        raise ValueError(f"p_values: expected values from 0 to 1, one per test, got {p.tolist()}")
     order = np.argsort(p, kind="stable")
     raised = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1))
     corrected = np.empty(len(p))
@@ -243,7 +288,7 @@ def holm(p_values: ArrayLike) -> NDArray[np.float64]:
 
 
 class Spread(NamedTuple):
-    """Mean and sample standard deviation over seeds (None of one), and how many seeds."""
+    """Mean and sample standard deviation over seeds (None for one seed), and the number of seeds."""
 
     mean: float
     standard_deviation: float | None
@@ -253,9 +298,16 @@ class Spread(NamedTuple):
 def spread(values: Sequence[float]) -> Spread:
     """Summarise one number of a system over its seeds.
 
+    Args:
+        values: One value per seed, at least one.
+
+    Returns:
+        Mean, sample standard deviation (denominator n - 1) and number of seeds.
+
     >>> spread([0.5, 0.75, 1.0])
     Spread(mean=0.75, standard_deviation=0.25, seeds=3)
     """
+    # fsum is exact, so the result does not depend on the order of the seeds.
     mean = math.fsum(values) / len(values)
     if len(values) == 1:
         return Spread(mean, None, 1)
@@ -264,27 +316,28 @@ def spread(values: Sequence[float]) -> Spread:
 
 
 class SeedTest(NamedTuple):
-    """A difference of means, second less first, with its 95 % interval (n: seeds in all), and its p value."""
+    """Difference of means, second minus first, with its interval (n: number of seeds of both), and its p value."""
 
     difference: Estimate
     p: float | None
 
 
 def seed_test(first: Sequence[float], second: Sequence[float], *, level: float = 0.95) -> SeedTest:
-    """Test whether two systems differ by more than their seeds do.
+    """Test whether two systems differ by more than the variation between their seeds.
 
-    Welch's t test (1947, https://doi.org/10.1093/biomet/34.1-2.28) of the scores by seed, which grants each system a
-    variance of its own. Of a system with one seed nothing is known of its variance: then the other's is taken for both
-    (Student's t test; Crawford & Howell 1998), and with one seed each there is no test. The examples are taken as
-    given: it speaks of other seeds on this test set, not of other test sets.
+    Welch's t test (1947, https://doi.org/10.1093/biomet/34.1-2.28) of the scores by seed, with a separate variance for
+    each system. The variance of a system with one seed is unknown: the other's variance is then used for both
+    (Student's t test; Crawford & Howell 1998). With one seed each there is no test. The examples are treated as fixed:
+    the result generalises to other seeds on this test set, not to other test sets.
 
     Args:
-        first: the score of each of the one's seeds.
-        second: that of each of the other's.
-        level: of the interval.
+        first: Score of each seed of the first system.
+        second: Score of each seed of the second system.
+        level: Confidence level of the interval (default: 0.95).
 
     Returns:
-        The difference and its two-sided p value; neither interval nor p where the seeds are too few or do not vary.
+        The difference, second minus first, and its two-sided p value in [0, 1]. Neither interval nor p where there are
+        too few seeds, or where all seeds have the same score.
 
     >>> seed_test([0.70, 0.72, 0.74], [0.80, 0.82, 0.84]).p < 0.01
     True
@@ -305,7 +358,7 @@ def seed_test(first: Sequence[float], second: Sequence[float], *, level: float =
         square = sum(parts)
         weights = parts[0] ** 2 / (k - 1) + parts[1] ** 2 / (m - 1)
         freedom = square**2 / weights if weights else 1.0
-    if square == 0:  # the same number by every seed
+    if square == 0:  # all seeds have the same score
         return SeedTest(Estimate(gap, None, None, n), None)
     error = math.sqrt(square)
     reach = error * t_quantile(1 - (1 - level) / 2, freedom)
@@ -313,9 +366,16 @@ def seed_test(first: Sequence[float], second: Sequence[float], *, level: float =
 
 
 def t_two_sided(t: float, freedom: float) -> float:
-    """Return the chance that Student's t is as far from 0, at some degrees of freedom (1 or more).
+    """Compute the probability that Student's t is at least as far from 0 as `t`.
 
-    With t = √ν tan θ its density is a power of the cosine, cos θ to the ν - 1, which Gauss and Legendre integrate.
+    With t = √ν tan θ the density is proportional to cos θ to the power ν - 1, integrated by Gauss-Legendre quadrature.
+
+    Args:
+        t: Value of the statistic.
+        freedom: Degrees of freedom ν, at least 1.
+
+    Returns:
+        A probability in [0, 1].
 
     >>> round(t_two_sided(12.706204736, 1), 9)
     0.05
@@ -323,18 +383,30 @@ def t_two_sided(t: float, freedom: float) -> float:
     end = math.atan(abs(t) / math.sqrt(freedom))
     nodes, weights = _nodes()
     inside = end / 2 * float(weights @ np.cos(end / 2 * (nodes + 1)) ** (freedom - 1))
+    # lgamma, because gamma overflows for more than about 340 degrees of freedom.
     half = math.sqrt(math.pi) / 2 * math.exp(math.lgamma(freedom / 2) - math.lgamma((freedom + 1) / 2))
+    # The quadrature may leave [0, 1] by rounding.
     return min(1.0, max(0.0, 1 - inside / half))
 
 
 @cache
 def _nodes() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Compute nodes and weights of the quadrature once per process."""
     nodes, weights = np.polynomial.legendre.leggauss(100)
     return nodes, weights
 
 
 def t_quantile(share: float, freedom: float) -> float:
-    """Return what Student's t stays below with a probability above one half, to 1e-10 of its value."""
+    """Compute a quantile of Student's t by bisection, to a relative precision of 1e-10.
+
+    Args:
+        share: Probability below the quantile, above 0.5.
+        freedom: Degrees of freedom, at least 1.
+
+    >>> round(t_quantile(0.975, 1), 6)
+    12.706205
+    """
+    # Double the upper bound until it is above the quantile, which is large for few degrees of freedom.
     low, high = 0.0, 1.0
     while t_two_sided(high, freedom) > 2 * (1 - share):
         low, high = high, 2 * high

@@ -1,22 +1,23 @@
-"""The skill score: 0 is the best of what needs no word order on the same rows, 1 a perfect reader.
+"""Skill score: 0 is the best score without word order on the same rows, 1 a perfect reader.
 
-The papers' own numbers cannot be read alone: a coin has a lower P^c than any model, one answer for all is right on most
-of Breaking NLI, and a bag of words is right on two thirds of SNLI. Here every set has one scale (ours), of which both
-ends mean the same everywhere:
+The papers' own numbers are hard to interpret alone: a random prediction has a lower P^c than any model, a constant
+prediction is right on most of Breaking NLI, and a bag of words is right on two thirds of SNLI. The skill score (ours)
+puts all sets on one scale, whose two ends have the same meaning everywhere:
 
-    score = (s - floor) / (1 - floor),    floor = max(0, s of the lexical baseline, s of the model's shuffled control)
+    skill = (s - reference) / (1 - reference)
+    reference = max(0, s of the lexical baseline, s of the model's shuffled control)
 
-where s is the mean over gold labels of the mean credit of the rows with that label, moved and stretched so that a guess
-and the best constant answer have 0 and a perfect reader has 1. (A constant that no row of a set has for its label, as
-entailment on swapped pairs, is below 0.) With the credit 1 for a right answer and K gold labels,
-s = (balanced accuracy - 1/K) / (1 - 1/K): each label weighs alike, so that no constant answer gains by a label being
-frequent.
+s is the mean over gold labels of the mean credit of the rows with that label, on a linear scale: 0 for chance and for
+the best constant prediction, 1 for a perfect reader. (A constant that is not the gold label of any row, such as
+entailment on swapped pairs, is below 0.) With credit 1 for a correct prediction and K gold labels,
+s = (balanced accuracy - 1/K) / (1 - 1/K). All labels have equal weight, so a constant prediction gains nothing from a
+frequent label.
 
-The shuffled control is the model itself, asked the same rows with the words of both sentences shuffled
-(`challenge_sets.perturbations.shuffled`). A model that is blind to word order answers these as it answers the rows,
-so that no such model has a score above 0 on any set. What shuffling costs another model may be confusion rather than
-reading: its control is a lower bound on what it gets without word order, and its score an upper bound on what word
-order gives it.
+The shuffled control is the model itself on the same rows, with the words of both sentences shuffled
+(`challenge_sets.perturbations.shuffled`). A model that is blind to word order predicts the same on both, so its skill
+is at most 0 on every set. For other models, shuffling may cause confusion in addition to removing word order. The
+control is therefore a lower bound on the model's score without word order, and the skill score an upper bound on the
+contribution of word order.
 """
 
 import math
@@ -30,32 +31,32 @@ from numpy.typing import NDArray
 from unbag.scoring.accuracy import Annotations, fleiss_kappa
 from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, Estimate, Sample, resampled_sums, two_sided_p
 from unbag.scoring.intervals import LEVEL, Floats, effective_sizes, widening
-from unbag.scoring.validation import numbered
+from unbag.scoring.validation import encode_names
 
 STATISTIC: Final = "skill"
-"""The name of this statistic in `scoring.significance.STATISTICS`."""
+"""Name of this statistic in `scoring.significance.STATISTICS`."""
 
 LEAST_ROWS: Final = 50
-"""Rows of a gold label below which the label is left out: the mean over labels would rest on a few answers."""
+"""Minimum number of rows of a gold label; with fewer, the mean over labels would depend on a few predictions."""
 
 LEAST_KAPPA: Final = 0.1
-"""Fleiss' κ of a gold label below which it is left out: annotators agree on it no more than by chance."""
+"""Minimum of Fleiss' κ of a gold label; below it, annotators agree on the label no more than by chance."""
 
-_ZERO: Final = 1e-12  # what a constant answer has, but for rounding, must not be taken for more than a guess
+_ZERO: Final = 1e-12  # a constant prediction has skill 0 up to rounding, which must not count as better than chance
 
 
 class Credits(NamedTuple):
-    """What a model's answers to the rows of a set are worth, n rows.
+    """Credit of a model's predictions on the n rows of a set.
 
     Attributes:
-        credit: of each row, shape (n,).
-        label: the gold label of each row, as an integer, shape (n,).
-        source: what each row was made of, n hashable values; rows of one source are drawn together.
-        counts: whether a row counts, shape (n,); None where all do.
-        guess: the mean credit that a guess and each constant answer gets; None for 1/K of K gold labels, where the
-            credit is 1 for a right answer and 0 for a wrong one.
-        perfect: the mean credit of a perfect reader.
-        names: the gold labels' names, by the integers in `label`; None where a label has no other name.
+        credit: Credit of each row, shape (n,).
+        label: Gold label of each row, as an integer, shape (n,).
+        source: Source of each row, n hashable values; rows of one source are resampled together.
+        counts: Whether a row counts, shape (n,); None if all rows count.
+        guess: Mean credit of a random prediction and of each constant prediction. None for 1/K of K gold labels, where
+            the credit is 1 for a correct prediction and 0 for a wrong one.
+        perfect: Mean credit of a perfect reader (default: 1).
+        names: Names of the gold labels, indexed by `label`; None if a label has no name.
     """
 
     credit: NDArray[Any]
@@ -68,12 +69,12 @@ class Credits(NamedTuple):
 
 
 class ExcludedLabel(TypedDict):
-    """A gold label that does not count.
+    """A gold label that is excluded from the score.
 
     Attributes:
-        label: its name.
-        rows: how many rows have it.
-        reason: why it does not count.
+        label: Name of the label.
+        rows: Number of rows with this label.
+        reason: Reason for the exclusion.
     """
 
     label: str
@@ -82,19 +83,21 @@ class ExcludedLabel(TypedDict):
 
 
 class SkillScores(TypedDict):
-    """The skill score with what it is made of; an `Estimate` is (value, low, high, n).
+    """Skill score and its components; an `Estimate` is (value, low, high, n).
 
     Attributes:
-        score: at most 1, below 0 where what needs no word order does better. Its interval draws sources, with the
-            answers of the model, of its shuffled control and of the lexical baseline; `n` counts the rows.
-        p: of the score being 0, two-sided, by the same draws; None without draws.
+        score: Skill score, at most 1; higher is better, below 0 where the reference is better. The interval resamples
+            sources, together with the predictions of the model, of its shuffled control and of the lexical baseline;
+            `n` counts rows.
+        p: Two-sided p value of a skill score of 0, from the same resamples; None without resamples.
         model: s of the model.
-        baseline: s of the lexical baseline; None without one.
-        shuffled: s of the shuffled control; None where none was asked.
-        reference: what 0 stands for, the best of these: `baseline`, `shuffled`, or else `chance`.
-        n_labels: number of gold labels that count (K).
-        n_sources: number of sources that the rows are made from.
-        excluded: the gold labels that do not count.
+        baseline: s of the lexical baseline; None if there is none.
+        shuffled: s of the shuffled control; None if there is none.
+        reference: The reference, which has skill 0: `baseline` or `shuffled`, whichever is better, or `chance` if
+            neither is better than chance.
+        n_labels: Number of gold labels that count (K).
+        n_sources: Number of sources of the rows.
+        excluded: Gold labels that are excluded.
     """
 
     score: Estimate
@@ -117,65 +120,70 @@ def skill_score(
     resamples: int = DEFAULT_RESAMPLES,
     seed: int = 0,
 ) -> SkillScores | None:
-    """Compute the skill score; None where fewer than two gold labels count, so that one answer would do.
+    """Compute the skill score; None with fewer than two gold labels, where a constant prediction would be perfect.
 
     Args:
-        model: what the model's answers are worth.
-        lexical: what the lexical baseline's answers to the same rows are worth.
-        shuffled: what the model's own answers to the same rows with shuffled words are worth.
-        annotators: the labels that annotators gave each row, n lists of integers as in `model.label`; a label on which
-            they do not agree is left out.
-        resamples: bootstrap draws of the sources; 0 for neither interval nor p.
-        seed: decides the draws.
+        model: Credits of the model.
+        lexical: Credits of the lexical baseline on the same rows (default: none).
+        shuffled: Credits of the model on the same rows with shuffled words (default: none).
+        annotators: Annotator labels of each row, n lists of integers as in `model.label`. A label on which annotators
+            do not agree is excluded (default: none).
+        resamples: Number of bootstrap resamples of the sources; 0 for neither interval nor p value.
+        seed: Random seed for the resamples.
+
+    Returns:
+        The skill score, at most 1; higher is better.
 
     Raises:
-        ValueError: if they are not of the same rows.
+        ValueError: If the credits are not of the same rows.
 
     >>> right = np.array([1.0] * 75 + [0.0] * 25 + [1.0] * 100)
     >>> labels = np.repeat([0, 1], 100)
     >>> half = Credits(right, labels, range(200))
-    >>> skill_score(half)["score"].value  # balanced accuracy 0.875, of which a guess has 0.5
+    >>> skill_score(half)["score"].value  # balanced accuracy 0.875; chance has 0.5
     0.75
-    >>> counting = half._replace(credit=np.array([1.0] * 75 + [0.0] * 25 + [1.0] * 25 + [0.0] * 75))
-    >>> skill_score(half, counting)["reference"]  # right on half: no more than a guess
+    >>> lexical = half._replace(credit=np.array([1.0] * 75 + [0.0] * 25 + [1.0] * 25 + [0.0] * 75))
+    >>> skill_score(half, lexical)["reference"]  # balanced accuracy 0.5: no better than chance
     'chance'
-    >>> skill_score(half, counting, shuffled=half)["score"].value  # blind to word order
+    >>> skill_score(half, lexical, shuffled=half)["score"].value  # blind to word order
     0.0
     """
-    asked = [each for each in (lexical, shuffled) if each is not None]
-    if not all(np.array_equal(model.label, each.label) and list(model.source) == list(each.source) for each in asked):
-        raise ValueError("expected the answers of the model and of its baselines to the same rows")
-    labels, of_label = np.unique(model.label, return_inverse=True)
+    given = [each for each in (lexical, shuffled) if each is not None]
+    if not all(np.array_equal(model.label, each.label) and list(model.source) == list(each.source) for each in given):
+        raise ValueError("skill score: expected the model and its baselines on the same rows, got different rows")
+    labels, label_index = np.unique(model.label, return_inverse=True)
     counted = np.ones(len(model.label), dtype=bool) if model.counts is None else np.asarray(model.counts, dtype=bool)
-    excluded = _excluded_labels(model, labels, of_label, counted, annotators)
+    excluded = _excluded_labels(model, labels, label_index, counted, annotators)
     counts_label = np.array([label not in excluded for label in range(len(labels))], dtype=bool)
-    kept = counted & counts_label[of_label] if len(labels) else counted
+    is_counted = counted & counts_label[label_index] if len(labels) else counted
     n_labels = int(counts_label.sum())
     if n_labels < 2:
         return None
-    source, names = numbered(model.source)
-    position = np.cumsum(counts_label)[of_label] - 1  # of each row's label among those that count
-    cell = source[kept] * n_labels + position[kept]
+    source, names = encode_names(model.source)
+    position = np.cumsum(counts_label)[label_index] - 1  # position of each row's label among those that count
+    cell = source[is_counted] * n_labels + position[is_counted]
 
-    def summed(values: NDArray[Any]) -> Floats:
+    def sum_by_source(values: NDArray[Any]) -> Floats:
         sums = np.bincount(cell, weights=np.asarray(values, dtype=np.float64), minlength=len(names) * n_labels)
         by_source: Floats = sums.reshape(len(names), n_labels).astype(np.float64)
         return by_source
 
-    def scaled(credits: Credits) -> Floats:
+    def scale(credits: Credits) -> Floats:
         guess = 1 / n_labels if credits.guess is None else credits.guess
-        return summed((np.asarray(credits.credit, dtype=np.float64)[kept] - guess) / (credits.perfect - guess))
+        return sum_by_source(
+            (np.asarray(credits.credit, dtype=np.float64)[is_counted] - guess) / (credits.perfect - guess)
+        )
 
-    counts = summed(np.ones(kept.sum()))
-    # A guess, which has 0 everywhere, stands for a baseline that was not asked.
-    baselines = [np.zeros_like(counts) if each is None else scaled(each) for each in (lexical, shuffled)]
-    columns = np.concatenate([scaled(model), *baselines, counts], axis=1)
+    counts = sum_by_source(np.ones(is_counted.sum()))
+    # Chance, which has 0 everywhere, replaces a missing baseline.
+    baselines = [np.zeros_like(counts) if each is None else scale(each) for each in (lexical, shuffled)]
+    columns = np.concatenate([scale(model), *baselines, counts], axis=1)
     s_model, s_lexical, s_shuffled = (_balanced_sum(part, counts) for part in (columns[:, :n_labels], *baselines))
     value = float(statistic(columns.sum(axis=0, keepdims=True))[0])
     sources = int((counts.sum(axis=1) > 0).sum())
     low, high, p = _interval(columns, value, sources, resamples, seed)
     return {
-        "score": Estimate(value, low, high, int(kept.sum())).of(Sample(STATISTIC, columns)),
+        "score": Estimate(value, low, high, int(is_counted.sum())).of(Sample(STATISTIC, columns)),
         "p": p,
         "model": s_model,
         "baseline": None if lexical is None else s_lexical,
@@ -197,12 +205,12 @@ def _reference(s_lexical: float, s_shuffled: float) -> str:
 def _excluded_labels(
     credits: Credits,
     labels: NDArray[Any],
-    of_label: NDArray[np.intp],
+    label_index: NDArray[np.intp],
     counted: NDArray[np.bool_],
     annotators: Annotations | None,
 ) -> dict[int, ExcludedLabel]:
-    """Return the gold labels that do not count, also those without a row, by their position among `labels`."""
-    rows = np.bincount(of_label[counted], minlength=len(labels))
+    """Collect the gold labels that are excluded, by position among `labels`, including labels without a row."""
+    rows = np.bincount(label_index[counted], minlength=len(labels))
     votes = None if annotators is None else [annotators[row] for row in np.flatnonzero(counted).tolist()]
     agreement = None if votes is None else fleiss_kappa(votes, resamples=0)
     kappas = {} if agreement is None else {each["label"]: each["kappa"].value for each in agreement["by_label"]}
@@ -221,15 +229,15 @@ def _excluded_labels(
 
 
 def statistic(sums: Floats) -> Floats:
-    """Return the score from sums over sources.
+    """Compute the skill score from sums over sources.
 
     Args:
-        sums: of the scaled credits by gold label of the model, of the lexical baseline and of the shuffled control, and
-            of the rows, shape (r, 4K).
+        sums: Sums by gold label of the scaled credits of the model, of the lexical baseline and of the shuffled
+            control, and of the rows, shape (r, 4K).
 
     Returns:
-        Shape (r,); NaN where there is no row of a label. A floor of 1 leaves nothing to gain: 0. More
-        credit than a perfect reader's, as never giving the gold label to scrambled text has, is 1.
+        Skill scores, at most 1, shape (r,). NaN where a label has no row. 0 where the reference is 1. Credit above that
+        of a perfect reader is cut to 1; a model can have it by never giving the gold label to shuffled text.
     """
     *credits, counts = np.split(sums, 4, axis=1)
     model, lexical, shuffled = (_mean_of_labels(each, counts) for each in credits)
@@ -241,12 +249,12 @@ def statistic(sums: Floats) -> Floats:
 
 
 def _balanced_sum(credits: Floats, counts: Floats) -> float:
-    """Return the mean over labels of the mean credit, from those of each source and label, shape (sources, K) both."""
+    """Compute the mean over labels of the mean credit, from sums by source and label, shape (sources, K) both."""
     return float(_mean_of_labels(credits.sum(axis=0, keepdims=True), counts.sum(axis=0, keepdims=True))[0])
 
 
 def _mean_of_labels(credits: Floats, counts: Floats) -> Floats:
-    """Return the mean over labels of the mean credit, shape (r,), from sums of shape (r, K) both."""
+    """Compute the mean over labels of the mean credit, shape (r,), from sums of shape (r, K) both."""
     with np.errstate(invalid="ignore"):
         mean: Floats = (credits / counts).mean(axis=1)
     return mean
@@ -255,11 +263,18 @@ def _mean_of_labels(credits: Floats, counts: Floats) -> Floats:
 def _interval(
     columns: Floats, value: float, sources: int, resamples: int, seed: int
 ) -> tuple[float | None, float | None, float | None]:
-    """Return the 95 % limits and the two-sided p of 0, by draws of the sources, so many of which have rows.
+    """Compute the 95 % limits and the two-sided p value of 0, from resamples of the sources.
 
-    The percentile bootstrap, and the p value that inverts it (`bootstrap.two_sided_p`). Of few sources a bootstrap is
-    too narrow: the draws are spread by what Student's t has over the normal (`scoring.intervals`). To the interval
-    comes what no draw can have (`_opposed_rows`).
+    The percentile bootstrap, and the p value that inverts it (`bootstrap.two_sided_p`). For few sources a bootstrap
+    interval is too narrow, so the draws are widened by the ratio of Student's t to the normal (`scoring.intervals`).
+    Two pseudo-rows (`_pseudo_rows`) contribute the variance that resamples of the given rows cannot show.
+
+    Args:
+        columns: Sums by source as in `statistic`, shape (sources, 4K).
+        value: Skill score.
+        sources: Number of sources with rows.
+        resamples: Number of resamples.
+        seed: Random seed for the resamples.
     """
     if not resamples or sources < 2:
         return None, None, None
@@ -269,60 +284,64 @@ def _interval(
         return None, None, None
     low, high = np.percentile(draws, [2.5, 97.5]).tolist()
     total = columns.sum(axis=0)
-    sides = [float(statistic((total + side)[None])[0]) - value for side in _opposed_rows(columns)]
-    low, high = _reaching(value, (low, high), sides, widening(sources), LEVEL)
+    shifts = [float(statistic((total + side)[None])[0]) - value for side in _pseudo_rows(columns)]
+    low, high = _combine_limits(value, (low, high), shifts, widening(sources), LEVEL)
     return low, min(high, 1.0), two_sided_p(draws)
 
 
 def difference_limits(
-    first: Floats, second: Floats, drawn: tuple[float, float], *, level: float
+    first: Floats, second: Floats, resampled: tuple[float, float], *, level: float
 ) -> tuple[float, float]:
-    """Return the limits of a difference of scores, second less first, from those of draws and what no draw can have.
+    """Compute the limits of a difference of skill scores, second minus first, from resamples and pseudo-rows.
 
     Args:
-        first: the columns of the one's `Sample`, shape (sources, 4K).
-        second: those of the other's.
-        drawn: the limits by draws of the sources.
-        level: of the interval.
+        first: Columns of the first system's `Sample`, shape (sources, 4K).
+        second: Columns of the second system's `Sample`, shape (sources, 4K).
+        resampled: Limits from resamples of the sources.
+        level: Confidence level.
+
+    Returns:
+        The lower and the upper limit.
     """
     totals = first.sum(axis=0), second.sum(axis=0)
     value = float(statistic(totals[1][None])[0] - statistic(totals[0][None])[0])
-    (better_first, worse_first), (better_second, worse_second) = _opposed_rows(first), _opposed_rows(second)
-    sides = [
+    (better_first, worse_first), (better_second, worse_second) = _pseudo_rows(first), _pseudo_rows(second)
+    shifts = [
         float(statistic((totals[1] + of_second)[None])[0] - statistic((totals[0] + of_first)[None])[0]) - value
         for of_first, of_second in ((worse_first, better_second), (better_first, worse_second))
     ]
     sources = max(2, int((first[:, -first.shape[1] // 4 :].sum(axis=1) > 0).sum()))
-    return _reaching(value, drawn, sides, widening(sources), level)
+    return _combine_limits(value, resampled, shifts, widening(sources), level)
 
 
-def _opposed_rows(columns: Floats) -> tuple[Floats, Floats]:
-    """Return two rows of each gold label that may be out there though no row is like them.
+def _pseudo_rows(columns: Floats) -> tuple[Floats, Floats]:
+    """Build two pseudo-rows per gold label that stand for possible rows unlike the given ones.
 
-    The model is right on the first, where its baselines are wrong, and wrong on the second, where they are right: the
-    two examples that `intervals.contrast_limits` adds to a difference of proportions. They weigh as much as a row of
-    the effective size of the model's right answers. A baseline that was not asked has no credit on either.
+    On the first, the model is right and its baselines are wrong; on the second, the model is wrong and its baselines
+    are right. These are the two examples that `intervals.contrast_limits` adds to a difference of proportions. Each
+    weighs as much as a row of the effective size of the model's correct predictions. A missing baseline has no credit
+    on either.
 
     Returns:
-        What they add to the sums over sources, shape (4K,) each.
+        Terms to add to the sums over sources, shape (4K,) each.
     """
     k = columns.shape[1] // 4
-    wrong = -1 / (k - 1)  # of a scale on which a guess among K labels has 0, and a right answer 1
+    wrong = -1 / (k - 1)  # credit of a wrong prediction, on the scale where chance is 0 and a correct one is 1
     counts = columns[:, 3 * k :]
     right = np.round((columns[:, :k] - wrong * counts) / (1 - wrong), 9).sum(axis=1, keepdims=True)
     rows = counts.sum(axis=1, keepdims=True)
     weights = counts.sum(axis=0) / effective_sizes(np.clip(right, 0, rows), rows)
-    asked = [float(columns[:, start : start + k].any()) for start in (k, 2 * k)]
+    is_given = [float(columns[:, start : start + k].any()) for start in (k, 2 * k)]
     return (
-        np.concatenate([weights, *(each * wrong * weights for each in asked), weights]),
-        np.concatenate([wrong * weights, *(each * weights for each in asked), weights]),
+        np.concatenate([weights, *(each * wrong * weights for each in is_given), weights]),
+        np.concatenate([wrong * weights, *(each * weights for each in is_given), weights]),
     )
 
 
-def _reaching(
-    value: float, drawn: tuple[float, float], sides: Sequence[float], student: float, level: float
+def _combine_limits(
+    value: float, resampled: tuple[float, float], shifts: Sequence[float], student: float, level: float
 ) -> tuple[float, float]:
-    """Return limits by draws with what two rows more would move the value by, as variances add up."""
-    centre = value + math.fsum(sides)
-    added = math.hypot(*sides) * NormalDist().inv_cdf((1 + level) / 2) * student
-    return centre - math.hypot(value - drawn[0], added), centre + math.hypot(drawn[1] - value, added)
+    """Combine limits from resamples with the effect of two pseudo-rows on the value, adding variances."""
+    centre = value + math.fsum(shifts)
+    added = math.hypot(*shifts) * NormalDist().inv_cdf((1 + level) / 2) * student
+    return centre - math.hypot(value - resampled[0], added), centre + math.hypot(resampled[1] - value, added)

@@ -1,4 +1,4 @@
-"""The swapping evaluation: whether a model keeps its answer when premise and hypothesis change places."""
+"""Swapping evaluation: whether predictions stay the same when premise and hypothesis are exchanged."""
 
 from collections.abc import Hashable, Sequence
 from typing import Any, TypedDict
@@ -7,19 +7,19 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, Estimate, named_estimates
-from unbag.scoring.validation import labelled, numbered
+from unbag.scoring.validation import encode_names, validate_columns
 
 
 class SwapAccuracies(TypedDict):
     """Accuracy before and after the exchange.
 
-    `Estimate`s (value, low, high, n): accuracies from 0 to 1, higher is better, drops from -1 to 1. What has no example
-    is None.
+    `Estimate`s (value, low, high, n): accuracies in [0, 1], drops in [-1, 1]. The value is None where there are no
+    examples.
 
     Attributes:
-        accuracy_before: share predicted right as given.
-        accuracy_after: share predicted right exchanged.
-        drop: accuracy before less accuracy after, on the same pairs. The smaller, the more robust.
+        accuracy_before: Share predicted correctly in the original order; higher is better.
+        accuracy_after: Share predicted correctly with premise and hypothesis exchanged; higher is better.
+        drop: Accuracy before minus accuracy after, on the same pairs; smaller is more robust.
     """
 
     accuracy_before: Estimate
@@ -31,23 +31,23 @@ class SwapScores(SwapAccuracies):
     """Accuracy and agreement before and after the exchange, over pairs that keep their label.
 
     Attributes:
-        agreement: share with the same prediction before and after, right or wrong. (Ours: errors that cancel out leave
-            the drop at 0.)
+        agreement: Share with the same prediction before and after, right or wrong; higher is more consistent. (Ours:
+            errors that cancel out leave the drop at 0.)
     """
 
     agreement: Estimate
 
 
 class SwapConsistencyScores(SwapScores):
-    """Whether answers stay when premise and hypothesis are exchanged, over the contradiction and neutral pairs.
+    """Consistency under the exchange of premise and hypothesis, over contradiction and neutral pairs.
 
     Attributes:
-        n_examples: how many pairs there are.
-        n_excluded: how many of them have another label.
-        by_label: `SwapScores` for `neutral` and for `contradiction` alone.
-        overall: `SwapAccuracies` over *all* pairs, with the entailment pairs as given both times. Table 1 is most
-            likely this: its column "Before Swap" repeats the accuracies on the whole SNLI test set of Table 3. Its
-            drop is `drop` times the share of pairs that were exchanged.
+        n_examples: Number of pairs.
+        n_excluded: Number of pairs with another label, which are excluded.
+        by_label: `SwapScores` of `neutral` and of `contradiction` pairs.
+        overall: `SwapAccuracies` over *all* pairs, with entailment pairs in their original order both times. Table 1 is
+            most likely this, because its column "Before Swap" repeats the accuracies on the whole SNLI test set of
+            Table 3. The drop is `drop` times the share of exchanged pairs.
     """
 
     n_examples: int
@@ -67,27 +67,30 @@ def swap_consistency(
     resamples: int = DEFAULT_RESAMPLES,
     seed: int = 0,
 ) -> SwapConsistencyScores:
-    """Score predictions on pairs before and after premise and hypothesis are exchanged, each a row.
+    """Compute accuracy and agreement before and after premise and hypothesis are exchanged, from one row per direction.
 
-    Contradiction and neutral pairs keep their label when the two sentences are exchanged; entailment pairs need not
+    Contradiction and neutral pairs keep their label when the two sentences are exchanged; entailment pairs may not
     (Wang, Sun & Xing 2019, https://doi.org/10.1609/aaai.v33i01.33017136; the "swapping evaluation" of the ReSNLI paper,
-    section 5.2 and Table 1). So scores are over the pairs whose gold label is contradiction or neutral.
+    section 5.2 and Table 1). The scores are therefore over pairs whose gold label is contradiction or neutral.
 
-    A model to which the order of the two sentences is all one has drop 0 and agreement 1.
+    A model that ignores which sentence comes first has drop 0 and agreement 1.
 
     Args:
-        predictions: predicted label ids, shape (n,). An id that is no label (-1, say) is wrong.
-        references: gold label ids, shape (n,).
-        source_id: which pair each row is, shape (n,). Rows may come in any order.
-        swapped: whether premise and hypothesis are exchanged, shape (n,). A pair that is neither a contradiction nor
-            neutral needs no such row.
-        neutral: the id of neutral.
-        contradiction: the id of contradiction.
-        resamples: 0 for no intervals; any other number gives the same ones, which are in closed form.
-        seed: without effect on intervals in closed form; every metric takes it.
+        predictions: Predicted label ids, shape (n,). An id that is not a label, such as -1, counts as wrong.
+        references: Gold label ids, shape (n,).
+        source_id: Pair of each row, shape (n,). Rows may be in any order.
+        swapped: Whether premise and hypothesis are exchanged, shape (n,). Only contradiction and neutral pairs need an
+            exchanged row.
+        neutral: Id of neutral (default: 1).
+        contradiction: Id of contradiction (default: 2).
+        resamples: 0 for no intervals. Any other number gives the same intervals, which have a closed form.
+        seed: Unused, because the intervals have a closed form; every metric accepts it.
+
+    Returns:
+        Fractions in [0, 1]; higher accuracy and agreement and smaller drop are better.
 
     Raises:
-        ValueError: if lengths differ, there is no example, a pair has a row twice or lacks one, or neutral and
+        ValueError: If the lengths differ, there are no examples, a pair has a row twice or lacks one, or neutral and
             contradiction have the same id.
 
     >>> predicted, gold = [0, 1, 2, 2, 1, 1, 2], [0, 1, 2, 1, 1, 2, 1]
@@ -95,18 +98,18 @@ def swap_consistency(
     >>> scores["accuracy_before"].value, scores["accuracy_after"].value, scores["n_excluded"]
     (0.6666666666666666, 0.3333333333333333, 1)
     """
-    gold, predicted = labelled(references, predictions=predictions)
+    gold, predicted = validate_columns(references, predictions=predictions)
     exchanged = np.asarray(swapped, dtype=np.bool_)
     lengths = {"references": len(gold), "source_id": len(source_id), "swapped": len(exchanged)}
     if len(set(lengths.values())) > 1:
-        raise ValueError(f"expected the same number of examples everywhere, found {lengths}")
-    numbers, names = numbered(source_id)
+        raise ValueError(f"swap_consistency: expected columns of equal length, got {lengths}")
+    numbers, names = encode_names(source_id)
     times = np.stack([np.bincount(numbers[rows], minlength=len(names)) for rows in (~exchanged, exchanged)])
     if (wrong := (times[0] != 1) | (times[1] > 1)).any():
         pair = int(wrong.argmax())
         raise ValueError(
-            f"expected each pair as given once and exchanged at most once, found {times[0][pair]} and "
-            f"{times[1][pair]} rows of {names[pair]!r}"
+            f"source_id: expected each pair once in its original order and at most once exchanged, got "
+            f"{times[0][pair]} and {times[1][pair]} rows of {names[pair]!r}"
         )
     after = np.zeros(len(names), dtype=np.int64)
     after[numbers[exchanged]] = predicted[exchanged]
@@ -114,13 +117,13 @@ def swap_consistency(
     stays = (gold[~exchanged] == neutral) | (gold[~exchanged] == contradiction)
     if (lacking := stays & (times[1][of] == 0)).any():
         raise ValueError(
-            f"expected a row with premise and hypothesis exchanged for every neutral pair and contradiction, found "
-            f"none of {names[of[lacking.argmax()]]!r}"
+            f"swapped: expected an exchanged row for every neutral and contradiction pair, got none for "
+            f"{names[of[lacking.argmax()]]!r}"
         )
     return swap_consistency_of_pairs(
         predicted[~exchanged],
         gold[~exchanged],
-        after[of],  # entailment pairs have none, and it is not read
+        after[of],  # 0 for entailment pairs without an exchanged row, where it is not read
         neutral=neutral,
         contradiction=contradiction,
         resamples=resamples,
@@ -138,29 +141,32 @@ def swap_consistency_of_pairs(
     resamples: int = DEFAULT_RESAMPLES,
     seed: int = 0,
 ) -> SwapConsistencyScores:
-    """Score predictions as `swap_consistency` does, where both of a pair stand side by side.
+    """Compute the scores of `swap_consistency` from one row per pair, with both predictions side by side.
 
     Args:
-        predictions: predicted label ids, shape (n,). An id that is no label (-1, say) is wrong,
-            and no answer that could agree.
-        references: gold label ids, shape (n,).
-        swapped_predictions: label ids predicted for (hypothesis, premise), shape (n,). Those of entailment pairs are
-            not read: any number will do.
-        neutral: the id of neutral.
-        contradiction: the id of contradiction.
-        resamples: 0 for no intervals; any other number gives the same ones, which are in closed form.
-        seed: without effect on intervals in closed form; every metric takes it.
+        predictions: Predicted label ids, shape (n,). An id that is not a label, such as -1, counts as wrong and as
+            disagreement.
+        references: Gold label ids, shape (n,).
+        swapped_predictions: Label ids predicted for (hypothesis, premise), shape (n,). Those of entailment pairs are
+            not read and may be any number.
+        neutral: Id of neutral (default: 1).
+        contradiction: Id of contradiction (default: 2).
+        resamples: 0 for no intervals. Any other number gives the same intervals, which have a closed form.
+        seed: Unused, because the intervals have a closed form; every metric accepts it.
+
+    Returns:
+        Fractions in [0, 1]; higher accuracy and agreement and smaller drop are better.
 
     Raises:
-        ValueError: if lengths differ, there is no example, or neutral and contradiction have the same id.
+        ValueError: If the lengths differ, there are no examples, or neutral and contradiction have the same id.
 
     >>> scores = swap_consistency_of_pairs([0, 1, 2, 2], [0, 1, 2, 1], [0, 1, 1, 2])
     >>> scores["accuracy_before"].value, scores["accuracy_after"].value, scores["n_excluded"]
     (0.6666666666666666, 0.3333333333333333, 1)
     """
     if neutral == contradiction:
-        raise ValueError(f"expected two ids, found {neutral} for both neutral and contradiction")
-    gold, before, after = labelled(references, predictions=predictions, swapped_predictions=swapped_predictions)
+        raise ValueError(f"neutral and contradiction: expected two different ids, got {neutral} for both")
+    gold, before, after = validate_columns(references, predictions=predictions, swapped_predictions=swapped_predictions)
     labels = {"neutral": gold == neutral, "contradiction": gold == contradiction}
     label_stays = labels["neutral"] | labels["contradiction"]
 
@@ -168,10 +174,11 @@ def swap_consistency_of_pairs(
     drops = {}
     columns = {
         "accuracy_before": before == gold,
+        # Entailment may not survive the exchange: such pairs keep their original order both times.
         "accuracy_after": np.where(label_stays, after, before) == gold,
-        "agreement": (before == after) & (before >= 0),  # none is no answer
+        "agreement": (before == after) & (before >= 0),  # two missing predictions do not agree
     }
-    for subset, rows in ({"kept": label_stays, "overall": np.ones(len(gold), dtype=bool)} | labels).items():
+    for subset, rows in ({"symmetric": label_stays, "overall": np.ones(len(gold), dtype=bool)} | labels).items():
         for name, column in columns.items():
             ratios[subset, name] = (column & rows, rows)
         drops[subset, "drop"] = (subset, "accuracy_before"), (subset, "accuracy_after")
@@ -190,7 +197,7 @@ def swap_consistency_of_pairs(
     return {
         "n_examples": len(gold),
         "n_excluded": int((~label_stays).sum()),
-        **scores("kept"),
+        **scores("symmetric"),
         "by_label": {label: scores(label) for label in labels},
         "overall": accuracies("overall"),
     }

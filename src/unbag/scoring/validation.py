@@ -1,4 +1,4 @@
-"""Validation of the inputs of every metric: lengths, label ids and label names, and names as numbers."""
+"""Validation of metric inputs: lengths, label ids and label names, and conversion of names to numbers."""
 
 from collections.abc import Hashable, Sequence
 from numbers import Integral
@@ -10,57 +10,77 @@ from numpy.typing import ArrayLike, NDArray
 from unbag.data.labels import LABELS
 
 
-def labelled(references: ArrayLike, **columns: ArrayLike) -> tuple[NDArray[np.int64], ...]:
-    """Return gold label ids and other whole numbers by example, in the order given, shape (n,) each.
+def validate_columns(references: ArrayLike, **columns: ArrayLike) -> tuple[NDArray[np.int64], ...]:
+    """Validate gold label ids and other integer columns, and convert them to int64.
+
+    Args:
+        references: Gold label ids, shape (n,).
+        **columns: Other integer columns by name, shape (n,) each.
+
+    Returns:
+        The gold label ids, then the columns in the given order, shape (n,) each.
 
     Raises:
-        ValueError: if lengths differ, there is no example, a value is not a whole number, or a gold label is negative.
+        ValueError: If the lengths differ, there are no examples, a value is not an integer, or a gold label is
+            negative.
+
+    >>> [column.tolist() for column in validate_columns([0, 1], predictions=[2, -1])]
+    [[0, 1], [2, -1]]
     """
     arrays = {"references": np.asarray(references)} | {name: np.asarray(column) for name, column in columns.items()}
     shapes = {name: array.shape for name, array in arrays.items()}
     if any(len(shape) != 1 for shape in shapes.values()):
-        raise ValueError(f"expected one value an example, found the shapes {shapes}")
+        raise ValueError(f"metric inputs: expected one value per example, got shapes {shapes}")
     lengths = {name: len(array) for name, array in arrays.items()}
     if len(set(lengths.values())) > 1:
-        raise ValueError(f"expected the same number of examples everywhere, found {lengths}")
+        raise ValueError(f"metric inputs: expected columns of equal length, got {lengths}")
     if not len(arrays["references"]):
-        raise ValueError("expected at least one example, found none")
+        raise ValueError("metric inputs: expected at least one example, got none")
+    # Floats are rejected and not truncated: 0.9 would become label 0.
     if types := {name: str(array.dtype) for name, array in arrays.items() if array.dtype.kind not in "iu"}:
-        raise ValueError(f"expected whole numbers, found {types}")
+        raise ValueError(f"metric inputs: expected integers, got {types}")
     gold = arrays["references"]
+    # -1 is a valid prediction (no label), but not a gold label: an example without one cannot be scored.
     if (unlabelled := gold < 0).any():
         row = int(unlabelled.argmax())
         raise ValueError(
-            f"expected a gold label for every example, found {gold[row]} in row {row}; leave such rows out"
+            f"references: expected a gold label for every example, got {gold[row]} in row {row}; exclude such rows"
         )
     return tuple(array.astype(np.int64) for array in arrays.values())
 
 
 def check_ids(name: str, ids: NDArray[np.int64], n_labels: int | None, rows: NDArray[np.int64] | None = None) -> None:
-    """Refuse what is no label's id.
+    """Validate label ids.
 
     Args:
-        name: what the ids are, for the message.
-        ids: shape (k,).
-        n_labels: how many labels there are; None where any id from 0 up is one.
-        rows: of which example each is, for the message, shape (k,); None where they are one an example.
+        name: Name of the ids, for the message.
+        ids: Ids, shape (k,).
+        n_labels: Number of labels; None accepts any id from 0 up.
+        rows: Example of each id, for the message, shape (k,); None where there is one id per example.
 
     Raises:
-        ValueError: if there is another.
+        ValueError: If an id is not a label.
     """
     if (wrong := (ids < 0) | (False if n_labels is None else ids >= n_labels)).any():
         index = int(wrong.argmax())
         row = index if rows is None else rows[index]
         expected = "ids from 0 up" if n_labels is None else f"ids from 0 to {n_labels - 1}"
-        raise ValueError(f"{name}: expected {expected}, found {ids[index]} in row {row}")
+        raise ValueError(f"{name}: expected {expected}, got {ids[index]} in row {row}")
 
 
-def numbered(names: Sequence[Hashable] | NDArray[Any]) -> tuple[NDArray[np.int64], list[Hashable]]:
-    """Return the number of each name, shape (n,), by first appearance, and the k names in that order.
+def encode_names(names: Sequence[Hashable] | NDArray[Any]) -> tuple[NDArray[np.int64], list[Hashable]]:
+    """Encode names as numbers, in order of first appearance.
 
-    >>> numbered(["b", "a", "b"])
+    Args:
+        names: Hashable values, shape (n,).
+
+    Returns:
+        The number of each name, shape (n,), and the k distinct names in order of their numbers.
+
+    >>> encode_names(["b", "a", "b"])
     (array([0, 1, 0]), ['b', 'a'])
     """
+    # Python objects hash faster than NumPy scalars and have a plain repr in error messages.
     values = names.tolist() if isinstance(names, np.ndarray) else names
     numbers: dict[Hashable, int] = {}
     codes = np.fromiter((numbers.setdefault(name, len(numbers)) for name in values), np.int64, count=len(values))
@@ -68,14 +88,17 @@ def numbered(names: Sequence[Hashable] | NDArray[Any]) -> tuple[NDArray[np.int64
 
 
 def label_ids(labels: Sequence[Any], names: Sequence[str] = LABELS) -> list[Any]:
-    """Return label ids; names become their ids, and all else stays as it is.
+    """Convert label names to ids; other values stay.
 
     Args:
-        labels: Label ids or label names, shape (n,); -1 and None are no label.
+        labels: Label ids or label names, shape (n,); -1 and None are missing labels.
         names: Names of the ids 0, 1, …; default: entailment, neutral, contradiction.
 
+    Returns:
+        Label ids, shape (n,).
+
     Raises:
-        ValueError: If a name is none of `names`.
+        ValueError: If a name is not in `names`.
 
     >>> label_ids(["neutral", "entailment"]), label_ids([1, 0])
     ([1, 0], [1, 0])
@@ -91,14 +114,17 @@ def label_ids(labels: Sequence[Any], names: Sequence[str] = LABELS) -> list[Any]
 
 
 def label_names(labels: Sequence[Any], names: Sequence[str]) -> list[Any]:
-    """Return label names; ids become their names, and all else stays as it is.
+    """Convert label ids to names; other values stay.
 
     Args:
-        labels: Label ids or label names, shape (n,); None is no label.
+        labels: Label ids or label names, shape (n,); None is a missing label.
         names: Names of the ids 0, 1, …
 
+    Returns:
+        Label names, shape (n,).
+
     Raises:
-        ValueError: If an id is none of `names`.
+        ValueError: If an id is not in `names`.
 
     >>> label_names([1, "entailment", None], ["entailment", "neutral"])
     ['neutral', 'entailment', None]

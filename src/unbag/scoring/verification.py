@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, MEAN, Estimate, Sample, ratio_estimates
 from unbag.scoring.intervals import LEVEL, contrast_limits, effective_sizes, share_limits
 from unbag.scoring.ranking import area_under_curve
-from unbag.scoring.validation import numbered
+from unbag.scoring.validation import encode_names
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -212,7 +212,7 @@ def verification(
         raise ValueError(f"verification: expected labels, decisions and sources of one length, got {sorted(lengths)}")
     if entailed.all() or not entailed.any():
         return None
-    of_row, names = numbered(sources)
+    of_row, names = encode_names(sources)
     n_sources = len(names)
     rates = _rates(decisions, entailed, predicted, of_row, n_sources, resamples)
     scores = None if decisions.scores is None else _probabilities(decisions.scores)
@@ -574,7 +574,7 @@ def safe_threshold(
         target: The largest false-entailment rate that is accepted, in (0, 1).
         level: Confidence of the upper limit.
     """
-    of_row, names = numbered(sources)
+    of_row, names = encode_names(sources)
     first = np.array([sha256(repr(name).encode()).digest()[0] % 2 == 0 for name in names], dtype=bool)[of_row]
     # With no error among m pairs, the one-sided upper limit is 1 - (1 - level)^(1 / m).
     needed = math.ceil(math.log(1 - level) / math.log1p(-target))

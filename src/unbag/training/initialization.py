@@ -21,9 +21,16 @@ from unbag.data.sources import Source, open_corpus, open_data, validate_corpus_n
 from unbag.data.text import tagging as pipelines
 from unbag.inference.hub_files import origin_of
 from unbag.inference.loading import validate_shard_count
-from unbag.models import Kind, kind_of
+from unbag.models import Architecture, get_architecture
 from unbag.models.config import PairConfig
-from unbag.models.word_tokenizer import PAD_ID, SPECIAL, START_ID, pairs_from, vocabulary_of, word_tokenizer
+from unbag.models.word_tokenizer import (
+    PAD_ID,
+    SPECIAL,
+    START_ID,
+    build_pair_tokenizer,
+    build_vocabulary,
+    word_tokenizer,
+)
 from unbag.training import word_features
 from unbag.training.word_features import vectors_of
 from unbag.utils import locks, optional_deps
@@ -68,7 +75,7 @@ def initialize_model(
     """Make a model that is ready to be trained, and leave it in a folder, whole or not at all.
 
     Args:
-        name: the kind of model (`models.KINDS`).
+        name: the kind of model (`models.ARCHITECTURES`).
         corpora: whose words it knows: corpora, of which the train splits are read, or files of pairs.
         out: the folder, which must not exist.
         vectors: static embeddings of words, as `baselines.lexical.embeddings.find` takes them; without any they are
@@ -88,7 +95,7 @@ def initialize_model(
         ValueError: if there is no such model, corpus or option, or the folder exists.
         ImportError: if a package is missing; the message names the extra.
     """
-    kind = kind_of(name)
+    kind = get_architecture(name)
     _require_free(out)
     given = _options(kind, options or {})
     if encoder is not None:
@@ -123,7 +130,7 @@ def _require_free(out: Path) -> None:
 _PT: Final = {"format": "pt"}  # transformers asks for it
 
 
-def own_options(kind: Kind) -> type:
+def own_options(kind: Architecture) -> type:
     """Return a class that declares the fields of a kind's config that a user may set, with their types."""
     ours = [each for each in kind.config.__mro__ if issubclass(each, PairConfig)]
     declared = {name: hint for each in reversed(ours) for name, hint in each.__annotations__.items()}
@@ -131,7 +138,7 @@ def own_options(kind: Kind) -> type:
     return type(f"{kind.config.__name__}Options", (), {"__annotations__": free})
 
 
-def _options(kind: Kind, texts: Mapping[str, str]) -> dict[str, Any]:
+def _options(kind: Architecture, texts: Mapping[str, str]) -> dict[str, Any]:
     known = own_options(kind)
     if unknown := sorted(set(texts) - set(known.__annotations__)):
         raise ValueError(
@@ -148,7 +155,7 @@ def _options(kind: Kind, texts: Mapping[str, str]) -> dict[str, Any]:
     return values
 
 
-def _check_words(kind: Kind, corpora: Sequence[str], vectors: str | None, pipeline: str | None) -> None:
+def _check_words(kind: Architecture, corpora: Sequence[str], vectors: str | None, pipeline: str | None) -> None:
     """Refuse what no vocabulary can be made of, before any of it is read to its end."""
     if not corpora:
         raise ValueError("expected a corpus or a file whose words the model shall know, found none")
@@ -167,7 +174,7 @@ def _check_words(kind: Kind, corpora: Sequence[str], vectors: str | None, pipeli
 
 
 def _of_words(
-    kind: Kind,
+    kind: Architecture,
     corpora: Sequence[str],
     vectors: str | None,
     dimensions: int,
@@ -177,7 +184,7 @@ def _of_words(
 ) -> Parts:
     sources = [source for name in corpora for source in _sources(name)]
     sentences = list(dict.fromkeys(chain.from_iterable(map(_sentences, sources))))
-    words = vocabulary_of(sentences, least=least)
+    words = build_vocabulary(sentences, least=least)
     if not words:
         raise ValueError(f"expected words that occur at least {least} times in {', '.join(corpora)}, found none")
     table = None if vectors is None else embeddings.load(vectors)
@@ -232,7 +239,7 @@ def _of_encoder(name: str) -> Parts:
     start, end = tokenizer.cls_token or tokenizer.bos_token, tokenizer.sep_token or tokenizer.eos_token
     if None in (start, tokenizer.pad_token) or not hasattr(tokenizer, "backend_tokenizer"):
         raise ValueError(f"expected a fast tokenizer that begins sentences with a token and pads, found {name}")
-    made = pairs_from(
+    made = build_pair_tokenizer(
         tokenizer.backend_tokenizer, start=start, end=end, pad=tokenizer.pad_token, unknown=tokenizer.unk_token
     )
     config = network.config
@@ -275,7 +282,7 @@ _TAGS: Final = 51  # of spaCy's small English pipeline, and one for no tag
 _TABLES: Final = {"spelling": 24, "tags": _TAGS, "stems": True, "relations": 1}
 
 
-def parameters(kind: Kind, **options: Any) -> int:
+def parameters(kind: Architecture, **options: Any) -> int:
     """Return the parameters of a kind of model above its word embeddings of 300 dimensions.
 
     Args:

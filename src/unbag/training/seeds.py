@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from unbag.evaluation.verdict import of_model, sentence
 from unbag.inference.distributed import process_group
 from unbag.scoring.bootstrap import Estimate
-from unbag.scoring.nested import estimates
+from unbag.scoring.nested import iter_estimates
 from unbag.scoring.significance import spread
 from unbag.training import preflight
 from unbag.training.config import TrainConfig
@@ -132,6 +132,6 @@ def _evaluated(
 
     folder = model / EVALUATION
     results = evaluate_all([model], sets, output_dir=folder, progress_callback=progress_callback, on_failure=on_failure)
-    scores = {name: estimate for result in results for name, estimate in estimates(result.scores, result.set)}
+    scores = {name: estimate for result in results for name, estimate in iter_estimates(result.scores, result.set)}
     verdict = sentence(of_model(results)) if results else None
     return {"scores": scores, "verdict": verdict, "evaluation": str(folder)}

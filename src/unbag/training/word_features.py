@@ -15,7 +15,7 @@ from unbag.baselines.lexical.embeddings import Table
 from unbag.baselines.wordnet.relations import Lexicon, ancestors
 from unbag.data.text.tagging import Tagger
 from unbag.models.network import SPREAD
-from unbag.models.word_tokenizer import PAD_ID, SPECIAL, words_of
+from unbag.models.word_tokenizer import PAD_ID, SPECIAL, split_words
 from unbag.utils import rng as counter_rng
 
 _OF_WORD_PIECES: Final = frozenset({"transformer", "model2vec"})
@@ -172,7 +172,7 @@ def tags(words: Sequence[str], sentences: Iterable[str], tagger: Tagger) -> tupl
     counts: dict[str, Counter[str]] = defaultdict(Counter)
     for tagged in tagger.fine_tags(sentences).values():
         for token, tag in tagged:
-            for word in words_of(token):
+            for word in split_words(token):
                 counts[word][tag] += 1
     table = np.zeros(len(SPECIAL) + len(words), dtype=np.int64)
     for number, word in enumerate(words, start=len(SPECIAL)):

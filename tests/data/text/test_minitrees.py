@@ -3,7 +3,7 @@ import pytest
 
 from unbag.challenge_sets.perturbations.minitrees import MiniTrees, Ratios
 from unbag.data.text.tagging import Tagger
-from unbag.scoring.pos_minitree import TAGS, neighbourhoods, numbered, sentence_signature
+from unbag.scoring.pos_minitree import TAGS, encode_tags, neighbourhoods, sentence_signature
 
 CAT = (("The", "DET"), ("cat", "NOUN"), ("sees", "VERB"), ("the", "DET"), ("old", "ADJ"), ("dog", "NOUN"))
 DOG = (("A", "DET"), ("dog", "NOUN"), ("sleeps", "VERB"))
@@ -38,7 +38,7 @@ def test_a_word_has_the_neighbours_of_its_occurrences_together(trees):
 
 def test_by_the_text_a_word_has_the_mean_of_its_occurrences(by_text):
     trees = by_text
-    in_cat, in_dog = (neighbourhoods(numbered([tag for _, tag in tagged])) for tagged in (CAT, DOG))
+    in_cat, in_dog = (neighbourhoods(encode_tags([tag for _, tag in tagged])) for tagged in (CAT, DOG))
     assert trees.usual(["dog"])[0] == pytest.approx((in_cat[5] + in_dog[1]) / 2)
     assert trees.usual(["the"])[0] == pytest.approx((in_cat[0] + in_cat[3]) / 2)  # "The" is "the"
     assert trees.usual(["unheard-of"]).sum() == 0
@@ -107,7 +107,7 @@ def test_by_the_text_a_sentence_that_is_cut_otherwise_has_no_signature(by_text):
 
 
 def test_a_definition_that_is_not_there_is_refused():
-    with pytest.raises(ValueError, match="one of the definitions code, text, found 'both'"):
+    with pytest.raises(ValueError, match="definition: expected one of code, text, got 'both'"):
         MiniTrees(definition="both")
 
 

@@ -10,7 +10,7 @@ from unbag import challenge_sets
 from unbag.data.labels import LABELS, label_id
 from unbag.data.predictions import SetPredictions
 from unbag.integrations.harness.tasks import Task, scoring_source
-from unbag.scoring.nested import estimates
+from unbag.scoring.nested import iter_estimates
 
 # As harnesses are given them: one module that imports nothing of ours.
 _WRITTEN = {}
@@ -77,7 +77,7 @@ def test_scores_are_those_of_the_measure(name):
 
 def values(name, scores):
     """Return the scores of a task out of what `unbag evaluate` gives, by name."""
-    found = dict(estimates(scores))
+    found = dict(iter_estimates(scores))
     return {each.name: found[each.path].value for each in challenge_sets.get(name).of_role("harness")}
 
 

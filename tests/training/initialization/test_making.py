@@ -18,7 +18,7 @@ from unbag.baselines.lexical import embeddings
 from unbag.challenge_sets import results
 from unbag.inference import TransformerPredictor
 from unbag.inference.predictor import ModelError
-from unbag.models import KINDS
+from unbag.models import ARCHITECTURES
 from unbag.training.initialization import initialize_model
 from unbag.training.run import run
 
@@ -85,7 +85,7 @@ def test_an_untrained_model_answers_nothing_and_each_seed_trains_another(pairs_f
     assert not np.allclose(weights["one"], weights["other"], atol=0.05)
 
 
-@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.parametrize("name", ARCHITECTURES)
 def test_all_above_the_embeddings_is_drawn_and_nothing_is_what_was_in_memory(name, tmp_path):
     network = tiny_model(name)
     weights = {key: each for key, each in network.state_dict().items() if key.startswith("embeddings.")}
@@ -154,7 +154,7 @@ def test_a_frozen_encoder_stands_in_for_vectors(tiny_bert, pairs_file, tmp_path)
 @pytest.mark.parametrize(
     ("name", "options", "message"),
     [
-        ("dann", {}, "expected a model of dan, hypothesis-only, .* found 'dann'"),
+        ("dann", {}, "model: expected one of dan, hypothesis-only, .* got 'dann'"),
         ("dan", {"options": {"size": "3"}}, r"dan has no option size; it has dropout, hidden_size, layers, train_emb"),
         ("dan", {"options": {"hidden_size": "0"}}, "expected hidden_size of at least 1, found 0"),
         ("dan", {"options": {"dropout": "1"}}, "expected dropout from 0 to less than 1, found 1.0"),
@@ -198,7 +198,7 @@ def test_the_command_lists_them_all():
     from tests.fork_server import PYTHON
 
     listed = json.loads(PYTHON.run("-m", "unbag", "models", "--json", check=True).stdout)
-    assert [each["name"] for each in listed] == list(KINDS)
+    assert [each["name"] for each in listed] == list(ARCHITECTURES)
     assert all(each["paper"] and each["sees"] and each["parameters"] > 100_000 for each in listed)
 
 

@@ -9,7 +9,7 @@ from unbag.data.predictions import Columns, SetPredictions, rows_where
 from unbag.scoring.bootstrap import DEFAULT_RESAMPLES
 from unbag.scoring.permutation_acceptance import ORIGINAL, permutation_acceptance
 from unbag.scoring.skill import Credits
-from unbag.scoring.validation import numbered
+from unbag.scoring.validation import encode_names
 
 
 def permuted_scores(
@@ -23,7 +23,7 @@ def permuted_scores(
         columns, answers = rows_where(_of_whole_examples(columns), columns, answers)
         if not any(permutation != ORIGINAL for permutation in columns["permutation"]):
             return {}
-    sources, _ = numbered(columns["source_id"])  # of the examples as they come, which is how they are drawn
+    sources, _ = encode_names(columns["source_id"])  # of the examples as they come, which is how they are drawn
     return dict(
         permutation_acceptance(
             answers.predicted,
@@ -52,7 +52,7 @@ def permuted_credits(columns: Columns, answers: SetPredictions) -> Credits:
     """
     gold = answers.gold(columns["label"])
     right = answers.predicted == gold
-    source, names = numbered(columns["source_id"])
+    source, names = encode_names(columns["source_id"])
     is_original = np.asarray(columns["permutation"]) == ORIGINAL
     orders = np.bincount(source[~is_original], minlength=len(names))
     accepted = np.bincount(source[~is_original], weights=right[~is_original], minlength=len(names)) / orders

@@ -13,9 +13,9 @@ from unbag.scoring.pos_minitree import (
     DEFAULT_RADIUS,
     TAGS,
     check_definition,
+    encode_tags,
     neighbour_counts,
     neighbourhoods,
-    numbered,
     signature_of_types,
     signatures,
     top_tags,
@@ -76,7 +76,7 @@ class MiniTrees:
             return
         self._tops.clear()
         pooled = self.definition == "code"
-        tags = numbered([tag for _, tag in tagged])
+        tags = encode_tags([tag for _, tag in tagged])
         neighbours = neighbour_counts(tags, self.radius) if pooled else neighbourhoods(tags, self.radius)
         indices = [self._numbers.setdefault(word.lower(), len(self._numbers)) for word, _ in tagged]
         if len(self._numbers) > len(self._totals):
@@ -107,7 +107,7 @@ class MiniTrees:
             return float(self.permuted(tagged, np.arange(len(tagged))[None], k)[0])
         words, tags = zip(*tagged, strict=True) if tagged else ((), ())
         usual = {word: bits for word in map(str.lower, words) if (bits := self._top(word, k))}
-        return signature_of_types(words, numbered(tags), usual, radius=self.radius, k=k)
+        return signature_of_types(words, encode_tags(tags), usual, radius=self.radius, k=k)
 
     def permuted(self, tagged: Tagged, orders: NDArray[np.int64], k: int = DEFAULT_K) -> NDArray[np.float64]:
         """Return β^k of a sentence in other orders by the paper's text: each word takes along the tag it has in order.
@@ -125,7 +125,7 @@ class MiniTrees:
         words = [word for word, _ in tagged]
         usual = top_tags(self.usual(words), k)
         known = np.array([word in self for word in words], dtype=bool)
-        tags = numbered([tag for _, tag in tagged])
+        tags = encode_tags([tag for _, tag in tagged])
         return signatures(tags[orders], usual[orders], known[orders], radius=self.radius, k=k)
 
     def _top(self, word: str, k: int) -> int:

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from unbag.data.labels import CONTRADICTION, NEUTRAL, NOT_CONTRADICTION, NOT_ENTAILMENT
 from unbag.data.predictions import Columns, SetPredictions, flags
 from unbag.scoring.bootstrap import DEFAULT_RESAMPLES
-from unbag.scoring.natural_logic import both_ways, four_way, natural_logic
+from unbag.scoring.natural_logic import four_way, match_reversed_rows, natural_logic
 from unbag.scoring.skill import Credits
 
 GROUPS: Final = ("modifier_type", "part", "modifier", "position", "relation")
@@ -59,7 +59,7 @@ def _scored(columns: Columns, *, partial: bool = False) -> tuple[NDArray[np.intp
     if partial:
         back = {pairs[row] for row in np.flatnonzero(flags(columns["reverse"])).tolist()}
         four = [label if pair in back else None for pair, label in zip(pairs, four, strict=True)]
-    return both_ways(pairs, columns["reverse"], four)
+    return match_reversed_rows(pairs, columns["reverse"], four)
 
 
 def gold_of(label: str, answers: SetPredictions) -> str:

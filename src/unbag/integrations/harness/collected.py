@@ -11,7 +11,7 @@ from math import nan
 from typing import Any, TypeAlias
 
 from unbag.data.predictions import of_labels
-from unbag.scoring.nested import estimates
+from unbag.scoring.nested import iter_estimates
 
 Record: TypeAlias = Mapping[str, Any]
 Scores: TypeAlias = dict[str, float]
@@ -33,5 +33,5 @@ def collected_scores(
     read = {name: [record[name] for record in records] for name in (*columns, "label")}
     answers = of_labels([int(record["predicted"]) for record in records])
     # Harnesses make intervals of their own, or none.
-    values = {path: one.value for path, one in estimates(score(read, answers, resamples=0, partial=True))}
+    values = {path: one.value for path, one in iter_estimates(score(read, answers, resamples=0, partial=True))}
     return {name: nan if (value := values.get(path)) is None else float(value) for name, path in paths.items()}

@@ -1,1 +1,1 @@
-"""What HEX adds to a network: the superficial branch, and the head that answers without what it explains."""
+"""Parts that HEX adds to a network: the superficial branch, and the head that removes its contribution."""

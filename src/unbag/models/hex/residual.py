@@ -1,9 +1,9 @@
-"""What a network trained by HEX says of a pair with the words' part taken out: F_L(x) = F_B(x) − F_G(x) ω*.
+"""Residual head of HEX: logits with the contribution of the words removed, F_L(x) = F_B(x) − F_G(x) ω*.
 
-A network trained by HEX can answer in two ways. The paper's text predicts argmax F_L (section 3). Its F_L is of a
-batch, so an answer depends on the pairs beside it; with ω* of the training data it is a function of one pair: the
-*residual* head, which is here. The authors' released code predicts by f([h, 0]) instead, the widened layer with zeros
-in g's place: the *plain* head, which is the network's own and needs nothing of this.
+A network trained by HEX can predict in two ways. The paper's text predicts argmax F_L (section 3). Its F_L is defined
+over a batch, so a prediction depends on the other pairs in the batch. With ω* of the training data, F_L is a function
+of one pair: the *residual* head, implemented here. The authors' released code predicts by f([h, 0]), the widened layer
+with zeros in place of g: the *plain* head, which is the network's own and needs nothing of this module.
 
     network = AutoModelForSequenceClassification.from_pretrained(folder)   # its logits are f([h, 0])
     ResidualHead.load(folder).attach(network)                              # now they are F_L(x)
@@ -29,28 +29,28 @@ from unbag.utils.safe_io import validate_file
 WEIGHTS_FILE: Final = "hex.safetensors"
 CONFIG_FILE: Final = "hex.json"
 _FORMAT: Final = 2
-"""1 was of a branch that read the network's own input embeddings, which move; it had no table."""
+"""Format 1 had a branch without a table, which read the network's own trainable input embeddings."""
 
 
 def both_outputs(branch: SuperficialBranch, logits: Tensor, mean: Tensor, bias: Tensor | None) -> tuple[Tensor, Tensor]:
-    """Return F_B = W_h h + W_g g + b and F_G = W_g g + b, both of shape (b, k), in float32.
+    """Compute F_B = W_h h + W_g g + b and F_G = W_g g + b, both of shape (b, k), in float32.
 
     Args:
-        branch: g and W_g.
-        logits: what the network says of the batch, W_h h + b, in float32.
-        mean: the mean embeddings of the batch, as `branch.mean` returns them.
-        bias: b, of the network's last linear layer, if it has one.
+        branch: Superficial branch with g and W_g.
+        logits: Logits of the network, W_h h + b, shape (b, k), in float32.
+        mean: Mean word embeddings of the batch from `branch.mean`, shape (b, dimensions).
+        bias: Bias b of the network's last linear layer, shape (k,); None if it has none.
     """
     from_words = branch(mean)
     return logits + from_words, from_words if bias is None else from_words + bias.float()
 
 
 class ResidualHead(nn.Module):
-    """The superficial branch and ω*, apart from the network they were learnt with.
+    """Superficial branch and ω*, stored separately from the network they were trained with.
 
     Attributes:
-        layer: the name of the network's last linear layer.
-        branch: g and W_g.
+        layer: Name of the network's last linear layer.
+        branch: Superficial branch with g and W_g.
         omega: ω*, shape (k, k).
     """
 
@@ -64,14 +64,14 @@ class ResidualHead(nn.Module):
 
     @torch.no_grad()
     def forward(self, network: Any, logits: Tensor, encoded: Mapping[str, Tensor]) -> Tensor:
-        """Return F_L(x) of each pair, shape (b, k), in float32, from the network's own logits."""
+        """Compute F_L(x) of each pair, shape (b, k), in float32, from the network's own logits."""
         mean = self.branch.mean(encoded["input_ids"], encoded.get("attention_mask"))
         f_b, f_g = both_outputs(self.branch, logits.float(), mean, network.get_submodule(self.layer).bias)
         with torch.autocast(logits.device.type, enabled=False):
             return f_b - f_g @ self.omega
 
     def attach(self, network: Any) -> None:
-        """Make F_L(x) the logits of a network, which takes its inputs by name; its weights are left alone."""
+        """Replace the logits of a network, which must take its inputs by name, by F_L(x); its weights do not change."""
 
         def replace(module: Any, _: Any, encoded: dict[str, Tensor], output: Any) -> Any:
             output.logits = self.to(output.logits.device)(module, output.logits, encoded)
@@ -80,30 +80,30 @@ class ResidualHead(nn.Module):
         network.register_forward_hook(replace, with_kwargs=True)
 
     def save(self, folder: Path) -> None:
-        """Write `hex.safetensors` (with g's table, as large as the network's) and `hex.json`: numbers and text."""
+        """Write `hex.safetensors`, with g's table (as large as the network's embeddings), and `hex.json`."""
         learnt = {"phi": self.branch.phi.weight, "w_g": self.branch.decoder.weight, "omega": self.omega}
         tensors = {name: tensor.detach().float() for name, tensor in learnt.items()}
         tensors |= {"embeddings": self.branch.table.vectors, "is_word": self.branch.table.is_word}
         with atomic_write(folder / WEIGHTS_FILE) as tmp:
             save_file({name: tensor.contiguous().cpu() for name, tensor in tensors.items()}, tmp)
         config = {"format": _FORMAT, "layer": self.layer, "normalise": self.branch.normalise}
-        with atomic_write(folder / CONFIG_FILE) as tmp:  # last: a folder with it is complete
+        with atomic_write(folder / CONFIG_FILE) as tmp:  # written last: its presence means that the folder is complete
             tmp.write_text(json.dumps(config) + "\n", encoding="utf-8")
 
     @classmethod
     def load(cls, folder: Path) -> "ResidualHead":
-        """Read what `save` wrote.
+        """Load a head that `save` wrote.
 
         Raises:
-            ValueError: if the folder has none, or one of another format.
+            ValueError: If the folder has no head, one of another format, or one that cannot be read.
         """
         if not (folder / CONFIG_FILE).is_file():
-            raise ValueError(f"expected a network trained by HEX in {folder}, found no {CONFIG_FILE}")
+            raise ValueError(f"{folder}: expected a network trained by HEX, got no {CONFIG_FILE}")
         config = read_object(folder / CONFIG_FILE)
         if config.get("format") != _FORMAT:
             raise ValueError(
-                f"{folder / CONFIG_FILE}: expected format {_FORMAT}, found {config.get('format')!r}; one of another "
-                "version of unbag is trained again (`unbag train hex`), or answers with its plain head"
+                f"{folder / CONFIG_FILE}: expected format {_FORMAT}, got {config.get('format')!r}, which another "
+                "version of unbag wrote; train again (`unbag train hex`), or use the plain head"
             )
         try:
             tensors = load_file(validate_file(folder / WEIGHTS_FILE))

@@ -1,6 +1,6 @@
-"""The superficial branch of HEX: what the words of a pair say, whatever their order (HEX paper, section 3).
+"""Superficial branch of HEX: logits from the words of a pair regardless of their order (HEX paper, section 3).
 
-g(X; φ) = ReLU(W^φ · mean of the words' embeddings), and W_g g, its part in the widened last layer f.
+g(X; φ) = ReLU(W^φ · mean of the words' embeddings), and W_g g, its contribution to the widened last layer f.
 """
 
 from collections.abc import Mapping
@@ -12,36 +12,36 @@ from torch.nn.functional import embedding, linear, relu, rms_norm
 
 
 class WordTable(NamedTuple):
-    """The embeddings that g is made of, by the token ids of a network's tokenizer: pre-trained, and fixed.
+    """Fixed pre-trained embeddings that g reads, indexed by the token ids of a network's tokenizer.
 
     Attributes:
-        vectors: shape (vocabulary, dimensions), float32.
-        is_word: which tokens have one and count as words, shape (vocabulary,).
+        vectors: Embeddings, shape (vocabulary, dimensions), float32.
+        is_word: Whether each token has an embedding and counts as a word, shape (vocabulary,).
     """
 
     vectors: Tensor
     is_word: Tensor
 
     def to(self, device: torch.device) -> "WordTable":
-        """Return the table on a device."""
+        """Move the table to a device."""
         return WordTable(self.vectors.to(device), self.is_word.to(device))
 
 
 class SuperficialBranch(nn.Module):
-    """g and its part of f: from the mean of the words' embeddings to W_g g, shape (b, k).
+    """g and its contribution to f: from the mean of the words' embeddings to W_g g, shape (b, k).
 
-    The embeddings are a fixed table, as in the paper and as its authors advise: no gradient goes into it, and it stays
-    as it is while the network trains its own. A word in several tokens is as many. Special tokens and padding are no
-    words: they are left out of the mean, as is what has no embedding. A pair without a single word has g = 0.
+    The embeddings are a fixed table, as in the paper and as its authors advise. No gradient flows into the table, and
+    it does not change while the network trains its own embeddings. A word of several tokens counts once per token.
+    Special tokens, padding and tokens without an embedding are excluded from the mean. A pair without words has g = 0.
 
-    Computed in float32, also under autocast.
+    All computations are in float32, also under autocast.
 
     Attributes:
-        table: the embeddings. No parameter and no buffer: it is not shared out, rounded, broadcast or kept in
-            checkpoints, for it never changes.
-        phi: W^φ, shape (width, dimensions); without bias, as in the paper.
-        decoder: W_g, shape (k, width): the columns by which f, the decoder, is widened.
-        normalise: whether g is scaled to a root mean square of 1 for each example.
+        table: Embeddings. Neither a parameter nor a buffer: because it never changes, it is not sharded, rounded,
+            broadcast or saved in checkpoints.
+        phi: W^φ, shape (width, dimensions), without bias as in the paper.
+        decoder: W_g, shape (k, width): the columns by which the decoder f is widened.
+        normalise: Whether g is scaled to a root mean square of 1 for each example.
     """
 
     def __init__(self, table: WordTable, outputs: int, *, width: int, normalise: bool) -> None:
@@ -53,14 +53,14 @@ class SuperficialBranch(nn.Module):
 
     @classmethod
     def of(cls, weights: Mapping[str, Tensor], table: WordTable, *, normalise: bool) -> "SuperficialBranch":
-        """Return the branch with the weights of a `state_dict`."""
+        """Build a branch with the weights of a `state_dict`."""
         outputs, width = weights["decoder.weight"].shape
         branch = cls(table, outputs, width=width, normalise=normalise)
         branch.load_state_dict(weights)
         return branch
 
     def forward(self, mean: Tensor) -> Tensor:
-        """Return W_g g of pairs, from what `mean` returns."""
+        """Compute W_g g of pairs from the output of `mean`, shape (b, k)."""
         with torch.autocast(mean.device.type, enabled=False):
             g = relu(self.phi(mean))
             if self.normalise:
@@ -70,12 +70,13 @@ class SuperficialBranch(nn.Module):
 
     @torch.no_grad()
     def mean(self, input_ids: Tensor, attention_mask: Tensor | None = None) -> Tensor:
-        """Return the mean embedding of each pair's words, shape (b, dimensions).
+        """Compute the mean embedding of each pair's words, shape (b, dimensions).
 
         Args:
-            input_ids: shape (b, t).
-            attention_mask: 0 at padding, shape (b, t); without it nothing is padding.
+            input_ids: Token ids, shape (b, t).
+            attention_mask: 0 at padding, shape (b, t); None means no padding.
         """
+        # The table is not a buffer, so `Module.to` does not move it.
         if self.table.vectors.device != input_ids.device:
             self.table = self.table.to(input_ids.device)
         vectors, is_word = self.table
@@ -88,7 +89,7 @@ class SuperficialBranch(nn.Module):
 
 
 class _Linear(nn.Linear):
-    """A linear layer without bias that computes in float32, whatever FSDP or DeepSpeed made of its weights."""
+    """A linear layer without bias that computes in float32, whatever dtype FSDP or DeepSpeed gives its weights."""
 
     def __init__(self, inputs: int, outputs: int) -> None:
         super().__init__(inputs, outputs, bias=False)

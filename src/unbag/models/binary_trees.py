@@ -1,20 +1,24 @@
-"""A dependency parse as a binary tree over its words."""
+"""Dependency parses as binary trees over words."""
 
 from collections.abc import Sequence
 
 from unbag.data.text.parses import dependents
 
 
-def binarised(heads: Sequence[int]) -> list[tuple[int, int]]:
-    """Return a dependency parse as a binary tree over its words.
+def binarise_parse(heads: Sequence[int]) -> list[tuple[int, int]]:
+    """Convert a dependency parse to a binary tree over its words.
 
-    A word is merged with what depends on it, the nearest first; what stands left of it is the left child. So the words
-    that belong together are merged before others. Several roots are merged with the first one like its dependents.
+    A word is merged with its dependents, the nearest first. In each merge, the part on the left becomes the left child.
+    Words of one phrase are therefore merged before others. Further roots are merged with the first root like
+    dependents.
 
     Args:
-        heads: of each word the one that it depends on, its own position for a root, shape (n,).
+        heads: Position of the head of each word, its own position for a root, shape (n,).
 
-    >>> binarised([1, 2, 2])  # "a dog runs"
+    Returns:
+        Merges as in `tree_lstm.Merges`, n - 1 pairs of nodes.
+
+    >>> binarise_parse([1, 2, 2])  # "a dog runs"
     [(0, 1), (3, 2)]
     """
     roots = [word for word, head in enumerate(heads) if word == head]
@@ -24,8 +28,8 @@ def binarised(heads: Sequence[int]) -> list[tuple[int, int]]:
     for head, words in enumerate(below):
         words.sort(key=lambda word: (abs(word - head), word))
     merges: list[tuple[int, int]] = []
-    node = list(range(len(heads)))  # above each word, as far as it is merged
-    # Without recursion: what depends on a word is merged before the word is.
+    node = list(range(len(heads)))  # topmost node above each word so far
+    # An explicit stack, because long sentences may exceed the recursion limit. Dependents are merged before their head.
     stack = [(roots[0], False)] if roots else []
     while stack:
         word, ready = stack.pop()
