@@ -211,7 +211,7 @@ def train(args: argparse.Namespace, model: str, asked: Run, out: Path) -> tuple[
     config = TrainConfig(
         model=model,
         corpus=(args.corpus,),
-        examples=args.examples,
+        max_examples=args.examples,
         word_order=ORDERS[asked["order"]],  # type: ignore[arg-type]
         num_train_epochs=args.epochs,
         batch_size=args.batch_size,

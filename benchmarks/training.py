@@ -61,7 +61,7 @@ def config_of(recipe: Recipe, options: argparse.Namespace, out: Path) -> TrainCo
         model=options.model,
         corpus=(options.data,),
         validation=(options.data,),
-        validation_examples=1,
+        max_validation_examples=1,
         output_dir=out,
         max_steps=last_step(options),
         batch_size=options.batch_size,
@@ -100,7 +100,7 @@ def peer(options: argparse.Namespace, after_step: Callable[[], None]) -> None:
         data = gather(
             config.corpus,
             validation=config.validation,
-            validation_examples=config.validation_examples,
+            max_validation_examples=config.max_validation_examples,
             language=config.language,
             seed=config.seed,
         )

@@ -44,7 +44,7 @@ def trained(name, recipe, pairs, folder, **options):
 
     AcceleratorState._reset_state(reset_partial_state=True)
     chosen = scripts.file("trainers", recipe).RECIPE
-    given = {"batch_size": 12, "max_steps": 3, "learning_rate": 1e-2, "validation_examples": 6, **options}
+    given = {"batch_size": 12, "max_steps": 3, "learning_rate": 1e-2, "max_validation_examples": 6, **options}
     corpus = (str(pairs),)
     out = folder / "out"
     model = saved(name, folder / "model")
@@ -86,7 +86,7 @@ def test_pairs_that_are_added_train_it_too(name, shared, tmp_path, monkeypatch):
     pipeline = shared / "hub/models/spacy/en_core_web_sm"
     monkeypatch.setattr("unbag.training.augmented.Parser", lambda: Parser(pipeline, cache=tmp_path / "cache"))
     before, after = trained(
-        name, "finetune", demo.file("train"), tmp_path, examples=200, augment=("soswap", "addamod"), augment_pairs=6
+        name, "finetune", demo.file("train"), tmp_path, max_examples=200, augment=("soswap", "addamod"), augment_pairs=6
     )
     assert any(not torch.equal(value, after[key]) for key, value in before.items())
 
@@ -98,7 +98,7 @@ def test_the_permuted_set_separates_bags_of_words_from_other_models(name, tmp_pa
         undecided(name, tmp_path / "model"),
         "permuted",
         data=demo.file("validation"),
-        examples=50,
+        max_examples=50,
         options={"q": 10},
         out=tmp_path / "out",
         lexical_baseline=False,

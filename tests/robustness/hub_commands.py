@@ -53,7 +53,7 @@ COMMANDS = {
     "evaluate": ["evaluate", "alice/tiny", *_PLAIN, "--trust-labels", "--output-dir", "out/run"],
     "train": [
         *("train", "finetune", "--model", "alice/tiny", "--corpus", "snli", "--max-examples", "30"),
-        *("--validation-examples", "10", "--max-steps", "1", "--batch-size", "8", "--output-dir", "out/trained"),
+        *("--max-validation-examples", "10", "--max-steps", "1", "--batch-size", "8", "--output-dir", "out/trained"),
     ],
     "lexical fit": [
         *("lexical", "fit", "--train-data", "snli", "--pipeline", "all", "--max-train-pairs", "100", "--l2", "1"),

@@ -66,7 +66,7 @@ def test_a_list_that_names_nothing_is_not_taken_for_one_that_is_not_given(pairs,
 
 @pytest.mark.parametrize("n", [-1, 0, True, 1.5, "5", math.nan, 10**20])
 def test_no_other_number_of_examples_is_drawn(n):
-    with pytest.raises(ValueError, match="examples"):
+    with pytest.raises(ValueError, match="max_examples"):
         Request("plain", max_examples=n)
 
 
@@ -178,7 +178,9 @@ def test_what_can_be_still_passes(pairs, capsys):
         export_tasks("lm-eval", requests, Path("tasks"), hub="../x")
 
 
-@pytest.mark.parametrize("name", ["corpus", "split", "columns", "labels", "language", "examples", "seed", "options"])
+@pytest.mark.parametrize(
+    "name", ["corpus", "split", "columns", "labels", "language", "max_examples", "seed", "options"]
+)
 def test_no_value_of_another_kind_says_which_pairs(name):
     for value in (10**30, object(), b"x", [None], {1, 2}, lambda: 0):
         with pytest.raises(ValueError, match=f"expected {name} to be"):

@@ -42,16 +42,16 @@ def test_what_has_no_validation_data_has_some_premises_held_out(rows):
 
 
 def test_drawn_pairs_depend_on_seed_and_ids_alone(rows):
-    drawn = gathered(rows, examples=50, validation=(str(rows),), validation_examples=20)
+    drawn = gathered(rows, max_examples=50, validation=(str(rows),), max_validation_examples=20)
     assert len(drawn.training[0].examples) == 50
     assert len(drawn.held_out[0].examples) == 20
     assert drawn.training[0].record["excluded"] == {"unlabelled": 100, "not drawn": 150}
-    again = gathered(rows, examples=50)
-    other = gathered(rows, examples=50, seed=14)
-    assert again.record() == gathered(rows, examples=50).record()
+    again = gathered(rows, max_examples=50)
+    other = gathered(rows, max_examples=50, seed=14)
+    assert again.record() == gathered(rows, max_examples=50).record()
     assert other.training[0].examples != again.training[0].examples
     with pytest.raises(ValueError, match="expected at least 5,000 training pairs to draw from, found 200"):
-        gathered(rows, examples=5000, validation=(str(rows),))
+        gathered(rows, max_examples=5000, validation=(str(rows),))
 
 
 def test_names_that_are_neither_corpora_nor_files_are_refused():

@@ -236,7 +236,11 @@ def test_balance_by_hand():
         (options.DebiasConfig, {"anneal": math.nan}, "expected anneal of at least 0"),
         (options.DebiasConfig, {"hypothesis_only": True}, "leaves a model nothing but what the bias knows"),
         (options.DebiasConfig, {"alpha": 1.0, "word_order": "shuffled"}, "got shuffled: alpha"),
-        (options.DebiasConfig, {"bias": "self", "examples": 100}, "expected weak_examples below examples = 100"),
+        (
+            options.DebiasConfig,
+            {"bias": "self", "max_examples": 100},
+            "expected weak_examples below max_examples = 100",
+        ),
         (options.DebiasConfig, {"balance": 2.0}, "expected balance from 0 to 1"),
         (options.DebiasConfig, {"weak_epochs": 0}, "expected weak_epochs of at least 1"),
         (options.DebiasConfig, {"bias": __file__, "augment": ("soswap",)}, "no stored prediction"),

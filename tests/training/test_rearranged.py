@@ -180,7 +180,7 @@ def test_no_test_pair_of_the_rearranged_corpus_is_learnt(tmp_path):
         model="org/base",
         corpus=("sick",),
         rearranged_by="nli-fixtures/minilm-l6-snli",
-        examples=400,
+        max_examples=400,
         test_examples=300,
         output_dir=tmp_path,
     )

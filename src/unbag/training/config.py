@@ -106,8 +106,8 @@ _AT_LEAST_ONE: Final = (
         "max_steps",
         "batch_size",
         "gradient_accumulation_steps",
-        "examples",
-        "validation_examples",
+        "max_examples",
+        "max_validation_examples",
         "augment_pairs",
     ),
     *("max_length", "eval_steps", "early_stopping_patience", "save_steps", "logging_steps"),
@@ -160,8 +160,8 @@ class TrainConfig:
         _PAIRS,
         default=(),
     )
-    examples: int | None = option("Draw this many training pairs instead of taking all.", _PAIRS, default=None)
-    validation_examples: int | None = option("Likewise of each validation split.", _PAIRS, default=None)
+    max_examples: int | None = option("Draw this many training pairs instead of taking all.", _PAIRS, default=None)
+    max_validation_examples: int | None = option("Likewise of each validation split.", _PAIRS, default=None)
     language: str = option("Of files: en, zh, or another of XNLI's by its code.", _PAIRS, default="en")
     columns: tuple[str, ...] = option(
         "Of files: columns with unusual names, as in premise=text label=gold.", _PAIRS, default=()

@@ -75,8 +75,8 @@ class DebiasConfig(TrainConfig):
         yield from (f"expected {name} of at least 1, found {value}" for name, value in counts.items() if value < 1)
         if self.hypothesis_only:
             yield "hypothesis_only leaves a model nothing but what the bias knows: train it by finetune"
-        if self.bias == SELF and self.examples is not None and self.weak_examples >= self.examples:
-            yield f"expected weak_examples below examples = {self.examples}, found {self.weak_examples}"
+        if self.bias == SELF and self.max_examples is not None and self.weak_examples >= self.max_examples:
+            yield f"expected weak_examples below max_examples = {self.max_examples}, found {self.weak_examples}"
         if self.alpha and self.word_order != "natural":
             yield f"expected word_order = natural with alpha, got {self.word_order}: alpha penalises other orders"
         if self.augment and self.reads_predictions:
@@ -101,7 +101,7 @@ class DebiasConfig(TrainConfig):
         if self.bias != SELF:
             return {}
         few = {
-            "examples": self.weak_examples,
+            "max_examples": self.weak_examples,
             "num_train_epochs": self.weak_epochs,
             "max_steps": None,
             "early_stopping_patience": None,
@@ -332,8 +332,8 @@ class KFoldConfig(ProtocolConfig):
     reads_corpora: ClassVar[bool] = False
 
     corpus: tuple[str, ...] = field(init=False, default=("sicck",))
-    examples: None = field(init=False, default=None)
-    validation_examples: None = field(init=False, default=None)
+    max_examples: None = field(init=False, default=None)
+    max_validation_examples: None = field(init=False, default=None)
     # What is held out is looked at once, at the end, and chooses nothing.
     eval_steps: int = field(init=False, default=sys.maxsize)
     early_stopping_patience: None = field(init=False, default=None)
@@ -397,13 +397,13 @@ class RearrangedConfig(ProtocolConfig, HexConfig):
         _REARRANGED_PANELS["corpus"],
         default=("snli",),
     )
-    examples: int | None = option(
+    max_examples: int | None = option(
         "Draw this many training pairs of each arrangement instead of taking all.",
-        _REARRANGED_PANELS["examples"],
+        _REARRANGED_PANELS["max_examples"],
         default=None,
     )
     test_examples: int | None = option(
-        "Likewise of each arrangement's test pairs.", _REARRANGED_PANELS["validation_examples"], default=None
+        "Likewise of each arrangement's test pairs.", _REARRANGED_PANELS["max_validation_examples"], default=None
     )
     rearranged_by: str = option(
         "Embeddings of the model of words that rearranges, as resnli's option embeddings (default: resnli's own).",

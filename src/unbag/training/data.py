@@ -84,8 +84,8 @@ def gather(
     corpus: Sequence[str],
     *,
     validation: Sequence[str] = (),
-    examples: int | None = None,
-    validation_examples: int | None = None,
+    max_examples: int | None = None,
+    max_validation_examples: int | None = None,
     language: str,
     columns: Mapping[str, str] | None = None,
     labels: Sequence[str] = (),
@@ -99,8 +99,8 @@ def gather(
     Args:
         corpus: what to train on, corpora or files, with their weights (`config.weighted`).
         validation: what to evaluate on; by default the validation splits of `corpus`.
-        examples: how many training pairs to draw; by default all are taken.
-        validation_examples: likewise of each part that is held out.
+        max_examples: how many training pairs to draw; by default all are taken.
+        max_validation_examples: likewise of each part that is held out.
         language: of files.
         columns: the names that files have of our columns; by default the usual ones.
         labels: what their label ids 0, 1, 2 are called, where they have ids only.
@@ -125,10 +125,12 @@ def gather(
         training.append(replace(part, weight=weight))
     for name in validation:
         held_out.append(_read(name, lambda corpus: corpus.validation, how))
-    data = TrainingData(tuple(drawn(training, examples, seed)), tuple(held_out))
-    if validation_examples is not None:
+    data = TrainingData(tuple(drawn(training, max_examples, seed)), tuple(held_out))
+    if max_validation_examples is not None:
         # Not by the seed of the run: several seeds are compared on the same pairs.
-        data = replace(data, held_out=tuple(some(part, validation_examples, "validation") for part in data.held_out))
+        data = replace(
+            data, held_out=tuple(some(part, max_validation_examples, "validation") for part in data.held_out)
+        )
     for kind, parts in (("train on", data.training), ("evaluate on", data.held_out)):
         if not any(part.examples for part in parts):
             raise ValueError(f"expected pairs to {kind} in {', '.join(part.name for part in parts)}, found none")

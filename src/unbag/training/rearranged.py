@@ -168,8 +168,8 @@ def _as_it_is(config: RearrangedConfig) -> Arrangement:
     [corpus] = config.corpus
     data = gather(
         (corpus,),
-        examples=config.examples,
-        validation_examples=config.validation_examples,
+        max_examples=config.max_examples,
+        max_validation_examples=config.max_validation_examples,
         language=config.language,
         seed=config.seed,
     )
@@ -189,9 +189,9 @@ def _rearranged(config: RearrangedConfig) -> Arrangement:
         "rearranged_seed": builder.config.seed,
     }
     training, held_out = (_part(corpus, split, splits[split], provenance) for split in ("train", "validation"))
-    if config.validation_examples is not None:
-        held_out = some(held_out, config.validation_examples, "validation")
-    data = TrainingData(tuple(drawn([training], config.examples, config.seed)), (held_out,))
+    if config.max_validation_examples is not None:
+        held_out = some(held_out, config.max_validation_examples, "validation")
+    data = TrainingData(tuple(drawn([training], config.max_examples, config.seed)), (held_out,))
     return Arrangement(data, _test_rows([test], config))
 
 

@@ -194,8 +194,8 @@ def _gathered(config: TrainConfig) -> TrainingData:
     return gather(
         config.corpus,
         validation=config.validation,
-        examples=config.examples,
-        validation_examples=config.validation_examples,
+        max_examples=config.max_examples,
+        max_validation_examples=config.max_validation_examples,
         language=config.language,
         columns=config.named_columns(),
         labels=config.labels,

@@ -98,7 +98,7 @@ COMMANDS = (
         "train",
         (*_TRAIN, "--corpus", "pairs.csv", "--validation", "pairs.csv"),
         "out",
-        of_hub=(*_TRAIN, "--corpus", "snli", "--max-examples", "60", "--validation-examples", "20"),
+        of_hub=(*_TRAIN, "--corpus", "snli", "--max-examples", "60", "--max-validation-examples", "20"),
         caches={"checkpoints": (*_TRAIN, "--corpus", "pairs.csv", "--validation", "pairs.csv")},
     ),
     Command(

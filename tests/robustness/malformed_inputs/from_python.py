@@ -36,7 +36,7 @@ _CALLS = (
             + f"unbag.evaluate(model, 'plain', data='pairs.csv', {name}=VALUE, lexical_baseline=False, progress=False)",
             name,
         )
-        for name in ("corpus", "split", "columns", "labels", "language", "examples", "seed", "options")
+        for name in ("corpus", "split", "columns", "labels", "language", "max_examples", "seed", "options")
     ),
     (_MODEL + "unbag.evaluate(model, 'plain', data=VALUE, lexical_baseline=False, progress=False)", "data"),
     (_MODEL + "unbag.evaluate(model, {fixed}, output_dir=VALUE)", "out"),
@@ -67,7 +67,7 @@ _CALLS = (
     ("import unbag\nunbag.Request(VALUE)", "set"),
     ("import unbag\nunbag.Request('plain', VALUE)", "config"),
     ("import unbag\nunbag.Request('plain', options=VALUE)", "options"),
-    ("import unbag\nunbag.Request('plain', examples=VALUE)", "examples"),
+    ("import unbag\nunbag.Request('plain', max_examples=VALUE)", "max_examples"),
     ("import unbag\nunbag.Request('plain', seed=VALUE)", "seed"),
     ("from unbag.evaluation.gates import bound\nbound(str(VALUE), 'min')", "bound"),
     ("from unbag.data.labels import parse_label_map\nparse_label_map(str(VALUE))", "label map"),

@@ -35,7 +35,7 @@ COUNTS = (
         for name in ("num-train-epochs", "max-steps", "batch-size", "gradient-accumulation-steps", "max-length")
     ),
     *((_TRAIN, f"--{name}") for name in ("eval-steps", "early-stopping-patience", "save-steps", "logging-steps")),
-    *((_TRAIN, f"--{name}") for name in ("examples", "validation-examples", "augment-pairs")),
+    *((_TRAIN, f"--{name}") for name in ("max-examples", "max-validation-examples", "augment-pairs")),
     (("human-study", "sample", "bert", *_PAIRS, "--output-dir", "out"), "--num-pairs"),
 )
 REALS = (

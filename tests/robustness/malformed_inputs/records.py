@@ -136,7 +136,7 @@ def configs(rng: random.Random) -> Input:
         ("lexical: false", "succeed"),
         ("seed: 5", "succeed"),
     )
-    keys = ("corpus", "split", "data", "columns", "labels", "language", "examples", "seed", "option", "sets", "out")
+    keys = ("corpus", "split", "data", "columns", "labels", "language", "max_examples", "seed", "option", "sets", "out")
     how = rng.randrange(3)
     if how == 0:
         key, value = rng.choice(keys), rng.choice(VALUES)
