@@ -30,11 +30,11 @@ if TYPE_CHECKING:
     from unbag.training.objective import Objective
 
 
-def known(config: Any, pairs: "TrainingData", models: "Mapping[str, Path]") -> "PairFeatures":
+def pair_features(config: Any, pairs: "TrainingData", models: "Mapping[str, Path]") -> "PairFeatures":
     """Return what biased models say of the training pairs."""
-    from unbag.training.debiasing import known
+    from unbag.training.debiasing import bias_features
 
-    return known(config, pairs, models)
+    return bias_features(config, pairs, models)
 
 
 def product(classifier: "Classifier", config: Any, data: "TrainingData") -> "Objective":
@@ -155,7 +155,7 @@ RECIPES = tuple(
         objective,
         config,
         about=f"{about} {_BIAS}" if name != "self_debiasing" else about,
-        known=known,
+        pair_features=pair_features,
     )
     for name, objective, config, summary, about in _TABLE
 )

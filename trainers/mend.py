@@ -38,18 +38,18 @@ if TYPE_CHECKING:
     from unbag.training.output import Record
 
 
-def known(config: Any, pairs: "TrainingData", models: "Mapping[str, Path]") -> "PairFeatures | None":
+def pair_features(config: Any, pairs: "TrainingData", models: "Mapping[str, Path]") -> "PairFeatures | None":
     """Return what biased models say of the training pairs, if they are asked."""
-    from unbag.training.debiasing import known
+    from unbag.training.debiasing import bias_features
 
-    return known(config, pairs, models) if config.asks_bias else None
+    return bias_features(config, pairs, models) if config.uses_bias else None
 
 
 def objective(classifier: "Classifier", config: MendConfig, data: "TrainingData") -> "Objective":
     """Return what is minimised."""
     from unbag.training.debiasing import ProductOfExperts, Weighted
 
-    kind = ProductOfExperts if config.asks_bias else Weighted
+    kind = ProductOfExperts if config.uses_bias else Weighted
     return kind(classifier.network, config, language=data.training[0].language)
 
 
@@ -86,7 +86,7 @@ cross-entropy is that of the product of the model and a biased model, by default
 training pairs, so that the model learns what is left to say once that one has spoken ([Clark et al. \
 2019](https://aclanthology.org/D19-1418), [Mahabadi et al. 2020](https://aclanthology.org/2020.acl-main.769))."""
 
-RECIPE = Recipe("mend", __doc__, objective, MendConfig, Protocol(run, view), about=ABOUT, known=known)
+RECIPE = Recipe("mend", __doc__, objective, MendConfig, Protocol(run, view), about=ABOUT, pair_features=pair_features)
 
 if __name__ == "__main__":
     from unbag.cli.train import main

@@ -411,10 +411,10 @@ def test_lists_take_their_values_in_a_row_or_with_commas(monkeypatch):
 
     monkeypatch.setattr(training_commands, "_run", record)
     arguments = ["train", "finetune", "--model", "org/model", "--corpus", "snli=2", "mnli", "--hypothesis-only"]
-    done = CliRunner().invoke(cli.app, [*arguments, "--out", "a", "--seeds=1,2", "3", "--evaluate", "permuted"])
+    done = CliRunner().invoke(cli.app, [*arguments, "--output-dir", "a", "--seeds=1,2", "3", "--evaluate", "permuted"])
     assert done.exit_code == 0, done.output
     assert told == {"corpus": ("snli=2", "mnli"), "seeds": (1, 2, 3), "sets": ("permuted",), "only": True}
-    assert CliRunner().invoke(cli.app, [*arguments, "--out", "a", "--seeds", "one"]).exit_code == 2
+    assert CliRunner().invoke(cli.app, [*arguments, "--output-dir", "a", "--seeds", "one"]).exit_code == 2
 
 
 def test_an_impossible_config_is_one_line(folder):
@@ -433,4 +433,4 @@ def test_an_impossible_config_is_one_line(folder):
     )
     assert done.returncode == 1
     assert done.stderr.count("\n") == 1
-    assert "found num_train_epochs = 0; expected a warm-up" in done.stderr
+    assert "got num_train_epochs = 0; expected a warmup_ratio" in done.stderr

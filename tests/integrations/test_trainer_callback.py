@@ -149,16 +149,16 @@ def test_labels_are_known_before_training(make_model, pairs_file, requests, tmp_
     named = trainer_of(make_model(), pairs_file, tmp_path)
     asked_by(named, requests)
     named.model.config.id2label = {0: "good", 1: "bad", 2: "neutral"}
-    with pytest.raises(LabelError, match=r"found {0: 'good'"):
+    with pytest.raises(LabelError, match=r"got {0: 'good'"):
         named.train()
     assert named.state.global_step == 0
 
 
 def test_what_cannot_work_is_refused_at_once(tiny_bert, pairs_file, requests, tmp_path):
-    with pytest.raises(ValueError, match=r"expected the Trainer first.*found list"):
+    with pytest.raises(ValueError, match=r"expected the Trainer first.*got list"):
         unbag.UnbagCallback(["permuted"], ["permuted"])
     trainer = trainer_of(tiny_bert, pairs_file, tmp_path, tokenizer=False)
-    with pytest.raises(ValueError, match=r"found none; pass processing_class=tokenizer"):
+    with pytest.raises(ValueError, match=r"got none; pass processing_class=tokenizer"):
         unbag.UnbagCallback(trainer, requests)
     trainer = trainer_of(tiny_bert, pairs_file, tmp_path)
     for sets in ([], [requests[0], requests[0]]):
@@ -172,13 +172,13 @@ def test_what_cannot_work_is_refused_at_once(tiny_bert, pairs_file, requests, tm
 
 def test_a_best_metric_that_will_never_come_is_refused(tiny_bert, pairs_file, requests, tmp_path):
     trainer = trainer_of(tiny_bert, pairs_file, tmp_path, metric_for_best_model="unbag_permuted_pc")
-    with pytest.raises(ValueError, match=rf"one of .*{P_C}, .*found 'unbag_permuted_pc'"):
+    with pytest.raises(ValueError, match=rf"one of .*{P_C}, .*got 'unbag_permuted_pc'"):
         unbag.UnbagCallback(trainer, requests)
 
 
 def test_a_best_metric_in_the_wrong_direction_is_refused(tiny_bert, pairs_file, requests, tmp_path):
     trainer = trainer_of(tiny_bert, pairs_file, tmp_path, metric_for_best_model=P_C)
-    with pytest.raises(ValueError, match=rf"of {P_C} lower is better: expected greater_is_better=False .* found True"):
+    with pytest.raises(ValueError, match=rf"of {P_C} lower is better: expected greater_is_better=False .* got True"):
         unbag.UnbagCallback(trainer, requests)
 
 

@@ -61,7 +61,7 @@ def test_a_worker_that_dies_is_one_line_and_the_next_run_goes_on(tmp_path, finet
 
     options = {"dataloader_num_workers": 1, "save_steps": 1, "max_steps": 30}
     with pytest.raises(
-        WorkerError, match=r"a process that prepares batches died .*--dataloader-num-workers, found 1"
+        WorkerError, match=r"a process that prepares batches died .*--dataloader-num-workers, got 1"
     ) as told:
         finetune(kill_the_worker, **options)
     assert "\n" not in str(told.value)

@@ -115,7 +115,7 @@ def test_a_fold_is_learnt_from_both_directions_of_the_pairs_of_the_others(built,
     assert examples["pair-0"][1:4] == PAIRS[0]
     # Entailed by what it entails is nobody: of three labels, the other direction has neutral.
     assert examples["pair-0-reverse"][1:4] == (PAIRS[0][1], PAIRS[0][0], "neutral")
-    with pytest.raises(ValueError, match="expected pairs in fold 3 and in others, found 0 of 144 rows in it"):
+    with pytest.raises(ValueError, match="expected pairs in fold 3 and in others, got 0 of 144 rows in it"):
         fold_data(built, 3, protocol=protocol, seed=1)
 
 
@@ -133,7 +133,7 @@ def test_the_authors_protocol_learns_pairs_as_they_are_but_for_a_tenth(built):
         tenths[fold] = out
     assert fold_data(built, 0, seed=1) == fold_data(built, 0, seed=1)
     assert {each.source_id for each in fold_data(built, 0, seed=2).held_out[0].examples} != tenths[0]
-    with pytest.raises(ValueError, match="expected pairs in fold 3 and in others, found 0 of 144 rows in it"):
+    with pytest.raises(ValueError, match="expected pairs in fold 3 and in others, got 0 of 144 rows in it"):
         fold_data(built, 3, seed=1)
 
 
@@ -271,7 +271,7 @@ def test_seeds_differ_and_are_summarised(validate):
     assert "±" in shown
     assert "mean ± standard deviation over 2 training seeds" in " ".join(shown.split())
     assert "none" not in shown, "the paper has no table of the pairs without modifier"
-    with pytest.raises(ValueError, match=r"expected seeds that differ, found \[1, 1\]"):
+    with pytest.raises(ValueError, match=r"expected seeds that differ, got \[1, 1\]"):
         validate(1, 1)
 
 
@@ -279,7 +279,7 @@ def test_a_model_that_is_no_nli_classifier_is_refused_before_any_training(valida
     with pytest.raises(ModelError, match="hold no weights for"):
         validate(model=str(pretrained))
     two = make_model(order=("entailment", "not_entailment"))
-    with pytest.raises(ValueError, match="expected a classifier of entailment, neutral, contradiction, found one of"):
+    with pytest.raises(ValueError, match="expected a classifier of entailment, neutral, contradiction, got one of"):
         validate(model=str(two))
 
 
@@ -309,7 +309,7 @@ def test_what_the_protocol_leaves_no_choice_of_is_no_option(tmp_path):
     told = RECIPE.config(model="m", output_dir=tmp_path)
     for name in fixed - {"corpus", "eval_steps"}:
         assert getattr(told, name) == declared[name], "as it is for who says nothing"
-    with pytest.raises(ValueError, match="found num_train_epochs = 0; expected at least 2 folds, found 1"):
+    with pytest.raises(ValueError, match="got num_train_epochs = 0; expected folds of at least 2, got 1"):
         RECIPE.config(model="m", output_dir=tmp_path, num_train_epochs=0, folds=1)
 
 
@@ -338,7 +338,7 @@ def test_the_protocol_is_the_authors_where_none_is_named(tmp_path):
         5e-5,
         0,
     )
-    with pytest.raises(ValueError, match="expected protocol of authors, spread, whole_seeds, found 'random'"):
+    with pytest.raises(ValueError, match="expected protocol of authors, spread, whole_seeds, got 'random'"):
         RECIPE.config(model="m", output_dir=tmp_path, protocol="random")
     shown = CliRunner(env={"COLUMNS": "80"}).invoke(cli.app, ["train", "kfold", "--help"])
     assert "--seeds" in shown.output

@@ -189,9 +189,9 @@ def _read(name: str, text: str, kind: Callable[[str], Any]) -> tuple[Any, ...]:
     try:
         values = tuple(kind(part.strip()) for part in text.split(",") if part.strip())
     except ValueError:
-        raise typer.BadParameter(f"expected numbers for --{name}, found {text!r}") from None
+        raise typer.BadParameter(f"expected numbers for --{name}, got {text!r}") from None
     if text and not values:  # taken for an option that is not given, it would say another thing
-        raise typer.BadParameter(f"expected values for --{name.replace('_', '-')}, found {text!r}")
+        raise typer.BadParameter(f"expected values for --{name.replace('_', '-')}, got {text!r}")
     return values
 
 

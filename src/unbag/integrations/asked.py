@@ -104,7 +104,7 @@ def requested(sets: Sequence[Request | str] | Request | str, examples: int) -> l
         ValueError: if there is no such set, none is asked for, or one of them twice.
     """
     if examples < 1:
-        raise ValueError(f"expected at least 1 example of each set, found examples={examples}")
+        raise ValueError(f"expected at least 1 example of each set, got examples={examples}")
     listed = [sets] if isinstance(sets, Request | str) else list(sets)
     requests = [
         each if isinstance(each, Request) else replace(suite.sampled(suite.request(each)), examples=examples)
@@ -113,7 +113,7 @@ def requested(sets: Sequence[Request | str] | Request | str, examples: int) -> l
     found = [request.name for request in requests]
     if not found or len(set(found)) < len(found):
         raise ValueError(
-            f"expected challenge sets, each once ({', '.join(challenge_sets.names())}), found "
+            f"expected challenge sets, each once ({', '.join(challenge_sets.names())}), got "
             f"{', '.join(found) or 'none'}"
         )
     return requests
@@ -177,7 +177,7 @@ def order_of(network: Any) -> tuple[str, ...]:
     id2label = getattr(getattr(network, "config", None), "id2label", None)
     if not id2label:
         raise ValueError(
-            f"expected a sequence classifier of transformers, whose config has id2label, found "
+            f"expected a sequence classifier of transformers, whose config has id2label, got "
             f"{type(network).__module__}.{type(network).__qualname__}"
         )
     return named_order(id2label)
@@ -195,6 +195,6 @@ def named_order(id2label: Mapping[int, str]) -> tuple[str, ...]:
     except LabelError:
         raise LabelError(
             f"expected id2label to name the labels of NLI ({'; or '.join(', '.join(each) for each in LABEL_SPACES)}), "
-            f"found {theirs}; set the model's config.id2label before training, each name at the id that the training "
+            f"got {theirs}; set the model's config.id2label before training, each name at the id that the training "
             "data has for it"
         ) from None

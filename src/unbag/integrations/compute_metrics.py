@@ -46,7 +46,7 @@ def compute_metrics(name: str, rows: Any, id2label: Mapping[int, str]) -> Callab
     """
     asked = BuiltChallengeSet(challenge_sets.get(name), rows)
     if missing := [column for column in ("label", *asked.described.columns) if column not in rows.column_names]:
-        raise ValueError(f"expected rows of the {name} set, missing the columns {missing}, found {rows.column_names}")
+        raise ValueError(f"expected rows of the {name} set, missing the columns {missing}, got {rows.column_names}")
     order = named_order(id2label)
     space = label_space_of(order)
     expected = np.array([order.index(fold(label, space)) for label in LABELS])[numbers(rows, "label")]
@@ -68,15 +68,15 @@ def _check(outputs: NDArray[Any], label_ids: Any, expected: NDArray[np.intp], or
     n = len(expected)
     if outputs.shape not in ((n, len(order)), (n,)):
         raise ValueError(
-            f"expected a prediction for each of the {n} rows of the set, shape {(n, len(order))} or {(n,)}, found "
+            f"expected a prediction for each of the {n} rows of the set, shape {(n, len(order))} or {(n,)}, got "
             f"shape {outputs.shape}; evaluate the rows that compute_metrics was made with"
         )
     if not np.isfinite(outputs).all():
-        raise ValueError("expected predictions that are numbers, found NaN or infinity; the training has diverged")
+        raise ValueError("expected predictions that are numbers, got NaN or infinity; the training has diverged")
     if label_ids is not None and not np.array_equal(label_ids, expected):
         row = int(np.argmax(np.asarray(label_ids) != expected))
         raise ValueError(
-            f"expected the labels of the set's rows in their order, as the model's outputs ({', '.join(order)}), found "
+            f"expected the labels of the set's rows in their order, as the model's outputs ({', '.join(order)}), got "
             f"{np.asarray(label_ids)[row]} for {expected[row]} in row {row}; evaluate the same rows, with labels as "
             "the model counts them"
         )

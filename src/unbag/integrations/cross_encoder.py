@@ -78,7 +78,7 @@ class CrossEncoderEvaluator(BaseEvaluator):
         self._numbers = list(known)
         primary = next(iter(known)) if primary is None else primary
         if primary not in known:
-            raise ValueError(f"expected the primary number to be one of {', '.join(known)}, found {primary!r}")
+            raise ValueError(f"expected the primary number to be one of {', '.join(known)}, got {primary!r}")
         self.name, self.batch_size, self.show_progress_bar = name, batch_size, show_progress_bar
         self.primary_metric = f"{name}_{primary}" if name else primary
         self.greater_is_better = known[primary].higher_is_better
@@ -134,7 +134,7 @@ class CrossEncoderEvaluator(BaseEvaluator):
         header = _line(columns)
         before = file.read_text(encoding="utf-8") if file.is_file() else header
         if not before.startswith(header):
-            raise ValueError(f"expected {file} to be of the same sets, found other columns; move it elsewhere")
+            raise ValueError(f"expected {file} to be of the same sets, got other columns; move it elsewhere")
         with atomic_write(file) as tmp:
             tmp.write_text(before + _line([values.get(column, "") for column in columns]), encoding="utf-8")
 

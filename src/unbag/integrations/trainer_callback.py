@@ -75,7 +75,7 @@ class UnbagCallback(TrainerCallback):
         if not hasattr(trainer, "callback_handler"):
             raise ValueError(
                 "expected the Trainer first, whose log the numbers go to: trainer.add_callback(UnbagCallback(trainer, "
-                f"{['permuted']})); found {type(trainer).__name__}"
+                f"{['permuted']})); got {type(trainer).__name__}"
             )
         self._trainer, self._batch_tokens = trainer, batch_tokens
         if max_rows is not None:
@@ -161,17 +161,17 @@ class UnbagCallback(TrainerCallback):
             return
         logged = {f"{PREFIX}{each}": quantity for each, quantity in quantities(self._requests)}
         if name not in logged:
-            raise ValueError(f"expected metric_for_best_model to be one of {', '.join(logged)}, found {best!r}")
+            raise ValueError(f"expected metric_for_best_model to be one of {', '.join(logged)}, got {best!r}")
         greater, higher = self._trainer.args.greater_is_better, logged[name].higher_is_better
         if greater is not None and greater != higher:
             raise ValueError(
                 f"of {best} {'higher' if higher else 'lower'} is better: expected greater_is_better={higher} in "
-                f"TrainingArguments, found {greater}, which transformers takes where nothing is said"
+                f"TrainingArguments, got {greater}, which transformers takes where nothing is said"
             )
         callbacks = self._trainer.callback_handler.callbacks
         early = [place for place, each in enumerate(callbacks) if isinstance(each, EarlyStoppingCallback)]
         if self in callbacks and early and early[0] < callbacks.index(self):
             raise ValueError(
-                f"expected EarlyStoppingCallback after UnbagCallback, whose {best!r} it watches, found it before; add "
+                f"expected EarlyStoppingCallback after UnbagCallback, whose {best!r} it watches, got it before; add "
                 "both by trainer.add_callback, UnbagCallback first"
             )

@@ -42,7 +42,7 @@ def explain_errors(config: TrainConfig) -> Iterator[None]:
         if (death := _death_of_worker(error, config)) is not None:
             raise WorkerError(
                 f"a process that prepares batches died ({first_line(death)}), killed for want of memory perhaps; take "
-                f"fewer of them (--dataloader-num-workers, found {config.dataloader_num_workers}; with 0 there are "
+                f"fewer of them (--dataloader-num-workers, got {config.dataloader_num_workers}; with 0 there are "
                 f"none), and {_GOES_ON}"
             ) from error
         if is_disk_full(error) and not isinstance(error, OSError):

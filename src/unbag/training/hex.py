@@ -205,8 +205,7 @@ def of_embeddings(table: Table, network: Any, tokenizer: Any) -> WordTable:
     found = [number for number, known in zip(words, has_one, strict=True) if known]
     if not found:
         raise ValueError(
-            f"expected embeddings of some of the tokenizer's {len(words):,} words, found none; is it the right "
-            "language?"
+            f"expected embeddings of some of the tokenizer's {len(words):,} words, got none; is it the right language?"
         )
     vectors = torch.zeros(vocabulary, table.vectors.shape[1])
     vectors[found] = torch.from_numpy(table.means([(words[number],) for number in found])).float()
@@ -254,7 +253,7 @@ def last_linear(network: Any, inputs: Mapping[str, Tensor]) -> str:
             return name
     last_layers = ", ".join(f"{name} ({layer.out_features} outputs)" for name, layer in list(linear.items())[-3:])
     raise ValueError(
-        f"expected a classifier whose logits are the outputs of its last linear layer, found none in "
+        f"expected a classifier whose logits are the outputs of its last linear layer, got none in "
         f"{type(network).__name__} with {k} labels (its last ones: {last_layers or 'none'}); this recipe needs one"
     )
 

@@ -140,10 +140,10 @@ def _options(kind: Kind, texts: Mapping[str, str]) -> dict[str, Any]:
     values = {name: read(known, name, text) for name, text in texts.items()}
     for name, value in values.items():
         if type(value) is int and value < 1:
-            raise ValueError(f"expected {name} of at least 1, found {value}")
+            raise ValueError(f"expected {name} of at least 1, got {value}")
         if type(value) is float and not (0 <= value < 1 if "dropout" in name else 0 < value):
             raise ValueError(
-                f"expected {name} {'from 0 to less than 1' if 'dropout' in name else 'above 0'}, found {value}"
+                f"expected {name} {'from 0 to less than 1' if 'dropout' in name else 'above 0'}, got {value}"
             )
     return values
 
@@ -151,7 +151,7 @@ def _options(kind: Kind, texts: Mapping[str, str]) -> dict[str, Any]:
 def _check_words(kind: Kind, corpora: Sequence[str], vectors: str | None, pipeline: str | None) -> None:
     """Refuse what no vocabulary can be made of, before any of it is read to its end."""
     if not corpora:
-        raise ValueError("expected a corpus or a file whose words the model shall know, found none")
+        raise ValueError("expected a corpus or a file whose words the model shall know, got none")
     validate_corpus_names(corpora)
     if "stems" in kind.needs:
         optional_deps.require("nltk")
@@ -159,7 +159,7 @@ def _check_words(kind: Kind, corpora: Sequence[str], vectors: str | None, pipeli
         validate_installed()
     for name in corpora:
         if name in CORPORA and CORPORA[name].language != "en":
-            raise ValueError(f"expected pairs in English, whose words the tokenizer knows to cut; found {name}")
+            raise ValueError(f"expected pairs in English, whose words the tokenizer knows to cut; got {name}")
     if vectors is not None:
         embeddings.require(vectors)
     if pipeline is not None:
@@ -179,7 +179,7 @@ def _of_words(
     sentences = list(dict.fromkeys(chain.from_iterable(map(_sentences, sources))))
     words = vocabulary_of(sentences, least=least)
     if not words:
-        raise ValueError(f"expected words that occur at least {least} times in {', '.join(corpora)}, found none")
+        raise ValueError(f"expected words that occur at least {least} times in {', '.join(corpora)}, got none")
     table = None if vectors is None else embeddings.load(vectors)
     try:
         made = vectors_of(words, table, dimensions=dimensions, seed=seed)
@@ -231,7 +231,7 @@ def _of_encoder(name: str) -> Parts:
         raise ValueError(f"cannot load {name} as an encoder: {first_line(error)}") from error
     start, end = tokenizer.cls_token or tokenizer.bos_token, tokenizer.sep_token or tokenizer.eos_token
     if None in (start, tokenizer.pad_token) or not hasattr(tokenizer, "backend_tokenizer"):
-        raise ValueError(f"expected a fast tokenizer that begins sentences with a token and pads, found {name}")
+        raise ValueError(f"expected a fast tokenizer that begins sentences with a token and pads, got {name}")
     made = pairs_from(
         tokenizer.backend_tokenizer, start=start, end=end, pad=tokenizer.pad_token, unknown=tokenizer.unk_token
     )

@@ -26,7 +26,7 @@ from unbag.scoring.bootstrap import to_json
 from unbag.scoring.natural_logic import MEASURES
 from unbag.training import preflight
 from unbag.training.config_recipes import SEEDS, KFoldConfig, Protocol
-from unbag.training.data import Part, TrainingData, examples_of, left_out
+from unbag.training.data import Part, TrainingData, examples_from_rows, keep_examples
 from unbag.training.loop import OnStep
 from unbag.training.output import Record
 from unbag.training.rearranged import answered, path_of
@@ -108,7 +108,7 @@ def cross_validate(
             trained_from = folds[-1]["training"]["model"]["revision"]
             if trained_from != model["revision"]:
                 raise ValueError(
-                    f"{path_of(out)} is of the model at {trained_from}, found it at {model['revision']}; name "
+                    f"{path_of(out)} is of the model at {trained_from}, got it at {model['revision']}; name "
                     "that with --revision, or another folder with --out"
                 )
         scores = _scores(built, out_of_fold(built, folds))
@@ -162,9 +162,9 @@ def fold_data(built: BuiltSet, fold: int, *, protocol: Protocol = "authors", see
     in_fold = _of_fold(built, fold)
     if in_fold.all() or not in_fold.any():
         raise ValueError(
-            f"expected pairs in fold {fold} and in others, found {in_fold.sum()} of {len(in_fold)} rows in it"
+            f"expected pairs in fold {fold} and in others, got {in_fold.sum()} of {len(in_fold)} rows in it"
         )
-    examples = examples_of(rows)
+    examples = examples_from_rows(rows)
     if protocol == "authors":
         four_way = column(rows, "four_way").to_pylist()
         examples = [
@@ -181,7 +181,7 @@ def fold_data(built: BuiltSet, fold: int, *, protocol: Protocol = "authors", see
     part = Part(_SET, examples, 1.0, built.language, record)
 
     def some(part: Part, reason: str, kept: NDArray[np.bool_]) -> Part:
-        return left_out(part, reason, [example for example, keep in zip(part.examples, kept, strict=True) if keep])
+        return keep_examples(part, reason, [example for example, keep in zip(part.examples, kept, strict=True) if keep])
 
     if protocol != "authors":
         return TrainingData((some(part, "held out", ~in_fold),), (some(part, "trained on", in_fold),))
@@ -241,9 +241,7 @@ def _zero_shot(
     mapping = parse_label_map(label_map) if label_map else None
     predictor = TransformerPredictor.load(model, revision=revision, label_map=mapping, max_length=max_length)
     if predictor.label_space != LABELS:
-        raise ValueError(
-            f"expected a classifier of {', '.join(LABELS)}, found one of {', '.join(predictor.label_space)}"
-        )
+        raise ValueError(f"expected a classifier of {', '.join(LABELS)}, got one of {', '.join(predictor.label_space)}")
     validate_label_order(predictor, built.language, mapped=label_map is not None)
     progress = None if on_progress is None else lambda done, total: on_progress(f"{_SET}, zero-shot", done, total)
     predictions = predict_rows(built.rows, predictor, out, progress=progress)

@@ -233,7 +233,7 @@ def train(
         for _ in range(epochs.gradient_accumulation_steps):
             batch = send_to_device(next(batches), accelerator.device, non_blocking=True)
             with accelerator.accumulate(module):
-                output = module(batch.labels, **batch.known, **batch.encoded)
+                output = module(batch.labels, **batch.features, **batch.encoded)
                 accelerator.backward(output.loss * batch.weight)
                 if accelerator.sync_gradients and optimization.max_grad_norm:
                     accelerator.clip_grad_norm_(module.parameters(), optimization.max_grad_norm)

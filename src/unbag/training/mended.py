@@ -61,7 +61,7 @@ def mend(
         ValueError: if there are several seeds, no such set, or a file that none of them reads; see also `run`.
     """
     if len(different(seeds)) > 1:
-        raise ValueError(f"expected one seed: mend makes one model; found {len(seeds)}")
+        raise ValueError(f"expected one seed: mend makes one model; got {len(seeds)}")
     config = replace(config, seed=seeds[0]) if seeds else config
     sets = [] if config.no_evaluate else _sets(config)
     for each in sets:  # whether there are such, and the files that are named for them, before hours of training

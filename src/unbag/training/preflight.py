@@ -13,7 +13,7 @@ from unbag.data.readers import is_hub_id
 from unbag.data.text import tagging as pipelines
 from unbag.data.text.tokens import SEGMENTER, is_segmented, validate_language
 from unbag.evaluation.model_loading import validate_model
-from unbag.training import config as augment_option
+from unbag.training import config as train_config
 from unbag.training.config import TrainConfig, parse_weighted
 from unbag.training.data import validate_corpora
 from unbag.utils import optional_deps
@@ -56,7 +56,7 @@ def check(config: TrainConfig, *, sets: Sequence[str] = ()) -> None:
         and not Path(config.resume_from_checkpoint).is_dir()
     ):
         raise ValueError(
-            f"expected a folder with a checkpoint, or a Hub repository; found no folder {config.resume_from_checkpoint}"
+            f"expected a folder with a checkpoint, or a Hub repository; got no folder {config.resume_from_checkpoint}"
         )
 
 
@@ -78,9 +78,9 @@ def _check_pairs(config: TrainConfig) -> None:
         CORPORA[name].language if name in CORPORA else config.language for name, _ in map(parse_weighted, config.corpus)
     }
     if config.augment:
-        augment_option.validate_english(languages)
+        train_config.validate_english(languages)
         pipelines.require(pipelines.PIPELINE)
-        if augment_option.asks_wordnet(config.augment):
+        if train_config.needs_wordnet(config.augment):
             validate_installed()
     if config.word_order != "natural":
         for language in languages:
@@ -88,7 +88,7 @@ def _check_pairs(config: TrainConfig) -> None:
         if any(map(is_segmented, languages)):
             optional_deps.require(SEGMENTER)
     if config.word_order != "natural" and len(languages) > 1:
-        raise ValueError(f"expected training pairs in one language, to cut them into words; found {sorted(languages)}")
+        raise ValueError(f"expected training pairs in one language, to cut them into words; got {sorted(languages)}")
     # The last check, since it reads the first rows of files.
     how = {"language": config.language, "columns": config.named_columns(), "labels": config.labels}
     validate_corpora(config.corpus, config.validation, **how)

@@ -28,7 +28,7 @@ from unbag.training import preflight
 from unbag.training.checkpoints import differences
 from unbag.training.config import TrainConfig
 from unbag.training.config_recipes import RearrangedConfig
-from unbag.training.data import Part, TrainingData, drawn, examples_of, gather, some
+from unbag.training.data import Part, TrainingData, draw_pairs, examples_from_rows, gather, sample_part
 from unbag.training.loop import OnStep
 from unbag.training.output import Record
 from unbag.training.recipes import Recipe
@@ -190,8 +190,8 @@ def _rearranged(config: RearrangedConfig) -> Arrangement:
     }
     training, held_out = (_part(corpus, split, splits[split], provenance) for split in ("train", "validation"))
     if config.validation_examples is not None:
-        held_out = some(held_out, config.validation_examples, "validation")
-    data = TrainingData(tuple(drawn([training], config.examples, config.seed)), (held_out,))
+        held_out = sample_part(held_out, config.validation_examples, "validation")
+    data = TrainingData(tuple(draw_pairs([training], config.examples, config.seed)), (held_out,))
     return Arrangement(data, _test_rows([test], config))
 
 
@@ -199,7 +199,7 @@ def _part(corpus: str, split: str, rows: Any, made_with: Mapping[str, Any]) -> P
     """Return a rearranged split as what a run reads."""
     origin = CORPORA[corpus].hub_id
     record = {"origin": origin, "splits": [f"{REARRANGED} {split}"], **made_with, "rows": len(rows), "left_out": {}}
-    return Part(corpus, examples_of(rows), 1.0, CORPORA[corpus].language, record)
+    return Part(corpus, examples_from_rows(rows), 1.0, CORPORA[corpus].language, record)
 
 
 def _test_rows(tests: Sequence[Any], config: RearrangedConfig) -> Any:

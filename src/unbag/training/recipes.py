@@ -62,7 +62,7 @@ class Recipe:
             `config.option`, is no option of the command.
         protocol: see `Protocol`; None for what all other recipes do.
         about: what it does, in a sentence or two for the card of a model it made, and the paper it is from.
-        known: see `MakePairFeatures`; None where labels are all there is.
+        pair_features: see `MakePairFeatures`; None where labels are all there is.
     """
 
     name: str
@@ -71,7 +71,7 @@ class Recipe:
     config: type[TrainConfig] = TrainConfig
     protocol: Protocol | None = None
     about: str = ""
-    known: MakePairFeatures | None = None
+    pair_features: MakePairFeatures | None = None
 
 
 PLAIN: Final = Recipe("finetune", "Fine-tune a sequence classifier on NLI pairs with cross-entropy.")
@@ -91,12 +91,12 @@ def recipes() -> dict[str, Recipe]:
     return found
 
 
-def named(name: str) -> Recipe:
+def find_recipe(name: str) -> Recipe:
     """Return one recipe.
 
     Raises:
         ValueError: if there is none of that name.
     """
     if name not in recipes():
-        raise ValueError(f"expected a recipe of {', '.join(recipes())}, found {name!r}")
+        raise ValueError(f"expected a recipe of {', '.join(recipes())}, got {name!r}")
     return recipes()[name]

@@ -6,7 +6,7 @@ from dataclasses import MISSING, fields
 from typing import Any, Final
 
 from unbag.training.config import TrainConfig
-from unbag.training.recipes import named
+from unbag.training.recipes import find_recipe
 
 _OF_ONE_MACHINE: Final = frozenset({"resume_from_checkpoint", "push_checkpoints"})  # the weights do not depend on them
 _COMMIT: Final = 40  # hexadecimal digits
@@ -17,7 +17,7 @@ def command(record: Mapping[str, Any]) -> str:
 
     Options that have their defaults are left out; the model is named with the commit that was trained.
     """
-    recipe = named(record["recipe"])
+    recipe = find_recipe(record["recipe"])
     options = dict(record["config"])
     name, revision = record["model"]["name"], record["model"]["revision"]
     if len(revision) == _COMMIT:

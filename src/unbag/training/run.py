@@ -17,11 +17,11 @@ from unbag.challenge_sets import results
 from unbag.data.labels import parse_label_map
 from unbag.inference.distributed import process_group
 from unbag.inference.loading import load_to_train
-from unbag.training import config as augment_option
+from unbag.training import config as train_config
 from unbag.training import data as regimes
 from unbag.training import sharding
-from unbag.training.augmented import Augmented
-from unbag.training.checkpoints import Checkpoints, HubCheckpoints, fetched
+from unbag.training.augmented import PairAugmenter
+from unbag.training.checkpoints import Checkpoints, HubCheckpoints, fetch_checkpoint
 from unbag.training.config import TrainConfig
 from unbag.training.data import TrainingData, gather
 from unbag.training.dataloading import EpochBatches, PairEncoder, ProcessPlacement
@@ -86,8 +86,8 @@ def _trained(recipe: Recipe, config: TrainConfig, data: TrainingData | None, on_
         pairs = _in_regime(raw, config)
         added = _augmented(raw, config)
         models = {name: each.output_dir for name, each in before.items()}
-        known = recipe.known(config, raw, models) if recipe.known else None
-        resume = fetched(config.resume_from_checkpoint) if config.resume_from_checkpoint else None
+        features = recipe.pair_features(config, raw, models) if recipe.pair_features else None
+        resume = fetch_checkpoint(config.resume_from_checkpoint) if config.resume_from_checkpoint else None
     with sharding.whole_weights(accelerator):
         classifier = load_to_train(
             config.model,
@@ -108,9 +108,9 @@ def _trained(recipe: Recipe, config: TrainConfig, data: TrainingData | None, on_
         encoder=encoder,
         order=classifier.order,
         extra_pairs=objective.extra_pairs,
-        transform=regimes.Shuffled(pairs.language, config.seed) if config.word_order == "shuffled" else None,
+        transform=regimes.WordShuffler(pairs.language, config.seed) if config.word_order == "shuffled" else None,
         added=added,
-        known=known,
+        features=features,
         workers=config.dataloader_num_workers,
     )
     held_out = HeldOutEvaluator(pairs.held_out, encoder, classifier.order)
@@ -123,7 +123,7 @@ def _trained(recipe: Recipe, config: TrainConfig, data: TrainingData | None, on_
         "model": {"name": classifier.name, "revision": classifier.revision},
         "data": pairs.record(),
         **({"parser": None} if added is None else added.identity),
-        **({"known": known.identity} if known else {}),
+        **({"known": features.identity} if features else {}),
         **objective.provenance(),
     }
     pushed = (
@@ -225,18 +225,18 @@ def _schedule(config: TrainConfig, epoch: int) -> Schedule:
 
 def _in_regime(data: TrainingData, config: TrainConfig) -> TrainingData:
     if config.word_order == "permuted":
-        data = data.changed(partial(regimes.permuted, seed=config.seed), held_out=False)
+        data = data.map_parts(partial(regimes.permute_words, seed=config.seed), held_out=False)
     if config.hypothesis_only:
-        data = data.changed(regimes.hypothesis_only, held_out=True)
+        data = data.map_parts(regimes.drop_premises, held_out=True)
     return data
 
 
-def _augmented(data: TrainingData, config: TrainConfig) -> Augmented | None:
+def _augmented(data: TrainingData, config: TrainConfig) -> PairAugmenter | None:
     if not config.augment:
         return None
-    augment_option.validate_english({data.language})
-    pairs = augment_option.pairs_of(config.augment, config.augment_pairs, regimes.per_epoch(data.training))
-    return Augmented(data.training, pairs=pairs, words=config.augment_words, seed=config.seed)
+    train_config.validate_english({data.language})
+    pairs = train_config.augment_counts(config.augment, config.augment_pairs, regimes.pairs_per_epoch(data.training))
+    return PairAugmenter(data.training, pairs=pairs, words=config.augment_words, seed=config.seed)
 
 
 def _begin_tracking(accelerator: Accelerator, config: TrainConfig) -> None:

@@ -114,7 +114,7 @@ def different(seeds: Sequence[int]) -> list[int]:
         ValueError: if one comes twice.
     """
     if len(set(seeds)) < len(seeds):
-        raise ValueError(f"expected seeds that differ, found {list(seeds)}")
+        raise ValueError(f"expected seeds that differ, got {list(seeds)}")
     return list(seeds)
 
 

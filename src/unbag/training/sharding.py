@@ -60,12 +60,12 @@ def configure(
         plugin = accelerator.state.fsdp_plugin
         if plugin.fsdp_version == 1 and not plugin.use_orig_params:
             raise ValueError(
-                "expected fsdp_use_orig_params: true in accelerate's config, found false: matrices decay and biases do "
+                "expected fsdp_use_orig_params: true in accelerate's config, got false: matrices decay and biases do "
                 "not, and FSDP would make one parameter of them. Set it, or take fsdp_version: 2"
             )
         if plugin.fsdp_version == 1 and (state_dict_type := plugin.state_dict_type.name) != "FULL_STATE_DICT":
             raise ValueError(
-                f"expected fsdp_state_dict_type: FULL_STATE_DICT in accelerate's config, found {state_dict_type}: with "
+                f"expected fsdp_state_dict_type: FULL_STATE_DICT in accelerate's config, got {state_dict_type}: with "
                 "fsdp_version: 1 accelerate would not load the optimizer from it again, and a run that was stopped "
                 "would go on as another. Set it, or take fsdp_version: 2"
             )
@@ -83,7 +83,7 @@ def configure(
                 config[name] = ours
             elif config[name] != ours:
                 raise ValueError(
-                    f"expected {name} of {ours} in DeepSpeed's config, as the run is told, found {config[name]}; leave "
+                    f"expected {name} of {ours} in DeepSpeed's config, as the run is told, got {config[name]}; leave "
                     "it out, or tell the run the same"
                 )
 

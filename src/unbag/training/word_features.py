@@ -60,7 +60,7 @@ def vectors_of(words: Sequence[str], embeddings: Table | None, *, dimensions: in
         found = embeddings.counts(texts).matrix.getnnz(axis=1) > 0
         if not found.any():
             raise ValueError(
-                f"expected embeddings of some of the {len(words):,} words, found none; is it the right language?"
+                f"expected embeddings of some of the {len(words):,} words, got none; is it the right language?"
             )
         known = embeddings.means([text for text, has in zip(texts, found, strict=True) if has]).astype(np.float32)
         if embeddings.kind in _OF_WORD_PIECES:

@@ -156,12 +156,12 @@ def test_a_frozen_encoder_stands_in_for_vectors(tiny_bert, pairs_file, tmp_path)
     [
         ("dann", {}, "expected a model of dan, hypothesis-only, .* found 'dann'"),
         ("dan", {"options": {"size": "3"}}, r"dan has no option size; it has dropout, hidden_size, layers, train_emb"),
-        ("dan", {"options": {"hidden_size": "0"}}, "expected hidden_size of at least 1, found 0"),
-        ("dan", {"options": {"dropout": "1"}}, "expected dropout from 0 to less than 1, found 1.0"),
+        ("dan", {"options": {"hidden_size": "0"}}, "expected hidden_size of at least 1, got 0"),
+        ("dan", {"options": {"dropout": "1"}}, "expected dropout from 0 to less than 1, got 1.0"),
         ("esim-bow", {"options": {"bag_of_words": "false"}}, "esim-bow has no option bag_of_words"),
         ("dan", {"corpora": ["nowhere"]}, r"expected corpora \(snli, .*\) or files, found 'nowhere'"),
-        ("dan", {"corpora": ["ocnli"]}, "expected pairs in English, .* found ocnli"),
-        ("dan", {"least": 999}, "expected words that occur at least 999 times in .*, found none"),
+        ("dan", {"corpora": ["ocnli"]}, "expected pairs in English, .* got ocnli"),
+        ("dan", {"least": 999}, "expected words that occur at least 999 times in .*, got none"),
         ("kim", {"encoder": "org/encoder"}, "expected no encoder with kim, which"),
     ],
 )

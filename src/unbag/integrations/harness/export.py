@@ -57,13 +57,13 @@ def export_tasks(
         ValueError: if there is no such harness, a set is given twice, or data of one's own is asked of the Hub.
     """
     if harness not in HARNESSES:
-        raise ValueError(f"expected a harness of {', '.join(HARNESSES)}, found {harness!r}")
+        raise ValueError(f"expected a harness of {', '.join(HARNESSES)}, got {harness!r}")
     for corpus in ((request.config or "").partition("-")[0] for request in requests):
         if corpus in CORPORA and CORPORA[corpus].is_two_way:
             raise ValueError(f"tasks ask for three labels, and {corpus} tells entailment from the rest alone")
     names = [request.name for request in requests]
     if twice := sorted({name for name in names if names.count(name) > 1}):
-        raise ValueError(f"expected each set once, found {', '.join(twice)} again")
+        raise ValueError(f"expected each set once, got {', '.join(twice)} again")
     if hub is not None:
         validate_push_repo(hub)
     Prompt(shots)  # refuses other numbers, before anything is built
@@ -93,10 +93,10 @@ def _on_hub(request: Request, hub: str, names: Sequence[str]) -> Task:
     from unbag.challenge_sets import loading
 
     if "/" in hub and len(names) > 1:
-        raise ValueError(f"expected an organisation for {len(names)} sets, found the repository {hub}")
+        raise ValueError(f"expected an organisation for {len(names)} sets, got the repository {hub}")
     if "data" in request.options or request.config is None or request.examples is not None:
         raise ValueError(
-            "expected a config of the set as it is on the Hub, found data of your own or a part of the examples; leave "
+            "expected a config of the set as it is on the Hub, got data of your own or a part of the examples; leave "
             "out --hub to have the rows beside the tasks"
         )
     builder = loading.builder(request.name, request.config, **request.options)
