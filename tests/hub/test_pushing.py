@@ -126,6 +126,7 @@ def test_train_asks_about_both_repositories_before_it_begins(monkeypatch, tmp_pa
     monkeypatch.setattr(push, "require", lambda to, *, offline, option="--push-results": asked.append((option, to)))
     monkeypatch.setattr(train, "_run", lambda *_, **__: asked.append("training") or [])
     monkeypatch.setattr(push, "push_model", lambda *_, **__: None)
-    options = ["--model", "m", "--output-dir", str(tmp_path / "o"), "--push-results", "org", "--push-checkpoints", "org/c"]
+    folder = ["--output-dir", str(tmp_path / "o")]
+    options = ["--model", "m", *folder, "--push-results", "org", "--push-checkpoints", "org/c"]
     train.app(["finetune", *options], standalone_mode=False)
     assert asked == [("--push-results", "org"), ("--push-checkpoints", "org/c"), "training"]

@@ -21,7 +21,7 @@ from unbag.inference import TransformerPredictor
 from unbag.models.hex.residual import ResidualHead
 from unbag.models.hex.superficial import SuperficialBranch, WordTable
 from unbag.training.config import HexOptions
-from unbag.training.hex import Hex, of_embeddings, project_out
+from unbag.training.hex import Hex, embedding_word_table, project_out
 
 NOW = HexOptions(warm_start=0)
 
@@ -147,7 +147,7 @@ def test_a_piece_of_a_word_has_no_word_vector(tmp_path):
     (tmp_path / "vocab.txt").write_text("\n".join(vocabulary))
     tokenizer = transformers.BertTokenizer(str(tmp_path / "vocab.txt"))
     network = transformers.BertModel(transformers.BertConfig(vocab_size=12, hidden_size=8, num_attention_heads=2))
-    vectors, is_word = of_embeddings(load(str(path)), network, tokenizer)
+    vectors, is_word = embedding_word_table(load(str(path)), network, tokenizer)
     assert tokenizer.tokenize("playing") == ["play", "##ing"]
     assert [vocabulary[number] for number in is_word.nonzero().flatten()] == ["play", "#", "ing"]
     assert vectors[5].tolist() == [1.0, 2.0]

@@ -33,7 +33,13 @@ from unbag.scoring.bootstrap import Estimate
 from unbag.training import kfold
 from unbag.training.config import TrainConfig
 from unbag.training.config_recipes import SEEDS
-from unbag.training.kfold import cross_validate, fold_data, out_of_fold, seen_seeds, summarise
+from unbag.training.kfold import (
+    cross_validate,
+    fold_data,
+    has_seed_in_training,
+    out_of_fold_probabilities,
+    summarise_folds,
+)
 
 RECIPE = scripts.file("trainers", "kfold").RECIPE
 RELATIONS = {
@@ -158,9 +164,9 @@ def test_the_authors_protocol_learns_reverse_entailment_as_entailment(built):
 
 
 def test_rows_whose_seed_other_folds_have_are_told_from_the_rest(built):
-    assert seen_seeds(built).all(), "each of five seeds is in all folds"
+    assert has_seed_in_training(built).all(), "each of five seeds is in all folds"
     alone = built.rows.map(lambda row: {"source_id": f"seed-{row['fold']}" if row["fold"] else "seed-1"})
-    rows = seen_seeds(BuiltSet(built.request, alone, "en", {}, built.data))
+    rows = has_seed_in_training(BuiltSet(built.request, alone, "en", {}, built.data))
     assert rows.tolist() == [fold < 2 for fold in built.rows["fold"]]
 
 
@@ -169,7 +175,7 @@ def test_the_predictions_of_the_folds_come_in_the_order_of_the_rows(built):
     folds = [
         {"probabilities": {name: [n, fold, 0.0] for n, name in enumerate(names) if n % 3 == fold}} for fold in (2, 0, 1)
     ]
-    found = out_of_fold(built, folds)
+    found = out_of_fold_probabilities(built, folds)
     assert found[:, 0].tolist() == list(range(len(names)))
     assert found[:4, 1].tolist() == [0, 1, 2, 0]
 
@@ -180,7 +186,7 @@ def test_the_summary_is_mean_and_standard_deviation_of_a_sample():
         by = {"modifier_type": "negation", "part": "verb", "position": "both", "seed": "unseen"}
         return {**four, "by": {name: {group: four} for name, group in by.items()}}
 
-    found = summarise(scores(0.25), [scores(0.5), scores(0.75)])
+    found = summarise_folds(scores(0.25), [scores(0.5), scores(0.75)])
     assert list(found) == ["all", "modifier_type", "part", "seed"]
     groups = found["modifier_type"]["negation"], found["part"]["verb"], found["seed"]["unseen"]
     for group in (found["all"], *groups):
@@ -191,7 +197,7 @@ def test_the_summary_is_mean_and_standard_deviation_of_a_sample():
             "standard_deviation": pytest.approx(0.125 * 2**0.5),
             "values": [0.5, 0.75],
         }
-    assert summarise(scores(0.25), [scores(0.5)])["all"]["recall"]["standard_deviation"] is None
+    assert summarise_folds(scores(0.25), [scores(0.5)])["all"]["recall"]["standard_deviation"] is None
 
 
 @pytest.mark.parametrize(("protocol", "pairs"), [("authors", 43), ("spread", 96)])

@@ -90,7 +90,7 @@ def held(mend, options, tiny_bert):
 
     def held(**changed):
         config = MendConfig(**{**options, "model": str(tiny_bert), "augment": (), **changed})
-        return mended._evaluated(config, mended._sets(config)[:1], {}, None)
+        return mended._evaluate(config, mended._sets(config)[:1], {}, None)
 
     return held
 

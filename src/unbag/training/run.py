@@ -27,7 +27,15 @@ from unbag.training.data import TrainingData, gather
 from unbag.training.dataloading import EpochBatches, PairEncoder, ProcessPlacement
 from unbag.training.errors import explain_errors
 from unbag.training.loop import HeldOutEvaluator, OnStep, Optimization, Schedule, train
-from unbag.training.output import LOGS, Record, TrainingCost, alone_in_group, finished, publish, work_folder
+from unbag.training.output import (
+    LOGS,
+    Record,
+    TrainingCost,
+    alone_in_group,
+    load_finished,
+    work_folder,
+    write_model_folder,
+)
 from unbag.training.preflight import validate_trackers
 from unbag.training.recipes import PLAIN, Recipe
 from unbag.utils import rng
@@ -65,7 +73,7 @@ def run(
                 with explain_errors(config):
                     return _trained(recipe, config, data, on_step)
     wanted = {"recipe": recipe.name, "config": config.cache_key_config()}
-    return finished(config.output_dir, wanted, model=config.model, files=config.files())
+    return load_finished(config.output_dir, wanted, model=config.model, files=config.files())
 
 
 def _trained(recipe: Recipe, config: TrainConfig, data: TrainingData | None, on_step: OnStep | None) -> Record:
@@ -169,7 +177,7 @@ def _trained(recipe: Recipe, config: TrainConfig, data: TrainingData | None, on_
     for tracker in accelerator.trackers:
         tracker.finish()  # what it still holds goes to its files, which are published too
     took = effort.record(accelerator.device, accelerator.num_processes)
-    publish(config.output_dir, record, took, module, objective, classifier, accelerator)
+    write_model_folder(config.output_dir, record, took, module, objective, classifier, accelerator)
     accelerator.free_memory()
     return record
 
