@@ -8,7 +8,7 @@ from unbag.api import evaluate
 from unbag.challenge_sets.request import build
 from unbag.data.labels import LABELS, LabelError
 from unbag.inference.function import CallablePredictor
-from unbag.integrations.asked import requested
+from unbag.integrations.built_sets import parse_requests
 
 ORDER = ("contradiction", "entailment", "neutral")
 ID2LABEL = dict(enumerate(ORDER))
@@ -74,9 +74,9 @@ def test_other_rows_and_labels_are_refused(rows):
 
 
 def test_a_set_is_asked_by_its_name_as_a_sample():
-    permuted, cs_lambda = requested(["permuted", "cs_lambda"], 50)
+    permuted, cs_lambda = parse_requests(["permuted", "cs_lambda"], 50)
     assert (permuted.config, permuted.examples) == ("snli-validation", 50)
     assert cs_lambda.options["pairs"] == 20_000, "the suite's options, by which it is made in seconds"
-    assert requested("swapped", 7) == requested(["swapped"], 7)
-    with pytest.raises(ValueError, match="at least 1 example"):
-        requested("swapped", 0)
+    assert parse_requests("swapped", 7) == parse_requests(["swapped"], 7)
+    with pytest.raises(ValueError, match="examples: expected at least 1"):
+        parse_requests("swapped", 0)

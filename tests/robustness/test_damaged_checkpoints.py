@@ -47,7 +47,7 @@ def test_the_checkpoint_before_a_damaged_one_is_taken(finetune, broken, tmp_path
     do(truncated, broken / "step-00000008" / "model.safetensors")
     _, weights = finetune(save_steps=2)
     assert "step-00000008/model.safetensors is damaged" in caplog.text
-    assert "going on after step 6 of 12" in caplog.text
+    assert "resuming after step 6 of 12" in caplog.text
     assert same(weights, unbroken)
 
 

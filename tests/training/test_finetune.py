@@ -154,7 +154,7 @@ def test_a_finished_run_is_not_run_again(finetune, options):
 
 
 def test_a_diverging_run_says_so(finetune):
-    with pytest.raises(ValueError, match=r"the loss at step .* lower learning rate"):
+    with pytest.raises(ValueError, match=r"the loss at step .* use a --learning-rate below"):
         finetune(learning_rate=1e12, max_grad_norm=0, max_steps=100)
 
 

@@ -277,7 +277,7 @@ def test_seeds_differ_and_are_summarised(validate):
     assert "±" in shown
     assert "mean ± standard deviation over 2 training seeds" in " ".join(shown.split())
     assert "none" not in shown, "the paper has no table of the pairs without modifier"
-    with pytest.raises(ValueError, match=r"expected seeds that differ, got \[1, 1\]"):
+    with pytest.raises(ValueError, match=r"expected distinct seeds, got \[1, 1\]"):
         validate(1, 1)
 
 

@@ -75,7 +75,7 @@ def test_a_classifier_is_mended_and_held_against_what_it_was(mend, options, tiny
 def test_a_model_without_a_head_has_no_before(mend, options):
     record = mend(max_steps=2)
     assert record["comparison"] is None
-    assert "answered no pairs before" in record["why_not"]
+    assert "could not be evaluated before training" in record["why_not"]
     card = (options["output_dir"] / "README.md").read_text()
     assert "Nothing to compare" in card
     assert "Before and after" not in card
@@ -112,7 +112,7 @@ def test_a_mislabelled_model_is_no_before_unless_its_labels_are_told(held, monke
     if label_map:
         assert reason is None
     else:
-        assert f"answered no pairs before: the model declares its outputs as {','.join(LABELS)}" in reason
+        assert f"could not be evaluated before training: the model declares its outputs as {','.join(LABELS)}" in reason
         assert reason.endswith(f"or --label-map {','.join(LABELS)} if the declared order is right after all")
 
 
@@ -126,7 +126,7 @@ def test_the_evaluation_may_be_left_out_and_made_up_for(mend, options):
 
 
 def test_one_model_is_mended_at_a_time(mend, options):
-    with pytest.raises(ValueError, match="mend makes one model; got 2"):
+    with pytest.raises(ValueError, match="mend trains one model, got 2"):
         mend(seeds=[1, 2])
     with pytest.raises(ValueError, match="no_evaluate: expected no sets, got swapped"):
         MendConfig(**options, sets=("swapped",), no_evaluate=True)

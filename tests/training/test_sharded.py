@@ -240,7 +240,7 @@ def test_that_there_are_no_shards_is_said(monkeypatch, caplog):
     sharding.configure(fsdp(), **options)
     assert not caplog.text
     sharding.configure(whole, **options)
-    assert "FSDP was asked for, and accelerate makes it of GPUs only" in caplog.text
+    assert "config names FSDP, which needs GPUs" in caplog.text
 
 
 @pytest.mark.skipif(torch.accelerator.is_available(), reason="where there is a GPU, FSDP makes shards")

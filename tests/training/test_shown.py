@@ -22,18 +22,18 @@ ONE = {"mean": 0.5, "standard_deviation": None, "values": [0.5], "low": 0.4, "hi
 def test_a_table_of_figures_is_shown_where_there_are_some(summary, capsys):
     _show({"runs": [{"pairs_per_epoch": 1200, "steps": 6}], "summary": summary}, Path("runs/a"))
     *table, last = capsys.readouterr().out.splitlines()
-    assert last == "1,200 pairs an epoch, 6 steps; in runs/a"
+    assert last == "1,200 pairs per epoch, 6 steps; in runs/a"
     assert ("0.500 [0.400, 0.600]  1,234" in "".join(table)) == bool(summary)
 
 
 @pytest.mark.parametrize(
     ("biased", "said"),
     [
-        (0.5, "The biased model is right on 50.0% of the training pairs that it answers."),
+        (0.5, "Accuracy of the biased model: 50.0% of the training pairs that it predicts."),
         (
             0.7,
-            "The biased model is right on 70.0% of the training pairs that it answers, this one on 60.0% of "
-            "held-out pairs: it may leave too little to learn.",
+            "Accuracy of the biased model: 70.0% of the training pairs that it predicts; of this model: 60.0% of "
+            "held-out pairs. The bias may leave too little to learn.",
         ),
     ],
 )
