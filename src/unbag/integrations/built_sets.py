@@ -50,26 +50,26 @@ class BuiltChallengeSet:
     @cached_property
     def pairs(self) -> tuple[list[str], list[str]]:
         """Premises and hypotheses of all rows, followed by those of the control."""
-        asked = (self.rows,) if self.control is None else (self.rows, self.control)
+        parts = (self.rows,) if self.control is None else (self.rows, self.control)
         premises, hypotheses = (
-            [text for rows in asked for text in column(rows, side).to_pylist()] for side in ("premise", "hypothesis")
+            [text for rows in parts for text in column(rows, side).to_pylist()] for side in ("premise", "hypothesis")
         )
         return premises, hypotheses
 
-    def numbers(self, answers: SetPredictions) -> dict[str, float]:
+    def numbers(self, predictions: SetPredictions) -> dict[str, float]:
         """Compute the numbers that a model card quotes, by name, each with its interval.
 
         For example `p_c`, `p_c_low` and `p_c_high`. Numbers without any example are omitted.
 
         Args:
-            answers: Predictions for all of `pairs`.
+            predictions: Predictions for all of `pairs`.
         """
         n = len(self.rows)
-        own, draws = answers._replace(probabilities=answers.probabilities[:n]), []
+        own, draws = predictions._replace(probabilities=predictions.probabilities[:n]), []
         if self.control is not None and self.decisive is not None:
             size = int(self.decisive.sum())
-            for start in range(n, len(answers.probabilities), size):
-                draw = answers._replace(probabilities=answers.probabilities[start : start + size])
+            for start in range(n, len(predictions.probabilities), size):
+                draw = predictions._replace(probabilities=predictions.probabilities[start : start + size])
                 draws.append(placed(draw, self.decisive))
         values_by_name: dict[str, float] = {}
         scores = self.described.score_rows(self.rows, own, shuffled=draws)

@@ -101,7 +101,7 @@ class CrossEncoderEvaluator(BaseEvaluator):
             model: `CrossEncoder` with one output per label, named in its config.
             output_path: Folder of the CSV file; None for no file.
             epoch: Epoch of the training, for the file; -1 outside of training.
-            steps: Steps of the training, likewise.
+            steps: Steps of the training, for the file; -1 outside of training.
 
         Raises:
             ValueError: If the model's outputs are not finite, or the CSV file is of other sets;
@@ -119,8 +119,8 @@ class CrossEncoderEvaluator(BaseEvaluator):
                 show_progress_bar=self.show_progress_bar,
             )
             probabilities = np.asarray(outputs)[:, [order.index(label) for label in space]]
-            answers = SetPredictions(checked_probabilities(probabilities, len(each.pairs[0]), space), space, True)
-            values = {f"{each.described.name}_{name}": value for name, value in each.numbers(answers).items()}
+            predictions = SetPredictions(checked_probabilities(probabilities, len(each.pairs[0]), space), space, True)
+            values = {f"{each.described.name}_{name}": value for name, value in each.numbers(predictions).items()}
             logger.info("%s: %s", each.described.title, {name: round(value, 4) for name, value in values.items()})
             numbers |= values
         if output_path is not None and self.write_csv:

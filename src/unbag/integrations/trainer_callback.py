@@ -46,7 +46,7 @@ class UnbagCallback(TrainerCallback):
 
     The numbers are logged by `trainer.log`, thus to `log_history` and to every tracker, in a separate entry after that
     of the evaluation. They are also added to the metrics that `trainer.evaluate()` returns, so that
-    `metric_for_best_model` may name one (with `greater_is_better=False` for `…_p_c` and others of which less is
+    `metric_for_best_model` may name one (with `greater_is_better=False` for `…_p_c` and others for which less is
     better). Add callbacks that read the metrics, such as `EarlyStoppingCallback`, after this one.
 
     The callback runs the model in evaluation mode on its device and then restores its mode, so that training goes on as
@@ -148,8 +148,8 @@ class UnbagCallback(TrainerCallback):
         group = process_group()
         numbers: dict[str, float] = {}
         for each, pairs in zip(self._sets, self._encoded, strict=True):
-            answers = classifier.ask(pairs)
-            values = group.broadcast(each.numbers(answers) if group.rank == 0 else {})
+            predictions = classifier.ask(pairs)
+            values = group.broadcast(each.numbers(predictions) if group.rank == 0 else {})
             numbers |= {f"{PREFIX}{each.described.name}_{name}": value for name, value in values.items()}
         return numbers
 

@@ -79,15 +79,15 @@ class CachedBias:
     def __init__(self, model: Bias) -> None:
         self._model = model
         self.identity = model.identity
-        self._known: dict[tuple[str, str], NDArray[np.float32]] = {}
+        self._cache: dict[tuple[str, str], NDArray[np.float32]] = {}
 
     def log_probabilities(self, examples: Sequence[Example]) -> NDArray[np.float32]:
         """Compute log-probabilities, shape (n, 3)."""
-        new = {(e.premise, e.hypothesis): e for e in examples if (e.premise, e.hypothesis) not in self._known}
+        new = {(e.premise, e.hypothesis): e for e in examples if (e.premise, e.hypothesis) not in self._cache}
         if new:
-            self._known |= zip(new, self._model.log_probabilities(list(new.values())), strict=True)
-        found = [self._known[example.premise, example.hypothesis] for example in examples]
-        return np.array(found, dtype=np.float32).reshape(len(examples), len(LABELS))
+            self._cache |= zip(new, self._model.log_probabilities(list(new.values())), strict=True)
+        rows = [self._cache[example.premise, example.hypothesis] for example in examples]
+        return np.array(rows, dtype=np.float32).reshape(len(examples), len(LABELS))
 
 
 class NetworkBias:
@@ -103,9 +103,9 @@ class NetworkBias:
         from unbag.inference.transformer import TransformerPredictor
 
         self._predictor = TransformerPredictor.load(model, max_length=max_length)
-        found = self._predictor.label_space
-        if set(found) != set(LABELS):
-            raise ValueError(f"expected a network of {', '.join(LABELS)} in {model}, got {', '.join(found)}")
+        labels = self._predictor.label_space
+        if set(labels) != set(LABELS):
+            raise ValueError(f"expected a network of {', '.join(LABELS)} in {model}, got {', '.join(labels)}")
         self._store = store
         self.identity = f"network {text_hash(sorted((self._predictor.identity or {}).items()))}"
 
@@ -123,16 +123,17 @@ class NetworkBias:
 class MaskedBias:
     """Biased model without predictions for its own training pairs: there, all labels are equally likely."""
 
-    def __init__(self, model: Bias, seen: Sequence[Example]) -> None:
+    def __init__(self, model: Bias, training_pairs: Sequence[Example]) -> None:
         self._model = model
-        self._seen = {(example.premise, example.hypothesis) for example in seen}
-        self.identity = f"{model.identity}, not of {text_hash(sorted(self._seen))}"
+        self._training_pairs = {(example.premise, example.hypothesis) for example in training_pairs}
+        self.identity = f"{model.identity}, not of {text_hash(sorted(self._training_pairs))}"
 
     def log_probabilities(self, examples: Sequence[Example]) -> NDArray[np.float32]:
         """Compute log-probabilities, shape (n, 3)."""
-        found = self._model.log_probabilities(examples).copy()
-        found[[(example.premise, example.hypothesis) in self._seen for example in examples]] = -np.log(len(LABELS))
-        return found
+        values = self._model.log_probabilities(examples).copy()
+        is_training = [(example.premise, example.hypothesis) in self._training_pairs for example in examples]
+        values[is_training] = -np.log(len(LABELS))
+        return values
 
 
 class PrecomputedBias:
@@ -192,10 +193,10 @@ def _read_file(path: Path) -> tuple[list[str], NDArray[np.float32]]:
 def _read_store(folder: Path) -> tuple[list[str], NDArray[np.float32]]:
     stores = sorted(manifest.parent for manifest in folder.rglob(_MANIFEST))
     if len(stores) != 1:
-        found = f"{len(stores)}: {', '.join(str(store) for store in stores[:3])}" if stores else "none"
+        listing = f"{len(stores)}: {', '.join(str(store) for store in stores[:3])}" if stores else "none"
         raise ValueError(
             f"{folder}: expected one model's predictions on one set (a folder with {_MANIFEST}) or a model (a folder "
-            f"with config.json), got {found}"
+            f"with config.json), got {listing}"
         )
     predictions = Predictions.open(stores[0])
     if set(predictions.label_space) != set(LABELS) or not predictions.has_probabilities:
@@ -230,8 +231,8 @@ def lms_groups(probabilities: NDArray[np.floating[Any]], gold: NDArray[np.int64]
         probabilities: Label probabilities of a bag of words, shape (n, labels).
         gold: Gold label ids, shape (n,).
     """
-    found: NDArray[np.int64] = np.digitize(lms(probabilities, gold), EDGES).astype(np.int64)
-    return found
+    group: NDArray[np.int64] = np.digitize(lms(probabilities, gold), EDGES).astype(np.int64)
+    return group
 
 
 def group_weights(probabilities: NDArray[np.floating[Any]], gold: NDArray[np.int64]) -> NDArray[np.float32]:
@@ -288,10 +289,10 @@ class BiasFeatures:
 
     def __call__(self, examples: Sequence[Example]) -> Columns:
         """Compute the features of the pairs of one epoch."""
-        found = {BIAS: self.bias.log_probabilities(examples)}
+        features = {BIAS: self.bias.log_probabilities(examples)}
         if self.teacher is not None:
-            found[TEACHER] = self.teacher.log_probabilities(examples)
+            features[TEACHER] = self.teacher.log_probabilities(examples)
         if self.balanced:
             gold = np.array([label_id(example.label) for example in examples], dtype=np.int64)
-            found[WEIGHT] = group_weights(np.exp(found[BIAS]), gold)
-        return found
+            features[WEIGHT] = group_weights(np.exp(features[BIAS]), gold)
+        return features

@@ -126,8 +126,8 @@ class Checkpoints:
             CheckpointError: If there is none, or the checkpoint belongs to a run with other data, model or options.
         """
         if not (path / _STATE).is_file():
-            found = sorted(file.parent for file in path.glob(f"**/step-*/{_STATE}"))
-            folders = [folder for folder in found if not checksums.is_set_aside(folder)]
+            candidates = sorted(file.parent for file in path.glob(f"**/step-*/{_STATE}"))
+            folders = [folder for folder in candidates if not checksums.is_set_aside(folder)]
             if not folders:
                 raise CheckpointError(f"expected a checkpoint (a folder with {_STATE}) in {path}, got none")
             path = folders[-1]

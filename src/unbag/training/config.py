@@ -294,7 +294,7 @@ class TrainConfig:
         return [path for path in named if path.is_file()]
 
     def requirements(self) -> "list[Requirement]":
-        """Return what training reads from elsewhere: the model, the corpora, and what cuts up sentences to augment."""
+        """List what training reads: the model, the corpora, and for augmentation the parser and WordNet."""
         from unbag.challenge_sets import requirements
         from unbag.evaluation import prefetch
 

@@ -412,6 +412,8 @@ class Hex(Objective):
     def save(self, folder: Path, weights: Mapping[str, Tensor]) -> None:
         """Write g, W_g and ω* beside the network, for `residual.ResidualHead.load`. Needs `finish`."""
         assert self.omega is not None, "finish fits what save writes"
-        learnt = {name.removeprefix(_BRANCH): value for name, value in weights.items() if name.startswith(_BRANCH)}
-        branch = SuperficialBranch.of(learnt, self.branch.table, normalise=self.branch.normalise)
+        branch_weights = {
+            name.removeprefix(_BRANCH): value for name, value in weights.items() if name.startswith(_BRANCH)
+        }
+        branch = SuperficialBranch.of(branch_weights, self.branch.table, normalise=self.branch.normalise)
         ResidualHead(self._layer, branch, self.omega).save(folder)

@@ -135,12 +135,11 @@ def own_options(kind: Kind) -> type:
 
 
 def _options(kind: Kind, texts: Mapping[str, str]) -> dict[str, Any]:
-    known = own_options(kind)
-    if unknown := sorted(set(texts) - set(known.__annotations__)):
-        raise ValueError(
-            f"expected an option of {kind.name} ({', '.join(sorted(known.__annotations__))}), got {', '.join(unknown)}"
-        )
-    values = {name: read(known, name, text) for name, text in texts.items()}
+    declared = own_options(kind)
+    if unknown := sorted(set(texts) - set(declared.__annotations__)):
+        options = ", ".join(sorted(declared.__annotations__))
+        raise ValueError(f"expected an option of {kind.name} ({options}), got {', '.join(unknown)}")
+    values = {name: read(declared, name, text) for name, text in texts.items()}
     for name, value in values.items():
         if type(value) is int and value < 1:
             raise ValueError(f"expected {name} of at least 1, got {value}")
@@ -217,7 +216,7 @@ def _of_words(
             "least": least,
             "corpora": [{"origin": each.origin, "split": each.split, "revision": each.revision} for each in sources],
             "vectors": None if table is None else table.identity,
-            "words_with_vectors": made.found,
+            "words_with_vectors": made.n_matched,
             "vectors_multiplied_by": made.scale,
         },
     )

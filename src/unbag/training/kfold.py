@@ -89,7 +89,7 @@ def cross_validate(
     seeds = validate_distinct_seeds(seeds) or list(SEEDS)
     preflight.check(config)
     built = built or build(_official(config))
-    model, answers = _zero_shot(
+    model, probabilities = _zero_shot(
         config.model,
         built,
         config.output_dir / "zero-shot",
@@ -98,7 +98,7 @@ def cross_validate(
         max_length=config.max_length,
         on_progress=on_progress,
     )
-    zero_shot = _scores(built, answers)
+    zero_shot = _scores(built, probabilities)
     runs: list[dict[str, Any]] = []
     for seed in seeds:
         folds: list[Record] = []

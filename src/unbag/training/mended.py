@@ -98,10 +98,10 @@ def before_and_after(out: Path) -> Comparison:
     Raises:
         ValueError: If there is nothing to compare.
     """
-    found = compare_two(out / BEFORE, out / AFTER)
+    comparison = compare_two(out / BEFORE, out / AFTER)
     names = ("before", "after")
-    systems = [replace(system, name=name) for system, name in zip(found.systems, names, strict=True)]
-    return replace(found, systems=systems)
+    systems = [replace(system, name=name) for system, name in zip(comparison.systems, names, strict=True)]
+    return replace(comparison, systems=systems)
 
 
 def _as_json(comparison: Comparison) -> Record:
@@ -143,8 +143,8 @@ def _evaluate(
 def _sets(config: MendConfig) -> list[Request]:
     """Build the requests for both models: the sets, and pairs of every training corpus and validation file."""
     options = {"file": str(config.file)} if config.file else {}
-    asked = Pairs(options=options).requests(config.sets or suite.names())
-    requests = asked if config.sets else [suite.sampled(each) for each in asked]
+    named = Pairs(options=options).requests(config.sets or suite.names())
+    requests = named if config.sets else [suite.sampled(each) for each in named]
     for corpus in dict.fromkeys(parse_weighted(entry)[0] for entry in config.corpus):
         if corpus in CORPORA and not any(_is_of(each, corpus) for each in requests):
             requests.append(suite.sampled(Request("plain", corpus)))

@@ -83,11 +83,11 @@ ROOM: Final = "trainers"
 @cache
 def recipes() -> dict[str, Recipe]:
     """Load all recipes, by name."""
-    found: dict[str, Recipe] = {}
+    by_name: dict[str, Recipe] = {}
     for file in scripts.files(ROOM):
         module = scripts.file(ROOM, file)
-        found |= {recipe.name: recipe for recipe in getattr(module, "RECIPES", None) or (module.RECIPE,)}
-    return found
+        by_name |= {recipe.name: recipe for recipe in getattr(module, "RECIPES", None) or (module.RECIPE,)}
+    return by_name
 
 
 def find_recipe(name: str) -> Recipe:

@@ -29,12 +29,12 @@ class Vectors(NamedTuple):
 
     Attributes:
         table: Vectors, shape (vocabulary, dimensions), float32; zeros for padding.
-        found: Number of words in the table of embeddings; 0 without one.
+        n_matched: Number of words in the table of embeddings; 0 without one.
         scale: Factor of the vectors from the table.
     """
 
     table: NDArray[np.float32]
-    found: int
+    n_matched: int
     scale: float
 
 
@@ -54,23 +54,24 @@ def build_vectors(words: Sequence[str], embeddings: Table | None, *, dimensions:
     width = dimensions if embeddings is None else embeddings.vectors.shape[1]
     rng = np.random.default_rng(int(counter_rng.key(seed, "vectors")))
     table = rng.standard_normal((len(SPECIAL) + len(words), width)).astype(np.float32) * np.float32(SPREAD)
-    found = np.zeros(len(words), dtype=bool)
+    has_vector = np.zeros(len(words), dtype=bool)
     scale = 1.0
     if embeddings is not None:
         texts = [(word,) for word in words]
-        found = embeddings.counts(texts).matrix.getnnz(axis=1) > 0
-        if not found.any():
+        has_vector = embeddings.counts(texts).matrix.getnnz(axis=1) > 0
+        if not has_vector.any():
             raise ValueError(
                 f"expected embeddings of some of the {len(words):,} words, got none; is it the right language?"
             )
-        known = embeddings.means([text for text, has in zip(texts, found, strict=True) if has]).astype(np.float32)
+        matched_texts = [text for text, has in zip(texts, has_vector, strict=True) if has]
+        matched = embeddings.means(matched_texts).astype(np.float32)
         if embeddings.kind in _OF_WORD_PIECES:
-            scale = SPREAD / float(known.std())
-            known *= np.float32(scale)
-        table *= known.std() / np.float32(SPREAD)
-        table[np.concatenate([np.zeros(len(SPECIAL), dtype=bool), found])] = known
+            scale = SPREAD / float(matched.std())
+            matched *= np.float32(scale)
+        table *= matched.std() / np.float32(SPREAD)
+        table[np.concatenate([np.zeros(len(SPECIAL), dtype=bool), has_vector])] = matched
     table[PAD_ID] = 0
-    return Vectors(table, int(found.sum()), scale)
+    return Vectors(table, int(has_vector.sum()), scale)
 
 
 SYNONYM, ANTONYM, HYPERNYM, HYPONYM, CO_HYPONYM = range(5)
@@ -104,7 +105,7 @@ def word_relations(words: Sequence[str], lexicon: Lexicon) -> tuple[NDArray[np.i
             with_sense[sense].append(number)
         for above in {above for sense in own for above in lexicon.hypernyms(sense)}:
             right_below[above].append(number)
-    found: dict[tuple[int, int], list[float]] = defaultdict(lambda: [0.0] * 5)
+    by_pair: dict[tuple[int, int], list[float]] = defaultdict(lambda: [0.0] * 5)
     with_form: dict[str, list[int]] = defaultdict(list)
     for number, word in enumerate(words):
         for form in lexicon.base_forms(word):
@@ -113,20 +114,20 @@ def word_relations(words: Sequence[str], lexicon: Lexicon) -> tuple[NDArray[np.i
         for sense, edges in ancestors(lexicon, senses[w], _FURTHEST - 1).items():
             for v in with_sense.get(sense, ()):
                 if edges == 0:
-                    found[w, v][SYNONYM] = 1.0
+                    by_pair[w, v][SYNONYM] = 1.0
                     continue
                 value = 1 - edges / _FURTHEST
-                found[w, v][HYPERNYM] = max(found[w, v][HYPERNYM], value)
-                found[v, w][HYPONYM] = max(found[v, w][HYPONYM], value)
+                by_pair[w, v][HYPERNYM] = max(by_pair[w, v][HYPERNYM], value)
+                by_pair[v, w][HYPONYM] = max(by_pair[v, w][HYPONYM], value)
         for antonym in lexicon.antonyms(word):
             for v in with_form.get(antonym, ()):
-                found[w, v][ANTONYM] = 1.0
+                by_pair[w, v][ANTONYM] = 1.0
         for above in {above for sense in senses[w] for above in lexicon.hypernyms(sense)}:
             for v in right_below[above]:
                 if senses[w].isdisjoint(senses[v]):
-                    found[w, v][CO_HYPONYM] = 1.0
-    pairs = sorted(found)
-    features = [found[pair] for pair in pairs]
+                    by_pair[w, v][CO_HYPONYM] = 1.0
+    pairs = sorted(by_pair)
+    features = [by_pair[pair] for pair in pairs]
     return np.array(pairs, dtype=np.int64).reshape(-1, 2), np.array(features, dtype=np.float32).reshape(-1, 5)
 
 
