@@ -63,11 +63,11 @@ def test_other_rows_and_labels_are_refused(rows):
     n = len(rows)
     with pytest.raises(ValueError, match=rf"each of the {n} rows of the set, shape \({n}, 3\)"):
         metrics((_logits(rows)[1:], None))
-    with pytest.raises(ValueError, match="in row 0; evaluate the same rows, with labels as the model counts them"):
+    with pytest.raises(ValueError, match="in row 0; evaluate the same rows, with the model's label ids"):
         metrics((_logits(rows), np.array(rows["label"])))
     with pytest.raises(ValueError, match="the training has diverged"):
         metrics((_logits(rows) * np.nan, None))
-    with pytest.raises(ValueError, match=r"missing the columns \['lms'\]"):
+    with pytest.raises(ValueError, match=r"expected the columns \['lms'\]"):
         unbag.compute_metrics("cs_lambda", rows, ID2LABEL)
     with pytest.raises(LabelError, match="expected id2label to name the labels"):
         unbag.compute_metrics("permuted", rows, {0: "LABEL_0", 1: "LABEL_1", 2: "LABEL_2"})

@@ -94,9 +94,8 @@ def initialize_model(
     given = _options(kind, options or {})
     if encoder is not None:
         if kind.needs or vectors is not None:
-            raise ValueError(
-                f"--encoder: expected no {'--vectors' if vectors else name} with it, which need whole words"
-            )
+            other = "--vectors" if vectors else name
+            raise ValueError(f"--encoder: expected none with {other}, which needs whole words, got {encoder}")
         parts = _of_encoder(encoder)
     else:
         _check_words(kind, corpora, vectors, pipeline)

@@ -164,9 +164,9 @@ def test_a_frozen_encoder_stands_in_for_vectors(tiny_bert, pairs_file, tmp_path)
             r"expected an option of esim-bow \(.*\), got bag_of_words",
         ),
         ("dan", {"corpora": ["nowhere"]}, r"expected corpora \(snli, .*\) or files, found 'nowhere'"),
-        ("dan", {"corpora": ["ocnli"]}, "expected pairs in English, .* got ocnli"),
+        ("dan", {"corpora": ["ocnli"]}, "expected English pairs, .* got ocnli"),
         ("dan", {"least": 999}, "expected words that occur at least 999 times in .*, got none"),
-        ("kim", {"encoder": "org/encoder"}, "expected no encoder with kim, which"),
+        ("kim", {"encoder": "org/encoder"}, "expected none with kim, which needs whole words"),
     ],
 )
 def test_what_cannot_be_made_is_refused(name, options, message, pairs_file, tmp_path):  # noqa: F811
