@@ -95,7 +95,7 @@ def arguments() -> argparse.Namespace:
     add("--examples", type=int, help="training pairs (default all)")
     add("--vectors", help="word vectors for the models made here (default: drawn)")
     add("--pretrained", default="sentence-transformers/all-MiniLM-L6-v2", metavar="MODEL", help="Hub id or folder")
-    add("--pipeline", help="spaCy pipeline for DIIN and S-TLSTM (default: that of `unbag models make`)")
+    add("--pipeline", help="spaCy pipeline for DIIN and S-TLSTM (default: that of `unbag models init`)")
     add("--epochs", type=int, default=3)
     add("--batch-size", type=int, default=32)
     add("--learning-rate", type=float, default=1e-3, help="of networks over word vectors (default 1e-3)")

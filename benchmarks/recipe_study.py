@@ -34,7 +34,7 @@ from unbag.data.predictions import SetPredictions
 from unbag.evaluation.model_loading import predictor_of
 from unbag.inference.predictor import Predictor
 from unbag.scoring.bootstrap import RATIO, Sample
-from unbag.training.recipes import named
+from unbag.training.recipes import find_recipe
 from unbag.training.run import run
 from unbag.utils.files import atomic_write, write_json
 
@@ -157,7 +157,7 @@ def study(args: argparse.Namespace) -> None:
             if path.is_file():
                 continue
             entry = ENTRIES[name]
-            recipe = named(entry.recipe)
+            recipe = find_recipe(entry.recipe)
             options = {**COMMON, **entry.options, "corpus": tuple(args.train_on), "max_examples": args.draw}
             options["precision"] = args.precision
             if args.draw and "weak_examples" in recipe.config.__dataclass_fields__:

@@ -12,7 +12,7 @@ from scipy.stats import norm
 from recipes import OF_CATEGORY
 from unbag.scoring.bootstrap import Sample
 from unbag.scoring.significance import holm, resample_statistics, sample_value
-from unbag.training.seeds import over_seeds
+from unbag.training.seeds import summarise_values
 
 PLAIN: Final = "plain"
 RESAMPLES: Final = 2_000
@@ -62,7 +62,7 @@ def summary(found: Mapping[str, Mapping[int, Measures]]) -> dict[str, Any]:
         row: dict[str, Any] = {"n": len(first.samples[measure].columns)} if is_sample else {}
         for name, by_seed in found.items():
             values = [sample_value(m.samples[measure]) if is_sample else m.values[measure] for m in by_seed.values()]
-            row[name] = {**over_seeds(values), "seeds": list(by_seed)}
+            row[name] = {**summarise_values(values), "seeds": list(by_seed)}
         if is_sample and PLAIN in found:
             for name, difference in differences(measure, found).items():
                 row[name]["difference"] = difference

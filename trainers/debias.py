@@ -2,7 +2,7 @@
 # requires-python = ">=3.11"
 # dependencies = ["unbag[models]"]
 # ///
-"""Fine-tune a sequence classifier beside a biased model, so that it learns what that one does not know.
+"""Fine-tune a sequence classifier against a biased model, so that it learns more than the bias.
 
   unbag train product-of-experts --model ORG/MODEL --corpus snli --output-dir runs/a
 
@@ -30,29 +30,29 @@ if TYPE_CHECKING:
     from unbag.training.objective import Objective
 
 
-def known(config: Any, pairs: "TrainingData", models: "Mapping[str, Path]") -> "PairFeatures":
-    """Return what biased models say of the training pairs."""
-    from unbag.training.debiasing import known
+def pair_features(config: Any, pairs: "TrainingData", models: "Mapping[str, Path]") -> "PairFeatures":
+    """Build the features of the training pairs from biased models."""
+    from unbag.training.debiasing import bias_features
 
-    return known(config, pairs, models)
+    return bias_features(config, pairs, models)
 
 
 def product(classifier: "Classifier", config: Any, data: "TrainingData") -> "Objective":
-    """Return the objective of product-of-experts."""
+    """Build the objective of product-of-experts."""
     from unbag.training.debiasing import ProductOfExperts
 
     return ProductOfExperts(classifier.network, config, language=data.training[0].language)
 
 
 def mixin(classifier: "Classifier", config: Any, data: "TrainingData") -> "Objective":
-    """Return the objective of learned-mixin."""
+    """Build the objective of learned-mixin."""
     from unbag.training.debiasing import LearnedMixin
 
     return LearnedMixin(classifier.network, classifier.tokenizer, config, language=data.training[0].language)
 
 
 def reweighting(classifier: "Classifier", config: Any, data: "TrainingData") -> "Objective":
-    """Return the objective of reweighting, and of focal with its γ."""
+    """Build the objective of reweighting, and of focal with its γ."""
     from unbag.training.debiasing import Reweighted
 
     gamma = config.gamma if isinstance(config, options.FocalConfig) else 1.0
@@ -60,14 +60,14 @@ def reweighting(classifier: "Classifier", config: Any, data: "TrainingData") -> 
 
 
 def confidence(classifier: "Classifier", config: Any, data: "TrainingData") -> "Objective":
-    """Return the objective of confidence-regularization."""
+    """Build the objective of confidence-regularization."""
     from unbag.training.debiasing import ConfidenceRegularised
 
     return ConfidenceRegularised(classifier.network, config, language=data.training[0].language)
 
 
 def balanced(classifier: "Classifier", config: Any, data: "TrainingData") -> "Objective":
-    """Return the objective of group-balanced."""
+    """Build the objective of group-balanced."""
     from unbag.training.debiasing import Weighted
 
     return Weighted(classifier.network, config, language=data.training[0].language)
@@ -76,7 +76,7 @@ def balanced(classifier: "Classifier", config: Any, data: "TrainingData") -> "Ob
 _CLARK = "[Clark et al. 2019](https://aclanthology.org/D19-1418)"
 _MAHABADI = "[Mahabadi et al. 2020](https://aclanthology.org/2020.acl-main.769)"
 _SELF = "[Utama et al. 2020b](https://aclanthology.org/2020.emnlp-main.613)"
-_PRODUCT = "the cross-entropy of the product of the model and a biased model is minimised"
+_PRODUCT = "training minimises the cross-entropy of the product of the model and a biased model"
 _BIAS = "The biased model is fixed; by default it is a bag of words, cross-fitted to the training pairs."
 
 _TABLE: "tuple[tuple[str, Any, type[options.DebiasConfig], str, str], ...]" = (
@@ -84,63 +84,65 @@ _TABLE: "tuple[tuple[str, Any, type[options.DebiasConfig], str, str], ...]" = (
         "product_of_experts",
         product,
         options.DebiasConfig,
-        "Learn what is left to say once a bag of words, or another biased model, has spoken.",
-        f"Product of experts: {_PRODUCT}, so that the model learns what is left to say once that one has spoken; it "
-        f"answers alone (Hinton 2002, {_CLARK}, [He et al. 2019](https://aclanthology.org/D19-6115), {_MAHABADI}).",
+        "Train a product of experts with a bag of words or another biased model.",
+        f"Product of experts: {_PRODUCT}, so that the model learns only what the biased model does not predict. The "
+        f"model predicts alone (Hinton 2002, {_CLARK}, [He et al. 2019](https://aclanthology.org/D19-6115), "
+        f"{_MAHABADI}).",
     ),
     (
         "learned_mixin",
         mixin,
         options.LearnedMixinConfig,
-        "A product of experts that learns, pair by pair, how far to trust the biased model.",
-        f"Learned mixin +H: {_PRODUCT}, the latter to a power that is learnt for each pair, with a penalty on its "
+        "Train a product of experts that learns, pair by pair, how far to trust the biased model.",
+        f"Learned mixin +H: {_PRODUCT}, the latter to a power that is learned for each pair, with a penalty on its "
         f"entropy ({_CLARK}).",
     ),
     (
         "reweighting",
         reweighting,
         options.ReweightingConfig,
-        "Weigh each pair by how little a biased model knows of its label.",
-        "Reweighting: each pair's cross-entropy is weighed by 1 less the probability that a biased model gives its "
-        f"label ({_CLARK}).",
+        "Weight each pair by the biased model's doubt about its label.",
+        "Reweighting: the weight of each pair in the cross-entropy is 1 minus the probability that a biased model "
+        f"gives its label ({_CLARK}).",
     ),
     (
         "focal",
         reweighting,
         options.FocalConfig,
-        "Weigh each pair by how little a biased model knows of its label, to the power of gamma.",
-        "Debiased focal loss: each pair's cross-entropy is weighed by a power of 1 less the probability that a biased "
-        f"model gives its label ({_MAHABADI}).",
+        "Weight each pair by the biased model's doubt about its label, to the power of gamma.",
+        "Debiased focal loss: the weight of each pair in the cross-entropy is a power of 1 minus the probability that "
+        f"a biased model gives its label ({_MAHABADI}).",
     ),
     (
         "confidence_regularization",
         confidence,
         options.ConfidenceConfig,
-        "Learn from a teacher who is less sure of what a biased model knows.",
-        "Confidence regularisation: the model learns the answers of a plainly fine-tuned teacher, flattened the more, "
-        "the surer a biased model is of the label ([Utama et al. 2020a](https://aclanthology.org/2020.acl-main.770)).",
+        "Learn from a teacher whose predictions are flatter where a biased model is sure.",
+        "Confidence regularisation: the model learns the predictions of a plainly fine-tuned teacher, the flatter, the "
+        "surer a biased model is of the label ([Utama et al. 2020a](https://aclanthology.org/2020.acl-main.770)).",
     ),
     (
         "self_debiasing",
         product,
         options.SelfDebiasingConfig,
-        "A product of experts with a weak learner: the model itself, trained on few pairs first.",
-        f"Self-debiasing: {_PRODUCT}, which is the same model trained on a few of the pairs before; its strength "
-        f"falls ({_SELF}). Of the pairs it has seen it says nothing.",
+        "Train a product of experts with a weak learner: the same model, first trained on few pairs.",
+        f"Self-debiasing: {_PRODUCT}. The biased model is the same model, first trained on a few of the pairs, for "
+        f"which it makes no predictions; its strength falls during training ({_SELF}).",
     ),
     (
         "group_balanced",
         balanced,
         options.GroupBalancedConfig,
-        "Let pairs whose words mislead weigh as much, in all, as those whose words tell.",
-        "Group-balanced weights: pairs are grouped by how far a bag of words is misled, and each group weighs the same "
+        "Give pairs with misleading words the same total weight as other pairs.",
+        "Group-balanced weights: pairs are grouped by how far a bag of words is misled, and all groups have the same "
+        "total weight "
         "(after [Sagawa et al. 2020](https://arxiv.org/abs/1911.08731) and [Liu et al. "
         "2021](https://arxiv.org/abs/2107.09044)).",
     ),
 )
 _HELP = """{summary}
 
-  unbag train {command} --model ORG/MODEL --corpus snli --out runs/a
+  unbag train {command} --model ORG/MODEL --corpus snli --output-dir runs/a
 
 or without the command:
 
@@ -155,7 +157,7 @@ RECIPES = tuple(
         objective,
         config,
         about=f"{about} {_BIAS}" if name != "self_debiasing" else about,
-        known=known,
+        pair_features=pair_features,
     )
     for name, objective, config, summary, about in _TABLE
 )

@@ -2,11 +2,11 @@
 # requires-python = ">=3.11"
 # dependencies = ["unbag[models]"]
 # ///
-"""Fine-tune a sequence classifier by HEX: on what the words alone do not explain of its outputs.
+"""Fine-tune a sequence classifier with HEX: on the part of its outputs that words alone do not explain.
 
-The model it leaves is the unchanged architecture, which answers with
-f([h, 0]) as the authors' code does; beside it lies what `unbag evaluate …
---head residual` needs to answer with F_L, as the paper's text does.
+The model keeps its architecture and predicts by f([h, 0]), as the authors'
+code does. A file beside it serves `unbag evaluate … --head residual`, which
+predicts by F_L, as the paper's text does.
 
   unbag train hex --model ORG/MODEL --corpus snli --output-dir runs/a
   unbag train hex --model ORG/NLI-MODEL --warm-start 0 --output-dir runs/a
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 def objective(classifier: "Classifier", config: HexConfig, data: "TrainingData") -> "Objective":
-    """Return what is minimised."""
+    """Build the training objective."""
     from unbag.training.hex import Hex
 
     return Hex(
@@ -41,14 +41,15 @@ def objective(classifier: "Classifier", config: HexConfig, data: "TrainingData")
     )
 
 
-ABOUT = """HEX: a superficial branch that sees no more than the mean of fixed word embeddings is trained along, what \
-it explains of a batch's logits is projected out of them, and the cross-entropy of the rest, F_L, is minimised \
-("Refining Models' Inference Ability Independent of Simple Bag-of-Word Statistics in Natural Language Inference", \
-anonymous EMNLP-IJCNLP 2019 submission, section 3; after [Wang et al. 2019](https://arxiv.org/abs/1903.06256)); with \
-a superficial weight λ above 0, that of F_L + λ F_G, their second form, by which the branch learns to predict the \
-label. The first steps, a share of all (the warm start), are ordinary fine-tuning. The model itself is the unchanged \
-architecture, whose answer f([h, 0]) is the one that the authors' code evaluates; the paper's text predicts by F_L, \
-which the branch beside the model, in `models.hex.safetensors`, gives for a single pair (the residual head)."""
+ABOUT = """HEX: a superficial branch, which reads only the mean of fixed word embeddings, is trained with the model. \
+What the branch explains of a batch's logits is projected out of them, and training minimises the cross-entropy of the \
+rest, F_L ("Refining Models' Inference Ability Independent of Simple Bag-of-Word Statistics in Natural Language \
+Inference", anonymous EMNLP-IJCNLP 2019 submission, section 3; after [Wang et al. \
+2019](https://arxiv.org/abs/1903.06256)). With a superficial weight λ above 0 it minimises the cross-entropy of \
+F_L + λ F_G, the authors' second form, in which the branch learns to predict the label. The first steps (the warm \
+start) are plain fine-tuning. The model keeps its architecture, and its logits f([h, 0]) are those that the authors' \
+code evaluates. The paper's text predicts by F_L, which the branch in `models.hex.safetensors` gives for a single pair \
+(the residual head)."""
 
 RECIPE = Recipe("hex", __doc__, objective, HexConfig, about=ABOUT)
 

@@ -2,15 +2,15 @@
 # requires-python = ">=3.11"
 # dependencies = ["unbag[models]"]
 # ///
-"""Cross-validate an NLI classifier on SICCK: fine-tuned on the other folds, scored on all pairs.
+"""Cross-validate an NLI classifier on SICCK: fine-tune on all folds but one, predict that one, score all pairs.
 
-Section 4.2 of Akoju et al. (2023), as the authors' notebook does it: five
-contiguous folds of their file, whose pairs are sorted by seed; training on
-premise to hypothesis only, with three labels, reverse entailment as
-entailment; a random tenth of the training pairs held out; five seeds, which
-are run where --seeds names none. Both directions of a fold's pairs are
-predicted, and the reverse rule gives one of four labels, as for the model as
-it is, which is scored beside. The paper's runs are of 4 or 8 epochs in
+Section 4.2 of Akoju et al. (2023), as in the authors' notebook: five
+contiguous folds of their file, whose pairs are sorted by seed sentence;
+training from premise to hypothesis only, with three labels, reverse
+entailment as entailment; a random tenth of the training pairs held out; the
+authors' five seeds unless --seeds names others. Both directions of a fold's
+pairs are predicted, and the reverse rule gives one of four labels. The model
+without fine-tuning is scored in the same way. The paper has 4 or 8 epochs and
 batches of 8, 16 or 32.
 
   unbag train kfold --model ORG/NLI-MODEL --output-dir runs/kfold --num-train-epochs 4 --batch-size 8
@@ -22,10 +22,10 @@ or without the command:
   accelerate launch trainers/kfold.py --model ORG/NLI-MODEL --output-dir runs/kfold
   hf jobs uv run trainers/kfold.py --model ORG/NLI-MODEL --output-dir runs/kfold
 
-Two protocols of ours learn both directions of each pair, with their own
-labels: --protocol spread puts each seed's pairs into all folds, so that every
-predicted pair has others of its seed in training, which is far easier;
---protocol whole_seeds keeps each seed's pairs in one fold.
+Two protocols of ours train on both directions of each pair, with their own
+labels. With --protocol spread, the pairs of a seed sentence are in all folds,
+so that training has other pairs of the same seed, which is far easier. With
+--protocol whole_seeds they stay in one fold.
 """
 
 import sys
@@ -47,7 +47,7 @@ def run(recipe: Recipe, config: KFoldConfig, seeds: Sequence[int], **callbacks: 
 
 
 def view(record: "Record") -> Any:
-    """Return the table that a terminal shows of a record."""
+    """Build the table of a record for the terminal."""
     from unbag.reports.training import kfold_table
 
     return kfold_table(record)

@@ -2,7 +2,7 @@
 # requires-python = ">=3.11"
 # dependencies = ["unbag[models]"]
 # ///
-"""Fine-tune a sequence classifier to be right in order and undecided in any other: max-entropy.
+"""Fine-tune a sequence classifier to be undecided about permuted words, by max-entropy.
 
   unbag train max-entropy --model ORG/MODEL --corpus snli --output-dir runs/a
 
@@ -30,24 +30,24 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class MaxEntropyConfig(TrainConfig, MaxEntropyOptions):
-    """The options of max-entropy, and those of every recipe."""
+    """Training options of every recipe, and those of max-entropy."""
 
     def validation_errors(self) -> Iterator[str]:
-        """Yield what is impossible: what was expected, and what was found."""
+        """Iterate over the errors in the options, as messages."""
         yield from TrainConfig.validation_errors(self)
         yield from MaxEntropyOptions.validation_errors(self)
 
 
 def objective(classifier: "Classifier", config: MaxEntropyConfig, data: "TrainingData") -> "Objective":
-    """Return what is minimised."""
+    """Build the training objective."""
     from unbag.training.max_entropy import MaxEntropy
 
     return MaxEntropy(classifier.network, config, seed=config.seed, language=data.language)
 
 
-ABOUT = """Max-entropy: the cross-entropy of the gold label is minimised, and the entropy of what is predicted for the \
-same pair with its words in random order maximised, so that the model is right in order and undecided in any other \
-([Sinha et al. 2021](https://aclanthology.org/2021.acl-long.569), section 8, equation 5)."""
+ABOUT = """Max-entropy: training minimises the cross-entropy of the gold label and maximises the entropy of the \
+predictions for the same pair with its words in random order, so that the model is correct in natural order and \
+undecided in any other ([Sinha et al. 2021](https://aclanthology.org/2021.acl-long.569), section 8, equation 5)."""
 
 RECIPE = Recipe("max_entropy", __doc__, objective, MaxEntropyConfig, about=ABOUT)
 

@@ -2,18 +2,19 @@
 # requires-python = ">=3.11"
 # dependencies = ["unbag[models]"]
 # ///
-"""Mend a model that counts words: the recommended recipe, with the model before and after on every challenge set.
+"""Mend a model that relies on single words: the recommended recipe, evaluated before and after on every challenge set.
 
-The entropy of permuted pairs, and added pairs that words do not give away:
-SOSwap, AddAmod, and one word replaced, by WordNet (unbag[wordnet]). With
---bias-strength a product of experts with a bag of words too. Each is a recipe
-of its own, and each option is theirs. It leaves an ordinary model with a card
-(README.md), on which every difference is tested, in and out of domain.
+It combines the entropy of permuted pairs with added pairs whose words do not
+give the label away: SOSwap, AddAmod, and one word replaced by WordNet
+(unbag[wordnet]). With --bias-strength it adds a product of experts with a bag
+of words. The options are those of the single recipes. The output is a
+transformers model with a card (README.md) that tests every difference, in and
+out of domain.
 
   unbag train mend --model ORG/NLI-MODEL --output-dir runs/mended
   unbag compare runs/mended/before runs/mended/evaluation
 
-A pre-trained model without a head may be mended too; there is no before then.
+A pre-trained model without a head may be mended too, without an evaluation before.
 Without the command:
 
   python trainers/mend.py --model ORG/NLI-MODEL --output-dir runs/mended
@@ -38,18 +39,18 @@ if TYPE_CHECKING:
     from unbag.training.output import Record
 
 
-def known(config: Any, pairs: "TrainingData", models: "Mapping[str, Path]") -> "PairFeatures | None":
-    """Return what biased models say of the training pairs, if they are asked."""
-    from unbag.training.debiasing import known
+def pair_features(config: Any, pairs: "TrainingData", models: "Mapping[str, Path]") -> "PairFeatures | None":
+    """Build the features of the training pairs from biased models, if the config uses one."""
+    from unbag.training.debiasing import bias_features
 
-    return known(config, pairs, models) if config.asks_bias else None
+    return bias_features(config, pairs, models) if config.uses_bias else None
 
 
 def objective(classifier: "Classifier", config: MendConfig, data: "TrainingData") -> "Objective":
-    """Return what is minimised."""
+    """Build the training objective."""
     from unbag.training.debiasing import ProductOfExperts, Weighted
 
-    kind = ProductOfExperts if config.asks_bias else Weighted
+    kind = ProductOfExperts if config.uses_bias else Weighted
     return kind(classifier.network, config, language=data.training[0].language)
 
 
@@ -72,21 +73,21 @@ def run(recipe: Recipe, config: MendConfig, seeds: Sequence[int], **callbacks: A
 
 
 def view(record: "Record") -> Any:
-    """Return what a terminal shows of a record."""
+    """Build the view of a record for the terminal."""
     from unbag.reports.training import view
     from unbag.training.mended import before_and_after
 
     return view(record, before_and_after(Path(record["folder"])) if record["comparison"] else None)
 
 
-ABOUT = """Mended: beside the cross-entropy of the training pairs and of pairs added to them, the entropy of its \
-answers to permuted pairs is maximised, unless α is 0 ([Sinha et al. \
-2021](https://aclanthology.org/2021.acl-long.569), section 8). Where the bias has a strength above 0, the \
-cross-entropy is that of the product of the model and a biased model, by default a bag of words cross-fitted to the \
-training pairs, so that the model learns what is left to say once that one has spoken ([Clark et al. \
+ABOUT = """Mended: training minimises the cross-entropy of the training pairs and of pairs added to them, and \
+maximises the entropy of the predictions for permuted pairs, unless α is 0 ([Sinha et al. \
+2021](https://aclanthology.org/2021.acl-long.569), section 8). With a bias of strength above 0, the cross-entropy is \
+that of the product of the model and a biased model, by default a bag of words cross-fitted to the training pairs, so \
+that the model learns only what the biased model does not predict ([Clark et al. \
 2019](https://aclanthology.org/D19-1418), [Mahabadi et al. 2020](https://aclanthology.org/2020.acl-main.769))."""
 
-RECIPE = Recipe("mend", __doc__, objective, MendConfig, Protocol(run, view), about=ABOUT, known=known)
+RECIPE = Recipe("mend", __doc__, objective, MendConfig, Protocol(run, view), about=ABOUT, pair_features=pair_features)
 
 if __name__ == "__main__":
     from unbag.cli.train import main

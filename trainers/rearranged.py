@@ -2,12 +2,13 @@
 # requires-python = ">=3.11"
 # dependencies = ["unbag[models]"]
 # ///
-"""Train on a corpus as it is and rearranged, with and without HEX, and test on each one's own test split.
+"""Train on a corpus and on its rearrangement, with and without HEX, and test each model on its own test split.
 
-Table 3 of the ReSNLI paper: what is lost where words give the label away
-least, and what HEX wins back. Four models a seed: fine-tuned and by HEX, on
-the training split of the corpus and on that of resnli, which no test pair
-is in. HEX answers with both of its heads.
+Table 3 of the ReSNLI paper: the accuracy lost where words predict the label
+least, and the part that HEX recovers. It trains four models per seed: by
+plain fine-tuning and by HEX, on the training split of the corpus and on that
+of resnli, which shares no pair with the test split. HEX is evaluated with
+both of its heads.
 
   unbag train rearranged --model ORG/PRETRAINED --output-dir runs/table-3 --seeds 1 2 3
 
@@ -18,8 +19,8 @@ or without the command:
   accelerate launch trainers/rearranged.py --model ORG/PRETRAINED --output-dir runs/table-3
   hf jobs uv run trainers/rearranged.py --model ORG/PRETRAINED --output-dir runs/table-3
 
-Take a model that no NLI corpus was put to before: one that was fine-tuned on
-the corpus has met most of the rearranged test pairs.
+Use a model that was not trained on an NLI corpus before: one that was
+fine-tuned on the corpus has seen most of the rearranged test pairs.
 """
 
 import sys
@@ -34,14 +35,14 @@ if TYPE_CHECKING:
 
 
 def run(recipe: Recipe, config: RearrangedConfig, seeds: Sequence[int], **callbacks: Any) -> "Record":
-    """Train and ask the models of each seed."""
+    """Train and evaluate the models of each seed."""
     from unbag.training.rearranged import train_rearranged
 
     return train_rearranged(recipe, config, seeds, **callbacks)
 
 
 def view(record: "Record") -> Any:
-    """Return the table that a terminal shows of a record."""
+    """Build the table of a record for the terminal."""
     from unbag.reports.training import rearranged_table
 
     return rearranged_table(record)

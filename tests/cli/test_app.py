@@ -433,4 +433,4 @@ def test_an_impossible_config_is_one_line(folder):
     )
     assert done.returncode == 1
     assert done.stderr.count("\n") == 1
-    assert "found num_train_epochs = 0; expected a warm-up" in done.stderr
+    assert "got num_train_epochs = 0; expected a warmup_ratio" in done.stderr

@@ -166,7 +166,7 @@ def _predictions(tmp_path, request_, change):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (lambda rows: rows[:-2], "2 of the set's 288 rows have no prediction, first 'ours-47#3'"),
+        (lambda rows: rows[:-2], "2 of the set's 288 rows got none for 'ours-47#3'"),
         (lambda rows: [*rows, rows[0]], "line 289: the id 'ours-0#-1' was met before"),
         (lambda rows: [{"id": "x", "prediction": "neutral"}, *rows], "line 1: the set has no row with the id 'x'"),
         (lambda rows: [{**rows[0], "prediction": "maybe"}, *rows[1:]], "line 1: expected a prediction of entailment"),

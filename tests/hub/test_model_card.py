@@ -11,7 +11,7 @@ from unbag.data import corpora
 from unbag.hub.model import base_of, checkpoint
 from unbag.hub.model_code import without_code
 from unbag.inference.hub_files import folder_revision
-from unbag.training.recipes import named, recipes
+from unbag.training.recipes import find_recipe, recipes
 
 LABELS = ["contradiction", "entailment", "neutral"]
 SCORED = {"accuracy": 0.5, "loss": 0.9, "pairs": 100}
@@ -33,7 +33,7 @@ def run(tmp_path):
     def write(*corpus, recipe="finetune", steps=1, name="run", base="org/base", **config):
         folder = tmp_path / name
         folder.mkdir()
-        made = named(recipe).config(model=base, corpus=corpus or ("snli",), output_dir=name, **config)
+        made = find_recipe(recipe).config(model=base, corpus=corpus or ("snli",), output_dir=name, **config)
         evaluations = [{"step": step, "snli": SCORED, "all": SCORED} for step in range(1, steps + 1)]
         record = {
             "schema": 2,

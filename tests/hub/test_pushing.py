@@ -136,11 +136,11 @@ def test_train_asks_about_both_repositories_before_it_begins(monkeypatch, tmp_pa
     monkeypatch.setattr(push, "require", lambda to, *, offline, option="--push-results": asked.append((option, to)))
     monkeypatch.setattr(train, "_run", lambda *_, **__: asked.append("training") or [])
     monkeypatch.setattr(push, "push_model", lambda *_, **__: None)
+    folder = ["--output-dir", str(tmp_path / "o")]
     options = [
         "--model",
         "m",
-        "--output-dir",
-        str(tmp_path / "o"),
+        *folder,
         "--push-results",
         "org",
         "--push-checkpoints",

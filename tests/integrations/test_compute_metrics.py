@@ -8,7 +8,7 @@ from unbag.api import evaluate
 from unbag.challenge_sets.request import build
 from unbag.data.labels import LABELS, LabelError
 from unbag.inference.function import CallablePredictor
-from unbag.integrations.asked import requested
+from unbag.integrations.built_sets import parse_requests
 
 ORDER = ("contradiction", "entailment", "neutral")
 ID2LABEL = dict(enumerate(ORDER))
@@ -63,20 +63,20 @@ def test_other_rows_and_labels_are_refused(rows):
     n = len(rows)
     with pytest.raises(ValueError, match=rf"each of the {n} rows of the set, shape \({n}, 3\)"):
         metrics((_logits(rows)[1:], None))
-    with pytest.raises(ValueError, match="in row 0; evaluate the same rows, with labels as the model counts them"):
+    with pytest.raises(ValueError, match="in row 0; evaluate the same rows, with the model's label ids"):
         metrics((_logits(rows), np.array(rows["label"])))
     with pytest.raises(ValueError, match="the training has diverged"):
         metrics((_logits(rows) * np.nan, None))
-    with pytest.raises(ValueError, match=r"missing the columns \['lms'\]"):
+    with pytest.raises(ValueError, match=r"expected the columns \['lms'\]"):
         unbag.compute_metrics("cs_lambda", rows, ID2LABEL)
     with pytest.raises(LabelError, match="expected id2label to name the labels"):
         unbag.compute_metrics("permuted", rows, {0: "LABEL_0", 1: "LABEL_1", 2: "LABEL_2"})
 
 
 def test_a_set_is_asked_by_its_name_as_a_sample():
-    permuted, cs_lambda = requested(["permuted", "cs_lambda"], 50)
+    permuted, cs_lambda = parse_requests(["permuted", "cs_lambda"], 50)
     assert (permuted.config, permuted.examples) == ("snli-validation", 50)
     assert cs_lambda.options["pairs"] == 20_000, "the suite's options, by which it is made in seconds"
-    assert requested("swapped", 7) == requested(["swapped"], 7)
-    with pytest.raises(ValueError, match="at least 1 example"):
-        requested("swapped", 0)
+    assert parse_requests("swapped", 7) == parse_requests(["swapped"], 7)
+    with pytest.raises(ValueError, match="examples: expected at least 1"):
+        parse_requests("swapped", 0)

@@ -58,8 +58,8 @@ def test_what_cannot_be_asked_is_refused(make_model, tiny_bert, requests, tmp_pa
     evaluator = unbag.CrossEncoderEvaluator(requests[1:])
     with pytest.raises(LabelError, match=r"set the model's config.id2label before training"):
         evaluator(nameless)
-    with pytest.raises(ValueError, match=r"expected the primary number to be one of swapped_beyond_guessing"):
+    with pytest.raises(ValueError, match=r"primary: expected one of swapped_beyond_guessing"):
         unbag.CrossEncoderEvaluator(requests[1:], primary="p_c")
     (tmp_path / evaluator.csv_file).write_text("epoch,steps,Accuracy\n")
-    with pytest.raises(ValueError, match="to be of the same sets, found other columns"):
+    with pytest.raises(ValueError, match="to be of the same sets, got other columns"):
         evaluator(CrossEncoder(str(tiny_bert), device="cpu"), str(tmp_path))

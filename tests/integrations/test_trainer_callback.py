@@ -149,13 +149,13 @@ def test_labels_are_known_before_training(make_model, pairs_file, requests, tmp_
     named = trainer_of(make_model(), pairs_file, tmp_path)
     asked_by(named, requests)
     named.model.config.id2label = {0: "good", 1: "bad", 2: "neutral"}
-    with pytest.raises(LabelError, match=r"found {0: 'good'"):
+    with pytest.raises(LabelError, match=r"got {0: 'good'"):
         named.train()
     assert named.state.global_step == 0
 
 
 def test_what_cannot_work_is_refused_at_once(tiny_bert, pairs_file, requests, tmp_path):
-    with pytest.raises(ValueError, match=r"expected the Trainer first.*found list"):
+    with pytest.raises(ValueError, match=r"expected a Trainer.*got list"):
         unbag.UnbagCallback(["permuted"], ["permuted"])
     trainer = trainer_of(tiny_bert, pairs_file, tmp_path, tokenizer=False)
     with pytest.raises(ValueError, match=r"found none; pass processing_class=tokenizer"):
@@ -172,13 +172,13 @@ def test_what_cannot_work_is_refused_at_once(tiny_bert, pairs_file, requests, tm
 
 def test_a_best_metric_that_will_never_come_is_refused(tiny_bert, pairs_file, requests, tmp_path):
     trainer = trainer_of(tiny_bert, pairs_file, tmp_path, metric_for_best_model="unbag_permuted_pc")
-    with pytest.raises(ValueError, match=rf"one of .*{P_C}, .*found 'unbag_permuted_pc'"):
+    with pytest.raises(ValueError, match=rf"one of .*{P_C}, .*got 'unbag_permuted_pc'"):
         unbag.UnbagCallback(trainer, requests)
 
 
 def test_a_best_metric_in_the_wrong_direction_is_refused(tiny_bert, pairs_file, requests, tmp_path):
     trainer = trainer_of(tiny_bert, pairs_file, tmp_path, metric_for_best_model=P_C)
-    with pytest.raises(ValueError, match=rf"of {P_C} lower is better: expected greater_is_better=False .* found True"):
+    with pytest.raises(ValueError, match=rf"greater_is_better: expected False .* for {P_C}, got True"):
         unbag.UnbagCallback(trainer, requests)
 
 
@@ -200,10 +200,10 @@ def test_train_begin_logs_rows_of_one_evaluation(tiny_bert, pairs_file, requests
     trainer = trainer_of(tiny_bert, pairs_file, tmp_path)
     callback = asked_by(trainer, requests)
     trainer.train()
-    [told] = [each for each in caplog.messages if "each evaluation asks" in each]
+    [told] = [each for each in caplog.messages if "each evaluation runs" in each]
     rows = sum(len(each.pairs[0]) for each in callback._sets)
-    assert f"each evaluation asks {rows:,} rows of permuted, swapped: about " in told
-    assert told.endswith("rows per second measured; max_rows=… bounds it")
+    assert f"each evaluation runs {rows:,} rows of permuted, swapped: about " in told
+    assert told.endswith("rows per second; max_rows=… limits it")
 
 
 @pytest.mark.parametrize("max_rows", [400, 100, 50])

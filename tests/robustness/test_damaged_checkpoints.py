@@ -37,7 +37,7 @@ def broken(finetune, options, tmp_path):  # noqa: F811
 
     with pytest.raises(StoppedError):
         finetune(on_step=stop, save_steps=2)
-    folder = options["out"].with_name("out.unfinished") / "checkpoints"
+    folder = options["output_dir"].with_name("out.unfinished") / "checkpoints"
     assert sorted(path.name for path in folder.iterdir()) == ["step-00000006", "step-00000008"]
     return folder
 
@@ -47,7 +47,7 @@ def test_the_checkpoint_before_a_damaged_one_is_taken(finetune, broken, tmp_path
     do(truncated, broken / "step-00000008" / "model.safetensors")
     _, weights = finetune(save_steps=2)
     assert "step-00000008/model.safetensors is damaged" in caplog.text
-    assert "going on after step 6 of 12" in caplog.text
+    assert "resuming after step 6 of 12" in caplog.text
     assert same(weights, unbroken)
 
 
@@ -73,13 +73,13 @@ def test_a_damaged_checkpoint_is_never_gone_on_from(finetune, broken, caplog, da
 
 def test_a_named_checkpoint_that_is_damaged_is_refused(finetune, broken, tmp_path):  # noqa: F811
     do(flipped, broken / "step-00000008" / "optimizer.bin")
-    with pytest.raises(ValueError, match=r"step-00000008/optimizer.bin is damaged.*; go on from another checkpoint"):
+    with pytest.raises(ValueError, match=r"step-00000008/optimizer.bin is damaged.*; resume from another checkpoint"):
         finetune(output_dir=tmp_path / "other", resume_from_checkpoint=str(broken))
     finetune(output_dir=tmp_path / "another", resume_from_checkpoint=str(broken / "step-00000006"), save_steps=2)
 
 
 def test_a_finished_model_that_is_damaged_is_not_called_finished(finetune, options):  # noqa: F811
     finetune()
-    do(flipped, options["out"] / "model.safetensors")
-    with pytest.raises(ValueError, match=r"model.safetensors is damaged.*; remove .* to train it again"):
+    do(flipped, options["output_dir"] / "model.safetensors")
+    with pytest.raises(ValueError, match=r"model.safetensors is damaged.*; remove .* to train again"):
         finetune()

@@ -60,7 +60,7 @@ TRAIN = "train finetune --model org/model --output-dir out --validation"
 @pytest.mark.parametrize("empty", [",", " , "])
 def test_a_list_that_names_nothing_is_not_taken_for_one_that_is_not_given(pairs, capsys, told, empty):
     data = [] if "--output-dir" in told else ["--data", pairs]
-    assert re.search("expected (names with commas|values for)", refused(capsys, *told.split(), empty, *data))
+    assert re.search("expected (names with commas|values)", refused(capsys, *told.split(), empty, *data))
     assert files_below(Path.cwd()) == []
 
 

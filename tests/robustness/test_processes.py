@@ -45,7 +45,7 @@ def test_a_step_that_does_not_fit_in_one_process_is_told_there_and_ends_the_othe
     assert codes == [1, 1]
     assert others == ["unbag: another process of this run has ended, and says why; rerun the same command to resume"]
     assert len(short) == 1
-    assert "no memory for a step (CUDA out of memory. Tried to allocate 2.00 GiB); " in short[0]
+    assert "out of memory in a training step (CUDA out of memory. Tried to allocate 2.00 GiB); " in short[0]
     assert "--gradient-accumulation-steps 2" in short[0]
     assert list((tmp_path / "out.unfinished" / "checkpoints").glob("step-*")), "from which the next run goes on"
     assert not (tmp_path / "out").exists()

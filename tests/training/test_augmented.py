@@ -12,8 +12,8 @@ from unbag.challenge_sets.perturbations.augmentation import kind_of
 from unbag.challenge_sets.perturbations.vocabulary_split import TRAINING, are_in
 from unbag.data.sources import Example
 from unbag.training import augmented
-from unbag.training.augmented import Augmented
-from unbag.training.config import KINDS
+from unbag.training.augmented import PairAugmenter
+from unbag.training.config import AUGMENT_KINDS
 from unbag.training.data import Part
 
 # man, dog, boy, black, white, old and red are words of the training half; so are push and chase.
@@ -34,10 +34,10 @@ EXAMPLES = [Example(f"own-{i}", *pair) for i, pair in enumerate(PAIRS)]
 def made(parser, wordnet):
     """Give a function that makes the pairs of an epoch."""
 
-    def made(kinds=KINDS, epoch=0, seed=13, words="training"):
+    def made(kinds=AUGMENT_KINDS, epoch=0, seed=13, words="training"):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(augmented, "Parser", lambda: parser)
-            added = Augmented([_part()], pairs=dict.fromkeys(kinds, 6), words=words, seed=seed)
+            added = PairAugmenter([_part()], pairs=dict.fromkeys(kinds, 6), words=words, seed=seed)
         return added(epoch), added
 
     return made
@@ -50,10 +50,10 @@ def _part():
 @pytest.mark.nightly
 def test_every_kind_makes_its_pairs_and_the_record_counts_them(made):
     pairs, added = made()
-    assert [kind_of(pair.source_id) for pair in pairs] == [kind for kind in KINDS for _ in range(6)]
+    assert [kind_of(pair.source_id) for pair in pairs] == [kind for kind in AUGMENT_KINDS for _ in range(6)]
     record = added.record()
     assert record["words"] == "training"
-    assert list(record["first_epoch"]) == list(KINDS)
+    assert list(record["first_epoch"]) == list(AUGMENT_KINDS)
     for kind, counted in record["first_epoch"].items():
         own = [pair for pair in pairs if kind_of(pair.source_id) == kind]
         labels = [pair.label for pair in own]
@@ -91,7 +91,7 @@ from unbag.training.data import Part
 pipeline, pairs, kinds = sys.argv[1], *map(json.loads, sys.argv[2:])
 augmented.Parser = lambda: Parser(pipeline)
 part = Part("own", [Example(*pair) for pair in pairs], 1.0, "en", {})
-added = augmented.Augmented([part], pairs=dict.fromkeys(kinds, 6), words="training", seed=13)
+added = augmented.PairAugmenter([part], pairs=dict.fromkeys(kinds, 6), words="training", seed=13)
 print(json.dumps(added(1)))
 """
 
@@ -101,7 +101,7 @@ print(json.dumps(added(1)))
 def test_another_process_makes_the_same_pairs(made, shared):
     """With another order of sets."""
     pipeline = shared / "hub" / "models" / "spacy" / "en_core_web_sm"
-    arguments = [str(pipeline), json.dumps([pair[:4] for pair in EXAMPLES]), json.dumps(KINDS)]
+    arguments = [str(pipeline), json.dumps([pair[:4] for pair in EXAMPLES]), json.dumps(AUGMENT_KINDS)]
     done = subprocess.run(
         [sys.executable, "-c", SCRIPT, *arguments],
         env={**os.environ, "PYTHONHASHSEED": "7"},

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unbag.training.dataloading import epoch_batches, share
+from unbag.training.dataloading import epoch_batches, select_part
 
 
 @given(st.lists(st.integers(1, 60), min_size=1, max_size=300), st.integers(1, 20), st.integers(0, 3))
@@ -19,7 +19,7 @@ def test_every_pair_is_in_one_batch_and_batches_are_of_a_size(lengths, size, epo
 @given(st.integers(1, 40), st.integers(1, 8))
 def test_the_shares_of_a_batch_are_the_batch(n, parts):
     batch = np.arange(n) * 3
-    shares = [share(batch, parts, part) for part in range(parts)]
+    shares = [select_part(batch, parts, part) for part in range(parts)]
     assert sorted(np.concatenate(shares).tolist()) == batch.tolist()
     sizes = [len(one) for one in shares]
     assert max(sizes) - min(sizes) <= 1

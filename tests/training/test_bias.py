@@ -15,7 +15,7 @@ from unbag.inference.transformer import TransformerPredictor
 from unbag.training import bias, data, debiasing
 from unbag.training.bias import BIAS, WEIGHT, BiasFeatures
 from unbag.training.config_recipes import DebiasConfig
-from unbag.training.data import Part, TrainingData, drawn
+from unbag.training.data import Part, TrainingData, draw_pairs
 from unbag.training.dataloading import EpochBatches, ProcessPlacement
 
 EXAMPLES = [Example(f"pairs-{row}", *pair) for row, pair in enumerate(PAIRS)]
@@ -38,14 +38,14 @@ class Told:
 
 def test_a_product_is_normalised_and_by_hand():
     """(8, 1, 1) / 10 times itself is (64, 1, 1) / 66."""
-    found = np.exp(bias.Product([Told(), Told()]).log_probabilities(EXAMPLES[:1]))
+    found = np.exp(bias.ProductBias([Told(), Told()]).log_probabilities(EXAMPLES[:1]))
     assert sorted(found[0].tolist()) == pytest.approx([1 / 66, 1 / 66, 64 / 66])
 
 
 def test_both_is_the_product_of_the_two_bags(monkeypatch, tmp_path):
     monkeypatch.setenv("UNBAG_CACHE", str(tmp_path))
     one, other, both = (
-        bias.of_words(name, EXAMPLES, language="en").log_probabilities(EXAMPLES)
+        bias.lexical_bias(name, EXAMPLES, language="en").log_probabilities(EXAMPLES)
         for name in (bias.LEXICAL, bias.HYPOTHESIS, bias.BOTH)
     )
     product = np.exp(one + other)
@@ -75,11 +75,11 @@ def test_a_weak_learner_has_seen_its_pairs_in_the_order_it_was_trained_on(monkey
     monkeypatch.setattr(debiasing, "_network", lambda config, folder: Told())
     config = DebiasConfig(model="m", output_dir=tmp_path, bias="self", weak_examples=12, word_order=order)
     raw = Part("pairs", EXAMPLES, 1.0, "en", {"excluded": {}})
-    known = debiasing.known(config, TrainingData((raw,), ()), {"weak": tmp_path})
-    asked = raw if order == "natural" else data.permuted(raw, seed=config.seed)
-    seen = {example.source_id for part in drawn([raw], 12, config.seed) for example in part.examples}
+    features = debiasing.bias_features(config, TrainingData((raw,), ()), {"weak": tmp_path})
+    asked = raw if order == "natural" else data.permute_words(raw, seed=config.seed)
+    seen = {example.source_id for part in draw_pairs([raw], 12, config.seed) for example in part.examples}
     is_seen = np.array([example.source_id in seen for example in asked.examples])
-    found = np.exp(known(asked.examples)[BIAS])
+    found = np.exp(features(asked.examples)[BIAS])
     assert is_seen.sum() == 12
     assert found[is_seen] == pytest.approx(1 / 3)
     assert found[~is_seen].max(axis=1) == pytest.approx(0.8)
@@ -101,10 +101,10 @@ def test_predictions_are_found_by_id_where_evaluate_keeps_them(tiny_bert, tmp_pa
         assert stored.log_probabilities(EXAMPLES) == pytest.approx(expected, abs=1e-6)
         copies = [example._replace(source_id=f"{example.source_id}#2") for example in EXAMPLES[:3]]
         assert np.array_equal(stored.log_probabilities(copies), stored.log_probabilities(EXAMPLES[:3]))
-    network = bias.Network(tiny_bert, tmp_path / "answers")
+    network = bias.NetworkBias(tiny_bert, tmp_path / "answers")
     assert network.log_probabilities(EXAMPLES) == pytest.approx(expected, abs=1e-5)
     predict_rows(rows_of(EXAMPLES[:5]), predictor, tmp_path / "predictions")
-    with pytest.raises(ValueError, match=r"expected one model's predictions on one set.* found 2"):
+    with pytest.raises(ValueError, match=r"expected one model's predictions on one set.* got 2"):
         bias.PrecomputedBias(tmp_path / "predictions")
 
 
@@ -115,15 +115,15 @@ def test_predictions_may_be_a_file(tmp_path):
     assert np.exp(bias.PrecomputedBias(file).log_probabilities(EXAMPLES[3:4]))[0].tolist() == pytest.approx(
         [0.5, 0.3, 0.2]
     )
-    with pytest.raises(ValueError, match="1 of 2 training pairs have no prediction, first 'other'"):
+    with pytest.raises(ValueError, match="each of 2 training pairs, got none for 1, first 'other'"):
         bias.PrecomputedBias(file).log_probabilities([EXAMPLES[0], EXAMPLES[0]._replace(source_id="other")])
     file.write_text("\n".join(["id,entailment,neutral,contradiction", *lines, lines[0]]))
-    with pytest.raises(ValueError, match="expected one prediction for each id"):
+    with pytest.raises(ValueError, match="expected one prediction per id"):
         bias.PrecomputedBias(file)
     file.write_text("id,prediction\na,neutral\n")
-    with pytest.raises(ValueError, match="a bias is probabilities, not labels"):
+    with pytest.raises(ValueError, match="a bias needs probabilities, not labels"):
         bias.PrecomputedBias(file)
-    with pytest.raises(ValueError, match="found none"):
+    with pytest.raises(ValueError, match="got none"):
         bias.PrecomputedBias(tmp_path)
 
 
@@ -152,11 +152,11 @@ ORDER = ("contradiction", "entailment", "neutral")
 
 def epochs(rank=0, world=1, **options):
     part = Part("pairs", EXAMPLES, options.pop("weight", 1.0), "en", {})
-    known = BiasFeatures(bias.CachedBias(Told()), balanced=True)
+    features = BiasFeatures(bias.CachedBias(Told()), balanced=True)
     place = ProcessPlacement(rank, world, 1)
     return EpochBatches(
         [part],
-        **{"batch_size": 8, "seed": 1, "place": place, "encoder": LengthsOnly(), "order": ORDER, "known": known},
+        **{"batch_size": 8, "seed": 1, "place": place, "encoder": LengthsOnly(), "order": ORDER, "features": features},
         extra_pairs=lambda examples, epoch: [("a", "b")] * len(examples),
         **options,
     )
@@ -176,12 +176,12 @@ def test_each_example_of_a_batch_has_its_own_bias(options):
             batch, rows = stream[item], stream.batches[item].tolist()
             examples = [stream.examples[row] for row in rows]
             expected = Told().log_probabilities(examples)[:, [LABELS.index(label) for label in ORDER]]
-            assert batch.known[BIAS].numpy() == pytest.approx(expected)
+            assert batch.features[BIAS].numpy() == pytest.approx(expected)
             assert [ORDER[output] for output in batch.labels.tolist()] == [example.label for example in examples]
             assert len(batch.encoded["input_ids"]) == 2 * len(examples), "further pairs have none"
             seen += len(examples)
         assert seen == len(stream.examples)
-        weights = np.concatenate([stream[item].known[WEIGHT].numpy() for item in range(len(stream))])
+        weights = np.concatenate([stream[item].features[WEIGHT].numpy() for item in range(len(stream))])
         assert weights.mean() == pytest.approx(1, abs=1e-5)
 
 
@@ -189,8 +189,8 @@ def test_two_processes_share_what_one_has():
     whole = epochs().epoch(0)
     parts = [epochs(rank, 2).epoch(0) for rank in (0, 1)]
     for item in range(len(whole)):
-        together = np.concatenate([part[item].known[BIAS].numpy() for part in parts])
-        assert sorted(map(tuple, together.tolist())) == sorted(map(tuple, whole[item].known[BIAS].tolist()))
+        together = np.concatenate([part[item].features[BIAS].numpy() for part in parts])
+        assert sorted(map(tuple, together.tolist())) == sorted(map(tuple, whole[item].features[BIAS].tolist()))
         for part in parts:
             rows = part[item].encoded["input_ids"][: len(part[item].labels), 1] % 3
-            assert [ORDER.index(LABELS[row]) for row in rows.tolist()] == part[item].known[BIAS].argmax(1).tolist()
+            assert [ORDER.index(LABELS[row]) for row in rows.tolist()] == part[item].features[BIAS].argmax(1).tolist()

@@ -25,18 +25,18 @@ def test_all_that_is_impossible_is_said_at_once():
             report_to=("paper",),
         )
     for said in (
-        "expected at least 1, found num_train_epochs = 0, batch_size = 0",
-        "expected a learning rate above 0, found nan",
-        "expected a warm-up of 0 to 1, a share of the steps, found 1.5",
-        "expected at least 0, found max_grad_norm = -1.0",
-        "expected word_order of natural, shuffled, permuted, found 'backwards'",
-        "expected precision of no, bf16, fp16, found 'int8'",
-        "expected a weight above 0 after snli=, found '0'",
-        "expected augment of soswap, addamod, reversed, swapped, negated, substituted, found rhymes",
-        "expected a number of pairs after soswap=, or a share between 0 and 1, found '0'",
-        "expected a number of pairs after negated=, or a share between 0 and 1, found '1.5'",
-        "expected each kind of augment once, found swapped several times",
-        "expected report_to of mlflow, tensorboard, trackio, wandb, found paper",
+        "expected at least 1, got num_train_epochs = 0, batch_size = 0",
+        "expected a learning_rate above 0, got nan",
+        "expected a warmup_ratio from 0 to 1, got 1.5",
+        "expected at least 0, got max_grad_norm = -1.0",
+        "expected word_order of natural, shuffled, permuted, got 'backwards'",
+        "expected precision of no, bf16, fp16, got 'int8'",
+        "expected a weight above 0 after snli=, got '0'",
+        "expected augment of soswap, addamod, reversed, swapped, negated, substituted, got rhymes",
+        "expected a number of pairs after soswap=, or a fraction between 0 and 1, got '0'",
+        "expected a number of pairs after negated=, or a fraction between 0 and 1, got '1.5'",
+        "expected each kind of augment once, got swapped several times",
+        "expected report_to of mlflow, tensorboard, trackio, wandb, got paper",
     ):
         assert said in str(refused.value)
 
@@ -48,12 +48,12 @@ def test_all_that_is_impossible_is_said_at_once():
             {"gradient_accumulation_steps": 33},
             "expected gradient_accumulation_steps of at most batch_size = 32, got 33",
         ),
-        ({"corpus": ()}, "expected a corpus or a file to train on, found none"),
-        ({"augment": ("soswap",), "word_order": "shuffled"}, "it goes with natural, whole pairs"),
+        ({"corpus": ()}, "expected corpus to name a corpus or a file, got none"),
+        ({"augment": ("soswap",), "word_order": "shuffled"}, "augment: expected word_order = natural"),
         ({"language": "xx"}, "expected language of en, zh, ar, bg, de,"),
         ({"columns": ("premise",)}, "expected --columns premise=…,hypothesis=…,label=…; found 'premise'"),
-        ({"labels": ("neutral",)}, "expected a file in corpus or validation for labels, found corpora only"),
-        ({"corpus": ("snli=many",)}, "expected a weight above 0 after snli=, found 'many'"),
+        ({"labels": ("neutral",)}, "expected a file in corpus or validation for labels, got corpora only"),
+        ({"corpus": ("snli=many",)}, "expected a weight above 0 after snli=, got 'many'"),
     ],
 )
 def test_what_does_not_go_together_is_refused(options, said):
@@ -64,7 +64,7 @@ def test_what_does_not_go_together_is_refused(options, said):
 def test_files_may_be_in_any_language_that_is_read_and_augmented_in_english():
     assert config(language="fr").language == "fr"
     validate_english(["en"])
-    with pytest.raises(ValueError, match="augment makes pairs of English sentences only; found en, fr"):
+    with pytest.raises(ValueError, match="augment: expected English pairs only, got en, fr"):
         validate_english({"fr", "en"})
 
 

@@ -14,7 +14,7 @@ from tests.training.tiny_networks import LABELS as GOLD
 from tests.training.tiny_networks import PAIRS, encode, tiny_network, tiny_tokenizer
 from unbag.data.sources import Example
 from unbag.training import config_recipes as options
-from unbag.training.bias import BIAS, EDGES, TEACHER, WEIGHT, group_weights, groups
+from unbag.training.bias import BIAS, EDGES, TEACHER, WEIGHT, group_weights, lms_groups
 from unbag.training.debiasing import ConfidenceRegularised, LearnedMixin, ProductOfExperts, Reweighted, Weighted
 from unbag.training.max_entropy import entropies
 
@@ -169,7 +169,7 @@ def test_the_mixin_reads_the_hidden_state_that_became_the_logits(kind):
     hidden = {}
     objective.gate.register_forward_hook(lambda module, inputs, output: hidden.update(h=inputs[0]))
     objective(GOLD, bias=random_bias(), **tokenizer_pad)
-    [layer] = [module for module in objective.network.modules() if objective._see in module._forward_hooks.values()]
+    [layer] = [module for module in objective.network.modules() if objective._capture in module._forward_hooks.values()]
     torch.testing.assert_close(layer(hidden["h"]), objective.network(**tokenizer_pad).logits)
 
 
@@ -213,7 +213,7 @@ def test_groups_weigh_the_same():
     generator = np.random.default_rng(0)
     probabilities = generator.dirichlet([1, 1, 1], 1000)
     gold = np.argmax(generator.random((1000, 3)) * probabilities, axis=1)
-    group, weights = groups(probabilities, gold), group_weights(probabilities, gold)
+    group, weights = lms_groups(probabilities, gold), group_weights(probabilities, gold)
     assert set(group.tolist()) == set(range(len(EDGES) + 1))
     sums = [float(weights[group == each].sum()) for each in range(len(EDGES) + 1)]
     assert sums == pytest.approx([1000 / len(sums)] * len(sums), rel=1e-4)
@@ -234,7 +234,11 @@ def test_balance_by_hand():
         (options.DebiasConfig, {"bias": "magic"}, "expected a bias of lexical, hypothesis, both, self, or a folder"),
         (options.DebiasConfig, {"bias_strength": -1.0}, "expected bias_strength of at least 0"),
         (options.DebiasConfig, {"anneal": math.nan}, "expected anneal of at least 0"),
-        (options.DebiasConfig, {"hypothesis_only": True}, "leaves a model nothing but what the bias knows"),
+        (
+            options.DebiasConfig,
+            {"hypothesis_only": True},
+            "hypothesis_only: a model of hypotheses learns only the bias",
+        ),
         (options.DebiasConfig, {"alpha": 1.0, "word_order": "shuffled"}, "got shuffled: alpha"),
         (
             options.DebiasConfig,
@@ -243,11 +247,11 @@ def test_balance_by_hand():
         ),
         (options.DebiasConfig, {"balance": 2.0}, "expected balance from 0 to 1"),
         (options.DebiasConfig, {"weak_epochs": 0}, "expected weak_epochs of at least 1"),
-        (options.DebiasConfig, {"bias": __file__, "augment": ("soswap",)}, "no stored prediction"),
-        (options.ReweightingConfig, {"balance": 0.5}, "a second time"),
+        (options.DebiasConfig, {"bias": __file__, "augment": ("soswap",)}, "augment: stored predictions have none"),
+        (options.ReweightingConfig, {"balance": 0.5}, "already weights pairs by the bias"),
         (options.FocalConfig, {"gamma": -1.0}, "expected gamma of at least 0"),
         (options.LearnedMixinConfig, {"entropy_penalty": math.inf}, "expected entropy_penalty of at least 0"),
-        (options.ConfidenceConfig, {"teacher": "nowhere"}, "expected a teacher's folder"),
+        (options.ConfidenceConfig, {"teacher": "nowhere"}, "expected teacher to be a folder"),
     ],
 )
 def test_what_has_no_meaning_is_refused_with_a_line(config, changed, said):

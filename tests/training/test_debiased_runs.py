@@ -10,7 +10,7 @@ from transformers import AutoModelForSequenceClassification
 
 from tests.fork_server import PYTHON
 from tests.training.test_finetune import close, same
-from unbag.training.recipes import named
+from unbag.training.recipes import find_recipe
 from unbag.training.run import run
 
 TRAINER = Path(__file__).parents[2] / "trainers/debias.py"
@@ -33,7 +33,7 @@ def train(options, monkeypatch, kept):
     monkeypatch.setenv("UNBAG_CACHE", str(kept))
 
     def train(name, on_step=None, **changed):
-        recipe = named(name)
+        recipe = find_recipe(name)
         own = {key: value for key, value in SHORT.items() if key in recipe.config.__dataclass_fields__}
         config = recipe.config(**{**options, **own, **changed})
         return run(recipe, config, on_step=on_step), load_file(config.output_dir / "model.safetensors")
@@ -86,7 +86,7 @@ def test_the_bag_of_permuted_pairs_is_the_bag(train, options):
 
 
 def test_a_weak_learner_takes_its_own_steps(options):
-    weak = named("self_debiasing").config(**options, **SHORT).prerequisite_runs(options["output_dir"])["weak"]
+    weak = find_recipe("self_debiasing").config(**options, **SHORT).prerequisite_runs(options["output_dir"])["weak"]
     assert (weak.examples, weak.num_train_epochs, weak.max_steps, weak.seed) == (12, 1, None, 13)
 
 

@@ -60,15 +60,13 @@ def test_a_worker_that_dies_is_one_line_and_the_next_run_goes_on(tmp_path, finet
                     os.kill(worker.pid, signal.SIGKILL)
 
     options = {"dataloader_num_workers": 1, "save_steps": 1, "max_steps": 30}
-    with pytest.raises(
-        WorkerError, match=r"a process that prepares batches died .*--dataloader-num-workers, found 1"
-    ) as told:
+    with pytest.raises(WorkerError, match=r"a data loading process died .*--dataloader-num-workers, got 1") as told:
         finetune(kill_the_worker, **options)
     assert "\n" not in str(told.value)
     options |= {"dataloader_num_workers": 0}
     record, _ = finetune(**options)
     assert record["steps"] == 30
-    assert "going on after step" in caplog.text
+    assert "resuming after step" in caplog.text
 
 
 @pytest.mark.parametrize("error", [ConnectionResetError(104, "reset"), EOFError(), FileNotFoundError(2, "gone")])
@@ -83,7 +81,7 @@ def test_a_worker_that_dies_while_its_batch_is_on_its_way_is_told_as_one(error, 
         with errors.explain_errors(config):
             next(iter(DataLoader([0], collate_fn=read_batch)))
 
-    with pytest.raises(WorkerError, match="a process that prepares batches died"):
+    with pytest.raises(WorkerError, match="a data loading process died"):
         read(workers=1)
     with pytest.raises(type(error)):
         read(workers=0)  # where there is none, it is something else
@@ -124,4 +122,4 @@ def test_a_full_disk_is_one_line_and_the_next_run_goes_on(tmp_path, finetune, ca
     assert not list(tmp_path.rglob(".*.part"))
     record, _ = finetune(save_steps=4)
     assert record["steps"] == 12
-    assert "going on after step 4 of 12" in caplog.text
+    assert "resuming after step 4 of 12" in caplog.text

@@ -21,7 +21,7 @@ from unbag.inference import TransformerPredictor
 from unbag.models.hex.residual import ResidualHead
 from unbag.models.hex.superficial import SuperficialBranch, WordTable
 from unbag.training.config import HexOptions
-from unbag.training.hex import Hex, of_embeddings, project_out
+from unbag.training.hex import Hex, embedding_word_table, project_out
 
 NOW = HexOptions(warm_start=0)
 
@@ -136,7 +136,7 @@ def test_g_reads_word_vectors_where_they_are_named(tmp_path):
     assert objective.provenance() == {"embeddings": f"sha256:{sha256(path.read_bytes()).hexdigest()}"}
     assert tiny_hex().provenance() == {}
     path.write_text("unheard 5 6\n")
-    with pytest.raises(ValueError, match=r"embeddings of some of the tokenizer's 24 words, found none"):
+    with pytest.raises(ValueError, match=r"embeddings of some of the tokenizer's 24 words, got none"):
         tiny_hex(options=HexOptions(embeddings=str(path)))
 
 
@@ -147,7 +147,7 @@ def test_a_piece_of_a_word_has_no_word_vector(tmp_path):
     (tmp_path / "vocab.txt").write_text("\n".join(vocabulary))
     tokenizer = transformers.BertTokenizer(str(tmp_path / "vocab.txt"))
     network = transformers.BertModel(transformers.BertConfig(vocab_size=12, hidden_size=8, num_attention_heads=2))
-    vectors, is_word = of_embeddings(load(str(path)), network, tokenizer)
+    vectors, is_word = embedding_word_table(load(str(path)), network, tokenizer)
     assert tokenizer.tokenize("playing") == ["play", "##ing"]
     assert [vocabulary[number] for number in is_word.nonzero().flatten()] == ["play", "#", "ing"]
     assert vectors[5].tolist() == [1.0, 2.0]
@@ -420,9 +420,9 @@ def test_a_folder_without_what_hex_leaves_is_refused(tmp_path):
 
 
 def test_options_out_of_range_are_refused_together():
-    with pytest.raises(ValueError, match=r"width of at least 1, found 0; .* a share of the steps, found -1 .*; .* -2"):
+    with pytest.raises(ValueError, match=r"width of at least 1, got 0; .* a fraction of the steps, .* got -1; .* -2"):
         HexOptions(width=0, warm_start=-1, superficial_weight=-2)
-    with pytest.raises(ValueError, match=r"less than 1, a share .* found 500 \(earlier versions counted it in steps\)"):
+    with pytest.raises(ValueError, match=r"a fraction of the steps, from 0 to less than 1, got 500"):
         HexOptions(warm_start=500)
     assert tiny_hex(options=HexOptions(width=7)).branch.phi.weight.shape == (7, 32)
 

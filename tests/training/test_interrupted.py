@@ -49,7 +49,7 @@ def end(processes):
 
 def first_step(done):
     """Return the step after which a run went on."""
-    found = re.search(r"going on after step (\d+) of 30", done["said"])
+    found = re.search(r"resuming after step (\d+) of 30", done["said"])
     return int(found[1]) if found else 0
 
 

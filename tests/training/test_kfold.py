@@ -33,7 +33,13 @@ from unbag.scoring.bootstrap import Estimate
 from unbag.training import kfold
 from unbag.training.config import TrainConfig
 from unbag.training.config_recipes import SEEDS
-from unbag.training.kfold import cross_validate, fold_data, out_of_fold, seen_seeds, summarise
+from unbag.training.kfold import (
+    cross_validate,
+    fold_data,
+    has_seed_in_training,
+    out_of_fold_probabilities,
+    summarise_folds,
+)
 
 RECIPE = scripts.file("trainers", "kfold").RECIPE
 RELATIONS = {
@@ -115,7 +121,7 @@ def test_a_fold_is_learnt_from_both_directions_of_the_pairs_of_the_others(built,
     assert examples["pair-0"][1:4] == PAIRS[0]
     # Entailed by what it entails is nobody: of three labels, the other direction has neutral.
     assert examples["pair-0-reverse"][1:4] == (PAIRS[0][1], PAIRS[0][0], "neutral")
-    with pytest.raises(ValueError, match="expected pairs in fold 3 and in others, found 0 of 144 rows in it"):
+    with pytest.raises(ValueError, match="expected pairs in fold 3 and in others, got 0 of 144 rows in it"):
         fold_data(built, 3, protocol=protocol, seed=1)
 
 
@@ -133,7 +139,7 @@ def test_the_authors_protocol_learns_pairs_as_they_are_but_for_a_tenth(built):
         tenths[fold] = out
     assert fold_data(built, 0, seed=1) == fold_data(built, 0, seed=1)
     assert {each.source_id for each in fold_data(built, 0, seed=2).held_out[0].examples} != tenths[0]
-    with pytest.raises(ValueError, match="expected pairs in fold 3 and in others, found 0 of 144 rows in it"):
+    with pytest.raises(ValueError, match="expected pairs in fold 3 and in others, got 0 of 144 rows in it"):
         fold_data(built, 3, seed=1)
 
 
@@ -158,9 +164,9 @@ def test_the_authors_protocol_learns_reverse_entailment_as_entailment(built):
 
 
 def test_rows_whose_seed_other_folds_have_are_told_from_the_rest(built):
-    assert seen_seeds(built).all(), "each of five seeds is in all folds"
+    assert has_seed_in_training(built).all(), "each of five seeds is in all folds"
     alone = built.rows.map(lambda row: {"source_id": f"seed-{row['fold']}" if row["fold"] else "seed-1"})
-    rows = seen_seeds(BuiltSet(built.request, alone, "en", {}, built.data))
+    rows = has_seed_in_training(BuiltSet(built.request, alone, "en", {}, built.data))
     assert rows.tolist() == [fold < 2 for fold in built.rows["fold"]]
 
 
@@ -169,7 +175,7 @@ def test_the_predictions_of_the_folds_come_in_the_order_of_the_rows(built):
     folds = [
         {"probabilities": {name: [n, fold, 0.0] for n, name in enumerate(names) if n % 3 == fold}} for fold in (2, 0, 1)
     ]
-    found = out_of_fold(built, folds)
+    found = out_of_fold_probabilities(built, folds)
     assert found[:, 0].tolist() == list(range(len(names)))
     assert found[:4, 1].tolist() == [0, 1, 2, 0]
 
@@ -180,7 +186,7 @@ def test_the_summary_is_mean_and_standard_deviation_of_a_sample():
         by = {"modifier_type": "negation", "part": "verb", "position": "both", "seed": "unseen"}
         return {**four, "by": {name: {group: four} for name, group in by.items()}}
 
-    found = summarise(scores(0.25), [scores(0.5), scores(0.75)])
+    found = summarise_folds(scores(0.25), [scores(0.5), scores(0.75)])
     assert list(found) == ["all", "modifier_type", "part", "seed"]
     groups = found["modifier_type"]["negation"], found["part"]["verb"], found["seed"]["unseen"]
     for group in (found["all"], *groups):
@@ -191,7 +197,7 @@ def test_the_summary_is_mean_and_standard_deviation_of_a_sample():
             "standard_deviation": pytest.approx(0.125 * 2**0.5),
             "values": [0.5, 0.75],
         }
-    assert summarise(scores(0.25), [scores(0.5)])["all"]["recall"]["standard_deviation"] is None
+    assert summarise_folds(scores(0.25), [scores(0.5)])["all"]["recall"]["standard_deviation"] is None
 
 
 @pytest.mark.parametrize(("protocol", "pairs"), [("authors", 43), ("spread", 96)])
@@ -271,7 +277,7 @@ def test_seeds_differ_and_are_summarised(validate):
     assert "±" in shown
     assert "mean ± standard deviation over 2 training seeds" in " ".join(shown.split())
     assert "none" not in shown, "the paper has no table of the pairs without modifier"
-    with pytest.raises(ValueError, match=r"expected seeds that differ, found \[1, 1\]"):
+    with pytest.raises(ValueError, match=r"expected distinct seeds, got \[1, 1\]"):
         validate(1, 1)
 
 
@@ -279,7 +285,7 @@ def test_a_model_that_is_no_nli_classifier_is_refused_before_any_training(valida
     with pytest.raises(ModelError, match="hold no weights for"):
         validate(model=str(pretrained))
     two = make_model(order=("entailment", "not_entailment"))
-    with pytest.raises(ValueError, match="expected a classifier of entailment, neutral, contradiction, found one of"):
+    with pytest.raises(ValueError, match="expected a classifier of entailment, neutral, contradiction, got one of"):
         validate(model=str(two))
 
 
@@ -309,7 +315,7 @@ def test_what_the_protocol_leaves_no_choice_of_is_no_option(tmp_path):
     told = RECIPE.config(model="m", output_dir=tmp_path)
     for name in fixed - {"corpus", "eval_steps"}:
         assert getattr(told, name) == declared[name], "as it is for who says nothing"
-    with pytest.raises(ValueError, match="found num_train_epochs = 0; expected at least 2 folds, found 1"):
+    with pytest.raises(ValueError, match="got num_train_epochs = 0; expected folds of at least 2, got 1"):
         RECIPE.config(model="m", output_dir=tmp_path, num_train_epochs=0, folds=1)
 
 
@@ -338,7 +344,7 @@ def test_the_protocol_is_the_authors_where_none_is_named(tmp_path):
         5e-5,
         0,
     )
-    with pytest.raises(ValueError, match="expected protocol of authors, spread, whole_seeds, found 'random'"):
+    with pytest.raises(ValueError, match="expected protocol of authors, spread, whole_seeds, got 'random'"):
         RECIPE.config(model="m", output_dir=tmp_path, protocol="random")
     shown = CliRunner(env={"COLUMNS": "80"}).invoke(cli.app, ["train", "kfold", "--help"])
     assert "--seeds" in shown.output

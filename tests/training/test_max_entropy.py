@@ -127,5 +127,5 @@ def test_other_languages_are_cut_their_way():
 
 @pytest.mark.parametrize("options", [{"alpha": 0.0}, {"alpha": float("nan")}, {"permutations": 0}])
 def test_weights_that_ask_for_nothing_are_refused(options):
-    with pytest.raises(ValueError, match=r"expected an alpha above 0|expected at least one permutation"):
+    with pytest.raises(ValueError, match=r"expected an alpha above 0|expected permutations of at least 1"):
         MaxEntropyOptions(**options)

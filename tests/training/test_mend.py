@@ -21,11 +21,11 @@ from unbag.evaluation import label_check, lexical_baseline
 from unbag.inference.label_probe import ProbeReport
 from unbag.training import mended
 from unbag.training.config_recipes import MendConfig
-from unbag.training.recipes import named
+from unbag.training.recipes import find_recipe
 from unbag.training.run import run
 from unbag.utils.safe_io import DataError
 
-RECIPE = named("mend")
+RECIPE = find_recipe("mend")
 
 
 @pytest.fixture
@@ -75,7 +75,7 @@ def test_a_classifier_is_mended_and_held_against_what_it_was(mend, options, tiny
 def test_a_model_without_a_head_has_no_before(mend, options):
     record = mend(max_steps=2)
     assert record["comparison"] is None
-    assert "answered no pairs before" in record["why_not"]
+    assert "could not be evaluated before training" in record["why_not"]
     card = (options["output_dir"] / "README.md").read_text()
     assert "Nothing to compare" in card
     assert "Before and after" not in card
@@ -90,7 +90,7 @@ def held(mend, options, tiny_bert):
 
     def held(**changed):
         config = MendConfig(**{**options, "model": str(tiny_bert), "augment": (), **changed})
-        return mended._evaluated(config, mended._sets(config)[:1], {}, None)
+        return mended._evaluate(config, mended._sets(config)[:1], {}, None)
 
     return held
 
@@ -112,7 +112,7 @@ def test_a_mislabelled_model_is_no_before_unless_its_labels_are_told(held, monke
     if label_map:
         assert reason is None
     else:
-        assert f"answered no pairs before: the model declares its outputs as {','.join(LABELS)}" in reason
+        assert f"could not be evaluated before training: the model declares its outputs as {','.join(LABELS)}" in reason
         assert reason.endswith(f"or --label-map {','.join(LABELS)} if the declared order is right after all")
 
 
@@ -126,9 +126,9 @@ def test_the_evaluation_may_be_left_out_and_made_up_for(mend, options):
 
 
 def test_one_model_is_mended_at_a_time(mend, options):
-    with pytest.raises(ValueError, match="mend makes one model; found 2"):
+    with pytest.raises(ValueError, match="mend trains one model, got 2"):
         mend(seeds=[1, 2])
-    with pytest.raises(ValueError, match="leaves out the sets that are named: swapped"):
+    with pytest.raises(ValueError, match="no_evaluate: expected no sets, got swapped"):
         MendConfig(**options, sets=("swapped",), no_evaluate=True)
 
 
@@ -143,13 +143,13 @@ def test_without_strength_no_biased_model_is_asked(mend, options):
         options["output_dir"].with_name("undecided"),
         {"batch_size": 24, "max_steps": 3, "num_train_epochs": 1},
     )
-    undecided = named("max_entropy")
+    undecided = find_recipe("max_entropy")
     run(undecided, undecided.config(**{**options, "output_dir": out, **same_steps, "learning_rate": 5e-3}))
     assert same(mended, load_file(out / "model.safetensors"))
 
 
 def test_a_bias_that_would_not_count_is_refused(options):
-    with pytest.raises(ValueError, match="expected bias_strength above 0 for 'both', found 0"):
+    with pytest.raises(ValueError, match="expected bias_strength above 0 for 'both', got 0"):
         MendConfig(**options, bias="both")
     assert MendConfig(**options, bias="self", bias_strength=1.0).prerequisite_runs(options["output_dir"])
 
@@ -169,7 +169,7 @@ def test_the_sets_of_the_authors_are_made_of_a_file_that_is_given(options, tmp_p
     assert {name for name, file in given.items() if file} == {"breaking_nli", "sicck"}
     assert given["sicck"] == str(tmp_path)
     assert "file" not in config.cache_key_config()
-    with pytest.raises(ValueError, match="no_evaluate leaves out the sets of the file"):
+    with pytest.raises(ValueError, match="no_evaluate: expected no file of a set"):
         replace(config, no_evaluate=True)
 
 

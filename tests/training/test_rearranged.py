@@ -159,7 +159,7 @@ def test_the_table_shows_both_columns_and_the_papers():
 def test_only_a_corpus_with_all_three_kinds_of_data_is_rearranged(pretrained, tmp_path):
     told = {"model": str(pretrained), "output_dir": tmp_path}
     for corpus in (("ocnli",), ("snli", "mnli"), ("pairs.csv",)):
-        with pytest.raises(ValueError, match=f"expected one corpus of snli, mnli, anli, sick, .*found {corpus[0]}"):
+        with pytest.raises(ValueError, match=f"expected one corpus of snli, mnli, anli, sick, .*got {corpus[0]}"):
             RECIPE.config(corpus=corpus, **told)
     with pytest.raises(ValueError, match=r"num_train_epochs = 0; .*test_examples = 0"):
         RECIPE.config(num_train_epochs=0, test_examples=0, **told)

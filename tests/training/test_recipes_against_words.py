@@ -155,11 +155,11 @@ def test_max_entropys_options_and_seed_matter(train, options):
 
 def test_impossible_options_are_all_named_at_once(options):
     with pytest.raises(
-        ValueError, match=r"num_train_epochs = 0.*width of at least 1, found 0.*a share of the steps, found -1"
+        ValueError, match=r"num_train_epochs = 0.*width of at least 1, got 0.*expected a warm_start, .*got -1"
     ):
         HEX.config(**{**options, "num_train_epochs": 0, "width": 0, "warm_start": -1})
     with pytest.raises(
-        ValueError, match=r"num_train_epochs = 0.*alpha above 0, found 0.*one permutation of each pair, found 0"
+        ValueError, match=r"num_train_epochs = 0.*alpha above 0, got 0.*permutations of at least 1, got 0"
     ):
         MAX_ENTROPY.config(**{**options, "num_train_epochs": 0, "alpha": 0, "permutations": 0})
 

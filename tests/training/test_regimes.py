@@ -4,7 +4,7 @@ from dataclasses import replace
 import pytest
 
 from unbag.data.sources import Example
-from unbag.training.data import TOO_SHORT, Part, Shuffled, hypothesis_only, mixed, permuted
+from unbag.training.data import TOO_SHORT, Part, WordShuffler, drop_premises, mix_parts, permute_words
 
 EXAMPLES = [
     Example("a", "Two old dogs run in the rain.", "Some animals get quite wet.", "entailment"),
@@ -24,7 +24,7 @@ def words(sentence):
 
 def test_shuffled_words_are_the_same_words_anew_each_epoch():
     pytest.importorskip("spacy")
-    shuffle = Shuffled("en", seed=3)
+    shuffle = WordShuffler("en", seed=3)
     for example in EXAMPLES:
         first, again, next_epoch = shuffle(example, 0), shuffle(example, 0), shuffle(example, 1)
         assert first == again
@@ -34,12 +34,12 @@ def test_shuffled_words_are_the_same_words_anew_each_epoch():
             assert Counter(token for token in tokens if token != ".") == words(getattr(example, side))
     assert shuffle(EXAMPLES[0], 0) != next_epoch
     assert any(shuffle(example, 0) != shuffle(example, 1) for example in EXAMPLES)
-    assert Shuffled("en", seed=4)(EXAMPLES[0], 0) != shuffle(EXAMPLES[0], 0)
+    assert WordShuffler("en", seed=4)(EXAMPLES[0], 0) != shuffle(EXAMPLES[0], 0)
 
 
 def test_permuted_leaves_no_word_in_its_place_and_drops_what_has_no_other_order():
     pytest.importorskip("spacy")
-    found = permuted(part(), seed=13)
+    found = permute_words(part(), seed=13)
     assert [example.source_id for example in found.examples] == ["a", "b", "d"]
     assert found.record["excluded"] == {TOO_SHORT: 1}
     for example, original in zip(found.examples, [EXAMPLES[0], EXAMPLES[1], EXAMPLES[3]], strict=True):
@@ -50,7 +50,7 @@ def test_permuted_leaves_no_word_in_its_place_and_drops_what_has_no_other_order(
 
 
 def test_hypothesis_only_leaves_the_premise_out():
-    found = hypothesis_only(part())
+    found = drop_premises(part())
     assert {example.premise for example in found.examples} == {""}
     assert [example.hypothesis for example in found.examples] == [example.hypothesis for example in EXAMPLES]
 
@@ -58,7 +58,7 @@ def test_hypothesis_only_leaves_the_premise_out():
 def test_weights_say_how_often_a_pair_comes():
     other = [replaced._replace(source_id=f"o{replaced.source_id}") for replaced in EXAMPLES]
     parts = [part(weight=2.5), part("other", 0.5, other), part("once", 1.0, [EXAMPLES[1]._replace(source_id="z")])]
-    epochs = [[example.source_id for example in mixed(parts, seed=1, epoch=epoch)] for epoch in range(20)]
+    epochs = [[example.source_id for example in mix_parts(parts, seed=1, epoch=epoch)] for epoch in range(20)]
     for ids in epochs:
         assert len(ids) == len(set(ids)) == 2 * 4 + 2 + 2 + 1
         counts = Counter(name.split("#")[0] for name in ids)
@@ -67,5 +67,5 @@ def test_weights_say_how_often_a_pair_comes():
         assert sum(counts[f"o{name}"] for name in "abcd") == 2
         assert counts["z"] == 1
     assert len({tuple(ids) for ids in epochs}) > 5, "each epoch draws its own"
-    assert mixed(parts, seed=1, epoch=3) == mixed(parts, seed=1, epoch=3)
-    assert mixed([replace(parts[0], weight=1.0)], seed=1, epoch=0) == EXAMPLES
+    assert mix_parts(parts, seed=1, epoch=3) == mix_parts(parts, seed=1, epoch=3)
+    assert mix_parts([replace(parts[0], weight=1.0)], seed=1, epoch=0) == EXAMPLES

@@ -13,7 +13,7 @@ from unbag.evaluation.verdict import of_model, sentence
 from unbag.training import seeds
 from unbag.training.config import TrainConfig
 from unbag.training.recipes import PLAIN
-from unbag.training.seeds import summarise
+from unbag.training.seeds import summarise_runs
 
 ONE = {"mean": 0.5, "standard_deviation": None, "values": [0.5], "low": 0.4, "high": 0.6, "n": 1234}
 
@@ -22,18 +22,18 @@ ONE = {"mean": 0.5, "standard_deviation": None, "values": [0.5], "low": 0.4, "hi
 def test_a_table_of_figures_is_shown_where_there_are_some(summary, capsys):
     _show({"runs": [{"pairs_per_epoch": 1200, "steps": 6}], "summary": summary}, Path("runs/a"))
     *table, last = capsys.readouterr().out.splitlines()
-    assert last == "1,200 pairs an epoch, 6 steps; in runs/a"
+    assert last == "1,200 pairs per epoch, 6 steps; in runs/a"
     assert ("0.500 [0.400, 0.600]  1,234" in "".join(table)) == bool(summary)
 
 
 @pytest.mark.parametrize(
     ("biased", "said"),
     [
-        (0.5, "The biased model is right on 50.0% of the training pairs that it answers."),
+        (0.5, "Accuracy of the biased model: 50.0% of the training pairs that it predicts."),
         (
             0.7,
-            "The biased model is right on 70.0% of the training pairs that it answers, this one on 60.0% of "
-            "held-out pairs: it may leave too little to learn.",
+            "Accuracy of the biased model: 70.0% of the training pairs that it predicts; of this model: 60.0% of "
+            "held-out pairs. The bias may leave too little to learn.",
         ),
     ],
 )
@@ -57,7 +57,7 @@ def test_of_several_seeds_the_spread_is_shown(capsys):
 def test_one_run_has_wilsons_interval_of_its_held_out_accuracy():
     # Worked out by hand: 8 of 10 right, z = 1.959964: (0.8 + z²/20 ± z·sqrt(0.8·0.2/10 + z²/400)) / (1 + z²/10).
     published = {"step": 3, "all": {"accuracy": 0.8, "loss": 1.0, "pairs": 10}}
-    found = summarise([{"best_evaluation": published, "scores": {}}])["accuracy on all held out"]
+    found = summarise_runs([{"best_evaluation": published, "scores": {}}])["accuracy on all held out"]
     assert (found["low"], found["high"], found["n"]) == (
         pytest.approx(0.4902, abs=1e-4),
         pytest.approx(0.9433, abs=1e-4),

@@ -1,4 +1,4 @@
-"""Commands that train: `unbag train RECIPE`, one for each file in `trainers/`, its options read off its config."""
+"""Commands for training: `unbag train RECIPE`, one per recipe of `trainers/`, with the options of its config."""
 
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -21,20 +21,20 @@ if TYPE_CHECKING:
     from unbag.challenge_sets.failures import Failure
     from unbag.training.loop import OnStep
 
-_RUN: Final = "Checkpoints and records"
-_SHOWN: Final = ("accuracy", "omega_max", "p_c")  # of a set's many numbers, in the table; the files have all
+_RUN: Final = "Checkpoints and logging"
+_SHOWN: Final = ("accuracy", "omega_max", "p_c")  # scores of a set in the table; the result files have all
 
 app = typer.Typer(
     no_args_is_help=True,
-    help="Train a model: ordinary fine-tuning, or a recipe against bags of words.",
+    help="Train a model: plain fine-tuning, or a recipe against reliance on single words.",
 )
 
 
 class GreedyListCommand(TyperCommand):
-    """A command without arguments whose lists take their values in a row too: `--seeds 1 2 3`."""
+    """Command without arguments whose list options accept several values in a row, as in `--seeds 1 2 3`."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Join the values of a list, comma-separated, wherever they are given, before click reads them."""
+        """Join the values of each list option with commas, before click parses them."""
         lists = {name for each in self.params if each.metavar == _LIST for name in each.opts}
         values: dict[str, list[str]] = {}
         others: list[str] = []
@@ -49,7 +49,7 @@ class GreedyListCommand(TyperCommand):
                 into.append(arg)
             if into is None:
                 others.append(arg)
-        # An option without a value stays one, for click to tell of.
+        # An option without a value keeps its form, so that click reports it.
         joined = [part for name, given in values.items() for part in ([name, ",".join(given)] if given else [name])]
         return super().parse_args(ctx, [*others, *joined])
 
@@ -58,12 +58,12 @@ _LIST: Final = "LIST"
 
 
 def add(recipe: Recipe, to: typer.Typer) -> None:
-    """Make a recipe a command."""
+    """Add the command of a recipe to an app."""
     to.command(name=recipe.name.replace("_", "-"), cls=GreedyListCommand, help=recipe.summary)(_command(recipe))
 
 
 def main(*some: Recipe, arguments: Sequence[str] | None = None) -> int:
-    """Run the command of a recipe alone, as `python trainers/RECIPE.py`, or of one of some; return its exit code."""
+    """Run one recipe, or one of several, as `python trainers/RECIPE.py` does; return the exit code."""
     from unbag.cli.app import run
 
     alone = typer.Typer(
@@ -94,7 +94,7 @@ def _command(recipe: Recipe) -> Callable[..., None]:
         config = recipe.config(**values)
         if push is not None:
             if seeds:
-                raise typer.BadParameter(f"{pushing.OPTION} is for one model; publish those of --seeds one by one")
+                raise typer.BadParameter(f"{pushing.OPTION}: expected one model, got several --seeds; publish each one")
             pushing.require(push, offline=offline)
         if config.push_checkpoints is not None:
             pushing.require(config.push_checkpoints, offline=offline, option="--push-checkpoints")
@@ -115,7 +115,7 @@ def _command(recipe: Recipe) -> Callable[..., None]:
 
 
 def _parameter(name: str, hint: Any, declared: Any) -> Parameter:
-    """Return the option of a field: a tuple is text until it is read."""
+    """Build the option of a config field; a tuple is text until `_read` parses it."""
     many = get_origin(hint) is tuple
     default = declared.default
     if many:
@@ -124,12 +124,12 @@ def _parameter(name: str, hint: Any, declared: Any) -> Parameter:
     elif default is MISSING:
         default = Parameter.empty
     option = typer.Option(
-        # A flag is switched on, never off.
+        # No --no-… form: every flag is off by default.
         *([f"--{name.replace('_', '-')}"] if hint is bool else []),
         help=declared.metadata.get("help"),
         rich_help_panel=declared.metadata.get("panel"),
         callback=folder_to_write if name == "output_dir" else None,
-        metavar=_LIST if many or name == "label_map" else None,  # which is read later, and a list all the same
+        metavar=_LIST if many or name == "label_map" else None,  # a label map is a list too, parsed elsewhere
         show_default=bool(default) and not isinstance(default, bool),
     )
     return Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[hint, option])
@@ -146,7 +146,7 @@ _SHARED: Final = (
                 metavar=_LIST,
                 rich_help_panel=_RUN,
                 show_default=False,
-                help="Run once with each of these seeds, in a folder each, and report mean and standard deviation.",
+                help="Random seeds, one run and subfolder each; reports mean and deviation.",
             ),
         ],
     ),
@@ -160,7 +160,7 @@ _SHARED: Final = (
                 metavar=_LIST,
                 rich_help_panel=_RUN,
                 show_default=False,
-                help="Challenge sets to evaluate the model on at the end; shows scores and verdict.",
+                help="Challenge sets to evaluate the model on after training.",
             ),
         ],
     ),
@@ -173,8 +173,7 @@ _SHARED: Final = (
             typer.Option(
                 metavar="ORG[/NAME]",
                 rich_help_panel=_RUN,
-                help="Publish the trained model with its card and evaluation at the end, as unbag publish model does; "
-                "made private where there is none.",
+                help="Hub repository for the model and its results; private if new.",
             ),
         ],
     ),
@@ -182,21 +181,21 @@ _SHARED: Final = (
     Parameter("as_json", Parameter.KEYWORD_ONLY, default=False, annotation=AsJson),
 )
 
-_OF_ONE_MODEL: Final = ("evaluate", "push_results")  # a protocol trains several, and keeps none
+_OF_ONE_MODEL: Final = ("evaluate", "push_results")  # not for protocols, which train several models
 
 
 def _read(name: str, text: str, kind: Callable[[str], Any]) -> tuple[Any, ...]:
     try:
         values = tuple(kind(part.strip()) for part in text.split(",") if part.strip())
     except ValueError:
-        raise typer.BadParameter(f"expected numbers for --{name}, found {text!r}") from None
-    if text and not values:  # taken for an option that is not given, it would say another thing
-        raise typer.BadParameter(f"expected values for --{name.replace('_', '-')}, found {text!r}")
+        raise typer.BadParameter(f"--{name}: expected numbers, got {text!r}") from None
+    if text and not values:  # otherwise text of commas alone would count as an option without a value
+        raise typer.BadParameter(f"--{name.replace('_', '-')}: expected values, got {text!r}")
     return values
 
 
 def _run(recipe: Recipe, config: Any, seeds: Sequence[int], sets: Sequence[str], *, as_json: bool) -> "list[Failure]":
-    """Train and evaluate, show what came of it, and return the sets that could not be evaluated."""
+    """Train and evaluate, show the results, and return the sets that could not be evaluated."""
     from unbag.training.output import alone_in_group
     from unbag.training.seeds import run_seeds
 
@@ -237,7 +236,7 @@ def _run(recipe: Recipe, config: Any, seeds: Sequence[int], sets: Sequence[str],
 
 
 def _show_evaluations(done: Any) -> None:
-    """Show the score of each model on each set, and its verdict, as `unbag evaluate` does."""
+    """Show the scores and the verdict of each model, as `unbag evaluate` does."""
     from unbag.challenge_sets.results import FILE, read
     from unbag.reports import terminal
 
@@ -249,12 +248,12 @@ def _show_evaluations(done: Any) -> None:
 
 
 def _quiet(*, first: bool) -> None:
-    """Leave standard error to our own bar; warnings of several processes are told once."""
+    """Silence other progress bars and warnings, and log in the first process only."""
     import datasets
     import transformers
 
     transformers.utils.logging.disable_progress_bar()  # type: ignore[no-untyped-call]
-    # That the head is new is what was asked for.
+    # Otherwise transformers warns that the head is new, as intended here.
     transformers.utils.logging.set_verbosity_error()  # type: ignore[no-untyped-call]
     datasets.disable_progress_bars()
     if not first:
@@ -263,7 +262,7 @@ def _quiet(*, first: bool) -> None:
 
 @contextmanager
 def _bars(*, visible: bool) -> "Iterator[Callable[[str], OnStep | None] | None]":
-    """Give what makes the progress bar of a run."""
+    """Show progress bars; yields a function that builds the `OnStep` of a run from its name."""
     if not visible or is_quiet():
         yield None
         return
@@ -278,7 +277,8 @@ def _bars(*, visible: bool) -> "Iterator[Callable[[str], OnStep | None] | None]"
             def update(done: int, total: int, status: str) -> None:
                 if not tasks:
                     tasks.append(bars.add_task(name, total=total, status=status))
-                bars.update(tasks[0], completed=done, total=total, status=status)  # a run may begin with another
+                # Prerequisite runs share the bar and have another total.
+                bars.update(tasks[0], completed=done, total=total, status=status)
 
             return update
 
@@ -295,7 +295,7 @@ def _show(done: Any, out: Path) -> None:
     table = Table("", *(["mean", "standard deviation"] if several else ["value [95 %]"]), box=None, pad_edge=False)
     table.add_column("n", justify="right")
     for name, statistics in done["summary"].items():
-        if "." in name and (name.rsplit(".", 1)[-1] not in _SHOWN or "=" in name):  # "=": of a part, say one lambda
+        if "." in name and (name.rsplit(".", 1)[-1] not in _SHOWN or "=" in name):  # "=": one part, such as one lambda
             continue
         mean, spread = statistics["mean"], statistics["standard_deviation"]
         if several:
@@ -303,24 +303,24 @@ def _show(done: Any, out: Path) -> None:
         else:
             cells = [interval(Estimate(mean, statistics["low"], statistics["high"], statistics["n"]))]
         table.add_row(name, *cells, f"{statistics['n']:,}")
-    if table.row_count:  # without validation pairs there is nothing to tell
+    if table.row_count:  # empty without validation pairs
         console().print(table)
     first = done["runs"][0]
     steps = ", ".join(f"{run['steps']:,}" for run in done["runs"])
-    echo(f"{first['pairs_per_epoch']:,} pairs an epoch, {steps} steps; in {out}")
+    echo(f"{first['pairs_per_epoch']:,} pairs per epoch, {steps} steps; in {out}")
     if "bias_accuracy" in first:
-        echo(_beside(first["bias_accuracy"], first["best_evaluation"]))
+        echo(_bias_note(first["bias_accuracy"], first["best_evaluation"]))
 
 
-def _beside(biased: float, best: Mapping[str, Any]) -> str:
-    """Return how right the biased model is on what was trained on; a model is to come out above it."""
+def _bias_note(bias_accuracy: float, best: Mapping[str, Any]) -> str:
+    """Describe the accuracy of the biased model on the training pairs, with a warning if the model's is lower."""
     from unbag.training.loop import ALL
 
-    told = f"The biased model is right on {biased:.1%} of the training pairs that it answers"
+    text = f"Accuracy of the biased model: {bias_accuracy:.1%} of the training pairs that it predicts"
     own = best[ALL]["accuracy"] if ALL in best else None
-    if own is None or own >= biased:
-        return f"{told}."
-    return f"{told}, this one on {own:.1%} of held-out pairs: it may leave too little to learn."
+    if own is None or own >= bias_accuracy:
+        return f"{text}."
+    return f"{text}; of this model: {own:.1%} of held-out pairs. The bias may leave too little to learn."
 
 
 for _recipe in recipes().values():

@@ -17,7 +17,7 @@ from unbag.hub.cards import arxiv_tags, what_it_is
 from unbag.hub.licences import OTHER, inherited
 from unbag.hub.ownership import FOLDER
 from unbag.scoring.bootstrap import Estimate
-from unbag.training.recipes import named
+from unbag.training.recipes import find_recipe
 from unbag.training.reproduce import command
 
 if TYPE_CHECKING:
@@ -144,7 +144,7 @@ def _metadata(about: About) -> "ModelCardData":
         license_link=f"https://huggingface.co/{about.repo}#licence" if about.licence == OTHER else None,
         tags=[
             *("natural-language-inference", "unbag", about.record["recipe"].replace("_", "-")),
-            *arxiv_tags([named(about.record["recipe"]).about, *_cited(about)]),
+            *arxiv_tags([find_recipe(about.record["recipe"]).about, *_cited(about)]),
         ],
         widget=[
             {"text": f"{premise}{about.separator}{hypothesis}", "example_title": title}
@@ -230,7 +230,7 @@ model = AutoModelForSequenceClassification.from_pretrained(
 def _training(about: About) -> str:
     record = about.record
     config = record["config"]
-    recipe = named(record["recipe"])
+    recipe = find_recipe(record["recipe"])
     sentences = [recipe.about]
     sentences += [_ORDERS[config["word_order"]]] if config["word_order"] in _ORDERS else []
     sentences += ["The premises were left out."] if config["hypothesis_only"] else []
@@ -449,7 +449,7 @@ with unbag {environment["unbag"]}{commit}, {versions}. The whole record is in `t
 
 def _citations(about: About) -> str:
     citations = _cited(about)
-    text = "## Citation\n\nThe recipe: " + named(about.record["recipe"]).about
+    text = "## Citation\n\nThe recipe: " + find_recipe(about.record["recipe"]).about
     if citations:
         text += "\n\nWhat it was trained on and asked:\n\n```bibtex\n" + "\n\n".join(citations) + "\n```"
     return text

@@ -1,1 +1,1 @@
-"""Doors into other people's training loops: a callback, an evaluator, and a function of predictions."""
+"""Integrations with training loops and evaluation harnesses of other libraries."""

@@ -1,4 +1,4 @@
-"""The numbers of a challenge set as a `compute_metrics` function of transformers' `Trainer`."""
+"""Numbers of a challenge set as a `compute_metrics` function for transformers' `Trainer`."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -10,13 +10,13 @@ from unbag import challenge_sets
 from unbag.data.columns import numbers
 from unbag.data.labels import LABELS, fold, label_space_of
 from unbag.data.predictions import SetPredictions
-from unbag.integrations.asked import BuiltChallengeSet, named_order
+from unbag.integrations.built_sets import BuiltChallengeSet, labels_by_name
 
-Evaluated = Any  # a `transformers.EvalPrediction`, or any pair of predictions and label ids
+Evaluated = Any  # a `transformers.EvalPrediction`, or another pair of predictions and label ids
 
 
 def compute_metrics(name: str, rows: Any, id2label: Mapping[int, str]) -> Callable[[Evaluated], dict[str, float]]:
-    """Return a function that scores predictions on a built challenge set, for `Trainer(compute_metrics=…)`.
+    """Build a function that scores predictions on a built challenge set, for `Trainer(compute_metrics=…)`.
 
     For example::
 
@@ -25,29 +25,27 @@ def compute_metrics(name: str, rows: Any, id2label: Mapping[int, str]) -> Callab
                           compute_metrics=unbag.compute_metrics("permuted", rows, model.config.id2label))
         trainer.evaluate()["eval_p_c"]
 
-    The `label` of the rows that the Trainer evaluates must be the output that the model has for it, as the model's loss
-    wants it too: `rows.map(lambda row: {"label": model.config.label2id[…]})` where the model counts labels
-    otherwise.
+    The `label` of the evaluated rows must be the id of the model's output for it, as the loss requires too. If the
+    model numbers labels in another way, map the rows: `rows.map(lambda row: {"label": model.config.label2id[…]})`.
 
     Args:
-        name: the set.
-        rows: its rows as they are built (`unbag.load`), in the order in which they are evaluated.
-        id2label: the model's own names by output: `model.config.id2label`.
+        name: Name of the set.
+        rows: Rows as built by `unbag.load`, in the order of the evaluation.
+        id2label: The model's label names by output, `model.config.id2label`.
 
     Returns:
-        A function of predictions, logits of shape (n, labels) or the likeliest outputs, (n,), and of label ids, (n,);
-        it returns the numbers that a model card quotes by name, each with `…_low` and `…_high`, its 95 % interval.
-        `beyond_guessing` is 0 for a guess and for the best constant answer, 1 for a perfect reader.
+        A function of predictions (logits, shape (n, labels), or most probable outputs, shape (n,)) and label ids, shape
+        (n,). It returns the numbers that a model card quotes, by name, each with `…_low` and `…_high`, its 95 %
+        interval. `beyond_guessing` is 0 for chance and for the best constant prediction, and 1 for perfect predictions.
 
     Raises:
-        ValueError: if there is no such set or the rows are another's; `data.labels.LabelError` if the names say
-        nothing.
-            Of the function: if the predictions are not of these rows.
+        ValueError: If the set is unknown or the rows are of another set; `data.labels.LabelError` if the names are no
+            NLI labels. The function raises it if the predictions are not for these rows.
     """
-    asked = BuiltChallengeSet(challenge_sets.get(name), rows)
-    if missing := [column for column in ("label", *asked.described.columns) if column not in rows.column_names]:
-        raise ValueError(f"expected rows of the {name} set, missing the columns {missing}, found {rows.column_names}")
-    order = named_order(id2label)
+    built = BuiltChallengeSet(challenge_sets.get(name), rows)
+    if missing := [column for column in ("label", *built.described.columns) if column not in rows.column_names]:
+        raise ValueError(f"rows: expected the columns {missing} of the {name} set too, got {rows.column_names}")
+    order = labels_by_name(id2label)
     space = label_space_of(order)
     expected = np.array([order.index(fold(label, space)) for label in LABELS])[numbers(rows, "label")]
 
@@ -58,31 +56,32 @@ def compute_metrics(name: str, rows: Any, id2label: Mapping[int, str]) -> Callab
         has_probabilities = outputs.ndim == 2
         by_output = _softmax(outputs) if has_probabilities else np.eye(len(order))[outputs.astype(np.intp)]
         probabilities = by_output[:, [order.index(label) for label in space]]
-        return asked.numbers(SetPredictions(probabilities, space, has_probabilities))
+        return built.numbers(SetPredictions(probabilities, space, has_probabilities))
 
     return metrics
 
 
 def _check(outputs: NDArray[Any], label_ids: Any, expected: NDArray[np.intp], order: tuple[str, ...]) -> None:
-    """Refuse predictions that are not of the rows whose gold outputs are expected, shape (n,)."""
+    """Validate predictions against the rows, whose gold outputs are `expected`, shape (n,)."""
     n = len(expected)
     if outputs.shape not in ((n, len(order)), (n,)):
         raise ValueError(
-            f"expected a prediction for each of the {n} rows of the set, shape {(n, len(order))} or {(n,)}, found "
-            f"shape {outputs.shape}; evaluate the rows that compute_metrics was made with"
+            f"predictions: expected one for each of the {n} rows of the set, shape {(n, len(order))} or {(n,)}, got "
+            f"shape {outputs.shape}; evaluate the rows that were passed to compute_metrics"
         )
     if not np.isfinite(outputs).all():
-        raise ValueError("expected predictions that are numbers, found NaN or infinity; the training has diverged")
+        raise ValueError("predictions: expected finite numbers, got NaN or infinity; the training has diverged")
     if label_ids is not None and not np.array_equal(label_ids, expected):
         row = int(np.argmax(np.asarray(label_ids) != expected))
         raise ValueError(
-            f"expected the labels of the set's rows in their order, as the model's outputs ({', '.join(order)}), found "
-            f"{np.asarray(label_ids)[row]} for {expected[row]} in row {row}; evaluate the same rows, with labels as "
-            "the model counts them"
+            f"labels: expected those of the set's rows in order, as ids of the outputs ({', '.join(order)}), got "
+            f"{np.asarray(label_ids)[row]} for {expected[row]} in row {row}; evaluate the same rows, with the model's "
+            "label ids"
         )
 
 
 def _softmax(logits: NDArray[Any]) -> NDArray[np.float64]:
+    # Subtracting the maximum keeps the exponentials finite.
     shifted = np.exp(logits.astype(np.float64) - logits.max(axis=1, keepdims=True))
     probabilities: NDArray[np.float64] = shifted / shifted.sum(axis=1, keepdims=True)
     return probabilities

@@ -1,4 +1,4 @@
-"""The pairs that `--augment` adds to each epoch, of which kinds and how many."""
+"""Augmentation: the pairs that `--augment` adds to each epoch."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -13,30 +13,30 @@ from unbag.challenge_sets.perturbations.vocabulary_split import ALL
 from unbag.challenge_sets.perturbations.word_lists import NEUTRAL_LISTS, WORD_LISTS
 from unbag.data.sources import Example
 from unbag.data.text.parses import Parser
-from unbag.training.config import asks_wordnet
+from unbag.training.config import needs_wordnet
 from unbag.training.data import Part
 
 
-class Augmented:
-    """Pairs made of the training pairs, other ones each epoch.
+class PairAugmenter:
+    """Pairs built from the training pairs, other ones in each epoch.
 
     Attributes:
-        identity: of the parser, and of WordNet where it is asked, for the record.
+        identity: Versions of the parser and, where used, of WordNet, for the record.
     """
 
     def __init__(self, parts: Sequence[Part], *, pairs: Mapping[str, int], words: str, seed: int) -> None:
-        """Make ready what each kind is made with; adjectives and bigrams are counted here.
+        """Load the parser and WordNet, and count adjectives and bigrams of the training pairs.
 
         Args:
-            parts: the training pairs.
-            pairs: how many pairs an epoch has of each kind.
-            words: the half of the vocabulary that they are made with, or `all`
+            parts: Training pairs.
+            pairs: Number of pairs per epoch for each kind.
+            words: Half of the vocabulary that added pairs draw from, or `all`
                 (`challenge_sets.perturbations.vocabulary_split`).
-            seed: decides the pairs, together with the epoch.
+            seed: Random seed; each epoch draws other pairs from it.
 
         Raises:
-            ImportError: without spaCy, or where it is asked WordNet's reader.
-            ValueError: without WordNet where it is asked.
+            ImportError: If spaCy is missing, or a kind needs WordNet and its reader is missing.
+            ValueError: If a kind needs WordNet and its files are missing.
         """
         examples = [example for part in parts for example in part.examples]
         premises = list(dict.fromkeys(example.premise for example in examples))
@@ -44,7 +44,7 @@ class Augmented:
         self._pairs, self._words, self._seed = dict(pairs), words, seed
         self.identity = {"parser": parser.identity}
         wordnet: Any = None
-        if asks_wordnet(pairs):
+        if needs_wordnet(pairs):
             from unbag.baselines.wordnet.database import open_wordnet
 
             wordnet = open_wordnet()
@@ -53,10 +53,10 @@ class Augmented:
         self._first: dict[str, Any] | None = None
 
     def __call__(self, epoch: int) -> list[Example]:
-        """Return the pairs of one epoch.
+        """Build the added pairs of one epoch.
 
         Raises:
-            ValueError: if nothing makes a pair of some kind.
+            ValueError: If no pair of some kind can be built.
         """
         made: list[Example] = []
         record: dict[str, Any] = {}
@@ -78,13 +78,13 @@ class Augmented:
         return made
 
     def record(self) -> dict[str, Any]:
-        """Return, once the first epoch was made, how many pairs of it are of which kind and label, and what was not."""
+        """Build the record: the counts of the first epoch by kind and label, and the excluded candidates by reason."""
         return {"words": self._words, "first_epoch": self._first}
 
 
 def _maker(kind: str, examples: list[Example], premises: list[str], parser: Parser, wordnet: Any, words: str) -> Maker:
     if kind in (SOSWAP, ADDAMOD):
-        if kind == SOSWAP and words != ALL:  # few verbs and nouns are all of one half: hypotheses are swapped too
+        if kind == SOSWAP and words != ALL:  # half the vocabulary allows few swaps of premises: swap hypotheses too
             premises = list(dict.fromkeys([*premises, *(example.hypothesis for example in examples)]))
         adjectives = adjective_counts(examples, parser) if kind == ADDAMOD else None
         return SoswapAddamod(premises, parser, kind=kind, adjectives=adjectives, words=words)

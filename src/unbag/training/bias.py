@@ -1,17 +1,13 @@
-"""What a biased model says of each training pair: log-probabilities of the labels, by pure functions of the pairs.
-
-The features of a pair beside its label: what a biased model or a teacher says of it, and its weight.
-
-Groups of pairs by how far their words mislead have weights by which all groups count alike.
+"""Biased models: log-probabilities of the labels for each training pair, and weights of groups of pairs.
 
 The lexically misleading score (LMS, Nie et al. 2019, section 5.3) of a pair is the highest probability that a bag of
-words gives a wrong label. Pairs whose words mislead are few, as the minority groups are of Sagawa et al. 2020
-("Distributionally Robust Neural Networks for Group Shifts", https://arxiv.org/abs/1911.08731), and the error set of a
-first model that Liu et al. 2021 ("Just Train Twice", https://arxiv.org/abs/2107.09044) give a larger weight. Here a
-bag of words is that first model, there are several groups and not two, and their weights are the inverse of their
-sizes, fixed before the training, so that the groups weigh the same:
+words gives a wrong label. Pairs with misleading words are rare. Sagawa et al. 2020 ("Distributionally Robust Neural
+Networks for Group Shifts", https://arxiv.org/abs/1911.08731) train on such minority groups. Liu et al. 2021 ("Just
+Train Twice", https://arxiv.org/abs/2107.09044) give a larger weight to the errors of a first model. Here the first
+model is a bag of words, there are several groups and not two, and the weights are the inverse of the group sizes, fixed
+before training, so that all groups have the same total weight:
 
-    w_i = n / (G · n_g(i))      of n pairs in G groups, pair i in one of n_g(i): the mean of the weights is 1
+    w_i = n / (G · n_g(i))      for n pairs in G groups, n_g(i) in the group of pair i; the mean weight is 1
 """
 
 from collections.abc import Mapping, Sequence
@@ -36,85 +32,85 @@ from unbag.utils.safe_io import DataError
 LEXICAL: Final = "lexical"
 HYPOTHESIS: Final = "hypothesis"
 BOTH: Final = "both"
-_MANIFEST: Final = "manifest.json"  # of a store of predictions
+_MANIFEST: Final = "manifest.json"  # marks the folder of a prediction store
 
 
 class Bias(Protocol):
-    """A model that knows too little: its answers are what another model shall not learn."""
+    """A biased model, whose predictions another model must not learn."""
 
     @property
     def identity(self) -> str:
-        """All that decides its answers."""
+        """Text that changes whenever a prediction may change."""
         ...
 
     def log_probabilities(self, examples: Sequence[Example]) -> NDArray[np.float32]:
-        """Return the logarithms of the probabilities of `labels.LABELS`, none below that of `FLOOR`, shape (n, 3)."""
+        """Compute log-probabilities in the order of `labels.LABELS`, at least log `FLOOR`, shape (n, 3)."""
         ...
 
 
-def of_words(name: str, examples: Sequence[Example], *, language: str) -> Bias:
-    """Return a bag of words cross-fitted to pairs: of both sentences, of the hypothesis, or the product of the two.
+def lexical_bias(name: str, examples: Sequence[Example], *, language: str) -> Bias:
+    """Cross-fit a bag of words on the pairs: of both sentences, of the hypothesis, or the product of the two.
 
     Raises:
-        ValueError: see `CrossFitted`.
+        ValueError: See `CrossFitted`.
     """
     models = [
         CrossFitted(examples, language=language, hypothesis_only=only == HYPOTHESIS)
         for only in ((LEXICAL, HYPOTHESIS) if name == BOTH else (name,))
     ]
-    return CachedBias(Product(models) if name == BOTH else models[0])
+    return CachedBias(ProductBias(models) if name == BOTH else models[0])
 
 
-class Product:
-    """The product of several models' probabilities, normalised: what they say together, were they independent."""
+class ProductBias:
+    """Normalised product of the probabilities of several models, as if they were independent."""
 
     def __init__(self, models: Sequence[Bias]) -> None:
         self._models = models
         self.identity = " × ".join(model.identity for model in models)
 
     def log_probabilities(self, examples: Sequence[Example]) -> NDArray[np.float32]:
-        """Return log-probabilities, shape (n, 3)."""
+        """Compute log-probabilities, shape (n, 3)."""
         return _normalised(np.sum([model.log_probabilities(examples) for model in self._models], axis=0))
 
 
 class CachedBias:
-    """A model that is asked of each pair of sentences once."""
+    """Cache of a biased model, which predicts each pair of sentences once."""
 
     def __init__(self, model: Bias) -> None:
         self._model = model
         self.identity = model.identity
-        self._known: dict[tuple[str, str], NDArray[np.float32]] = {}
+        self._cache: dict[tuple[str, str], NDArray[np.float32]] = {}
 
     def log_probabilities(self, examples: Sequence[Example]) -> NDArray[np.float32]:
-        """Return log-probabilities, shape (n, 3)."""
-        new = {(e.premise, e.hypothesis): e for e in examples if (e.premise, e.hypothesis) not in self._known}
+        """Compute log-probabilities, shape (n, 3)."""
+        new = {(e.premise, e.hypothesis): e for e in examples if (e.premise, e.hypothesis) not in self._cache}
         if new:
-            self._known |= zip(new, self._model.log_probabilities(list(new.values())), strict=True)
-        found = [self._known[example.premise, example.hypothesis] for example in examples]
-        return np.array(found, dtype=np.float32).reshape(len(examples), len(LABELS))
+            self._cache |= zip(new, self._model.log_probabilities(list(new.values())), strict=True)
+        rows = [self._cache[example.premise, example.hypothesis] for example in examples]
+        return np.array(rows, dtype=np.float32).reshape(len(examples), len(LABELS))
 
 
-class Network:
-    """A classifier, whose answers are kept as they are made and shared among the processes.
+class NetworkBias:
+    """Classifier as a biased model. The processes share its predictions, which are stored as they are computed.
 
     Args:
-        model: its folder.
-        store: where its answers are kept.
-        max_length: most tokens of a pair.
+        model: Folder of the classifier.
+        store: Folder for its predictions.
+        max_length: Maximum number of tokens per pair.
     """
 
     def __init__(self, model: Path, store: Path, *, max_length: int | None = None) -> None:
         from unbag.inference.transformer import TransformerPredictor
 
         self._predictor = TransformerPredictor.load(model, max_length=max_length)
-        found = self._predictor.label_space
-        if set(found) != set(LABELS):
-            raise ValueError(f"expected a network of {', '.join(LABELS)} in {model}, found {', '.join(found)}")
+        labels = self._predictor.label_space
+        if set(labels) != set(LABELS):
+            raise ValueError(f"expected a network of {', '.join(LABELS)} in {model}, got {', '.join(labels)}")
         self._store = store
         self.identity = f"network {text_hash(sorted((self._predictor.identity or {}).items()))}"
 
     def log_probabilities(self, examples: Sequence[Example]) -> NDArray[np.float32]:
-        """Return log-probabilities, shape (n, 3); called in every process at once."""
+        """Compute log-probabilities, shape (n, 3). All processes call this together."""
         from datasets import Dataset
 
         ids = [str(number) for number in range(len(examples))]
@@ -125,96 +121,99 @@ class Network:
 
 
 class MaskedBias:
-    """A network that was trained on some pairs: of those it says nothing, which is that all labels are as likely."""
+    """Biased model without predictions for its own training pairs: there, all labels are equally likely."""
 
-    def __init__(self, model: Bias, seen: Sequence[Example]) -> None:
+    def __init__(self, model: Bias, training_pairs: Sequence[Example]) -> None:
         self._model = model
-        self._seen = {(example.premise, example.hypothesis) for example in seen}
-        self.identity = f"{model.identity}, not of {text_hash(sorted(self._seen))}"
+        self._training_pairs = {(example.premise, example.hypothesis) for example in training_pairs}
+        self.identity = f"{model.identity}, not of {text_hash(sorted(self._training_pairs))}"
 
     def log_probabilities(self, examples: Sequence[Example]) -> NDArray[np.float32]:
-        """Return log-probabilities, shape (n, 3)."""
-        found = self._model.log_probabilities(examples).copy()
-        found[[(example.premise, example.hypothesis) in self._seen for example in examples]] = -np.log(len(LABELS))
-        return found
+        """Compute log-probabilities, shape (n, 3)."""
+        values = self._model.log_probabilities(examples).copy()
+        is_training = [(example.premise, example.hypothesis) in self._training_pairs for example in examples]
+        values[is_training] = -np.log(len(LABELS))
+        return values
 
 
 class PrecomputedBias:
-    """Predictions made before, by id: of `unbag evaluate`, or in a file.
+    """Stored predictions as a biased model, looked up by example id: those of `unbag evaluate`, or a file.
 
-    A copy of a pair, that a weight above 1 makes, has what the pair has.
+    A copy of a pair, which a weight above 1 makes, has the prediction of the pair.
     """
 
     def __init__(self, path: Path) -> None:
-        """Read them.
+        """Read the predictions.
 
         Args:
-            path: a folder that holds the store of one model's predictions on one set, or a file of probabilities.
+            path: Folder with the prediction store of one model on one set, or file of probabilities.
 
         Raises:
-            ValueError: if there are none, or several of one id.
+            ValueError: If there are none, or several for one id.
         """
         self._path = path
         ids, probabilities = _read_file(path) if path.is_file() else _read_store(path)
         self._row = {name: row for row, name in enumerate(ids)}
         if len(self._row) < len(ids):
             raise ValueError(
-                f"{path}: expected one prediction for each id, found {len(ids):,} for {len(self._row):,}; name the "
+                f"{path}: expected one prediction per id, got {len(ids):,} for {len(self._row):,} ids; name the "
                 "folder of one model's predictions on one set"
             )
         self._logarithms = _logarithms(probabilities)
         rows = zip(ids, probabilities.tolist(), strict=True)
-        self.identity = f"predictions {text_hash((name, *map(str, said)) for name, said in rows)}"
+        self.identity = f"predictions {text_hash((name, *map(str, row)) for name, row in rows)}"
 
     def log_probabilities(self, examples: Sequence[Example]) -> NDArray[np.float32]:
-        """Return log-probabilities, shape (n, 3).
+        """Look up log-probabilities, shape (n, 3).
 
         Raises:
-            ValueError: if a pair has none.
+            ValueError: If a pair has no prediction.
         """
         ids = [example.source_id for example in examples]
         rows = [self._row.get(name, self._row.get(name.rpartition("#")[0], -1)) for name in ids]
         if missing := [name for name, row in zip(ids, rows, strict=True) if row < 0]:
             raise ValueError(
-                f"{self._path}: {len(missing):,} of {len(examples):,} training pairs have no prediction, first "
-                f"{missing[0]!r}; predict the pairs that are trained on, by their ids"
+                f"{self._path}: expected a prediction for each of {len(examples):,} training pairs, got none for "
+                f"{len(missing):,}, first {missing[0]!r}; predict the training pairs, with their ids"
             )
         return self._logarithms[rows]
 
 
 def _read_file(path: Path) -> tuple[list[str], NDArray[np.float32]]:
     if label_space_of_file(path) != LABELS:
-        raise DataError(f"{path}: expected the columns id, {', '.join(LABELS)}: a bias is probabilities, not labels")
+        raise DataError(f"{path}: expected the columns id, {', '.join(LABELS)}; a bias needs probabilities, not labels")
     rows = list(open_file(path).read())
     try:
         probabilities = np.array([[float(row.values[label]) for label in LABELS] for row in rows], dtype=np.float32)
     except (TypeError, ValueError) as error:
-        raise DataError(f"{path}: expected probabilities ({error})") from None
+        raise DataError(f"{path}: expected probabilities; {error}") from None
     return [str(row.values["id"]) for row in rows], probabilities
 
 
 def _read_store(folder: Path) -> tuple[list[str], NDArray[np.float32]]:
     stores = sorted(manifest.parent for manifest in folder.rglob(_MANIFEST))
     if len(stores) != 1:
-        found = f"{len(stores)}: {', '.join(str(store) for store in stores[:3])}" if stores else "none"
+        listing = f"{len(stores)}: {', '.join(str(store) for store in stores[:3])}" if stores else "none"
         raise ValueError(
-            f"{folder}: expected one model's predictions on one set, a folder with {_MANIFEST}, or a model, a folder "
-            f"with config.json; found {found}"
+            f"{folder}: expected one model's predictions on one set (a folder with {_MANIFEST}) or a model (a folder "
+            f"with config.json), got {listing}"
         )
     predictions = Predictions.open(stores[0])
     if set(predictions.label_space) != set(LABELS) or not predictions.has_probabilities:
-        raise ValueError(f"{stores[0]}: expected probabilities of {', '.join(LABELS)}, found others, or labels alone")
+        raise ValueError(f"{stores[0]}: expected probabilities of {', '.join(LABELS)}, got other labels or none")
     return predictions.table(["source_id"])["source_id"].to_pylist(), predictions.array(LABELS)
 
 
 def _logarithms(probabilities: NDArray[Any]) -> NDArray[np.float32]:
-    if not ((probabilities >= 0) & (probabilities <= 1 + 1e-3)).all():
-        raise ValueError("expected probabilities from 0 to 1 for a bias, found others")
+    if not ((probabilities >= 0) & (probabilities <= 1 + 1e-3)).all():  # rounded values may exceed 1 a little
+        raise ValueError("expected probabilities from 0 to 1 for a bias, got others")
+    # The floor keeps the loss finite where a model rules a label out.
     logarithms: NDArray[np.float32] = np.log(np.maximum(probabilities, FLOOR)).astype(np.float32)
     return logarithms
 
 
 def _normalised(logarithms: NDArray[np.float32]) -> NDArray[np.float32]:
+    # Subtracting the maximum keeps the exponentials from underflowing for all labels at once.
     shifted = logarithms - logarithms.max(axis=1, keepdims=True)
     total = np.log(np.exp(shifted).sum(axis=1, keepdims=True))
     normed: NDArray[np.float32] = np.maximum(shifted - total, np.log(FLOOR)).astype(np.float32)
@@ -222,28 +221,28 @@ def _normalised(logarithms: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 EDGES: Final = (0.3, 0.5, 0.7)
-"""Where a group of LMS ends and the next begins: words tell, hardly tell, mislead, and mislead as in CS_0.7."""
+"""LMS at which one group ends and the next begins: words predictive, hardly so, misleading, misleading as in CS_0.7."""
 
 
-def groups(probabilities: NDArray[np.floating[Any]], gold: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the group of each pair, 0 where words tell most, shape (n,).
+def lms_groups(probabilities: NDArray[np.floating[Any]], gold: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Assign each pair to a group by its LMS, 0 where words are most predictive, shape (n,).
 
     Args:
-        probabilities: of the labels by a bag of words, shape (n, labels).
-        gold: ids of the gold labels, shape (n,).
+        probabilities: Label probabilities of a bag of words, shape (n, labels).
+        gold: Gold label ids, shape (n,).
     """
-    found: NDArray[np.int64] = np.digitize(lms(probabilities, gold), EDGES).astype(np.int64)
-    return found
+    group: NDArray[np.int64] = np.digitize(lms(probabilities, gold), EDGES).astype(np.int64)
+    return group
 
 
 def group_weights(probabilities: NDArray[np.floating[Any]], gold: NDArray[np.int64]) -> NDArray[np.float32]:
-    """Return the weight of each pair, shape (n,); a group without pairs counts for none.
+    """Compute the weight of each pair, shape (n,). Empty groups do not count in G.
 
     >>> three_and_one = np.array([[0.8, 0.1, 0.1]] * 3 + [[0.1, 0.8, 0.1]])
     >>> [round(weight, 3) for weight in group_weights(three_and_one, np.zeros(4, np.int64)).tolist()]
     [0.667, 0.667, 0.667, 2.0]
     """
-    group = groups(probabilities, gold)
+    group = lms_groups(probabilities, gold)
     sizes = np.bincount(group, minlength=len(EDGES) + 1)
     weights: NDArray[np.float32] = (len(gold) / ((sizes > 0).sum() * sizes[group])).astype(np.float32)
     return weights
@@ -257,26 +256,26 @@ Columns = Mapping[str, NDArray[np.float32]]
 
 
 class PairFeatures(Protocol):
-    """What tells it, the same in every process."""
+    """Features of training pairs, the same in every process."""
 
     @property
     def identity(self) -> str:
-        """All that decides it."""
+        """Text that changes whenever a feature may change."""
         ...
 
     def __call__(self, examples: Sequence[Example]) -> Columns:
-        """Return numbers for the pairs of one epoch, by name: shape (n,), or (n, 3) for `labels.LABELS`."""
+        """Compute features of the pairs of one epoch, by name: shape (n,), or (n, 3) in order of `labels.LABELS`."""
         ...
 
 
 @dataclass(frozen=True)
 class BiasFeatures:
-    """What biased models and a teacher say.
+    """Predictions of a biased model and of a teacher, and group weights.
 
     Attributes:
-        bias: gives `BIAS`, log-probabilities.
-        teacher: gives `TEACHER`, likewise; None for none.
-        balanced: whether each pair has a `WEIGHT` by its group (`group_weights`).
+        bias: Model of the feature `BIAS`, log-probabilities.
+        teacher: Model of the feature `TEACHER`, log-probabilities; None for no teacher.
+        balanced: Whether each pair has the feature `WEIGHT`, by its group (`group_weights`).
     """
 
     bias: Bias
@@ -285,15 +284,15 @@ class BiasFeatures:
 
     @property
     def identity(self) -> str:
-        """All that decides it."""
+        """Text that changes whenever a feature may change."""
         return self.bias.identity + (f"; teacher {self.teacher.identity}" if self.teacher else "")
 
     def __call__(self, examples: Sequence[Example]) -> Columns:
-        """Return what is known of the pairs of one epoch."""
-        found = {BIAS: self.bias.log_probabilities(examples)}
+        """Compute the features of the pairs of one epoch."""
+        features = {BIAS: self.bias.log_probabilities(examples)}
         if self.teacher is not None:
-            found[TEACHER] = self.teacher.log_probabilities(examples)
+            features[TEACHER] = self.teacher.log_probabilities(examples)
         if self.balanced:
             gold = np.array([label_id(example.label) for example in examples], dtype=np.int64)
-            found[WEIGHT] = group_weights(np.exp(found[BIAS]), gold)
-        return found
+            features[WEIGHT] = group_weights(np.exp(features[BIAS]), gold)
+        return features

@@ -1,4 +1,4 @@
-"""Checkpoints of a run: written whole or not at all, the last two and the best, on disk or in a Hub repository."""
+"""Checkpoints of a run, on disk or in a Hub repository: atomic writes, keeping the last two and the best."""
 
 import json
 import logging
@@ -24,19 +24,19 @@ from unbag.utils.redaction import first_line
 from unbag.utils.retries import hub_http, with_retries
 
 _STATE: Final = "state.json"
-_KEPT: Final = 2  # the last one may stand on a disk that dies with the machine it was written by
+_KEPT: Final = 2  # if the last one is damaged, `last` takes the one before
 
 
 class CheckpointError(ValueError):
-    """A checkpoint that is not there, or is another run's."""
+    """A checkpoint that is missing, damaged, or of another run."""
 
 
 class Checkpoints:
-    """The checkpoints in one folder, each in a folder of its own named by the step after which it was made.
+    """Checkpoints in one folder, each in a subfolder named by its step.
 
-    A name that ends in a step is a whole checkpoint, whenever a process was killed: it is written under another name
-    and renamed. accelerate saves and loads weights, optimizer, schedule and gradient scaler (`save_state`), sharded
-    where FSDP or DeepSpeed shard them; `state.json` beside them holds the rest.
+    A subfolder whose name ends in a step is always complete: a checkpoint is written under another name and renamed.
+    accelerate saves and loads weights, optimizer, schedule and gradient scaler (`save_state`), sharded where FSDP or
+    DeepSpeed shard them. `state.json` beside them has the rest.
     """
 
     def __init__(
@@ -46,27 +46,27 @@ class Checkpoints:
         identity: Mapping[str, Any],
         on_saved: Callable[[Path], None] | None = None,
     ) -> None:
-        """Take the folder.
+        """Open the folder and register accelerate's hooks.
 
         Args:
-            folder: where the checkpoints are; need not exist.
-            accelerator: which has prepared the model and its optimizer by the time a checkpoint is saved or loaded.
-            identity: what decides the weights, as JSON holds it: a checkpoint of another identity is refused.
-            on_saved: called in the first process with the folder of each new checkpoint.
+            folder: Folder of the checkpoints; need not exist.
+            accelerator: Accelerator that prepares the model and its optimizer before the first save or load.
+            identity: JSON object of everything that determines the weights; loading rejects checkpoints of another one.
+            on_saved: Called in the first process with the folder of each new checkpoint.
         """
         self._on_saved = on_saved
         self._folder, self._accelerator, self._identity = folder, accelerator, identity
-        # Weights of several processes and of one have the same names, so that either can go on from the other's.
+        # One process and several must write the same weight names, so that either can resume from the other's.
         accelerator.register_save_state_pre_hook(_without_wrapper)
         accelerator.register_load_state_pre_hook(_unwrapping(accelerator))
 
     def save(self, step: int, state: Mapping[str, Any], *, best: int | None = None) -> None:
-        """Make a checkpoint, in every process, and drop those that are neither among the last two nor the best.
+        """Write a checkpoint and delete all but the last two and the best. All processes call this together.
 
         Args:
-            step: how many steps are taken.
-            state: what is beside the weights, as JSON holds it.
-            best: the step of the checkpoint to keep.
+            step: Number of completed steps.
+            state: JSON object to store beside the weights.
+            best: Step of a checkpoint to keep.
         """
         path, tmp = self.path(step), self._folder / f".{step}.part"
         main = self._accelerator.is_main_process
@@ -76,7 +76,7 @@ class Checkpoints:
         self._accelerator.wait_for_everyone()
         try:
             self._accelerator.save_state(str(tmp))
-        except Exception:  # a full disk is fuller with what did not fit
+        except Exception:  # partial files would keep a full disk full
             _remove(tmp)
             raise
         self._accelerator.wait_for_everyone()
@@ -102,11 +102,11 @@ class Checkpoints:
         self._accelerator.wait_for_everyone()
 
     def path(self, step: int) -> Path:
-        """Return the folder of the checkpoint after some steps."""
+        """Build the path of the checkpoint after a step."""
         return self._folder / f"step-{step:08d}"
 
     def last(self) -> Path | None:
-        """Return the folder of the last checkpoint that is as it was written, if there is one, in every process."""
+        """Find the last undamaged checkpoint; None if there is none. All processes call this together."""
         if self._accelerator.is_main_process:
             for step in sorted(self._steps(), reverse=True):
                 if (damage := checksums.damage(self.path(step))) is None:
@@ -117,38 +117,38 @@ class Checkpoints:
         return self.path(max(steps)) if steps else None
 
     def load(self, path: Path) -> dict[str, Any]:
-        """Go back to a checkpoint, in every process, and return the state beside its weights.
+        """Restore a checkpoint and load the state beside its weights. All processes call this together.
 
         Args:
-            path: the checkpoint's folder, or a folder of checkpoints, whose last is taken.
+            path: Folder of a checkpoint, or of several, in which case the last one is used.
 
         Raises:
-            CheckpointError: if there is none, or it is one of a run with other data, model or options.
+            CheckpointError: If there is none, or the checkpoint belongs to a run with other data, model or options.
         """
         if not (path / _STATE).is_file():
-            found = sorted(file.parent for file in path.glob(f"**/step-*/{_STATE}"))
-            folders = [folder for folder in found if not checksums.is_set_aside(folder)]
+            candidates = sorted(file.parent for file in path.glob(f"**/step-*/{_STATE}"))
+            folders = [folder for folder in candidates if not checksums.is_set_aside(folder)]
             if not folders:
-                raise CheckpointError(f"expected a checkpoint (a folder with {_STATE}) in {path}, found none")
+                raise CheckpointError(f"expected a checkpoint (a folder with {_STATE}) in {path}, got none")
             path = folders[-1]
         if damage := checksums.damage(path):
-            raise CheckpointError(f"{damage}; go on from another checkpoint, or begin anew")
+            raise CheckpointError(f"{damage}; resume from another checkpoint, or start a new run")
         record = json.loads((path / _STATE).read_text(encoding="utf-8"))
         if others := list(differences(record["identity"], json.loads(json.dumps(self._identity)))):
             raise CheckpointError(
-                f"{path} is a checkpoint of another run: {'; '.join(others)}. Give the options of that run, or "
-                "remove its folder to begin anew"
+                f"{path} is a checkpoint of another run: {'; '.join(others)}. Use the options of that run, or "
+                "remove its folder to start a new one"
             )
         if record["sharding"] != (kind := sharding.kind(self._accelerator)):
             raise CheckpointError(
-                f"{path} was made with {record['sharding'] or 'whole weights'}, found {kind or 'whole weights'}: go on "
-                "with the config of accelerate's that it was made with"
+                f"{path}: expected {record['sharding'] or 'whole weights'}, got {kind or 'whole weights'}; resume with "
+                "the accelerate config of the checkpoint"
             )
         processes = self._accelerator.num_processes
         if record["processes"] != processes and self._accelerator.distributed_type is DistributedType.DEEPSPEED:
             raise CheckpointError(
-                f"{path} was made by {record['processes']} processes, and DeepSpeed shards its state by process; "
-                f"found {processes}, go on with {record['processes']}"
+                f"{path}: expected {record['processes']} processes, got {processes}; DeepSpeed shards its state by "
+                f"process, so resume with {record['processes']}"
             )
         self._accelerator.load_state(str(path))
         state: dict[str, Any] = record["state"]
@@ -163,7 +163,7 @@ class Checkpoints:
 
 
 def differences(recorded: Any, expected: Any, where: str = "") -> list[str]:
-    """Return a line for each difference between two JSON values, a record's and the one expected.
+    """List the differences between the JSON values of a record and of this run, one line each.
 
     >>> differences({"seed": 1, "epochs": 3}, {"seed": 2, "epochs": 3})
     ['seed was 1, is 2']
@@ -179,7 +179,7 @@ def differences(recorded: Any, expected: Any, where: str = "") -> list[str]:
 
 
 def _remove(folder: Path) -> None:
-    """Remove a folder so that no half of it ever bears the name of a whole one."""
+    """Remove a folder; a half-removed folder never keeps the name of a complete one."""
     if folder.exists():
         going = folder.with_name(f".{folder.name.strip('.')}.gone.part")
         shutil.rmtree(going, ignore_errors=True)
@@ -189,7 +189,7 @@ def _remove(folder: Path) -> None:
 
 def _without_wrapper(models: list[Any], weights: list[dict[str, Any]], folder: str) -> None:
     for number, state in enumerate(weights):  # empty where FSDP or DeepSpeed save their own
-        # Of this type accelerate writes weights that a network shares between its modules once, and fails of others.
+        # Only for this type does accelerate write weights shared by two modules once; with a dict it fails.
         weights[number] = OrderedDict((name.removeprefix("module."), value) for name, value in state.items())
 
 
@@ -200,22 +200,22 @@ def _unwrapping(accelerator: Accelerator) -> Any:
     return hook
 
 
-_IN_REPO: Final = "checkpoint"  # the folder, whose files are replaced in one commit: whole or not at all
+_IN_REPO: Final = "checkpoint"  # one commit replaces all files of the folder, so readers never see half a checkpoint
 logger = logging.getLogger(__name__)
 
 
 class HubCheckpoints:
-    """Uploads checkpoints while the training goes on.
+    """Uploads of checkpoints that run beside the training, one at a time.
 
-    One at a time: a checkpoint that is made while another is on its way is left out, for the next will be newer. An
-    upload that fails is told and costs no step: the checkpoints on the disk are the run's own.
+    A checkpoint written during another's upload is not uploaded, since a newer one follows. A failed upload logs a
+    warning and does not stop the training, which resumes from the checkpoints on disk.
     """
 
     def __init__(self, repo_id: str) -> None:
-        """Make the repository, private, where there is none.
+        """Create the private repository if it is missing.
 
         Raises:
-            ValueError: if it cannot be made or written to.
+            ValueError: If the repository cannot be created or written to.
         """
         self._api, self._repo_id = HfApi(), repo_id
         self._upload: Future[Any] | None = None
@@ -228,11 +228,11 @@ class HubCheckpoints:
             ) from error
 
     def push(self, checkpoint: Path) -> None:
-        """Begin to upload a checkpoint, unless one is on its way."""
+        """Start the upload of a checkpoint, unless another upload is running."""
         if self._upload is not None and not self._upload.done():
             return
         self.wait()
-        # Links, not copies: the checkpoint itself may be gone before it is uploaded.
+        # Hard links, not copies: the checkpoint may be deleted before its upload ends.
         self._copy = checkpoint.with_name(".pushed")
         shutil.rmtree(self._copy, ignore_errors=True)
         shutil.copytree(checkpoint, self._copy, copy_function=os.link)
@@ -246,7 +246,7 @@ class HubCheckpoints:
         )
 
     def wait(self) -> None:
-        """Return when nothing is on its way."""
+        """Wait for the running upload, and log a warning if it failed."""
         if self._upload is not None and (error := self._upload.exception()) is not None:
             logger.warning("a checkpoint was not pushed to %s: %s", self._repo_id, first_line(error))
         if self._copy is not None:
@@ -254,15 +254,17 @@ class HubCheckpoints:
         self._upload = self._copy = None
 
 
-def fetched(name: str) -> Path:
-    """Return the folder of a checkpoint, or of several, fetching it where the name is a Hub repository.
+def fetch_checkpoint(name: str) -> Path:
+    """Locate the checkpoint folder of a path or Hub repository, downloading from the Hub.
 
     Raises:
-        CheckpointError: if there is neither such a folder nor such a repository with a checkpoint.
+        CheckpointError: If there is no such folder, or no such repository with a checkpoint.
     """
     if not is_hub_id(name):
         if not Path(name).is_dir():
-            raise CheckpointError(f"expected a folder with a checkpoint, or a Hub repository; found no folder {name}")
+            raise CheckpointError(
+                f"expected a folder with a checkpoint or a Hub repository, got {name}; no such folder"
+            )
         return Path(name)
     try:
         what, pattern = f"the checkpoint {name}", f"{_IN_REPO}/*"
@@ -271,8 +273,8 @@ def fetched(name: str) -> Path:
         raise
     except (HfHubHTTPError, LocalEntryNotFoundError, OSError) as error:
         raise CheckpointError(
-            f"found neither a folder {name} nor a repository of that name to read on the Hub: {first_line(error)}"
+            f"expected a folder with a checkpoint or a Hub repository, got {name}: {first_line(error)}"
         ) from error
     if not folder.is_dir():
-        raise CheckpointError(f"{name} on the Hub has no folder {_IN_REPO}: no run has pushed checkpoints there")
+        raise CheckpointError(f"{name}: expected a folder {_IN_REPO} with a checkpoint, got none; no run pushed to it")
     return folder

@@ -1,6 +1,6 @@
-"""The config of a training run and the options of its objectives. A field's help line is also the command's.
+"""Training options shared by all recipes. The help text of a field is also the help text of its command-line option.
 
-Nothing heavy is imported here, so that `unbag train … --help` answers at once.
+This module imports no heavy package, so that `unbag train … --help` starts fast.
 """
 
 import math
@@ -16,24 +16,27 @@ if TYPE_CHECKING:
     from unbag.challenge_sets.requirements import Requirement
 
 
-KINDS: Final = ("soswap", "addamod", "reversed", "swapped", "negated", "substituted")
-"""Kinds of pairs; `training.augmented`, too heavy for a help page, makes them."""
-OF_WORDNET: Final = frozenset({"reversed", "negated", "substituted"})
-"""Those that are made, or proved, with WordNet."""
+AUGMENT_KINDS: Final = ("soswap", "addamod", "reversed", "swapped", "negated", "substituted")
+"""Kinds of augmented pairs; `training.augmented`, too heavy for a help page, builds them."""
+WORDNET_KINDS: Final = frozenset({"reversed", "negated", "substituted"})
+"""Kinds whose pairs are built or verified with WordNet."""
 
 
-def numbered(entry: str) -> tuple[str, float | None]:
-    """Split a kind from how many: a number, a share of the training pairs below 1, or None.
+def parse_augment(entry: str) -> tuple[str, float | None]:
+    """Parse one entry of `--augment` into a kind and a number of pairs.
+
+    Returns:
+        The kind and a number of pairs; below 1 a fraction of the training pairs, None where the entry has no number.
 
     Raises:
-        ValueError: if there is no such kind, or what follows it is neither.
+        ValueError: If the kind is unknown or its number is neither a count nor a fraction.
 
-    >>> numbered("soswap=1500"), numbered("negated=0.1"), numbered("swapped")
+    >>> parse_augment("soswap=1500"), parse_augment("negated=0.1"), parse_augment("swapped")
     (('soswap', 1500.0), ('negated', 0.1), ('swapped', None))
     """
     kind, equals, text = entry.partition("=")
-    if kind not in KINDS:
-        raise ValueError(f"expected augment of {', '.join(KINDS)}, found {entry}")
+    if kind not in AUGMENT_KINDS:
+        raise ValueError(f"expected augment of {', '.join(AUGMENT_KINDS)}, got {entry}")
     if not equals:
         return kind, None
     try:
@@ -41,63 +44,62 @@ def numbered(entry: str) -> tuple[str, float | None]:
     except ValueError:
         number = math.nan
     if not (0 < number < 1 or (number >= 1 and number.is_integer())):
-        raise ValueError(f"expected a number of pairs after {kind}=, or a share between 0 and 1, found {text!r}")
+        raise ValueError(f"expected a number of pairs after {kind}=, or a fraction between 0 and 1, got {text!r}")
     return kind, number
 
 
-def validation_errors(entries: Sequence[str]) -> Iterator[str]:
-    """Yield what is impossible: what was expected, and what was found."""
+def augment_errors(entries: Sequence[str]) -> Iterator[str]:
+    """Iterate over the errors in the entries of `--augment`, as messages."""
     kinds = []
     for entry in entries:
         try:
-            kinds.append(numbered(entry)[0])
+            kinds.append(parse_augment(entry)[0])
         except ValueError as error:
             yield str(error)
     if twice := sorted({kind for kind in kinds if kinds.count(kind) > 1}):
-        yield f"expected each kind of augment once, found {', '.join(twice)} several times"
+        yield f"expected each kind of augment once, got {', '.join(twice)} several times"
 
 
-def asks_wordnet(kinds: Iterable[str]) -> bool:
-    """Tell whether some kinds, with or without their numbers, are made with WordNet."""
-    return not OF_WORDNET.isdisjoint(kind.partition("=")[0] for kind in kinds)
+def needs_wordnet(kinds: Iterable[str]) -> bool:
+    """Check whether any of the kinds, with or without a number, needs WordNet."""
+    return not WORDNET_KINDS.isdisjoint(kind.partition("=")[0] for kind in kinds)
 
 
 def validate_english(languages: Collection[str]) -> None:
-    """Refuse pairs in other languages than the one that pairs can be made in.
+    """Check that all pairs are English, the only language that augmentation supports.
 
     Raises:
-        ValueError: naming what they are in.
+        ValueError: If there are other languages; the message names them.
     """
     if set(languages) != {"en"}:
-        raise ValueError(f"augment makes pairs of English sentences only; found {', '.join(sorted(languages))}")
+        raise ValueError(f"augment: expected English pairs only, got {', '.join(sorted(languages))}")
 
 
-def pairs_of(entries: Sequence[str], default: int, training_pairs: int) -> dict[str, int]:
-    """Return how many pairs an epoch has of each kind.
+def augment_counts(entries: Sequence[str], default: int, training_pairs: int) -> dict[str, int]:
+    """Compute the number of augmented pairs per epoch for each kind.
 
     Args:
-        entries: what `--augment` says.
-        default: of a kind that names no number.
-        training_pairs: an epoch's, which a share is of.
+        entries: Entries of `--augment`.
+        default: Number of pairs of a kind whose entry has no number.
+        training_pairs: Number of training pairs per epoch, which fractions refer to.
 
-    >>> pairs_of(["soswap=30", "negated=0.1", "swapped"], 500, 1000)
+    >>> augment_counts(["soswap=30", "negated=0.1", "swapped"], 500, 1000)
     {'soswap': 30, 'negated': 100, 'swapped': 500}
     """
-    numbers = {kind: default if n is None else n for kind, n in map(numbered, entries)}
+    numbers = {kind: default if n is None else n for kind, n in map(parse_augment, entries)}
     return {kind: max(1, round(n * training_pairs)) if n < 1 else int(n) for kind, n in numbers.items()}
 
 
-_MODEL: Final = "Which model"
-_PAIRS: Final = "Which pairs"
-_STEPS: Final = "How it is trained"
-_RUN: Final = "Checkpoints and records"
+_MODEL: Final = "Model"
+_PAIRS: Final = "Data"
+_STEPS: Final = "Training"
+_RUN: Final = "Checkpoints and logging"
 
-Order = Literal["natural", "shuffled", "permuted"]
-"""How the words of training pairs stand. `shuffled`: both sentences' words in random order, another each epoch (Nie et
-al. 2019, section 3.2). `permuted`: each pair replaced by one permuted pair, always the same (Sinha et al. 2021,
-Appendix F)."""
+WordOrder = Literal["natural", "shuffled", "permuted"]
+"""Word order of training pairs. `shuffled`: the words of both sentences in random order, redrawn each epoch (Nie et al.
+2019, section 3.2). `permuted`: each pair replaced by one fixed permutation of it (Sinha et al. 2021, Appendix F)."""
 Precision = Literal["no", "bf16", "fp16"]
-Half = Literal["training", "all"]
+AugmentWords = Literal["training", "all"]
 TRACKERS: Final = ("mlflow", "tensorboard", "trackio", "wandb")
 
 _AT_LEAST_ONE: Final = (
@@ -126,103 +128,90 @@ _BOOKKEEPING: Final = frozenset(
 
 
 def option(help: str, panel: str, **default: Any) -> Any:
-    """Declare a field of a config: its help line, and the panel of the help page where it stands."""
+    """Declare a config field with its help text and the panel of the help page that lists it."""
     return field(metadata={"help": help, "panel": panel}, **default)
 
 
 @dataclass(frozen=True, kw_only=True)
 class TrainConfig:
-    """The options of every recipe.
+    """Training options of every recipe.
 
-    An objective with options of its own extends it, and its `problems` where values can be impossible.
+    A recipe with further options subclasses this config and extends `validation_errors`.
 
     Raises:
-        ValueError: if values are impossible; the message names them all.
+        ValueError: If any option is invalid; the message lists all errors.
     """
 
-    model: str = option("Hub id or folder: a pre-trained model, or an NLI classifier to train further.", _MODEL)
+    model: str = option("Hub id or folder of a pre-trained model or an NLI classifier.", _MODEL)
     revision: str | None = option("Branch, tag or commit of the model.", _MODEL, default=None)
     label_map: str | None = option(
-        "A classifier's labels in output order, comma-separated, where its config does not tell.", _MODEL, default=None
+        "Labels of a classifier in output order, if its config has generic names.", _MODEL, default=None
     )
     max_length: int | None = option(
-        "Most tokens of a pair; the longer sentence is cut (default: what the model reads).", _MODEL, default=None
+        "Maximum number of tokens per pair (default: the model's maximum).", _MODEL, default=None
     )
 
     corpus: tuple[str, ...] = option(
-        "Corpora (their train splits) or files; snli=2 mnli takes SNLI's pairs twice an epoch.",
-        _PAIRS,
-        default=("snli",),
+        "Training corpora or files; a weight, as in snli=2, repeats pairs per epoch.", _PAIRS, default=("snli",)
     )
+    # A corpus or file without a validation split holds out a twentieth of its premises (`training.data`).
     validation: tuple[str, ...] = option(
-        "What it is evaluated on: corpora (their validation splits) or files (default: those of the corpora; a "
-        "twentieth of the premises is held out of what has none).",
-        _PAIRS,
-        default=(),
+        "Validation corpora or files (default: validation splits of --corpus).", _PAIRS, default=()
     )
-    max_examples: int | None = option("Draw this many training pairs instead of taking all.", _PAIRS, default=None)
-    max_validation_examples: int | None = option("Likewise of each validation split.", _PAIRS, default=None)
-    language: str = option("Of files: en, zh, or another of XNLI's by its code.", _PAIRS, default="en")
-    columns: tuple[str, ...] = option(
-        "Of files: columns with unusual names, as in premise=text label=gold.", _PAIRS, default=()
+    max_examples: int | None = option(
+        "Maximum number of training pairs, drawn at random (default: all).", _PAIRS, default=None
     )
-    labels: tuple[str, ...] = option("Of files: their labels 0, 1, 2 by name.", _PAIRS, default=())
-    word_order: Order = option(
-        "The words of training pairs: natural, shuffled anew each epoch, or permuted once.", _PAIRS, default="natural"
+    max_validation_examples: int | None = option(
+        "Maximum number of pairs per validation split (default: all).", _PAIRS, default=None
     )
-    hypothesis_only: bool = option("Leave the premise out, in evaluation too.", _PAIRS, default=False)
-    augment: tuple[str, ...] = option(
-        "Add pairs made of the training pairs, other ones each epoch: "
-        + ", ".join(KINDS)
-        + "; soswap=1500 negated=0.1 takes so many, or such a share of the training pairs.",
-        _PAIRS,
-        default=(),
+    language: str = option("Language code of files, such as en or zh.", _PAIRS, default="en")
+    columns: tuple[str, ...] = option("Column names of files, such as premise=text label=gold.", _PAIRS, default=())
+    labels: tuple[str, ...] = option("Names of the labels 0, 1, 2 of files.", _PAIRS, default=())
+    word_order: WordOrder = option(
+        "Word order: natural, shuffled in each epoch, or permuted once.", _PAIRS, default="natural"
     )
-    augment_pairs: int = option("How many of each that names no number, an epoch.", _PAIRS, default=20_000)
-    augment_words: Half = option(
-        "Make them with the training half of the vocabulary, so that -o words=held_out tests on other words; or all.",
-        _PAIRS,
-        default="training",
+    hypothesis_only: bool = option("Train and evaluate without premises.", _PAIRS, default=False)
+    # An entry may have a number: soswap=1500 adds 1,500 pairs per epoch, negated=0.1 a tenth of the training pairs.
+    augment: tuple[str, ...] = option(f"Added pairs: {', '.join(AUGMENT_KINDS)}.", _PAIRS, default=())
+    augment_pairs: int = option("Added pairs per epoch of each kind without a number.", _PAIRS, default=20_000)
+    augment_words: AugmentWords = option(
+        "Vocabulary of added pairs: training (excludes -o words=held_out) or all.", _PAIRS, default="training"
     )
 
-    num_train_epochs: int = option("Passes over the pairs.", _STEPS, default=3)
-    max_steps: int | None = option("Take this many steps instead, in as many epochs as needed.", _STEPS, default=None)
-    batch_size: int = option("Pairs a step learns from, over all processes.", _STEPS, default=32)
+    num_train_epochs: int = option("Number of passes over the training pairs.", _STEPS, default=3)
+    max_steps: int | None = option("Number of steps; overrides --num-train-epochs.", _STEPS, default=None)
+    batch_size: int = option("Pairs per step, over all processes.", _STEPS, default=32)
     gradient_accumulation_steps: int = option(
-        "Parts in which each process takes its share of a batch, one after the other, to save memory.",
-        _STEPS,
-        default=1,
+        "Forward passes per step of each process; more passes need less memory.", _STEPS, default=1
     )
-    learning_rate: float = option("Peak learning rate (linear decay to 0).", _STEPS, default=5e-5)
-    warmup_ratio: float = option("Share of the steps in which it rises.", _STEPS, default=0.06)
-    weight_decay: float = option("AdamW's; biases and norms are spared.", _STEPS, default=0.01)
-    max_grad_norm: float = option("Largest norm of the gradient; 0 for no limit.", _STEPS, default=1.0)
+    learning_rate: float = option("Peak learning rate, with linear decay to 0.", _STEPS, default=5e-5)
+    warmup_ratio: float = option("Fraction of the steps used for warm-up.", _STEPS, default=0.06)
+    weight_decay: float = option("Weight decay of AdamW; biases and norms have none.", _STEPS, default=0.01)
+    max_grad_norm: float = option("Maximum gradient norm; 0 for no clipping.", _STEPS, default=1.0)
     precision: Precision | None = option(
-        "no (float32), bf16 or fp16 (default: as accelerate is configured, else no).", _STEPS, default=None
+        "no (float32), bf16 or fp16 (default: accelerate's config, else no).", _STEPS, default=None
     )
-    seed: int = option("Decides the new head, what is drawn, the order and the dropout.", _STEPS, default=13)
-    eval_steps: int | None = option("Steps between evaluations (default: an epoch).", _STEPS, default=None)
+    seed: int = option("Random seed for the head, sampling, data order and dropout.", _STEPS, default=13)
+    eval_steps: int | None = option("Steps between evaluations (default: one epoch).", _STEPS, default=None)
     early_stopping_patience: int | None = option(
-        "Stop after so many evaluations without better accuracy, and keep the best model.", _STEPS, default=None
+        "Evaluations without an accuracy gain before training stops (default: never).", _STEPS, default=None
     )
 
-    output_dir: Path = option("Folder for the trained model; it appears at the end, whole.", _RUN)
+    output_dir: Path = option("Folder for the trained model; appears complete, at the end.", _RUN)
     save_steps: int = option("Steps between checkpoints; the last two are kept.", _RUN, default=500)
-    logging_steps: int = option("Steps between two values of the loss in trackers and progress bar.", _RUN, default=20)
-    report_to: tuple[str, ...] = option(f"Of {', '.join(TRACKERS)}; one or more.", _RUN, default=())
-    dataloader_num_workers: int = option("Processes that prepare batches beside the training.", _RUN, default=0)
+    logging_steps: int = option("Steps between logged losses.", _RUN, default=20)
+    report_to: tuple[str, ...] = option(f"Experiment trackers: {', '.join(TRACKERS)}.", _RUN, default=())
+    dataloader_num_workers: int = option("Processes for data loading; 0 for none.", _RUN, default=0)
     push_checkpoints: str | None = option(
-        "Keep the last checkpoint in this Hub repository too, made private where there is none.", _RUN, default=None
+        "Hub repository for the last checkpoint; created private if missing.", _RUN, default=None
     )
+    # A rerun of the same command needs no option: it resumes from the checkpoints beside `output_dir`.
     resume_from_checkpoint: str | None = option(
-        "Go on from a checkpoint elsewhere: a folder, or a Hub repository it was pushed to. Given the same command "
-        "again, a stopped run finds its own.",
-        _RUN,
-        default=None,
+        "Checkpoint of another run: a folder or a Hub repository.", _RUN, default=None
     )
 
     reads_corpora: ClassVar[bool] = True
-    """Whether `corpus` and `validation` name what is read; a protocol may make its own pairs."""
+    """Whether training reads `corpus` and `validation`; a protocol may build its own pairs."""
 
     def __post_init__(self) -> None:
         require(type(self), vars(self))
@@ -230,25 +219,25 @@ class TrainConfig:
             raise ValueError("; ".join(problems))
 
     def validation_errors(self) -> Iterator[str]:
-        """Yield what is impossible: what was expected, and what was found."""
+        """Iterate over the errors in the options, as messages."""
         counts = {name: getattr(self, name) for name in _AT_LEAST_ONE if getattr(self, name) is not None}
         if low := {name: value for name, value in counts.items() if value < 1}:
-            yield f"expected at least 1, found {_formatted(low)}"
+            yield f"expected at least 1, got {_formatted(low)}"
         if not (self.learning_rate > 0 and math.isfinite(self.learning_rate)):
-            yield f"expected a learning rate above 0, found {self.learning_rate}"
+            yield f"expected a learning_rate above 0, got {self.learning_rate}"
         if not 0 <= self.warmup_ratio <= 1:
-            yield f"expected a warm-up of 0 to 1, a share of the steps, found {self.warmup_ratio}"
+            yield f"expected a warmup_ratio from 0 to 1, got {self.warmup_ratio}"
         low = {name: getattr(self, name) for name in ("weight_decay", "max_grad_norm", "dataloader_num_workers")}
         if low := {name: value for name, value in low.items() if not 0 <= value < math.inf}:
-            yield f"expected at least 0, found {_formatted(low)}"
+            yield f"expected at least 0, got {_formatted(low)}"
         if self.gradient_accumulation_steps > self.batch_size:
             steps = self.gradient_accumulation_steps
             yield f"expected gradient_accumulation_steps of at most batch_size = {self.batch_size}, got {steps}"
-        yield from _choices(self)
+        yield from _choice_errors(self)
         if self.language not in LANGUAGES:
-            yield f"expected language of {', '.join(LANGUAGES)}, found {self.language!r}"
+            yield f"expected language of {', '.join(LANGUAGES)}, got {self.language!r}"
         if not self.corpus:
-            yield "expected a corpus or a file to train on, found none"
+            yield "expected corpus to name a corpus or a file, got none"
         for entry in self.corpus:
             try:
                 parse_weighted(entry)
@@ -259,29 +248,29 @@ class TrainConfig:
         except ValueError as error:
             yield str(error)
         named = [name for name in ("columns", "labels") if getattr(self, name)]
-        if named and self.reads_corpora and not self._of_files():
-            yield f"expected a file in corpus or validation for {' and '.join(named)}, found corpora only"
-        yield from validation_errors(self.augment)
+        if named and self.reads_corpora and not self._file_entries():
+            yield f"expected a file in corpus or validation for {' and '.join(named)}, got corpora only"
+        yield from augment_errors(self.augment)
         if self.augment and (self.word_order != "natural" or self.hypothesis_only):
-            yield "augment adds pairs of whole sentences in order: it goes with natural, whole pairs"
+            yield "augment: expected word_order = natural and no hypothesis_only, since added pairs are whole sentences"
         if unknown := sorted(set(self.report_to) - set(TRACKERS)):
-            yield f"expected report_to of {', '.join(TRACKERS)}, found {', '.join(unknown)}"
+            yield f"expected report_to of {', '.join(TRACKERS)}, got {', '.join(unknown)}"
 
-    def _of_files(self) -> list[str]:
-        """Return what is read that is no corpus."""
+    def _file_entries(self) -> list[str]:
+        """List the entries of `corpus` and `validation` that are files, not corpora."""
         names = [entry.rpartition("=")[0] or entry for entry in self.corpus]
         return [name for name in (*names, *self.validation) if name not in CORPORA]
 
     def named_columns(self) -> dict[str, str]:
-        """Return the names that files have of our columns."""
+        """Build the mapping from our column names to those of the files."""
         return by_name(self.columns, COLUMNS_GIVEN)
 
     def cache_key_config(self) -> dict[str, Any]:
-        """Return the fields that decide the weights, as JSON holds them; the rest is bookkeeping."""
+        """Build the JSON object of the fields that determine the weights."""
         return {name: value for name, value in self.to_json().items() if name not in _BOOKKEEPING}
 
     def to_json(self) -> dict[str, Any]:
-        """Return all fields as JSON holds them; files and folders by their own names, wherever they lie."""
+        """Build the JSON object of all fields, with the names of files and folders but not their paths."""
         values = {each.name: _plain(getattr(self, each.name)) for each in fields(self)}
         values["model"] = display_name(self.model)
         for name in ("corpus", "validation"):
@@ -289,20 +278,23 @@ class TrainConfig:
         return values
 
     def prerequisite_runs(self, work: Path) -> "Mapping[str, TrainConfig]":
-        """Return the plain fine-tunings that come first, by what their models are for; by default none.
+        """Build the configs of the fine-tunings that this one needs, by the purpose of their models.
 
         Args:
-            work: where their folders are to be; it goes once the model stands.
+            work: Folder for their results, deleted once this model is complete.
+
+        Returns:
+            The configs by purpose; empty by default.
         """
         return {}
 
     def files(self) -> list[Path]:
-        """Return the files of pairs among what is trained and evaluated on."""
+        """List the files among `corpus` and `validation`."""
         named = [Path(parse_weighted(entry)[0]) for entry in (*self.corpus, *self.validation)]
         return [path for path in named if path.is_file()]
 
     def requirements(self) -> "list[Requirement]":
-        """Return what training reads from elsewhere: the model, the corpora, and what cuts up sentences to augment."""
+        """List what training reads: the model, the corpora, and for augmentation the parser and WordNet."""
         from unbag.challenge_sets import requirements
         from unbag.evaluation import prefetch
 
@@ -310,15 +302,15 @@ class TrainConfig:
         return [
             *prefetch.of_training(str(self.model), corpora, revision=self.revision),
             *([requirements.pipeline("")] if self.augment else []),
-            *([requirements.wordnet()] if asks_wordnet(self.augment) else []),
+            *([requirements.wordnet()] if needs_wordnet(self.augment) else []),
         ]
 
 
 def parse_weighted(entry: str) -> tuple[str, float]:
-    """Split a corpus from its weight.
+    """Split an entry of `--corpus` into a corpus and its weight, 1 by default.
 
     Raises:
-        ValueError: if the weight is not a number above 0.
+        ValueError: If the weight is not a number above 0.
 
     >>> parse_weighted("snli=2"), parse_weighted("mnli"), parse_weighted("my=pairs.csv")
     (('snli', 2.0), ('mnli', 1.0), ('my=pairs.csv', 1.0))
@@ -327,12 +319,12 @@ def parse_weighted(entry: str) -> tuple[str, float]:
     if not equals or (Path(entry).suffix and not _is_number(text)):
         return entry, 1.0
     if not _is_number(text) or not 0 < float(text) < math.inf:
-        raise ValueError(f"expected a weight above 0 after {name}=, found {text!r}")
+        raise ValueError(f"expected a weight above 0 after {name}=, got {text!r}")
     return name, float(text)
 
 
 def display_name(text: str, entry: str | None = None) -> str:
-    """Return the name of a file or folder without what it lies in, and what follows it in an entry.
+    """Strip the parent folders from a path in an entry such as `snli=2`; keep Hub ids and the rest of the entry.
 
     >>> display_name("org/name"), display_name("snli", "snli=2")
     ('org/name', 'snli=2')
@@ -349,14 +341,14 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def _choices(config: TrainConfig) -> Iterator[str]:
+def _choice_errors(config: TrainConfig) -> Iterator[str]:
     from typing import get_args, get_type_hints
 
     for name, hint in get_type_hints(type(config)).items():
         literals = [part for part in (hint, *get_args(hint)) if getattr(part, "__origin__", None) is Literal]
         value = getattr(config, name)
         if literals and value is not None and value not in get_args(literals[0]):
-            yield f"expected {name} of {', '.join(get_args(literals[0]))}, found {value!r}"
+            yield f"expected {name} of {', '.join(get_args(literals[0]))}, got {value!r}"
 
 
 def _formatted(values: Mapping[str, Any]) -> str:
@@ -375,73 +367,60 @@ _MAX_ENTROPY: Final = "Max-entropy"
 
 @dataclass(frozen=True, kw_only=True)
 class HexOptions:
-    """What the HEX paper leaves open.
+    """Options that the HEX paper leaves open.
 
     Raises:
-        ValueError: if values are impossible; the message names them all.
+        ValueError: If any option is invalid; the message lists all errors.
     """
 
-    # As wide as what it reads, W^φ is square: g can hold all there is in the mean.
-    width: int | None = option(
-        "Width of the superficial branch g (default: that of the embeddings).", _HEX, default=None
-    )
-    unscaled: bool = option(
-        "Leave g as it is, not scaled to a root mean square of 1 for each pair.", _HEX, default=False
-    )
-    # The authors name no number. What is projected should be a classifier already, but most steps should be HEX's.
+    # With g as wide as its input, W^φ is square and g can represent all of the mean embedding.
+    width: int | None = option("Width of branch g (default: width of the embeddings).", _HEX, default=None)
+    unscaled: bool = option("Skip the scaling of g to a root mean square of 1 per pair.", _HEX, default=False)
+    # The authors give no number. The projection presumes a trained classifier, yet HEX needs most of the steps.
     warm_start: float = option(
-        "Share of the steps that are plain cross-entropy, first; 0 for a model that was fine-tuned before.",
-        _HEX,
-        default=0.2,
+        "Fraction of initial steps with cross-entropy; 0 for a fine-tuned model.", _HEX, default=0.2
     )
+    # A copy, taken before training: g must not follow the encoder.
     embeddings: str | None = option(
-        "Fixed embeddings for g: a file of word vectors, a model of the Hub or a folder, a spaCy pipeline (default: a "
-        "copy of the model's input embeddings as they are before training).",
-        _HEX,
-        default=None,
+        "Word vectors for g: file, Hub id, folder, pipeline (default: the model's).", _HEX, default=None
     )
     superficial_weight: float = option(
-        "λ of the authors' second form, the cross-entropy of F_L + λ F_G: above 0, g learns to predict the label.",
-        _HEX,
-        default=0.0,
+        "λ in the cross-entropy of F_L + λ F_G; above 0, g learns the labels.", _HEX, default=0.0
     )
 
     def __post_init__(self) -> None:
         _check(self)
 
     def validation_errors(self) -> Iterator[str]:
-        """Yield what is impossible: what was expected, and what was found."""
+        """Iterate over the errors in the options, as messages."""
         if self.width is not None and self.width < 1:
-            yield f"expected a width of at least 1, found {self.width}"
+            yield f"expected a width of at least 1, got {self.width}"
         if not 0 <= self.warm_start < 1:
-            yield (
-                f"expected a warm start of at least 0 and less than 1, a share of the steps, found {self.warm_start} "
-                "(earlier versions counted it in steps)"
-            )
+            yield f"expected a warm_start, a fraction of the steps, from 0 to less than 1, got {self.warm_start}"
         if not 0 <= self.superficial_weight < math.inf:
-            yield f"expected a superficial weight of at least 0, found {self.superficial_weight}"
+            yield f"expected a superficial_weight of at least 0, got {self.superficial_weight}"
 
 
 @dataclass(frozen=True, kw_only=True)
 class MaxEntropyOptions:
-    """The weights of the entropy term.
+    """Weights of the entropy term.
 
     Raises:
-        ValueError: if values are impossible; the message names them all.
+        ValueError: If any option is invalid; the message lists all errors.
     """
 
-    alpha: float = option("α, the weight of the permuted pairs' entropy.", _MAX_ENTROPY, default=1.0)
-    permutations: int = option("n, the permutations of each pair, others in each epoch.", _MAX_ENTROPY, default=1)
+    alpha: float = option("α, the weight of the entropy on permuted pairs.", _MAX_ENTROPY, default=1.0)
+    permutations: int = option("n, the permutations of each pair in each epoch.", _MAX_ENTROPY, default=1)
 
     def __post_init__(self) -> None:
         _check(self)
 
     def validation_errors(self) -> Iterator[str]:
-        """Yield what is impossible: what was expected, and what was found."""
+        """Iterate over the errors in the options, as messages."""
         if not 0 < self.alpha < math.inf:
-            yield f"expected an alpha above 0, found {self.alpha}"
+            yield f"expected an alpha above 0, got {self.alpha}"
         if self.permutations < 1:
-            yield f"expected at least one permutation of each pair, found {self.permutations}"
+            yield f"expected permutations of at least 1, got {self.permutations}"
 
 
 def _check(options: HexOptions | MaxEntropyOptions) -> None:

@@ -1,7 +1,7 @@
-"""The configs of the recipes: debiasing, HEX, cross-validation on SICCK, mending, and training on a rearranged corpus.
+"""Configs of the recipes: debiasing, HEX, cross-validation on SICCK, mending, and training on a rearranged corpus.
 
-Nothing heavy is imported here, so that the help pages stay fast. The numbers of the recommended recipe `mend` are the
-defaults of its config, and stand nowhere else.
+This module imports no heavy package, so that the help pages stay fast. The defaults of `MendConfig` are the only place
+with the numbers of the recommended recipe `mend`.
 """
 
 import math
@@ -18,85 +18,70 @@ from unbag.training.config import HexOptions, TrainConfig, display_name, option
 if TYPE_CHECKING:
     from unbag.challenge_sets.requirements import Requirement
 
-if TYPE_CHECKING:
-    from unbag.challenge_sets.requirements import Requirement
-
-
-_BIAS: Final = "What the model shall not learn"
+_BIAS: Final = "Bias"
 WORDS: Final = ("lexical", "hypothesis", "both")  # as in `unbag.training.bias`, too heavy for a help page
 SELF: Final = "self"
-"""The bias of a weak learner: the model itself, trained on a few of the pairs."""
+"""Name of the bias of a weak learner: the same model, trained on a few pairs."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class DebiasConfig(TrainConfig):
-    """The options of training beside a biased model, and those of every recipe.
+    """Training options of every recipe, and those of training against a biased model.
 
     Raises:
-        ValueError: if values are impossible, or have no meaning together; the message names them all.
+        ValueError: If any option is invalid or two options exclude each other; the message lists all errors.
     """
 
-    bias: str = option(
-        "Whose answers: lexical (words of both sentences), hypothesis (its words), both (their product), self (the "
-        "model trained on a few pairs), or a FOLDER: of a model, or of its predictions on the training pairs.",
-        _BIAS,
-        default="lexical",
-    )
-    bias_strength: float = option(
-        "How far it counts: its log-probabilities, or its weights' exponent, times this.", _BIAS, default=1.0
-    )
+    # A folder holds a model, or its predictions on the training pairs.
+    bias: str = option("Biased model: lexical, hypothesis, both, self or a FOLDER.", _BIAS, default="lexical")
+    # The factor scales log-probabilities in a product of experts and is the exponent of weights elsewhere.
+    bias_strength: float = option("Factor of the bias in the objective.", _BIAS, default=1.0)
     anneal: float | None = option(
-        "The strength at the last step, linearly from --bias-strength (default: the same throughout).",
-        _BIAS,
-        default=None,
+        "Strength at the last step, linear from --bias-strength (default: constant).", _BIAS, default=None
     )
-    weak_examples: int = option("For --bias self: how many pairs the weak learner sees.", _BIAS, default=2_000)
-    weak_epochs: int = option("For --bias self: in how many passes.", _BIAS, default=5)
-    balance: float = option(
-        "From 0 to 1: how far pairs whose words mislead weigh as much, in all, as those whose words tell.",
-        _BIAS,
-        default=0.0,
-    )
-    alpha: float = option("Weight of the permuted pairs' entropy, as in max-entropy; 0 for none.", _BIAS, default=0.0)
-    permutations: int = option("For --alpha: permutations of each pair.", _BIAS, default=1)
+    weak_examples: int = option("Number of training pairs of --bias self.", _BIAS, default=2_000)
+    weak_epochs: int = option("Number of training epochs of --bias self.", _BIAS, default=5)
+    balance: float = option("From 0 to 1: equal total weight of misleading and of other pairs.", _BIAS, default=0.0)
+    alpha: float = option("Weight of the entropy on permuted pairs; 0 for none.", _BIAS, default=0.0)
+    permutations: int = option("Permutations of each pair for --alpha.", _BIAS, default=1)
 
     def validation_errors(self) -> Iterator[str]:
-        """Yield what is impossible or meaningless: what was expected, and what was found."""
+        """Iterate over the errors in the options, as messages."""
         yield from super().validation_errors()
         if self.bias not in (*WORDS, SELF) and not Path(self.bias).exists():
-            yield f"expected a bias of {', '.join((*WORDS, SELF))}, or a folder or file, found {self.bias!r}"
+            yield f"expected a bias of {', '.join((*WORDS, SELF))}, or a folder or file, got {self.bias!r}"
         for name in ("bias_strength", "anneal", "alpha"):
             value = getattr(self, name)
             if value is not None and not 0 <= value < math.inf:
-                yield f"expected {name} of at least 0, found {value}"
+                yield f"expected {name} of at least 0, got {value}"
         if not 0 <= self.balance <= 1:
-            yield f"expected balance from 0 to 1, found {self.balance}"
+            yield f"expected balance from 0 to 1, got {self.balance}"
         counts = {name: getattr(self, name) for name in ("weak_examples", "weak_epochs", "permutations")}
-        yield from (f"expected {name} of at least 1, found {value}" for name, value in counts.items() if value < 1)
+        yield from (f"expected {name} of at least 1, got {value}" for name, value in counts.items() if value < 1)
         if self.hypothesis_only:
-            yield "hypothesis_only leaves a model nothing but what the bias knows: train it by finetune"
+            yield "hypothesis_only: a model of hypotheses learns only the bias; train it with `unbag train finetune`"
         if self.bias == SELF and self.max_examples is not None and self.weak_examples >= self.max_examples:
-            yield f"expected weak_examples below max_examples = {self.max_examples}, found {self.weak_examples}"
+            yield f"expected weak_examples below max_examples = {self.max_examples}, got {self.weak_examples}"
         if self.alpha and self.word_order != "natural":
             yield f"expected word_order = natural with alpha, got {self.word_order}: alpha penalises other orders"
         if self.augment and self.reads_predictions:
-            yield "augment makes pairs that no stored prediction is of: name the model itself as the bias"
+            yield "augment: stored predictions have none for added pairs; name the folder of the model as the bias"
 
     @property
     def reads_predictions(self) -> bool:
-        """Whether the bias is predictions that were made before."""
+        """Whether the bias is a folder or file of stored predictions."""
         path = Path(self.bias)
         return self.bias not in (*WORDS, SELF) and path.exists() and not (path / "config.json").is_file()
 
     def to_json(self) -> dict[str, Any]:
-        """Return all fields as JSON holds them; files and folders by their own names, wherever they lie."""
+        """Build the JSON object of all fields, with the names of files and folders but not their paths."""
         return super().to_json() | {"bias": display_name(self.bias)}
 
     def prerequisite_runs(self, work: Path) -> dict[str, TrainConfig]:
-        """Return the plain fine-tunings that come first, by what their models are for.
+        """Build the configs of the fine-tunings that this one needs, by the purpose of their models.
 
         Args:
-            work: where their folders are.
+            work: Folder for their results.
         """
         if self.bias != SELF:
             return {}
@@ -109,7 +94,7 @@ class DebiasConfig(TrainConfig):
         return {"weak": self._plain(work / "weak", **few)}
 
     def _plain(self, out: Path, **changed: Any) -> TrainConfig:
-        """Return the config of a plain fine-tuning of the same model on the same pairs."""
+        """Build the config of a plain fine-tuning of the same model on the same pairs."""
         names = [each.name for each in fields(TrainConfig)]
         same = {
             name: getattr(self, name)
@@ -121,70 +106,68 @@ class DebiasConfig(TrainConfig):
 
 @dataclass(frozen=True, kw_only=True)
 class LearnedMixinConfig(DebiasConfig):
-    """The options of the learned mixin."""
+    """Options of the learned mixin."""
 
     # The default for MNLI in the code of Clark et al. 2019 (`train_debiased_mnli.py`).
     entropy_penalty: float = option("w, the weight of the mixed bias's entropy.", _BIAS, default=0.03)
 
     def validation_errors(self) -> Iterator[str]:
-        """Yield what is impossible or meaningless."""
+        """Iterate over the errors in the options, as messages."""
         yield from super().validation_errors()
         if not 0 <= self.entropy_penalty < math.inf:
-            yield f"expected entropy_penalty of at least 0, found {self.entropy_penalty}"
+            yield f"expected entropy_penalty of at least 0, got {self.entropy_penalty}"
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReweightingConfig(DebiasConfig):
-    """The options of weights by the bias."""
+    """Options of example reweighting by the bias."""
 
     def validation_errors(self) -> Iterator[str]:
-        """Yield what is impossible or meaningless."""
+        """Iterate over the errors in the options, as messages."""
         yield from super().validation_errors()
         if self.balance:
-            yield "balance weighs pairs by the bias a second time: this recipe's weights are all there are"
+            yield "balance: this recipe already weights pairs by the bias; leave balance out"
 
 
 @dataclass(frozen=True, kw_only=True)
 class FocalConfig(ReweightingConfig):
-    """The options of the debiased focal loss."""
+    """Options of the debiased focal loss."""
 
-    gamma: float = option("γ, the exponent of the weights.", _BIAS, default=2.0)  # of the authors' code
+    gamma: float = option("γ, the exponent of the weights.", _BIAS, default=2.0)  # the default in the authors' code
 
     def validation_errors(self) -> Iterator[str]:
-        """Yield what is impossible or meaningless."""
+        """Iterate over the errors in the options, as messages."""
         yield from super().validation_errors()
         if not 0 <= self.gamma < math.inf:
-            yield f"expected gamma of at least 0, found {self.gamma}"
+            yield f"expected gamma of at least 0, got {self.gamma}"
 
 
 @dataclass(frozen=True, kw_only=True)
 class ConfidenceConfig(DebiasConfig):
-    """The options of confidence regularisation."""
+    """Options of confidence regularisation."""
 
     teacher: str | None = option(
-        "Folder of a classifier to learn from (default: the model, first fine-tuned plainly with the same options).",
-        _BIAS,
-        default=None,
+        "Folder of a teacher classifier (default: the model, fine-tuned first).", _BIAS, default=None
     )
 
     def validation_errors(self) -> Iterator[str]:
-        """Yield what is impossible or meaningless."""
+        """Iterate over the errors in the options, as messages."""
         yield from super().validation_errors()
         if self.teacher is not None and not (Path(self.teacher) / "config.json").is_file():
-            yield f"expected a teacher's folder with a config.json, found {self.teacher!r}"
+            yield f"expected teacher to be a folder with a config.json, got {self.teacher!r}"
 
     def to_json(self) -> dict[str, Any]:
-        """Return all fields as JSON holds them; files and folders by their own names, wherever they lie."""
+        """Build the JSON object of all fields, with the names of files and folders but not their paths."""
         return super().to_json() | {"teacher": display_name(self.teacher) if self.teacher else None}
 
     def prerequisite_runs(self, work: Path) -> dict[str, TrainConfig]:
-        """Return the plain fine-tunings that come first, by what their models are for."""
+        """Build the configs of the fine-tunings that this one needs, by the purpose of their models."""
         return super().prerequisite_runs(work) | ({} if self.teacher else {"teacher": self._plain(work / "teacher")})
 
 
 @dataclass(frozen=True, kw_only=True)
 class SelfDebiasingConfig(DebiasConfig):
-    """The options of self-debiasing: those of a product of experts with a weak learner."""
+    """Options of self-debiasing: those of a product of experts with a weak learner."""
 
     bias: str = option(DebiasConfig.__dataclass_fields__["bias"].metadata["help"], _BIAS, default=SELF)
     # Utama et al. 2020b anneal from 1 to 0.8 (`BiasProductByTeacherAnnealed` in their code).
@@ -193,7 +176,7 @@ class SelfDebiasingConfig(DebiasConfig):
 
 @dataclass(frozen=True, kw_only=True)
 class GroupBalancedConfig(DebiasConfig):
-    """The options of group-balanced weights: there is no strength but `balance`."""
+    """Options of group-balanced weights; `balance` is the only strength."""
 
     bias_strength: float = field(init=False, default=0.0)
     anneal: None = field(init=False, default=None)
@@ -202,24 +185,24 @@ class GroupBalancedConfig(DebiasConfig):
 
 @dataclass(frozen=True, kw_only=True)
 class HexConfig(TrainConfig, HexOptions):
-    """The options of HEX, and those of every recipe."""
+    """Training options of every recipe, and those of HEX."""
 
     def validation_errors(self) -> Iterator[str]:
-        """Yield what is impossible: what was expected, and what was found."""
+        """Iterate over the errors in the options, as messages."""
         yield from TrainConfig.validation_errors(self)
         yield from HexOptions.validation_errors(self)
 
     def to_json(self) -> dict[str, Any]:
-        """Return all fields as JSON holds them; files and folders by their own names, wherever they lie."""
+        """Build the JSON object of all fields, with the names of files and folders but not their paths."""
         return super().to_json() | {"embeddings": display_name(self.embeddings) if self.embeddings else None}
 
     def files(self) -> list[Path]:
-        """Return the files of pairs, and that of word vectors."""
+        """List the files of pairs and of word vectors."""
         vectors = Path(self.embeddings or "")
         return [*super().files(), *([vectors] if vectors.is_file() else [])]
 
     def requirements(self) -> "list[Requirement]":
-        """Return what training reads from elsewhere: model and corpora, and g's embeddings."""
+        """List the model, the corpora and the embeddings of g that training reads."""
         from unbag.challenge_sets import requirements
 
         return [*super().requirements(), *([requirements.embeddings(self.embeddings)] if self.embeddings else [])]
@@ -227,20 +210,20 @@ class HexConfig(TrainConfig, HexOptions):
 
 _BEFORE_AND_AFTER: Final = "Before and after"
 _MEND_BIAS: Final = "lexical"
-_AFTERWARDS: Final = frozenset({"sets", "file", "no_evaluate"})  # the weights do not depend on them
+_AFTERWARDS: Final = frozenset({"sets", "file", "no_evaluate"})  # options without influence on the weights
 _OF_TRAINING: Final = TrainConfig.__dataclass_fields__
 _OF_BIAS: Final = DebiasConfig.__dataclass_fields__
 
 
 def _default(name: str, value: Any) -> Any:
-    """Declare an option as other recipes have it, with a default of its own."""
+    """Declare an option of another recipe with another default."""
     metadata = (_OF_BIAS.get(name) or _OF_TRAINING[name]).metadata
     return option(metadata["help"], metadata["panel"], default=value)
 
 
 @dataclass(frozen=True, kw_only=True)
 class MendConfig(DebiasConfig):
-    """The options of mend, and those of every recipe."""
+    """Training options of every recipe, and those of mend."""
 
     bias: str = _default("bias", _MEND_BIAS)
     bias_strength: float = _default("bias_strength", 0.0)
@@ -251,49 +234,46 @@ class MendConfig(DebiasConfig):
     learning_rate: float = _default("learning_rate", 1e-4)
 
     sets: tuple[str, ...] = option(
-        "Challenge sets to evaluate the model on, before and after (default: a sample of each).",
-        _BEFORE_AND_AFTER,
-        default=(),
+        "Challenge sets for the evaluation (default: a sample of each set).", _BEFORE_AND_AFTER, default=()
     )
+    # A folder may hold the files of both sets, at any depth.
     file: Path | None = option(
-        "The authors' file of breaking_nli or sicck, or a folder with both somewhere in it; downloaded else.",
-        _BEFORE_AND_AFTER,
-        default=None,
+        "File of breaking_nli or sicck, or a folder with both (default: downloaded).", _BEFORE_AND_AFTER, default=None
     )
-    no_evaluate: bool = option("Leave the evaluation and the comparison out.", _BEFORE_AND_AFTER, default=False)
+    no_evaluate: bool = option("Skip the evaluation and the comparison.", _BEFORE_AND_AFTER, default=False)
 
     def validation_errors(self) -> Iterator[str]:
-        """Yield what is impossible or meaningless."""
+        """Iterate over the errors in the options, as messages."""
         yield from super().validation_errors()
-        if self.bias != _MEND_BIAS and not self.asks_bias:
-            yield f"a bias of strength 0 changes nothing: expected bias_strength above 0 for {self.bias!r}, found 0"
+        if self.bias != _MEND_BIAS and not self.uses_bias:
+            yield f"expected bias_strength above 0 for {self.bias!r}, got 0: a bias of strength 0 has no effect"
         if self.sets and self.no_evaluate:
-            yield f"no_evaluate leaves out the sets that are named: {', '.join(self.sets)}"
+            yield f"no_evaluate: expected no sets, got {', '.join(self.sets)}"
         if self.file and self.no_evaluate:
-            yield f"no_evaluate leaves out the sets of the file {self.file}"
+            yield f"no_evaluate: expected no file of a set, got {self.file}"
 
     @property
-    def asks_bias(self) -> bool:
-        """Whether a biased model is asked anything."""
+    def uses_bias(self) -> bool:
+        """Whether the objective uses a biased model."""
         return bool(self.bias_strength or self.anneal or self.balance)
 
     def prerequisite_runs(self, work: Path) -> dict[str, TrainConfig]:
-        """Return the plain fine-tunings that come first, by what their models are for."""
-        return super().prerequisite_runs(work) if self.asks_bias else {}
+        """Build the configs of the fine-tunings that this one needs, by the purpose of their models."""
+        return super().prerequisite_runs(work) if self.uses_bias else {}
 
     def cache_key_config(self) -> dict[str, Any]:
-        """Return the fields that decide the weights, as JSON holds them."""
+        """Build the JSON object of the fields that determine the weights."""
         return {name: value for name, value in super().cache_key_config().items() if name not in _AFTERWARDS}
 
 
 @dataclass(frozen=True, kw_only=True)
 class ProtocolConfig(TrainConfig):
-    """The config of a recipe with a `recipes.Protocol`: it says itself what is trained on, and where each model lies.
+    """Config of a recipe with a `recipes.Protocol`, which chooses the training pairs and the folder of each model.
 
-    Fields that are no arguments say what the protocol leaves no choice of, and are no options of the command.
+    The protocol fixes the fields that are no constructor arguments; they are no options of the command either.
 
     Raises:
-        ValueError: if values are impossible; the message names them all.
+        ValueError: If any option is invalid; the message lists all errors.
     """
 
     validation: tuple[str, ...] = field(init=False, default=())
@@ -305,28 +285,31 @@ class ProtocolConfig(TrainConfig):
     augment: tuple[str, ...] = field(init=False, default=())
     augment_pairs: int = field(init=False, default=TrainConfig.augment_pairs)
     augment_words: Literal["training"] = field(init=False, default="training")
-    report_to: tuple[str, ...] = field(init=False, default=())  # a model's folder goes once it has answered
-    resume_from_checkpoint: None = field(init=False, default=None)  # each model finds its own
+    report_to: tuple[str, ...] = field(init=False, default=())  # the folder of a model is deleted after prediction
+    resume_from_checkpoint: None = field(init=False, default=None)  # each model resumes from its own checkpoint
     push_checkpoints: None = field(init=False, default=None)
 
 
 _PANELS: Final = {each.name: each.metadata["panel"] for each in fields(TrainConfig)}
 SEEDS: Final = (12345, 34567, 56789, 98765, 76543)
-"""The authors' training seeds."""
+"""Training seeds of the authors."""
 Protocol = Literal["authors", "spread", "whole_seeds"]
-"""Which pairs a fold has, and what is learnt of the others. `authors`: contiguous folds of the authors' file; pairs as
-they are, forward and reverse entailment both as entailment, but for a random tenth that is held out. `spread` and
-`whole_seeds`, ours: each seed's pairs over all folds, or in one; both directions of each pair, each with its own label.
-All three predict both directions of a fold's pairs."""
-_BOOKKEEPING: Final = ("file", "keep_models")  # where things lie, or stay, decides nothing
+"""How folds and training pairs are chosen.
+
+`authors`: contiguous folds of the authors' file. Training pairs keep their direction, forward and reverse entailment
+are both labelled entailment, and a random tenth is held out. `spread` and `whole_seeds` are ours: the pairs of each
+seed sentence are spread over all folds, or stay in one; training has both directions of each pair, each with its own
+label. All three predict both directions of the pairs of a fold.
+"""
+_BOOKKEEPING: Final = ("file", "keep_models")  # options without influence on the predictions
 
 
 @dataclass(frozen=True, kw_only=True)
 class KFoldConfig(ProtocolConfig):
-    """How each fold's model is trained, and which folds there are.
+    """Training options of the model of each fold, and options of the folds.
 
     Raises:
-        ValueError: if values are impossible; the message names them all.
+        ValueError: If any option is invalid; the message lists all errors.
     """
 
     reads_corpora: ClassVar[bool] = False
@@ -334,50 +317,40 @@ class KFoldConfig(ProtocolConfig):
     corpus: tuple[str, ...] = field(init=False, default=("sicck",))
     max_examples: None = field(init=False, default=None)
     max_validation_examples: None = field(init=False, default=None)
-    # What is held out is looked at once, at the end, and chooses nothing.
+    # The held-out pairs are evaluated once, after the last step, and select no weights.
     eval_steps: int = field(init=False, default=sys.maxsize)
     early_stopping_patience: None = field(init=False, default=None)
 
-    model: str = option("Hub id or folder of an NLI classifier, which each fold trains further.", _PANELS["model"])
+    model: str = option("Hub id or folder of an NLI classifier to fine-tune in each fold.", _PANELS["model"])
     file: Path | None = option(
-        "Your copy of the authors' SICCK-Ground-Truth-apr24.csv (default: downloaded).",
-        _PANELS["corpus"],
-        default=None,
+        "Copy of SICCK-Ground-Truth-apr24.csv (default: downloaded).", _PANELS["corpus"], default=None
     )
-    folds: int = option("Each is predicted by a model trained on the others.", _PANELS["corpus"], default=5)
+    folds: int = option("Number of folds.", _PANELS["corpus"], default=5)
     protocol: Protocol = option(
-        "authors: contiguous folds, one direction learnt; spread: each seed's pairs in all folds, both directions "
-        "learnt; whole_seeds: a seed's pairs in one fold, so that training meets none of them.",
-        _PANELS["corpus"],
-        default="authors",
+        "Folds: authors, spread or whole_seeds (pairs of a seed in one fold).", _PANELS["corpus"], default="authors"
     )
     num_train_epochs: int = option(
-        "Passes over the pairs of the other folds; 4 or 8 in the paper.", _PANELS["num_train_epochs"], default=4
+        "Number of passes over the training pairs; the paper has 4 or 8.", _PANELS["num_train_epochs"], default=4
     )
     batch_size: int = option(
-        "Pairs a step learns from, over all processes; 8, 16 or 32 in the paper.", _PANELS["batch_size"], default=32
+        "Pairs per step, over all processes; the paper has 8, 16 or 32.", _PANELS["batch_size"], default=32
     )
-    warmup_ratio: float = option(
-        "Share of the steps in which it rises; none by default, as in transformers' Trainer.",
-        _PANELS["warmup_ratio"],
-        default=0.0,
-    )
-    seed: int = TrainConfig.seed  # of one fold's run: which there are is told apart (`kfold.cross_validate`)
+    # As in transformers' Trainer, which the authors use.
+    warmup_ratio: float = option("Fraction of the steps used for warm-up.", _PANELS["warmup_ratio"], default=0.0)
+    seed: int = TrainConfig.seed  # the seed of one fold's run; --seeds lists all (`kfold.cross_validate`)
     output_dir: Path = option(
         "Folder for predictions and scores; kfold.json appears at the end.", _PANELS["output_dir"]
     )
-    keep_models: bool = option(
-        "Keep each fold's model, not only its predictions.", _PANELS["output_dir"], default=False
-    )
+    keep_models: bool = option("Keep the model of each fold.", _PANELS["output_dir"], default=False)
 
     def validation_errors(self) -> Iterator[str]:
-        """Yield what is impossible: what was expected, and what was found."""
+        """Iterate over the errors in the options, as messages."""
         yield from TrainConfig.validation_errors(self)
         if self.folds < 2:
-            yield f"expected at least 2 folds, found {self.folds}"
+            yield f"expected folds of at least 2, got {self.folds}"
 
     def cache_key_config(self) -> dict[str, Any]:
-        """Return the fields that decide the predictions, as JSON holds them; the rest is bookkeeping."""
+        """Build the JSON object of the fields that determine the predictions."""
         return {name: value for name, value in super().cache_key_config().items() if name not in _BOOKKEEPING}
 
 
@@ -386,44 +359,42 @@ _REARRANGED_PANELS: Final = {each.name: each.metadata["panel"] for each in field
 
 @dataclass(frozen=True, kw_only=True)
 class RearrangedConfig(ProtocolConfig, HexConfig):
-    """How each model is trained, and what on.
+    """Training options of each model, and options of the corpora.
 
     Raises:
-        ValueError: if values are impossible; the message names them all.
+        ValueError: If any option is invalid; the message lists all errors.
     """
 
     corpus: tuple[str, ...] = option(
-        "The corpus that is rearranged; one with training, validation and test data.",
+        "Corpus to rearrange, with training, validation and test splits.",
         _REARRANGED_PANELS["corpus"],
         default=("snli",),
     )
     max_examples: int | None = option(
-        "Draw this many training pairs of each arrangement instead of taking all.",
+        "Maximum number of training pairs of each arrangement (default: all).",
         _REARRANGED_PANELS["max_examples"],
         default=None,
     )
     test_examples: int | None = option(
-        "Likewise of each arrangement's test pairs.", _REARRANGED_PANELS["max_validation_examples"], default=None
+        "Maximum number of test pairs of each arrangement (default: all).",
+        _REARRANGED_PANELS["max_validation_examples"],
+        default=None,
     )
     rearranged_by: str = option(
-        "Embeddings of the model of words that rearranges, as resnli's option embeddings (default: resnli's own).",
-        _REARRANGED_PANELS["corpus"],
-        default="",
+        "Embeddings of the rearranging model (default: as in resnli).", _REARRANGED_PANELS["corpus"], default=""
     )
     seed: int = option(
-        "Decides head, what is drawn, order and dropout; the arrangement does not depend on it.",
+        "Random seed for the head, sampling, order and dropout, not the arrangement.",
         _REARRANGED_PANELS["seed"],
         default=TrainConfig.seed,
     )
     output_dir: Path = option(
-        "Folder for answers and scores; rearranged.json appears at the end.", _REARRANGED_PANELS["output_dir"]
+        "Folder for predictions and scores; rearranged.json appears at the end.", _REARRANGED_PANELS["output_dir"]
     )
-    keep_models: bool = option(
-        "Keep each model, not only its answers.", _REARRANGED_PANELS["output_dir"], default=False
-    )
+    keep_models: bool = option("Keep all models.", _REARRANGED_PANELS["output_dir"], default=False)
 
     def validation_errors(self) -> Iterator[str]:
-        """Yield what is impossible: what was expected, and what was found."""
+        """Iterate over the errors in the options, as messages."""
         yield from super().validation_errors()
         fitting = [
             name
@@ -431,25 +402,25 @@ class RearrangedConfig(ProtocolConfig, HexConfig):
             if corpus.train and corpus.validation and corpus.test and len(corpus.labels) == len(LABELS)
         ]
         if len(self.corpus) != 1 or self.corpus[0] not in fitting:
-            yield f"expected one corpus of {', '.join(fitting)}, found {' '.join(self.corpus) or 'none'}"
+            yield f"expected one corpus of {', '.join(fitting)}, got {' '.join(self.corpus) or 'none'}"
         if self.test_examples is not None and self.test_examples < 1:
-            yield f"expected at least 1, found test_examples = {self.test_examples}"
+            yield f"expected at least 1, got test_examples = {self.test_examples}"
 
     def for_recipe(self, config: type[TrainConfig], **changed: Any) -> TrainConfig:
-        """Return the config of one recipe for one of the models."""
+        """Build the config of one recipe for one of the models."""
         names = {each.name for each in fields(config) if each.init}
         return config(**{name: getattr(self, name) for name in names} | changed)
 
     def to_json(self) -> dict[str, Any]:
-        """Return all fields as JSON holds them; files and folders by their own names, wherever they lie."""
+        """Build the JSON object of all fields, with the names of files and folders but not their paths."""
         return super().to_json() | {"rearranged_by": display_name(self.rearranged_by) if self.rearranged_by else ""}
 
     def rearrangement(self) -> dict[str, Any]:
-        """Return the options of the set `resnli`, which rearranges."""
+        """Build the options of the challenge set `resnli`, which rearranges the corpus."""
         return {"embeddings": self.rearranged_by} if self.rearranged_by else {}
 
     def requirements(self) -> "list[Requirement]":
-        """Return what training reads from elsewhere, and what the rearranged corpus is made of."""
+        """List what training and the rearrangement read: models, corpora and embeddings."""
         from unbag.challenge_sets.request import Request
         from unbag.evaluation import prefetch
 

@@ -1,4 +1,4 @@
-"""Cross-entropy of the gold labels: ordinary fine-tuning."""
+"""Cross-entropy with the gold labels: plain fine-tuning."""
 
 from torch import Tensor
 from torch.nn.functional import cross_entropy
@@ -7,9 +7,9 @@ from unbag.training.objective import Loss, Objective
 
 
 class CrossEntropy(Objective):
-    """−log p(gold), the mean over the examples."""
+    """Mean of −log p(gold) over the examples of a batch."""
 
     def loss(self, labels: Tensor, **encoded: Tensor) -> Loss:
-        """Return the loss of a batch; there are no further pairs."""
-        logits = self.network(**encoded).logits.float()  # the sum of exponentials wants more than half precision
+        """Compute the loss of a batch; there are no extra pairs."""
+        logits = self.network(**encoded).logits.float()  # half precision loses digits in the sum of exponentials
         return Loss(cross_entropy(logits, labels), logits, {})

@@ -1,6 +1,6 @@
-"""The pairs that are trained on and held out, with their sources, and how they change before a model sees them.
+"""Training and held-out pairs with their sources, and the transformations before training.
 
-The changes (shuffled, permuted, hypothesis-only pairs) are pure functions of pairs, seed and epoch.
+The transformations (shuffled, permuted, hypothesis-only pairs) are pure functions of pairs, seed and epoch.
 """
 
 from collections import Counter
@@ -21,20 +21,20 @@ from unbag.utils import rng
 from unbag.utils.hashing import text_hash
 
 _HELD_OUT_OF: Final = 20
-"""One premise in so many is held out of data that has no validation split. Premises, not pairs: SNLI has three
-hypotheses for each, so a held-out pair would have met its premise in training."""
+"""Data without a validation split hold out one premise in this number. Premises, not pairs: SNLI has three hypotheses
+per premise, so training would see the premise of a held-out pair."""
 
 
 @dataclass(frozen=True)
 class Part:
-    """The pairs of one corpus or file.
+    """Pairs of one corpus or file.
 
     Attributes:
-        name: the corpus's, or the file's.
-        examples: the pairs.
-        weight: how often each comes in an epoch.
-        language: one of `data.corpora.LANGUAGES`.
-        record: where they come from (`origin`, `splits`, `revisions`), and how many there are and were left out.
+        name: Name of the corpus or file.
+        examples: Pairs.
+        weight: Number of times that each pair occurs per epoch.
+        language: One of `data.corpora.LANGUAGES`.
+        record: Source of the pairs (`origin`, `splits`, `revisions`), number of rows, and excluded rows by reason.
     """
 
     name: str
@@ -46,30 +46,30 @@ class Part:
 
 @dataclass(frozen=True)
 class TrainingData:
-    """The parts that are trained on, and those that are held out, whose weight says nothing."""
+    """Training parts and held-out parts; the weights of held-out parts have no effect."""
 
     training: tuple[Part, ...]
     held_out: tuple[Part, ...]
 
     @property
     def language(self) -> str:
-        """The language of the training pairs.
+        """Language of the training pairs.
 
         Raises:
-            ValueError: if there are several.
+            ValueError: If there are several.
         """
         languages = sorted({part.language for part in self.training})
         if len(languages) > 1:
-            raise ValueError(f"expected training pairs in one language, to cut them into words; found {languages}")
+            raise ValueError(f"expected training pairs in one language, for word tokenization, got {languages}")
         return languages[0]
 
-    def changed(self, change: Callable[[Part], Part], *, held_out: bool) -> "TrainingData":
-        """Return the data with each training part changed, and where asked each held-out part too."""
+    def map_parts(self, change: Callable[[Part], Part], *, held_out: bool) -> "TrainingData":
+        """Apply a function to each training part, and with `held_out` to each held-out part."""
         kept = tuple(map(change, self.held_out)) if held_out else self.held_out
         return replace(self, training=tuple(map(change, self.training)), held_out=kept)
 
     def record(self) -> dict[str, Any]:
-        """Return where all pairs come from, as JSON holds it, with a hash of each part's rows."""
+        """Build the JSON object of the sources of all pairs, with a hash of the rows of each part."""
         return {
             name: [
                 {"name": part.name, **part.record, "pairs": len(part.examples), "sha256": _hash(part.examples)}
@@ -93,22 +93,23 @@ def gather(
 ) -> TrainingData:
     """Read corpora and files.
 
-    Unlabelled rows are dropped and counted. A validation split is never the corpus's test data: OCNLI, whose labelled
-    validation split is its test data (`unbag.data.corpora`), has a twentieth of its training premises held out instead.
+    Unlabelled rows are dropped and counted. A validation split is never the test data of its corpus: the only labelled
+    split of OCNLI besides training is its test data (`unbag.data.corpora`), so a twentieth of its training premises is
+    held out instead.
 
     Args:
-        corpus: what to train on, corpora or files, with their weights (`config.weighted`).
-        validation: what to evaluate on; by default the validation splits of `corpus`.
-        max_examples: how many training pairs to draw; by default all are taken.
-        max_validation_examples: likewise of each part that is held out.
-        language: of files.
-        columns: the names that files have of our columns; by default the usual ones.
-        labels: what their label ids 0, 1, 2 are called, where they have ids only.
-        seed: decides which training pairs are drawn.
+        corpus: Training corpora or files, with weights (`config.parse_weighted`).
+        validation: Validation corpora or files; by default the validation splits of `corpus`.
+        max_examples: Number of training pairs to draw; by default all.
+        max_validation_examples: Maximum number of pairs per held-out part; by default all.
+        language: Language of files.
+        columns: Mapping from our column names to those of files; by default the usual names.
+        labels: Names of the label ids 0, 1, 2 of files without label names.
+        seed: Random seed for drawing training pairs.
 
     Raises:
-        ValueError: if a name is neither a corpus nor a file, there is nothing to train on or to evaluate on, or more
-            pairs are to be drawn than there are; `data.readers.DataError` if data cannot be read.
+        ValueError: If a name is neither a corpus nor a file, there are no pairs to train on or to evaluate, or fewer
+            pairs than `examples`; `data.readers.DataError` if data cannot be read.
     """
     how = {"language": language, "columns": columns, "labels": labels}
     validate_corpora(corpus, validation, **how)
@@ -120,48 +121,48 @@ def gather(
             if name in CORPORA and CORPORA[name].validation:
                 held_out.append(_read(name, lambda corpus: corpus.validation, how))
             else:
-                part, rest = _without(part)
+                part, rest = _hold_out(part)
                 held_out.append(rest)
         training.append(replace(part, weight=weight))
     for name in validation:
         held_out.append(_read(name, lambda corpus: corpus.validation, how))
-    data = TrainingData(tuple(drawn(training, max_examples, seed)), tuple(held_out))
+    data = TrainingData(tuple(draw_pairs(training, max_examples, seed)), tuple(held_out))
     if max_validation_examples is not None:
-        # Not by the seed of the run: several seeds are compared on the same pairs.
+        # The key does not depend on the run's seed: runs with several seeds are compared on the same pairs.
         data = replace(
-            data, held_out=tuple(some(part, max_validation_examples, "validation") for part in data.held_out)
+            data, held_out=tuple(sample_part(part, max_validation_examples, "validation") for part in data.held_out)
         )
     for kind, parts in (("train on", data.training), ("evaluate on", data.held_out)):
         if not any(part.examples for part in parts):
-            raise ValueError(f"expected pairs to {kind} in {', '.join(part.name for part in parts)}, found none")
+            raise ValueError(f"expected pairs to {kind} in {', '.join(part.name for part in parts)}, got none")
     return data
 
 
 def validate_corpora(corpus: Sequence[str], validation: Sequence[str], **how: Any) -> None:
-    """Refuse what cannot be trained or evaluated on, before any of it is read to its end.
+    """Validate the names of corpora and files, before any is read completely.
 
-    Of files the columns are looked up, and the first labelled pair is read.
+    Looks up the columns of files and reads their first labelled pair.
 
     Args:
-        corpus: as for `gather`.
-        validation: as for `gather`.
-        how: the `language`, `columns` and `labels` of files, as for `gather`.
+        corpus: As for `gather`.
+        validation: As for `gather`.
+        how: `language`, `columns` and `labels` of files, as for `gather`.
 
     Raises:
-        ValueError: naming the first.
+        ValueError: For the first name that cannot be used.
     """
     names = [*(parse_weighted(entry)[0] for entry in corpus), *validation]
     validate_corpus_names(names)
     for name in validation:
         if name in CORPORA and not CORPORA[name].validation:
-            raise ValueError(f"{name} has no validation split; leave validation out to hold a part of it out")
+            raise ValueError(f"validation: {name} has no validation split; leave it out to hold out training pairs")
     for name in names:
         if name not in CORPORA:
             next(iter(open_data(name, **how).examples()), None)
 
 
 def _read(name: str, splits: Callable[[Corpus], tuple[str, ...]], how: Mapping[str, Any]) -> Part:
-    """Read a corpus's splits of one role, or a file."""
+    """Read a file, or the splits of a corpus for one purpose."""
     if name in CORPORA:
         corpus = CORPORA[name]
         sources = [open_corpus(corpus, split) for split in splits(corpus)]
@@ -184,15 +185,15 @@ def _record(sources: Sequence[Source], counts: Counter[str]) -> dict[str, Any]:
     }
 
 
-def examples_of(rows: Any) -> list[Example]:
-    """Return the rows of a challenge set as pairs to learn, each by its row's id."""
+def examples_from_rows(rows: Any) -> list[Example]:
+    """Build training pairs from the rows of a challenge set; the ids are those of the rows."""
     texts = [column(rows, name).to_pylist() for name in ("id", "premise", "hypothesis")]
     labels = [LABELS[label] for label in numbers(rows, "label")]
     return [Example(*values) for values in zip(*texts, labels, strict=True)]
 
 
-def excluded(part: Part, reason: str, kept: Sequence[Example]) -> Part:
-    """Return a part with fewer pairs, and the reason on its record."""
+def keep_examples(part: Part, reason: str, kept: Sequence[Example]) -> Part:
+    """Build a part with a subset of the pairs, and record the number of excluded ones with the reason."""
     lost = len(part.examples) - len(kept)
     if not lost:
         return replace(part, examples=kept)
@@ -200,22 +201,22 @@ def excluded(part: Part, reason: str, kept: Sequence[Example]) -> Part:
     return replace(part, examples=kept, record=record)
 
 
-def _without(part: Part) -> tuple[Part, Part]:
-    """Hold a twentieth of the premises out."""
-    # Not by the seed of the run: several seeds are compared on the same pairs.
+def _hold_out(part: Part) -> tuple[Part, Part]:
+    """Split a twentieth of the premises off."""
+    # The key does not depend on the run's seed: runs with several seeds are compared on the same pairs.
     is_out = [int(rng.key("held out", example.premise)) % _HELD_OUT_OF == 0 for example in part.examples]
     kept = [example for example, out in zip(part.examples, is_out, strict=True) if not out]
     rest = [example for example, out in zip(part.examples, is_out, strict=True) if out]
-    return excluded(part, "held out", kept), excluded(part, "trained on", rest)
+    return keep_examples(part, "held out", kept), keep_examples(part, "trained on", rest)
 
 
-def drawn(parts: Sequence[Part], n: int | None, seed: int) -> list[Part]:
-    """Draw n pairs of all parts together, by the seed and their ids; None for all."""
+def draw_pairs(parts: Sequence[Part], n: int | None, seed: int) -> list[Part]:
+    """Draw n pairs from all parts together, by seed and ids; with None keep all."""
     if n is None:
         return list(parts)
     total = sum(len(part.examples) for part in parts)
     if n > total:
-        raise ValueError(f"expected at least {n:,} training pairs to draw from, found {total:,}")
+        raise ValueError(f"expected at least {n:,} training pairs to draw from, got {total:,}")
     lots = sorted(
         (int(rng.key(seed, "training", part.name, example.source_id)), p, e)
         for p, part in enumerate(parts)
@@ -225,15 +226,15 @@ def drawn(parts: Sequence[Part], n: int | None, seed: int) -> list[Part]:
     for _, p, e in lots[:n]:
         chosen[p].append(e)
     return [
-        excluded(part, "not drawn", [part.examples[e] for e in sorted(kept)])
+        keep_examples(part, "not drawn", [part.examples[e] for e in sorted(kept)])
         for part, kept in zip(parts, chosen, strict=True)
     ]
 
 
-def some(part: Part, n: int, seed: int | str) -> Part:
-    """Draw n pairs of one part, or all if there are fewer."""
+def sample_part(part: Part, n: int, seed: int | str) -> Part:
+    """Draw n pairs of one part, or keep all if there are fewer."""
     lots = sorted(range(len(part.examples)), key=lambda e: int(rng.key(seed, part.examples[e].source_id)))
-    return excluded(part, "not drawn", [part.examples[e] for e in sorted(lots[:n])])
+    return keep_examples(part, "not drawn", [part.examples[e] for e in sorted(lots[:n])])
 
 
 def _hash(examples: Sequence[Example]) -> str:
@@ -243,16 +244,16 @@ def _hash(examples: Sequence[Example]) -> str:
 TOO_SHORT: Final = "too short to permute"
 
 
-def hypothesis_only(part: Part) -> Part:
-    """Leave the premises out (Poliak et al. 2018, Gururangan et al. 2018): the tokenizer is given an empty one."""
+def drop_premises(part: Part) -> Part:
+    """Replace the premises by empty ones (Poliak et al. 2018, Gururangan et al. 2018)."""
     return replace(part, examples=[example._replace(premise="") for example in part.examples])
 
 
-def permuted(part: Part, *, seed: int) -> Part:
-    """Replace each pair by one permuted pair, always the same.
+def permute_words(part: Part, *, seed: int) -> Part:
+    """Replace each pair by one fixed permutation of it.
 
-    Sinha et al. 2021, Appendix F: the operator of section 4 on each training example, q = 1. A sentence of one word
-    has no other order; its pair is left out and counted.
+    Sinha et al. 2021, Appendix F: the operator of section 4 on each training example, q = 1. A sentence of one word has
+    no other order; its pair is excluded and counted.
     """
     permuter = Permuter(q=1, seed=seed)
     examples = []
@@ -263,21 +264,21 @@ def permuted(part: Part, *, seed: int) -> Part:
         except TooFewPermutationsError:
             continue
         examples.append(example._replace(premise=premise, hypothesis=hypothesis))
-    return excluded(part, TOO_SHORT, examples)
+    return keep_examples(part, TOO_SHORT, examples)
 
 
-class Shuffled:
-    """The words of both sentences in random order, another each epoch (Nie et al. 2019, section 3.2).
+class WordShuffler:
+    """Random word order in both sentences, redrawn in each epoch (Nie et al. 2019, section 3.2).
 
-    Tokens are shuffled, punctuation marks among them: any order, where a permuted pair (`permuted`) has no word in its
-    place. Premise and hypothesis are shuffled independently.
+    All tokens are shuffled, with punctuation marks, into any order; in a permuted pair (`permute_words`) no word keeps
+    its place. Premise and hypothesis are shuffled independently.
     """
 
     def __init__(self, language: str, seed: int) -> None:
         self._language, self._seed = language, seed
 
     def __call__(self, example: Example, epoch: int) -> Example:
-        """Return the pair as epoch `epoch` has it."""
+        """Build the shuffled pair of one epoch."""
         premise, hypothesis = (
             self._shuffled(text, rng.key(self._seed, "shuffled", epoch, example.source_id, side))
             for text, side in ((example.premise, "premise"), (example.hypothesis, "hypothesis"))
@@ -290,11 +291,11 @@ class Shuffled:
         return tokens.joiner.join(tokens.texts[i] for i in order.tolist())
 
 
-def mixed(parts: Sequence[Part], *, seed: int, epoch: int) -> list[Example]:
-    """Return the pairs of one epoch: each as often as its part's weight says.
+def mix_parts(parts: Sequence[Part], *, seed: int, epoch: int) -> list[Example]:
+    """Build the list of pairs of one epoch, each part repeated by its weight.
 
-    Of a weight of 2.3 each pair comes twice, and of the rest, rounded, those come once more that this epoch draws. The
-    number of pairs is the same in every epoch. A copy has an id of its own, so that what is drawn by id differs.
+    With a weight of 2.3, each pair occurs twice, and a random 0.3 of the pairs, redrawn per epoch, a third time. The
+    number of pairs is the same in every epoch. A copy has its own id, so that random numbers drawn by id differ.
     """
     examples: list[Example] = []
     for part in parts:
@@ -313,14 +314,14 @@ def _copies(examples: Sequence[Example], copy: int) -> list[Example]:
     return [example._replace(source_id=f"{example.source_id}#{copy}") for example in examples]
 
 
-def per_epoch(parts: Sequence[Part]) -> int:
-    """Return how many pairs `mixed` has of some parts."""
+def pairs_per_epoch(parts: Sequence[Part]) -> int:
+    """Count the pairs that `mix_parts` returns for the parts."""
     return sum(int(part.weight) * len(part.examples) + round(part.weight % 1.0 * len(part.examples)) for part in parts)
 
 
-class Added(Protocol):
-    """What an epoch has beside the corpora's pairs."""
+class AddedPairs(Protocol):
+    """Pairs that an epoch has in addition to those of the corpora."""
 
     def __call__(self, epoch: int) -> list[Example]:
-        """Return the pairs of one epoch."""
+        """Build the pairs of one epoch."""
         ...

@@ -1,7 +1,6 @@
-"""The batches of one process in one epoch, each a pure function of its position.
+"""Data loading: token ids of all pairs in little memory, batches per epoch, and each process's part of every batch.
 
-Which pairs make a batch, which process takes which of them, and pairs as token ids in little memory with padded
-batches.
+Every batch is a pure function of seed, epoch and position, so that an interrupted run resumes with the same batches.
 """
 
 import sys
@@ -21,7 +20,7 @@ from unbag.data.sources import Example
 from unbag.inference.loading import Classifier
 from unbag.inference.tokenization import Padding, encode_pairs
 from unbag.training.bias import BIAS, Columns, PairFeatures
-from unbag.training.data import Added, Part, mixed
+from unbag.training.data import AddedPairs, Part, mix_parts
 from unbag.utils import rng
 
 if TYPE_CHECKING:
@@ -29,22 +28,21 @@ if TYPE_CHECKING:
 
 
 _SORTED_TOGETHER: Final = 64
-"""Batches' worth of pairs that are sorted by length among themselves. Of 22,590 pairs of SNLI in batches of 32, 45 % is
-padding unsorted, 8 % with 16 of them, 3 % with 64, 1 % with 256; fewer keep batches more random."""
+"""Number of batches whose pairs are sorted by length together. For 22,590 pairs of SNLI in batches of 32, padding is
+45 % of the tokens without sorting, 8 % with 16 batches, 3 % with 64, 1 % with 256. Fewer keep batches more random."""
 
 
 def epoch_batches(lengths: NDArray[np.integer], size: int, *, seed: int, epoch: int) -> list[NDArray[np.intp]]:
-    """Cut an epoch's pairs into batches of pairs of similar length, in random order.
+    """Cut the pairs of an epoch into batches of similar length, in random order.
 
-    Every pair is in exactly one batch, and the batches' sizes differ by one at most: `ceil(n / size)` of them, so that
-    no step learns from a few left-over pairs. Seed and epoch decide all of it, whatever the number of processes.
+    Every pair is in exactly one batch. There are `ceil(n / size)` batches, whose sizes differ by at most one, so that
+    no step learns from a few left-over pairs. The result does not depend on the number of processes.
 
     Args:
-        lengths: tokens of each pair, shape (n,).
-        size: the most pairs a batch.
-        seed: see above.
-        epoch: see above.
-
+        lengths: Number of tokens of each pair, shape (n,).
+        size: Maximum number of pairs per batch.
+        seed: Random seed.
+        epoch: Number of the epoch, which changes the random numbers.
     >>> [batch.tolist() for batch in epoch_batches(np.array([9, 3, 8, 4, 7]), 2, seed=0, epoch=0)]
     [[3, 4], [2, 0], [1]]
     """
@@ -62,27 +60,27 @@ def epoch_batches(lengths: NDArray[np.integer], size: int, *, seed: int, epoch: 
     return [batches[i] for i in turns.tolist()]
 
 
-def share(batch: NDArray[np.intp], parts: int, part: int) -> NDArray[np.intp]:
-    """Return one part of a batch, cut so that the parts' sizes differ by one at most and their lengths hardly.
+def select_part(batch: NDArray[np.intp], parts: int, part: int) -> NDArray[np.intp]:
+    """Select one part of a batch. Sizes of the parts differ by at most one, and the lengths of their pairs little.
 
-    >>> [share(np.arange(5), 2, part).tolist() for part in (0, 1)]
+    >>> [select_part(np.arange(5), 2, part).tolist() for part in (0, 1)]
     [[0, 2, 4], [1, 3]]
     """
     return batch[part::parts]
 
 
-_AT_ONCE: Final = 10_000  # pairs tokenized together: some MB of Python lists
+_AT_ONCE: Final = 10_000  # pairs per call of the tokenizer, which returns Python lists of several MB
 
 Tokens = tuple[list[int], list[int] | None]
-"""Token ids and token type ids of one pair."""
+"""Token ids and token type ids of a pair; None for models without token types."""
 
 
 class EncodedPairs:
-    """Token ids of n pairs in one array: 131 bytes a pair of SNLI, where Python lists take 1,300.
+    """Token ids of n pairs in one array: 131 bytes per pair of SNLI, while Python lists take 1,300.
 
     Attributes:
-        lengths: tokens of each pair, shape (n,).
-        truncated: how many of the pairs lost tokens.
+        lengths: Number of tokens of each pair, shape (n,).
+        truncated: Number of truncated pairs.
     """
 
     def __init__(
@@ -92,17 +90,17 @@ class EncodedPairs:
         self._starts = np.concatenate([np.zeros(1, np.intp), np.cumsum(lengths)])
 
     def tokens(self, row: int) -> Tokens:
-        """Return one pair's tokens."""
+        """Look up the tokens of one pair."""
         span = slice(self._starts[row], self._starts[row + 1])
         return self._ids[span].tolist(), None if self._types is None else self._types[span].tolist()
 
 
 @dataclass(frozen=True)
 class PairEncoder:
-    """A network's tokenizer and what the network wants of it.
+    """Tokenizer of a network, with its padding and maximum length.
 
     Attributes:
-        limit: the most tokens of a pair; None where nothing limits it.
+        limit: Maximum number of tokens per pair; None for no limit.
     """
 
     tokenizer: Any
@@ -111,16 +109,16 @@ class PairEncoder:
 
     @classmethod
     def of(cls, classifier: Classifier, max_length: int | None = None) -> "PairEncoder":
-        """Return a classifier's encoder.
+        """Build the encoder of a classifier.
 
         Raises:
-            ModelError: if the model cannot read `max_length` tokens.
+            ModelError: If the model cannot read `max_length` tokens.
         """
         limit = classifier.tokens_read(max_length)
         return cls(classifier.tokenizer, Padding.of(classifier.tokenizer, classifier.network), limit)
 
     def encode(self, pairs: Sequence[tuple[str, str]]) -> list[Tokens]:
-        """Tokenize a few pairs."""
+        """Tokenize a few pairs into lists."""
         if not pairs:
             return []
         premises, hypotheses = zip(*pairs, strict=True)
@@ -130,7 +128,7 @@ class PairEncoder:
         return list(zip(encodings.input_ids, encodings.token_type_ids, strict=True))
 
     def encode_all(self, examples: Sequence[Example]) -> EncodedPairs:
-        """Tokenize many pairs."""
+        """Tokenize many pairs into one array."""
         ids: list[NDArray[np.int32]] = []
         types: list[NDArray[np.int8]] = []
         lengths: list[int] = []
@@ -150,7 +148,7 @@ class PairEncoder:
         )
 
     def padded(self, tokens: Sequence[Tokens]) -> "dict[str, Tensor]":
-        """Return the network's arguments for b pairs, each of shape (b, longest of them)."""
+        """Build the network's arguments for b pairs, padded to the longest of them, shape (b, length)."""
         import torch
 
         ids = [pair[0] for pair in tokens]
@@ -159,44 +157,45 @@ class PairEncoder:
         return {name: torch.from_numpy(array) for name, array in arrays.items()}
 
 
-FurtherPairs = Callable[[Sequence[Example], int], list[tuple[str, str]]]
+ExtraPairs = Callable[[Sequence[Example], int], list[tuple[str, str]]]
 Transform = Callable[[Example, int], Example]
 
 
 class Batch(NamedTuple):
-    """What a process takes at once.
+    """Input of one forward pass of a process.
 
     Attributes:
-        labels: the b examples' outputs of the network, shape (b,).
-        encoded: token ids and masks of the b examples and the further pairs, shape (b + further, length).
-        known: what is known of each example beside its label, by name, shape (b,) or (b, k) in the order of outputs.
-        weight: b, relative to the mean over the parts of the whole batch: with it the mean over all parts is the mean
+        labels: Output of the network that is the gold label of each of the b examples, shape (b,).
+        encoded: Token ids and masks of the b examples and of the extra pairs, shape (b + extra, length).
+        features: Features of each example, by name, shape (b,), or (b, k) in the order of the network's outputs.
+        weight: b divided by the mean size of the parts of the batch. Weighted by it, the mean over the parts is the
+        mean
             over all pairs, however the batch is cut.
     """
 
     labels: Tensor
     encoded: dict[str, Tensor]
-    known: dict[str, Tensor]
+    features: dict[str, Tensor]
     weight: float
 
 
 @dataclass(frozen=True)
 class ProcessPlacement:
-    """One process of some, and the parts in which each takes its share."""
+    """Rank of a process, number of processes, and number of forward passes per step of each."""
 
     rank: int
     world: int
-    accumulation: int
+    gradient_accumulation_steps: int
 
     @property
     def parts(self) -> int:
-        """How many parts a batch is cut into."""
-        return self.world * self.accumulation
+        """Number of parts that a batch is cut into."""
+        return self.world * self.gradient_accumulation_steps
 
 
 @dataclass(frozen=True, eq=False)
 class EpochStream(Dataset[Batch]):
-    """One epoch's batches for one process: item i is part `i % accumulation` of batch `i // accumulation`."""
+    """Batches of one epoch for one process; item i belongs to batch `i // gradient_accumulation_steps`."""
 
     examples: Sequence[Example]
     encoded: EncodedPairs
@@ -204,27 +203,28 @@ class EpochStream(Dataset[Batch]):
     epoch: int
     place: ProcessPlacement
     encoder: PairEncoder
-    order: Sequence[str]  # the label of each output of the network
+    order: Sequence[str]  # labels in the order of the network's outputs
     transform: Transform | None
-    extra_pairs: FurtherPairs
-    known: Columns  # in the order of the network's outputs
+    extra_pairs: ExtraPairs
+    features: Columns  # labels in the order of the network's outputs
 
     def __len__(self) -> int:
-        return len(self.batches) * self.place.accumulation
+        return len(self.batches) * self.place.gradient_accumulation_steps
 
     def bias_accuracy(self) -> float | None:
-        """Return the share of the pairs that the biased model is right on, of those that it says something of."""
-        if BIAS not in self.known:
+        """Compute the accuracy of the biased model on the pairs that it has a prediction for; None without any."""
+        if BIAS not in self.features:
             return None
-        said = self.known[BIAS]
+        predictions = self.features[BIAS]
         gold = np.array([self.order.index(example.label) for example in self.examples])
-        decided = said.max(axis=1) > said.min(axis=1)  # a weak learner says nothing of what it has seen
-        return float((said.argmax(axis=1) == gold)[decided].mean()) if decided.any() else None
+        # A weak learner has uniform values, thus no prediction, for its own training pairs.
+        decided = predictions.max(axis=1) > predictions.min(axis=1)
+        return float((predictions.argmax(axis=1) == gold)[decided].mean()) if decided.any() else None
 
     def __getitem__(self, item: int) -> Batch:
-        number, part = divmod(item, self.place.accumulation)
+        number, part = divmod(item, self.place.gradient_accumulation_steps)
         batch = self.batches[number]
-        rows = share(batch, self.place.parts, part * self.place.world + self.place.rank).tolist()
+        rows = select_part(batch, self.place.parts, part * self.place.world + self.place.rank).tolist()
         examples = [self.examples[row] for row in rows]
         if self.transform is None:
             tokens = [self.encoded.tokens(row) for row in rows]
@@ -235,12 +235,12 @@ class EpochStream(Dataset[Batch]):
         return Batch(
             labels=torch.tensor([self.order.index(example.label) for example in examples]),
             encoded=self.encoder.padded(tokens),
-            known={name: torch.from_numpy(values[rows]) for name, values in self.known.items()},
+            features={name: torch.from_numpy(values[rows]) for name, values in self.features.items()},
             weight=len(rows) * self.place.parts / len(batch),
         )
 
     def loader(self, start: int, *, workers: int, pin: bool) -> Iterator[Batch]:
-        """Yield the items from `start` on, prepared by other processes if there are any."""
+        """Iterate over the items from `start` on, loaded by worker processes if `workers` is above 0."""
         return iter(
             DataLoader(
                 self,
@@ -249,16 +249,16 @@ class EpochStream(Dataset[Batch]):
                 num_workers=workers,
                 pin_memory=pin,
                 worker_init_fn=_without_tracebacks,
-                # Its own, or it would draw a number from torch's, which is dropout's.
+                # Without a generator of its own, the loader would draw from torch's global one, which dropout uses.
                 generator=torch.Generator(),
             )
         )
 
 
 def _without_tracebacks(_: int) -> None:
-    """Let a worker print no traceback where the training that reads its batches has ended before it.
+    """Suppress a worker's traceback when the training that reads its batches has ended first.
 
-    It passes tensors by a thread of its own, which prints that the other side is gone, whatever the reason.
+    A worker passes tensors in a thread, which prints a traceback when the other side of its pipe is closed.
     """
     print_traceback = sys.excepthook
 
@@ -270,15 +270,15 @@ def _without_tracebacks(_: int) -> None:
 
 
 class EpochBatches:
-    """The epochs of a run, made as they are asked for.
+    """Epochs of a run, built on demand.
 
     Attributes:
-        accumulation: the parts in which this process takes its share of a batch.
-        pairs: how many pairs an epoch has; all have as many.
-        steps: how many batches an epoch has.
-        truncated: how many pairs of the first epoch lost tokens.
-        bias_accuracy: the share of the pairs of the first epoch that the biased model is right on; None where it
-            says nothing, or there is none.
+        gradient_accumulation_steps: Number of forward passes per step of this process.
+        pairs: Number of pairs per epoch, the same in every epoch.
+        steps: Number of batches per epoch.
+        truncated: Number of truncated pairs in the first epoch.
+        bias_accuracy: Accuracy of the biased model on the first epoch; None if there is no biased model or it has no
+            predictions.
     """
 
     def __init__(
@@ -290,16 +290,16 @@ class EpochBatches:
         place: ProcessPlacement,
         encoder: PairEncoder,
         order: Sequence[str],
-        extra_pairs: FurtherPairs,
+        extra_pairs: ExtraPairs,
         transform: Transform | None = None,
-        added: Added | None = None,
-        known: PairFeatures | None = None,
+        added: AddedPairs | None = None,
+        features: PairFeatures | None = None,
         workers: int = 0,
     ) -> None:
         self._parts, self._batch_size, self._seed, self._workers = parts, batch_size, seed, workers
-        self._place, self._encoder, self.accumulation = place, encoder, place.accumulation
-        self._order, self._transform, self._further_pairs, self._added = order, transform, extra_pairs, added
-        self._known = known
+        self._place, self._encoder, self.gradient_accumulation_steps = place, encoder, place.gradient_accumulation_steps
+        self._order, self._transform, self._extra_pairs, self._added = order, transform, extra_pairs, added
+        self._features = features
         self._last: tuple[int, EpochStream] | None = None
         first = self.epoch(0)
         self.pairs = len(first.examples)
@@ -309,23 +309,24 @@ class EpochBatches:
         smallest = min(map(len, first.batches), default=0)
         if smallest < place.parts:
             raise ValueError(
-                f"expected batches of at least {place.parts} pairs, one for each of {place.world} processes × "
-                f"{place.accumulation} parts; {self.pairs} pairs in batches of {batch_size} have {smallest}"
+                f"batch_size: expected batches of at least {place.parts} pairs ({place.world} processes × "
+                f"gradient_accumulation_steps = {place.gradient_accumulation_steps}), got {smallest}: {self.pairs} "
+                f"pairs in batches of {batch_size}"
             )
 
     def epoch(self, number: int) -> EpochStream:
-        """Return one epoch; the last one asked for is kept."""
+        """Build one epoch. The last one is cached."""
         if self._last is not None and self._last[0] == number:
             return self._last[1]
-        examples = mixed(self._parts, seed=self._seed, epoch=number)
+        examples = mix_parts(self._parts, seed=self._seed, epoch=number)
         if self._added is not None:
             examples += self._added(number)
         changing = self._added is not None or any(part.weight % 1 for part in self._parts)
-        # Whole weights give the same pairs each epoch: they are tokenized once.
+        # Without changing pairs every epoch has the same ones, so they are tokenized once.
         if self._last is not None and not changing:
-            encoded, known = self._last[1].encoded, self._last[1].known
+            encoded, features = self._last[1].encoded, self._last[1].features
         else:
-            encoded, known = self._encoder.encode_all(examples), self._known_of(examples)
+            encoded, features = self._encoder.encode_all(examples), self._compute_features(examples)
         batches = epoch_batches(encoded.lengths, self._batch_size, seed=self._seed, epoch=number)
         stream = EpochStream(
             examples,
@@ -336,25 +337,27 @@ class EpochBatches:
             self._encoder,
             self._order,
             self._transform,
-            self._further_pairs,
-            known,
+            self._extra_pairs,
+            features,
         )
         self._last = number, stream
         return stream
 
-    def _known_of(self, examples: Sequence[Example]) -> Columns:
-        """Return what is known of pairs, labels in the order of the network's outputs."""
-        if self._known is None:
+    def _compute_features(self, examples: Sequence[Example]) -> Columns:
+        """Compute the features of pairs, with labels in the order of the network's outputs."""
+        if self._features is None:
             return {}
         outputs = [LABELS.index(label) for label in self._order]
         return {
             name: values if values.ndim == 1 else np.ascontiguousarray(values[:, outputs])
-            for name, values in self._known(examples).items()
+            for name, values in self._features(examples).items()
         }
 
     def batches(self, step: int, *, pin: bool) -> Iterator[Batch]:
-        """Yield this process's parts of the batches from a step on, without end."""
+        """Iterate over this process's parts of all batches from a step on, without end."""
         number, done = divmod(step, self.steps)
         while True:
-            yield from self.epoch(number).loader(done * self.accumulation, workers=self._workers, pin=pin)
+            yield from self.epoch(number).loader(
+                done * self.gradient_accumulation_steps, workers=self._workers, pin=pin
+            )
             number, done = number + 1, 0

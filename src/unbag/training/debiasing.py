@@ -1,8 +1,7 @@
-"""Losses beside a biased model, and the objective and factory that they share.
+"""Debiasing objectives: losses against a biased model, which share bias strength, pair weights and permuted pairs.
 
-They share the strength of the bias, the pairs' weights, and permuted pairs.
-
-Confidence regularisation: learn from a teacher, who is made the less sure of a pair, the surer a biased model is.
+Confidence regularisation: the student learns from a teacher whose distribution is flatter, the surer a biased model is
+of the gold label.
 
     target_i[j] ∝ t_i[j]^(1 − β_i)        β_i = softmax(s · log b_i)[y_i]
     l_i = −Σ_j target_i[j] log p_i[j]
@@ -12,50 +11,52 @@ probability of the gold label. Utama et al. 2020a, "Mind the Trade-off: Debiasin
 In-distribution Performance" (https://aclanthology.org/2020.acl-main.770); `SmoothedDistillLoss` in their code, and with
 the strength s annealed `SmoothedDistillLossAnnealed` of Utama et al. 2020b.
 
-No pair is left out: where the bias is certain and right the target is uniform, so the network learns to be undecided
-there, not to be right. With a teacher who is certain of every gold label, all this is cross-entropy unless β_i = 1.
-Without strength (s = 0) β_i is 1/k for every pair: self-distillation, a little flattened, in which words play no part.
+Every pair counts: where the bias is certain and right, the target is uniform, so the network learns to be undecided
+there, not to be right. With a teacher that is certain of every gold label, the loss is cross-entropy unless β_i = 1.
+Without strength (s = 0), β_i is 1/k for every pair: the loss is self-distillation, a little flattened, without any
+influence of the bias.
 
 Learned mixin: a product of experts in which the network learns, pair by pair, how far to trust the biased model.
 
     l_i = −log softmax(log p_i + g_i · s · log b_i)[y_i] + w · H(softmax(g_i · s · log b_i))
     g_i = softplus(v · h_i + c)
 
-h_i is the network's hidden state of pair i, the input of its last linear layer; v and c are learnt along and thrown
-away. Clark et al. 2019, "Don't Take the Easy Way Out" (https://aclanthology.org/D19-1418): the learned-mixin, and with
-the entropy penalty, which keeps g from becoming 0 so that the bias would be learnt after all, learned-mixin +H. Their
-code adds the penalty as it is written here, w · H with H in nats.
+h_i is the network's hidden state of pair i, the input of its last linear layer; v and c are trained too and then
+discarded. Clark et al. 2019, "Don't Take the Easy Way Out" (https://aclanthology.org/D19-1418): the learned-mixin, and
+with the entropy penalty learned-mixin +H. Without the penalty, g could become 0 and the network would learn the bias.
+As here, their code adds w · H with H in nats.
 
-With a uniform bias, or s = 0, the entropy is ln k whatever g is, and the rest is cross-entropy.
+With a uniform bias, or s = 0, the entropy is ln k for every g, and the rest is cross-entropy.
 
-Product of experts: learn what is left to say once a biased model has spoken.
+Product of experts: the network learns only what the biased model does not predict.
 
     l_i = −log softmax(log p_i + s · log b_i)[y_i]
 
 p_i is the network's distribution of pair i, b_i the biased model's, s the strength; b_i is fixed, and only the network
 learns. Products of experts are Hinton 2002's ("Training Products of Experts by Minimizing Contrastive Divergence",
-Neural Computation 14); this loss is the bias product of Clark et al. 2019 ("Don't Take the Easy Way Out",
+Neural Computation 14). This loss is the bias product of Clark et al. 2019 ("Don't Take the Easy Way Out",
 https://aclanthology.org/D19-1418), DRiFt of He et al. 2019 (https://aclanthology.org/D19-6115) and the product of
-Mahabadi et al. 2020 (https://aclanthology.org/2020.acl-main.769), whose code has s too, as `poe_alpha`. With b_i to the
-power s, Utama et al. 2020b (https://aclanthology.org/2020.emnlp-main.613) anneal it; here its normalisation falls out,
-since a constant beside the logits changes nothing.
+Mahabadi et al. 2020 (https://aclanthology.org/2020.acl-main.769), whose code has s too, as `poe_alpha`. Utama et al.
+2020b (https://aclanthology.org/2020.emnlp-main.613) anneal b_i to the power s. Its normalisation cancels here, since
+adding a constant to the logits has no effect.
 
-Where b_i is certain and right, the loss and its gradient are zero: nothing is learnt of that pair. Where b_i is
-uniform, or s = 0, it is cross-entropy. The gradient is softmax(log p + s log b) − one-hot(y) at the logits.
+Where b_i is certain and right, the loss and its gradient are zero: the network learns nothing from that pair. Where b_i
+is uniform, or s = 0, the loss is cross-entropy. Its gradient at the logits is softmax(log p + s log b) − one-hot(y).
 
-Weights by the bias: a pair counts the less, the surer a biased model is of its gold label.
+Reweighting: the surer a biased model is of the gold label of a pair, the smaller is the weight of the pair.
 
     l_i = ((1 − b_i[y_i]) / (1 − 1/k))^(γ s) · −log p_i[y_i]
 
 b_i[y_i] is the biased model's probability of the gold label, s the strength. γ = 1 is the reweighting baseline of
-Clark et al. 2019 (https://aclanthology.org/D19-1418), who weigh by 1 − b_i[y_i]. With another γ it is the debiased
-focal loss of Mahabadi et al. 2020 (https://aclanthology.org/2020.acl-main.769), −(1 − b_i[y_i])^γ log p_i[y_i], γ = 2
-in their code, after Lin et al. 2017's focal loss, whose weight is the network's own. Utama et al. 2020b
-(https://aclanthology.org/2020.emnlp-main.613) anneal the exponent.
+Clark et al. 2019 (https://aclanthology.org/D19-1418), with the weight 1 − b_i[y_i]. With another γ the loss is the
+debiased focal loss of Mahabadi et al. 2020 (https://aclanthology.org/2020.acl-main.769),
+−(1 − b_i[y_i])^γ log p_i[y_i], with γ = 2 in their code. It follows the focal loss of Lin et al. 2017, whose weight
+comes from the network itself. Utama et al. 2020b (https://aclanthology.org/2020.emnlp-main.613) anneal the exponent.
 
-The constant 1 − 1/k, which the papers do not have, makes a uniform bias plain cross-entropy, and so does s = 0. Their
-code divides by the sum of a batch's weights instead; then what a pair weighs would depend on its neighbours, and a
-batch cut in two would not be the batch. Where the bias is certain and right, loss and gradient are zero.
+The constant 1 − 1/k, which the papers do not have, makes the loss cross-entropy for a uniform bias, as does s = 0.
+Their code divides by the sum of the weights in a batch instead. Then the weight of a pair would depend on its
+neighbours, and a batch cut into two parts would have another loss. Where the bias is certain and right, loss and
+gradient are zero.
 """
 
 from collections.abc import Mapping, Sequence
@@ -86,23 +87,23 @@ if TYPE_CHECKING:
 
 
 class DebiasedObjective(Objective):
-    """The mean over the pairs of w_i · l_i, less α times the mean entropy of their permutations.
+    """Mean over the pairs of w_i · l_i, minus α times the mean entropy of their permutations.
 
-    l_i, the loss of a pair by what the biased model says of it, is the subclass's (`losses`). What is evaluated and
-    published is the network alone.
+    Subclasses define l_i, the loss of a pair given the biased model (`losses`). Evaluation and publishing use the
+    network without the bias.
 
     The strength of the bias goes linearly from `bias_strength` in the first step to `anneal` in the last (Utama et al.
     2020b; in their code from 1 to 0.8). w_i is 1 + balance · (v_i - 1), v_i the weight of the pair's group
-    (`bias.group_weights`). α and the permutations are max-entropy's (`max_entropy`).
+    (`bias.group_weights`). α and the permutations are those of max-entropy (`max_entropy`).
     """
 
     def __init__(self, network: Any, options: DebiasConfig, *, language: str = "en") -> None:
-        """Set out to train `network`.
+        """Initialize the objective.
 
         Args:
-            network: a `PreTrainedModel` for sequence classification.
-            options: of the recipe; its seed decides the permutations.
-            language: of the sentences.
+            network: `PreTrainedModel` for sequence classification.
+            options: Options of the recipe; permutations are drawn from their seed.
+            language: Language of the sentences.
         """
         super().__init__(network)
         self.options = options
@@ -112,16 +113,16 @@ class DebiasedObjective(Objective):
         )
 
     def extra_pairs(self, examples: Sequence[Example], epoch: int) -> list[tuple[str, str]]:
-        """Return the permutations of the examples, where α is not 0."""
+        """Build the permutations of the examples; none with α = 0."""
         return self._permuted.extra_pairs(examples, epoch) if self._permuted else []
 
     def begin(self, step: int, steps: int) -> None:
-        """Count the forward passes of the steps that were taken."""
+        """Set the number of completed forward passes, on which the strength depends."""
         self._passes, self._steps = step * self.options.gradient_accumulation_steps, steps
 
     @property
     def strength(self) -> float:
-        """The strength of the bias in this step."""
+        """Strength of the bias in the current step."""
         first, last = self.options.bias_strength, self.options.anneal
         if last is None:
             return first
@@ -129,12 +130,12 @@ class DebiasedObjective(Objective):
         return first + (last - first) * min(step / max(self._steps - 1, 1), 1.0)
 
     def loss(self, labels: Tensor, **inputs: Tensor) -> Loss:
-        """Return the loss of a batch; its parts: the network's own cross-entropy, and the entropy of permuted pairs."""
+        """Compute the loss of a batch, with the network's cross-entropy and the entropy of permuted pairs."""
         names: tuple[str, ...] = (BIAS, TEACHER, WEIGHT)
-        known = {name: inputs.pop(name).float() for name in names if name in inputs}
+        features = {name: inputs.pop(name).float() for name in names if name in inputs}
         b = len(labels)
-        logits, losses = self._forward(labels, known, inputs)
-        weight = known.get(WEIGHT)
+        logits, losses = self._forward(labels, features, inputs)
+        weight = features.get(WEIGHT)
         if weight is not None:
             losses = losses * (1 + self.options.balance * (weight - 1))
         loss = losses.mean()
@@ -147,44 +148,47 @@ class DebiasedObjective(Objective):
             self._passes += 1
         return Loss(loss, logits[:b].detach(), parts)
 
-    def _forward(self, labels: Tensor, known: dict[str, Tensor], encoded: dict[str, Tensor]) -> tuple[Tensor, Tensor]:
-        """Return the logits of all pairs, shape (b + further, k), and the losses of the b examples, shape (b,)."""
+    def _forward(
+        self, labels: Tensor, features: dict[str, Tensor], encoded: dict[str, Tensor]
+    ) -> tuple[Tensor, Tensor]:
+        """Compute the logits of all pairs, shape (b + extra, k), and the losses of the b examples, shape (b,)."""
         logits = self.network(**encoded).logits.float()
+        # In half precision, the softmax of a product of two distributions would lose the small probabilities.
         with torch.autocast(logits.device.type, enabled=False):
-            return logits, self.losses(logits[: len(labels)], labels, known)
+            return logits, self.losses(logits[: len(labels)], labels, features)
 
-    def losses(self, logits: Tensor, labels: Tensor, known: dict[str, Tensor]) -> Tensor:
-        """Return the loss of each example, shape (b,).
+    def losses(self, logits: Tensor, labels: Tensor, features: dict[str, Tensor]) -> Tensor:
+        """Compute the loss of each example, shape (b,).
 
         Args:
-            logits: of the network, shape (b, k).
-            labels: the examples' outputs of the network, shape (b,).
-            known: `BIAS` and, where the recipe has one, `TEACHER`: log-probabilities of shape (b, k).
+            logits: Logits of the network, shape (b, k).
+            labels: Output of the network that is the gold label of each example, shape (b,).
+            features: Log-probabilities `BIAS` and, in recipes with a teacher, `TEACHER`, shape (b, k).
         """
         raise NotImplementedError
 
 
 class Weighted(DebiasedObjective):
-    """Cross-entropy, where the weights of pairs are all that a biased model tells, if one is asked."""
+    """Cross-entropy in which a biased model, if any, determines the pair weights only."""
 
-    def losses(self, logits: Tensor, labels: Tensor, known: dict[str, Tensor]) -> Tensor:
-        """Return −log p(gold) of each example."""
+    def losses(self, logits: Tensor, labels: Tensor, features: dict[str, Tensor]) -> Tensor:
+        """Compute −log p(gold) of each example."""
         return cross_entropy(logits, labels, reduction="none")
 
 
-_ANSWERS = "answers"  # beside a model's folder, until the run is finished
+_ANSWERS = "answers"  # folder of stored predictions, inside the work folder of a run
 
 
-def known(config: DebiasConfig, pairs: "TrainingData", models: Mapping[str, Path]) -> BiasFeatures:
-    """Return what biased models and a teacher say of the training pairs.
+def bias_features(config: DebiasConfig, pairs: "TrainingData", models: Mapping[str, Path]) -> BiasFeatures:
+    """Load or fit the biased model and the teacher, as features of the training pairs.
 
     Args:
-        config: of the recipe.
-        pairs: as they were read.
-        models: the folders of the models that were trained first: `weak`, `teacher`.
+        config: Options of the recipe.
+        pairs: Training data as read, before any transformation.
+        models: Folders of the models that were trained first: `weak`, `teacher`.
 
     Raises:
-        ValueError: if the bias cannot be had.
+        ValueError: If the biased model cannot be loaded or fitted.
     """
     teacher = None
     if isinstance(config, ConfidenceConfig):
@@ -195,11 +199,11 @@ def known(config: DebiasConfig, pairs: "TrainingData", models: Mapping[str, Path
 def _bias(config: DebiasConfig, pairs: "TrainingData", models: Mapping[str, Path]) -> bias.Bias:
     if config.bias in WORDS:
         examples = [example for part in pairs.training for example in part.examples]
-        return bias.of_words(config.bias, examples, language=pairs.language)
+        return bias.lexical_bias(config.bias, examples, language=pairs.language)
     if config.bias == SELF:
-        seen = data.drawn(pairs.training, config.weak_examples, config.seed)
-        if config.word_order == "permuted":  # as they were trained on, and as the epochs have them
-            seen = [data.permuted(part, seed=config.seed) for part in seen]
+        seen = data.draw_pairs(pairs.training, config.weak_examples, config.seed)
+        if config.word_order == "permuted":  # the weak learner and the epochs have the permuted pairs
+            seen = [data.permute_words(part, seed=config.seed) for part in seen]
         return bias.MaskedBias(
             _network(config, models["weak"]), [example for part in seen for example in part.examples]
         )
@@ -212,17 +216,17 @@ def _network(config: DebiasConfig, folder: Path) -> bias.Bias:
     from unbag.training.output import work_folder
 
     return bias.CachedBias(
-        bias.Network(folder, work_folder(config.output_dir) / _ANSWERS, max_length=config.max_length)
+        bias.NetworkBias(folder, work_folder(config.output_dir) / _ANSWERS, max_length=config.max_length)
     )
 
 
 class ConfidenceRegularised(DebiasedObjective):
-    """Cross-entropy of a teacher's answers, flattened as far as the biased model knows the gold label."""
+    """Cross-entropy with a teacher's predictions, flattened by the biased model's probability of the gold label."""
 
-    def losses(self, logits: Tensor, labels: Tensor, known: dict[str, Tensor]) -> Tensor:
-        """Return −Σ target log p of each example."""
-        beta = (self.strength * known[BIAS]).softmax(dim=1).gather(1, labels[:, None])
-        target = ((1 - beta) * known[TEACHER]).softmax(dim=1)
+    def losses(self, logits: Tensor, labels: Tensor, features: dict[str, Tensor]) -> Tensor:
+        """Compute −Σ target log p of each example."""
+        beta = (self.strength * features[BIAS]).softmax(dim=1).gather(1, labels[:, None])
+        target = ((1 - beta) * features[TEACHER]).softmax(dim=1)
         return -(target * log_softmax(logits, dim=1)).sum(dim=1)
 
 
@@ -230,23 +234,23 @@ _PROBE: Final = "Two dogs run.", "Animals are moving."
 
 
 class LearnedMixin(DebiasedObjective):
-    """Cross-entropy of the product of the network and the biased model to a learnt power.
+    """Cross-entropy of the product of the network and a learned power of the biased model.
 
     Attributes:
-        gate: v and c.
+        gate: Linear layer with the weight v and the bias c.
     """
 
     def __init__(self, network: Any, tokenizer: Any, options: LearnedMixinConfig, *, language: str = "en") -> None:
-        """Set out to train `network`; see `DebiasedObjective`.
+        """Initialize the objective; see `DebiasedObjective`.
 
         Args:
-            network: a `PreTrainedModel` for sequence classification.
-            tokenizer: its tokenizer, to find the last layer with.
-            options: of the recipe.
-            language: of the sentences.
+            network: `PreTrainedModel` for sequence classification.
+            tokenizer: Tokenizer of the network, for a forward pass that locates its last layer.
+            options: Options of the recipe.
+            language: Language of the sentences.
 
         Raises:
-            ValueError: if the network's logits are not the outputs of a linear layer.
+            ValueError: If the network's logits are not the outputs of a linear layer.
         """
         super().__init__(network, options, language=language)
         self._entropy_penalty = options.entropy_penalty
@@ -254,25 +258,27 @@ class LearnedMixin(DebiasedObjective):
         inputs = {name: encoded[name].to(network.device) for name in ("input_ids", "attention_mask")}
         layer = network.get_submodule(last_linear(network, inputs))
         self.gate = nn.Linear(layer.in_features, 1, device=network.device)
-        self._seen: tuple[Tensor, Tensor] | None = None
-        layer.register_forward_hook(self._see)
+        self._captured: tuple[Tensor, Tensor] | None = None
+        layer.register_forward_hook(self._capture)
 
-    def _see(self, _module: Any, inputs: tuple[Tensor, ...], output: Tensor) -> None:
-        self._seen = inputs[0], output
+    def _capture(self, _module: Any, inputs: tuple[Tensor, ...], output: Tensor) -> None:
+        self._captured = inputs[0], output
 
-    def _forward(self, labels: Tensor, known: dict[str, Tensor], encoded: dict[str, Tensor]) -> tuple[Tensor, Tensor]:
+    def _forward(
+        self, labels: Tensor, features: dict[str, Tensor], encoded: dict[str, Tensor]
+    ) -> tuple[Tensor, Tensor]:
         logits = self.network(**encoded).logits.float()
-        assert self._seen is not None, "the last layer ran"
-        hidden, b = _of_logits(*self._seen, logits)[: len(labels)].float(), len(labels)
-        self._seen = None  # or it would hold the graph
+        assert self._captured is not None, "the last layer ran"
+        hidden, b = _of_logits(*self._captured, logits)[: len(labels)].float(), len(labels)
+        self._captured = None  # a reference would keep the graph of this step in memory
         with torch.autocast(logits.device.type, enabled=False):
-            bias = softplus(self.gate(hidden)) * self.strength * known[BIAS]
+            bias = softplus(self.gate(hidden)) * self.strength * features[BIAS]
             losses = cross_entropy(logits[:b] + bias, labels, reduction="none")
             return logits, losses + self._entropy_penalty * entropies(bias)
 
 
 def _of_logits(hidden: Tensor, output: Tensor, logits: Tensor) -> Tensor:
-    """Return the hidden states that became the logits, shape (b, d): a decoder's layer runs at every position."""
+    """Select the hidden states behind the logits, shape (b, d): the last layer of a decoder runs at every position."""
     if hidden.ndim == 2:
         return hidden
     with torch.no_grad():
@@ -281,32 +287,33 @@ def _of_logits(hidden: Tensor, output: Tensor, logits: Tensor) -> Tensor:
 
 
 class ProductOfExperts(DebiasedObjective):
-    """Cross-entropy of the product of the network and the biased model; what is published is the network alone."""
+    """Cross-entropy of the product of the network and the biased model; only the network is published."""
 
-    def losses(self, logits: Tensor, labels: Tensor, known: dict[str, Tensor]) -> Tensor:
-        """Return −log softmax(logits + s · log b)[gold] of each example."""
-        return cross_entropy(logits + self.strength * known[BIAS], labels, reduction="none")
+    def losses(self, logits: Tensor, labels: Tensor, features: dict[str, Tensor]) -> Tensor:
+        """Compute −log softmax(logits + s · log b)[gold] of each example."""
+        return cross_entropy(logits + self.strength * features[BIAS], labels, reduction="none")
 
 
 class Reweighted(DebiasedObjective):
-    """Cross-entropy, weighted by how little the biased model knows of the gold label."""
+    """Cross-entropy weighted by the biased model's doubt about the gold label."""
 
     def __init__(self, network: Any, options: ReweightingConfig, *, gamma: float = 1.0, language: str = "en") -> None:
-        """Set out to train `network`; see `DebiasedObjective`.
+        """Initialize the objective; see `DebiasedObjective`.
 
         Args:
-            network: a `PreTrainedModel` for sequence classification.
-            options: of the recipe.
-            gamma: γ, the exponent.
-            language: of the sentences.
+            network: `PreTrainedModel` for sequence classification.
+            options: Options of the recipe.
+            gamma: Exponent γ.
+            language: Language of the sentences.
         """
         super().__init__(network, options, language=language)
         self._gamma = gamma
 
-    def losses(self, logits: Tensor, labels: Tensor, known: dict[str, Tensor]) -> Tensor:
-        """Return the weighted cross-entropy of each example."""
+    def losses(self, logits: Tensor, labels: Tensor, features: dict[str, Tensor]) -> Tensor:
+        """Compute the weighted cross-entropy of each example."""
         k = logits.shape[1]
-        of_gold = known[BIAS].gather(1, labels[:, None]).squeeze(1)
+        of_gold = features[BIAS].gather(1, labels[:, None]).squeeze(1)
+        # expm1 keeps the digits of 1 − b where b is close to 1; rounding may leave log b a little above 0.
         doubt = -torch.expm1(of_gold).clamp(max=0) * k / (k - 1)
         weights = doubt ** (self._gamma * self.strength)
         return weights * cross_entropy(logits, labels, reduction="none")

@@ -1,4 +1,4 @@
-"""What a machine does to a training, as one line that says what to set: no memory, no disk, a worker that died."""
+"""Errors of the machine as one line each: out of memory, disk full, a data loading process that died."""
 
 import errno
 import time
@@ -13,37 +13,36 @@ from unbag.utils.redaction import first_line
 
 _LOADER = "torch.utils.data.dataloader"
 _SIGNAL_SECONDS = 1.0
-_GOES_ON = "give the same command again, and it goes on from its last checkpoint"
+_RESUME = "rerun the same command to resume from the last checkpoint"
 
 
 class WorkerError(ValueError):
-    """A process that prepared batches died."""
+    """A data loading process that died."""
 
 
 @contextmanager
 def explain_errors(config: TrainConfig) -> Iterator[None]:
-    """Turn what libraries raise within this block into one line.
+    """Turn errors of libraries within this block into one line that names the options to change.
 
-    Nothing is changed by itself to make a step fit: what a step learns from is the user's to say.
+    Batch size and precision are never changed automatically, since they determine the weights.
 
     Raises:
-        OutOfMemoryError: where there is no memory for a step.
-        WorkerError: where a worker died.
-        OSError: where a disk is full, with its number.
+        OutOfMemoryError: If a step does not fit into memory.
+        WorkerError: If a data loading process died.
+        OSError: If the disk is full, with its error number.
     """
     try:
-        with _signal_awaited(config):
+        with _wait_for_signal(config):
             yield
-    except OutOfMemoryError:  # which says it
+    except OutOfMemoryError:  # has a one-line message already
         raise
     except Exception as error:
         if is_out_of_memory(error):
             raise OutOfMemoryError(_no_memory(config, error)) from error
-        if (death := _death_of_worker(error, config)) is not None:
+        if (death := _worker_death(error, config)) is not None:
             raise WorkerError(
-                f"a process that prepares batches died ({first_line(death)}), killed for want of memory perhaps; take "
-                f"fewer of them (--dataloader-num-workers, found {config.dataloader_num_workers}; with 0 there are "
-                f"none), and {_GOES_ON}"
+                f"a data loading process died ({first_line(death)}), perhaps killed for lack of memory; use fewer "
+                f"(--dataloader-num-workers, got {config.dataloader_num_workers}; 0 for none), and {_RESUME}"
             ) from error
         if is_disk_full(error) and not isinstance(error, OSError):
             raise OSError(errno.ENOSPC, first_line(error)) from error
@@ -51,28 +50,29 @@ def explain_errors(config: TrainConfig) -> Iterator[None]:
 
 
 @contextmanager
-def _signal_awaited(config: TrainConfig) -> Iterator[None]:
-    """Give the signal of a worker's death time to arrive within this block, where its broken pipe was seen before.
+def _wait_for_signal(config: TrainConfig) -> Iterator[None]:
+    """Wait briefly when the pipe of a dead worker breaks within this block, until the signal of its death arrives.
 
-    When it arrives torch raises, wherever this process is by then: here, and not while a lock is released.
+    torch's signal handler raises an exception wherever this process is at that moment. It should be here, and not while
+    a lock is released.
     """
     try:
         yield
     except Exception as error:
-        if _left_without_end(error, config):
+        if _is_broken_pipe(error, config):
             time.sleep(_SIGNAL_SECONDS)
         raise
 
 
-def _death_of_worker(error: Exception, config: TrainConfig) -> Exception | None:
-    """Return what says that a worker died; None where an error is of something else."""
+def _worker_death(error: Exception, config: TrainConfig) -> Exception | None:
+    """Select the error that reports the death of a worker; None for other errors."""
     if isinstance(error, RuntimeError):
         return error if "DataLoader worker" in str(error) else None
-    return error if _left_without_end(error, config) else None
+    return error if _is_broken_pipe(error, config) else None
 
 
-def _left_without_end(error: Exception, config: TrainConfig) -> bool:
-    """Tell whether an error is of a pipe or socket without an end: a worker died while its batch was on its way."""
+def _is_broken_pipe(error: Exception, config: TrainConfig) -> bool:
+    """Check whether an error is a broken pipe or socket of the data loader: a worker died while sending a batch."""
     return (
         isinstance(error, ConnectionError | EOFError | FileNotFoundError)
         and config.dataloader_num_workers > 0
@@ -83,12 +83,11 @@ def _left_without_end(error: Exception, config: TrainConfig) -> bool:
 def _no_memory(config: TrainConfig, error: Exception) -> str:
     more = min(2 * config.gradient_accumulation_steps, config.batch_size)
     parts = (
-        f"compute the same pairs in more parts (--gradient-accumulation-steps {more}), "
+        f"use --gradient-accumulation-steps {more} for the same pairs in more passes, "
         if more > config.gradient_accumulation_steps
         else ""
     )
     return (
-        f"no memory for a step ({first_line(error, longest=200)}); {parts}let the model read less (--max-length), or "
-        f"take --precision bf16. A smaller --batch-size than {config.batch_size} fits too, but a step learns from so "
-        "many pairs"
+        f"out of memory in a training step ({first_line(error, longest=200)}); {parts}a lower --max-length, or "
+        f"--precision bf16. A smaller --batch-size than {config.batch_size} fits too, but changes the training"
     )

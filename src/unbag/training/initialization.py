@@ -1,7 +1,8 @@
-"""Initialize an untrained model from corpora, ready to be trained.
+"""Initialization of an untrained model from corpora.
 
-The folder has a tokenizer, a config, and weights of the embeddings alone: to transformers and to `unbag train` it is a
-pre-trained model without a head. The training run's seed draws all other weights, so several seeds give several models.
+The folder has a tokenizer, a config, and weights of the embeddings alone: for transformers and `unbag train` it is a
+pre-trained model without a head. The seed of the training run initializes all other weights, so that several seeds give
+several models.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -32,7 +33,7 @@ from unbag.models.word_tokenizer import (
     word_tokenizer,
 )
 from unbag.training import word_features
-from unbag.training.word_features import vectors_of
+from unbag.training.word_features import build_vectors
 from unbag.utils import locks, optional_deps
 from unbag.utils.files import atomic_rename, removed_on_failure, write_json
 from unbag.utils.options import read
@@ -40,17 +41,17 @@ from unbag.utils.redaction import first_line
 
 FILE: Final = "made_with.json"
 _ARE_MADE: Final = frozenset(PairConfig.__annotations__) - {"hidden_size", "dropout", "train_embeddings"}
-"""Fields of a config that follow from what a model is made with."""
+"""Config fields that follow from vocabulary, vectors or encoder, and are no options."""
 
 
 class Parts(NamedTuple):
-    """What a model is made of.
+    """Components of an untrained model.
 
     Attributes:
-        tokenizer: the tokenizer.
-        config: what its config has to say of it.
-        weights: of `embeddings`, by name.
-        record: where it comes from.
+        tokenizer: Tokenizer.
+        config: Config fields that follow from the other components.
+        weights: Weights and buffers of `embeddings`, by name.
+        record: Sources of the components.
     """
 
     tokenizer: PreTrainedTokenizerFast
@@ -72,41 +73,42 @@ def initialize_model(
     pipeline: str | None = None,
     seed: int = 13,
 ) -> dict[str, Any]:
-    """Make a model that is ready to be trained, and leave it in a folder, whole or not at all.
+    """Initialize an untrained model and write its folder, atomically.
 
     Args:
-        name: the kind of model (`models.ARCHITECTURES`).
-        corpora: whose words it knows: corpora, of which the train splits are read, or files of pairs.
-        out: the folder, which must not exist.
-        vectors: static embeddings of words, as `baselines.lexical.embeddings.find` takes them; without any they are
-            drawn. Those of word pieces are brought to the scale of word vectors (`vectors_of`).
-        dimensions: of vectors that are drawn.
-        encoder: a transformer of the Hub or of a folder whose outputs, frozen, stand in the place of word embeddings;
-            its tokenizer is the model's, and no corpus is read.
-        least: how often a word occurs that is in the vocabulary.
-        options: of the model's config, as text.
-        pipeline: the spaCy pipeline that tags or parses, where the model wants one; by default English's small one.
-        seed: decides the vectors of words that have none.
+        name: Kind of model (`models.ARCHITECTURES`).
+        corpora: Corpora (train splits) or files of pairs, whose words become the vocabulary.
+        out: Folder for the model; must not exist.
+        vectors: Static word embeddings, as for `baselines.lexical.embeddings.find`; by default the vectors are random.
+            Those of word pieces are scaled to the size of word vectors (`build_vectors`).
+        dimensions: Dimensions of random vectors.
+        encoder: Hub id or folder of a transformer whose frozen outputs replace word embeddings. The model has its
+            tokenizer, and no corpus is read.
+        least: Minimum number of occurrences of a word of the vocabulary.
+        options: Options of the model's config, as text.
+        pipeline: spaCy pipeline that tags or parses, for models that need one; by default the small English one.
+        seed: Random seed for the vectors of words without one.
 
     Returns:
-        The record, as it is in the folder too: `model`, `config`, how many words there are, where all comes from.
+        The record, which is in the folder too: `model`, `config`, number of words, and sources.
 
     Raises:
-        ValueError: if there is no such model, corpus or option, or the folder exists.
-        ImportError: if a package is missing; the message names the extra.
+        ValueError: If there is no such model, corpus or option, or the folder exists.
+        ImportError: If a package is missing; the message names the extra.
     """
     kind = get_architecture(name)
     _require_free(out)
     given = _options(kind, options or {})
     if encoder is not None:
         if kind.needs or vectors is not None:
-            raise ValueError(f"expected no encoder with {'vectors' if vectors else name}, which are of whole words")
+            other = "--vectors" if vectors else name
+            raise ValueError(f"--encoder: expected none with {other}, which needs whole words, got {encoder}")
         parts = _of_encoder(encoder)
     else:
         _check_words(kind, corpora, vectors, pipeline)
         parts = _of_words(kind, corpora, vectors, dimensions, least, pipeline, seed)
         if vectors is None and "train_embeddings" not in given:
-            given["train_embeddings"] = True  # drawn at random, they have everything to learn
+            given["train_embeddings"] = True  # random vectors carry no information until they are trained
     config = kind.config(**{**kind.options, **parts.config, **given})
     record = {"model": name, "config": given, "seed": seed, **parts.record}
     tmp = out.with_name(f".{out.name}.part")
@@ -127,11 +129,11 @@ def _require_free(out: Path) -> None:
         raise ValueError(f"{out} exists already; name another folder with --out")
 
 
-_PT: Final = {"format": "pt"}  # transformers asks for it
+_PT: Final = {"format": "pt"}  # metadata that transformers requires
 
 
 def own_options(kind: Architecture) -> type:
-    """Return a class that declares the fields of a kind's config that a user may set, with their types."""
+    """Build a class that declares the config fields that a user may set, with their types."""
     ours = [each for each in kind.config.__mro__ if issubclass(each, PairConfig)]
     declared = {name: hint for each in reversed(ours) for name, hint in each.__annotations__.items()}
     free = {name: hint for name, hint in declared.items() if name not in _ARE_MADE and name not in kind.options}
@@ -139,26 +141,25 @@ def own_options(kind: Architecture) -> type:
 
 
 def _options(kind: Architecture, texts: Mapping[str, str]) -> dict[str, Any]:
-    known = own_options(kind)
-    if unknown := sorted(set(texts) - set(known.__annotations__)):
-        raise ValueError(
-            f"{kind.name} has no option {', '.join(unknown)}; it has {', '.join(sorted(known.__annotations__))}"
-        )
-    values = {name: read(known, name, text) for name, text in texts.items()}
+    declared = own_options(kind)
+    if unknown := sorted(set(texts) - set(declared.__annotations__)):
+        options = ", ".join(sorted(declared.__annotations__))
+        raise ValueError(f"expected an option of {kind.name} ({options}), got {', '.join(unknown)}")
+    values = {name: read(declared, name, text) for name, text in texts.items()}
     for name, value in values.items():
         if type(value) is int and value < 1:
-            raise ValueError(f"expected {name} of at least 1, found {value}")
+            raise ValueError(f"expected {name} of at least 1, got {value}")
         if type(value) is float and not (0 <= value < 1 if "dropout" in name else 0 < value):
             raise ValueError(
-                f"expected {name} {'from 0 to less than 1' if 'dropout' in name else 'above 0'}, found {value}"
+                f"expected {name} {'from 0 to less than 1' if 'dropout' in name else 'above 0'}, got {value}"
             )
     return values
 
 
 def _check_words(kind: Architecture, corpora: Sequence[str], vectors: str | None, pipeline: str | None) -> None:
-    """Refuse what no vocabulary can be made of, before any of it is read to its end."""
+    """Validate the sources of the vocabulary before any is read completely."""
     if not corpora:
-        raise ValueError("expected a corpus or a file whose words the model shall know, found none")
+        raise ValueError("--corpus: expected a corpus or a file for the vocabulary, got none")
     validate_corpus_names(corpora)
     if "stems" in kind.needs:
         optional_deps.require("nltk")
@@ -166,7 +167,7 @@ def _check_words(kind: Architecture, corpora: Sequence[str], vectors: str | None
         validate_installed()
     for name in corpora:
         if name in CORPORA and CORPORA[name].language != "en":
-            raise ValueError(f"expected pairs in English, whose words the tokenizer knows to cut; found {name}")
+            raise ValueError(f"--corpus: expected English pairs, which the tokenizer can split into words, got {name}")
     if vectors is not None:
         embeddings.require(vectors)
     if pipeline is not None:
@@ -186,10 +187,10 @@ def _of_words(
     sentences = list(dict.fromkeys(chain.from_iterable(map(_sentences, sources))))
     words = build_vocabulary(sentences, least=least)
     if not words:
-        raise ValueError(f"expected words that occur at least {least} times in {', '.join(corpora)}, found none")
+        raise ValueError(f"expected words that occur at least {least} times in {', '.join(corpora)}, got none")
     table = None if vectors is None else embeddings.load(vectors)
     try:
-        made = vectors_of(words, table, dimensions=dimensions, seed=seed)
+        made = build_vectors(words, table, dimensions=dimensions, seed=seed)
     except ValueError as error:
         raise ValueError(f"{vectors}: {error}") from None
     facts: word_features.Tables = {}
@@ -221,7 +222,7 @@ def _of_words(
             "least": least,
             "corpora": [{"origin": each.origin, "split": each.split, "revision": each.revision} for each in sources],
             "vectors": None if table is None else table.identity,
-            "words_with_vectors": made.found,
+            "words_with_vectors": made.n_matched,
             "vectors_multiplied_by": made.scale,
         },
     )
@@ -235,10 +236,10 @@ def _of_encoder(name: str) -> Parts:
         network: Any = AutoModel.from_pretrained(files, trust_remote_code=False, dtype=torch.float32)
         tokenizer: Any = AutoTokenizer.from_pretrained(files, trust_remote_code=False)
     except (OSError, ValueError) as error:
-        raise ValueError(f"cannot load {name} as an encoder: {first_line(error)}") from error
+        raise ValueError(f"--encoder: cannot load {name}: {first_line(error)}") from error
     start, end = tokenizer.cls_token or tokenizer.bos_token, tokenizer.sep_token or tokenizer.eos_token
     if None in (start, tokenizer.pad_token) or not hasattr(tokenizer, "backend_tokenizer"):
-        raise ValueError(f"expected a fast tokenizer that begins sentences with a token and pads, found {name}")
+        raise ValueError(f"--encoder: expected a fast tokenizer with a first token and padding, got that of {name}")
     made = build_pair_tokenizer(
         tokenizer.backend_tokenizer, start=start, end=end, pad=tokenizer.pad_token, unknown=tokenizer.unk_token
     )
@@ -278,20 +279,20 @@ def _sentences(source: Source) -> Iterator[str]:
         yield example.hypothesis
 
 
-_TAGS: Final = 51  # of spaCy's small English pipeline, and one for no tag
+_TAGS: Final = 51  # tags of spaCy's small English pipeline, plus one for words without a tag
 _TABLES: Final = {"spelling": 24, "tags": _TAGS, "stems": True, "relations": 1}
 
 
 def parameters(kind: Architecture, **options: Any) -> int:
-    """Return the parameters of a kind of model above its word embeddings of 300 dimensions.
+    """Count the parameters of a kind of model, without its word embeddings of 300 dimensions.
 
     Args:
-        kind: the kind.
-        options: of its config, where not as its authors have them.
+        kind: Kind of model.
+        options: Options of its config, where they differ from those of its authors.
     """
     tables = {name: value for name, value in _TABLES.items() if name in kind.needs}
     config: Any = kind.config
-    with torch.device("meta"):  # nothing is drawn, nothing is held
+    with torch.device("meta"):  # allocates no memory and draws no random numbers
         network: Any = kind.network(config(num_labels=3, **{**kind.options, **tables, **options}))
     total = sum(int(each.numel()) for each in network.parameters())
     return total - int(network.embeddings.table.weight.numel())

@@ -26,13 +26,13 @@ from unbag.scoring.bootstrap import to_json
 from unbag.scoring.natural_logic import MEASURES
 from unbag.training import preflight
 from unbag.training.config_recipes import SEEDS, KFoldConfig, Protocol
-from unbag.training.data import Part, TrainingData, examples_of, excluded
+from unbag.training.data import Part, TrainingData, examples_from_rows, keep_examples
 from unbag.training.loop import OnStep
 from unbag.training.output import Record
-from unbag.training.rearranged import answered, path_of
+from unbag.training.rearranged import load_or_train, record_path
 from unbag.training.recipes import Recipe
 from unbag.training.run import run
-from unbag.training.seeds import different, over_seeds
+from unbag.training.seeds import summarise_values, validate_distinct_seeds
 from unbag.utils import rng
 from unbag.utils.files import write_json
 
@@ -41,7 +41,8 @@ if TYPE_CHECKING:
 
 FILE: Final = "kfold.json"
 GROUPS: Final = ("modifier_type", "part", "seed")
-"""Tables 18-21, Tables 22-24, and whether training met other pairs of the same seed (`seen`) or none (`unseen`)."""
+"""Groups of pairs: Tables 18-21, Tables 22-24, and whether training had other pairs of the same seed sentence (`seen`)
+or none (`unseen`)."""
 _SET: Final = "sicck"
 _FOLDINGS: Final[Mapping[Protocol, str]] = {"authors": CONTIGUOUS, "spread": SPREAD, "whole_seeds": WHOLE_SEEDS}
 _SCHEMA: Final = 1
@@ -59,36 +60,36 @@ def cross_validate(
     """Fine-tune a model on all folds but one and predict that one, for each fold and seed; score all predictions.
 
     A three-way classifier keeps its head. It learns pairs of SICCK with three labels (`fold_data`) and predicts both
-    rows of each, as it is and with premise and hypothesis exchanged; the reverse rule makes one of four labels of them,
-    as it does for the model as it is (`challenge_sets.sicck`), which is scored beside. Which pairs a fold has and what
-    is learnt of the others is the config's `protocol` (`config_recipes.Protocol`): by default the authors', else ours.
-    Folds do not depend on the training seed, which decides all else. Nothing is chosen by the pairs that are predicted:
-    a fold is trained to the last step, and that model predicts.
+    rows of each pair: the original and the one with premise and hypothesis exchanged. The reverse rule turns both
+    predictions into one of four labels (`challenge_sets.sicck`). The model without fine-tuning is scored in the same
+    way. The config's `protocol` chooses folds and training pairs (`config_recipes.Protocol`). Folds do not depend on
+    the training seed; all other random numbers do. Predicted pairs never select a model: each fold is trained to the
+    last step.
 
-    A run that was stopped goes on when called again: a fold whose predictions are there is not trained again, and one
-    in the midst goes on from its checkpoint.
+    An interrupted run resumes when called again: folds with stored predictions are not trained again, and an unfinished
+    fold resumes from its checkpoint.
 
     Args:
-        recipe: the recipe.
-        config: its config. `out` gets a folder for each seed, with the predictions of each fold, and in the end
-            `kfold.json`, what is returned.
-        seeds: the training seeds; none means the authors' five (`config_recipes.SEEDS`).
-        built: the set; by default the official one.
-        on_step: makes the `OnStep` of a fold's run from what to call it.
-        progress_callback: see `unbag.evaluation.evaluator`; of the model as it is.
+        recipe: Recipe.
+        config: Its options. The output folder gets a folder per seed, with the predictions of each fold, and at the end
+            the record `kfold.json`.
+        seeds: Training seeds; an empty list stands for the authors' five (`config_recipes.SEEDS`).
+        built: Challenge set; by default the official one.
+        on_step: Builds the `OnStep` of a fold's run from its name.
+        progress_callback: See `unbag.evaluation.evaluator`; for the model without fine-tuning.
 
     Returns:
-        `zero_shot`, the scores of the model as it is, and `runs`, for each seed the scores of all pairs, each by the
-        model that did not train on it; `summary`: by group of pairs and measure `zero_shot`, `mean`,
-        `standard_deviation` (of a sample; None of one run) and the `values`; what was run, on what, with what.
+        `zero_shot`, the scores of the model without fine-tuning, and `runs`, the scores per seed, in which each pair is
+        predicted by the model that was not trained on it; `summary`: by group of pairs and measure `zero_shot`, `mean`,
+        `standard_deviation` (of a sample; None for one run) and `values`; config, data and versions.
 
     Raises:
-        ValueError: if a seed comes twice, or `config.output_dir` holds folds of another run; see also `run`.
+        ValueError: If a seed occurs twice, or `config.output_dir` holds folds of another run; see also `run`.
     """
-    seeds = different(seeds) or list(SEEDS)
+    seeds = validate_distinct_seeds(seeds) or list(SEEDS)
     preflight.check(config)
     built = built or build(_official(config))
-    model, answers = _zero_shot(
+    model, probabilities = _zero_shot(
         config.model,
         built,
         config.output_dir / "zero-shot",
@@ -97,7 +98,7 @@ def cross_validate(
         max_length=config.max_length,
         progress_callback=progress_callback,
     )
-    zero_shot = _scores(built, answers)
+    zero_shot = _scores(built, probabilities)
     runs: list[dict[str, Any]] = []
     for seed in seeds:
         folds: list[Record] = []
@@ -108,10 +109,10 @@ def cross_validate(
             trained_from = folds[-1]["training"]["model"]["revision"]
             if trained_from != model["revision"]:
                 raise ValueError(
-                    f"{path_of(out)} is of the model at {trained_from}, found it at {model['revision']}; name "
-                    "that with --revision, or another folder with --out"
+                    f"{record_path(out)}: expected the model at {trained_from}, got it at {model['revision']}; use "
+                    "--revision, or name another --output-dir"
                 )
-        scores = _scores(built, out_of_fold(built, folds))
+        scores = _scores(built, out_of_fold_probabilities(built, folds))
         fold_records = [
             {name: fold[name] for name in ("fold", "pairs", "truncated_pairs")} | {"steps": fold["training"]["steps"]}
             for fold in folds
@@ -120,7 +121,7 @@ def cross_validate(
     record: Record = {
         "schema": _SCHEMA,
         "recipe": recipe.name,
-        # Where they lie does not matter; the seeds that were run stand beside.
+        # Paths of folders do not matter, and the seeds of all runs are recorded below.
         "config": config.to_json() | {"output_dir": config.output_dir.name, "file": None, "seed": None},
         "seeds": seeds,
         "model": model,
@@ -128,7 +129,7 @@ def cross_validate(
         "data": dict(built.data),
         "zero_shot": zero_shot,
         "runs": runs,
-        "summary": summarise(zero_shot, [each["scores"] for each in runs]),
+        "summary": summarise_folds(zero_shot, [each["scores"] for each in runs]),
         "environment": results.environment(),
     }
     record = dict(to_json(record))
@@ -143,28 +144,28 @@ def _official(config: KFoldConfig) -> Request:
 
 
 def fold_data(built: BuiltSet, fold: int, *, protocol: Protocol = "authors", seed: int) -> TrainingData:
-    """Return what is learnt of the rows of all folds but one, and what is held out.
+    """Select the training pairs and the held-out pairs of a fold.
 
-    `authors`: pairs as they are, not exchanged, with three labels, forward and reverse entailment both entailment; held
-    out is a random tenth of them, rounded up. `spread` and `whole_seeds`: both rows of each pair, each with its own
-    label (one exchanged has entailment where its pair is reverse entailment); held out is the fold.
+    `authors`: original rows, not exchanged, with three labels, forward and reverse entailment both entailment; a random
+    tenth of them, rounded up, is held out. `spread` and `whole_seeds`: both rows of each pair, each with its own label
+    (an exchanged one has entailment if its pair is reverse entailment); the fold is held out.
 
     Args:
-        built: the set, with its column `fold`.
-        fold: the one that is to be predicted.
-        protocol: see `config_recipes.Protocol`; which pairs a fold has is the set's.
-        seed: decides the tenth.
+        built: Challenge set with the column `fold`.
+        fold: Fold to predict.
+        protocol: See `config_recipes.Protocol`; the folds themselves are those of the set.
+        seed: Random seed for the held-out tenth.
 
     Raises:
-        ValueError: if no row is in the fold, or all are.
+        ValueError: If no row is in the fold, or all are.
     """
     rows = built.rows
     in_fold = _of_fold(built, fold)
     if in_fold.all() or not in_fold.any():
         raise ValueError(
-            f"expected pairs in fold {fold} and in others, found {in_fold.sum()} of {len(in_fold)} rows in it"
+            f"expected pairs in fold {fold} and in others, got {in_fold.sum()} of {len(in_fold)} rows in it"
         )
-    examples = examples_of(rows)
+    examples = examples_from_rows(rows)
     if protocol == "authors":
         four_way = column(rows, "four_way").to_pylist()
         examples = [
@@ -180,51 +181,51 @@ def fold_data(built: BuiltSet, fold: int, *, protocol: Protocol = "authors", see
     }
     part = Part(_SET, examples, 1.0, built.language, record)
 
-    def some(part: Part, reason: str, kept: NDArray[np.bool_]) -> Part:
-        return excluded(part, reason, [example for example, keep in zip(part.examples, kept, strict=True) if keep])
+    def keep(part: Part, reason: str, kept: NDArray[np.bool_]) -> Part:
+        return keep_examples(part, reason, [each for each, is_kept in zip(part.examples, kept, strict=True) if is_kept])
 
     if protocol != "authors":
-        return TrainingData((some(part, "held out", ~in_fold),), (some(part, "trained on", in_fold),))
-    as_it_is = ~numbers(rows, "reverse").astype(bool)
-    learnt = some(some(part, "exchanged", as_it_is), "predicted", ~in_fold[as_it_is])
-    lots = [int(rng.key(seed, "held out", fold, example.source_id)) for example in learnt.examples]
+        return TrainingData((keep(part, "held out", ~in_fold),), (keep(part, "trained on", in_fold),))
+    is_original = ~numbers(rows, "reverse").astype(bool)
+    training = keep(keep(part, "exchanged", is_original), "predicted", ~in_fold[is_original])
+    lots = [int(rng.key(seed, "held out", fold, example.source_id)) for example in training.examples]
     tenth = np.zeros(len(lots), dtype=bool)
     tenth[np.argsort(np.array(lots, dtype=np.uint64), kind="stable")[: math.ceil(len(lots) / 10)]] = True
-    return TrainingData((some(learnt, "held out", ~tenth),), (some(learnt, "trained on", tenth),))
+    return TrainingData((keep(training, "held out", ~tenth),), (keep(training, "trained on", tenth),))
 
 
-def out_of_fold(built: BuiltSet, folds: Sequence[Mapping[str, Any]]) -> NDArray[np.float32]:
-    """Return the probabilities of all rows, of `LABELS`, each by the model of its fold, shape (n, 3).
+def out_of_fold_probabilities(built: BuiltSet, folds: Sequence[Mapping[str, Any]]) -> NDArray[np.float32]:
+    """Collect the probabilities of all rows in the order of `LABELS`, each from the model of its fold, shape (n, 3).
 
     Args:
-        built: the set of n rows.
-        folds: by fold its number and `probabilities`, of `LABELS` by the row's id.
+        built: Challenge set of n rows.
+        folds: Record of each fold, with `probabilities` in the order of `LABELS` by row id.
     """
     by_id = {name: values for fold in folds for name, values in fold["probabilities"].items()}
     return np.array([by_id[name] for name in column(built.rows, "id").to_pylist()], dtype=np.float32)
 
 
-def summarise(zero_shot: Mapping[str, Any], runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return each measure before and after, over runs, of all pairs (`all`) and by each of `GROUPS`.
+def summarise_folds(zero_shot: Mapping[str, Any], runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Summarise each measure without and with fine-tuning, over runs, for all pairs (`all`) and by each of `GROUPS`.
 
     Args:
-        zero_shot: scores as `scoring.natural_logic` gives them.
-        runs: likewise, of each run.
+        zero_shot: Scores of `scoring.natural_logic` without fine-tuning.
+        runs: Scores of each run.
     """
 
-    def measured(of: Callable[[Mapping[str, Any]], Mapping[str, Any]]) -> dict[str, Any]:
-        before = of(zero_shot)
+    def summarise(select: Callable[[Mapping[str, Any]], Mapping[str, Any]]) -> dict[str, Any]:
+        before = select(zero_shot)
         summary: dict[str, Any] = {"pairs": before[MEASURES[0]].n}
         for name in MEASURES:
-            values = [of(scores)[name].value for scores in runs]
-            summary[name] = {"zero_shot": before[name].value, **over_seeds(values)}
+            values = [select(scores)[name].value for scores in runs]
+            summary[name] = {"zero_shot": before[name].value, **summarise_values(values)}
         return summary
 
     def group(name: str, value: str) -> Callable[[Mapping[str, Any]], Mapping[str, Any]]:
         return lambda scores: scores["by"][name][value]
 
-    by = {name: {value: measured(group(name, value)) for value in zero_shot["by"][name]} for name in GROUPS}
-    return {"all": measured(lambda scores: scores), **by}
+    by = {name: {value: summarise(group(name, value)) for value in zero_shot["by"][name]} for name in GROUPS}
+    return {"all": summarise(lambda scores: scores), **by}
 
 
 def _zero_shot(
@@ -237,12 +238,12 @@ def _zero_shot(
     max_length: int | None,
     progress_callback: "OnProgress | None",
 ) -> tuple[dict[str, Any], NDArray[np.float32]]:
-    """Return what decides a model's numbers, and its probabilities of all rows before any training."""
+    """Predict all rows with the model before training; return its identity and the probabilities."""
     mapping = parse_label_map(label_map) if label_map else None
     predictor = TransformerPredictor.load(model, revision=revision, label_map=mapping, max_length=max_length)
     if predictor.label_space != LABELS:
         raise ValueError(
-            f"expected a classifier of {', '.join(LABELS)}, found one of {', '.join(predictor.label_space)}"
+            f"--model: expected a classifier of {', '.join(LABELS)}, got one of {', '.join(predictor.label_space)}"
         )
     validate_label_order(predictor, built.language, mapped=label_map is not None)
     progress = (
@@ -254,11 +255,11 @@ def _zero_shot(
 
 
 def _fold(recipe: Recipe, config: KFoldConfig, built: BuiltSet, fold: int, on_step: OnStep | None) -> Record:
-    """Return the record of one fold with its predictions; train and predict it if it is not there."""
+    """Load the record of one fold with its predictions, or train and predict it."""
     data = fold_data(built, fold, protocol=config.protocol, seed=config.seed)
 
     def train_and_predict() -> Record:
-        # What is trained is known by its data, wherever they come from.
+        # The data identify the run; the path of their file does not.
         training = run(recipe, replace(config, file=None, keep_models=False), data=data, on_step=on_step)
         rows = built.rows.select(np.flatnonzero(_of_fold(built, fold)))
         predictor = TransformerPredictor.load(config.output_dir, max_length=config.max_length)
@@ -274,7 +275,7 @@ def _fold(recipe: Recipe, config: KFoldConfig, built: BuiltSet, fold: int, on_st
             "training": training,
         }
 
-    return answered(config, data, train_and_predict, keep_model=config.keep_models)
+    return load_or_train(config, data, train_and_predict, keep_model=config.keep_models)
 
 
 def _of_fold(built: BuiltSet, fold: int) -> NDArray[np.bool_]:
@@ -283,22 +284,22 @@ def _of_fold(built: BuiltSet, fold: int) -> NDArray[np.bool_]:
 
 
 def _scores(built: BuiltSet, probabilities: NDArray[np.float32]) -> dict[str, Any]:
-    def scored(rows: NDArray[np.bool_]) -> dict[str, Any]:
-        answers = SetPredictions(probabilities[rows], LABELS, has_probabilities=True)
-        return dict(challenge_sets.get(_SET).score_rows(built.rows.select(np.flatnonzero(rows)), answers))
+    def score(rows: NDArray[np.bool_]) -> dict[str, Any]:
+        predictions = SetPredictions(probabilities[rows], LABELS, has_probabilities=True)
+        return dict(challenge_sets.get(_SET).score_rows(built.rows.select(np.flatnonzero(rows)), predictions))
 
-    scores, seen = scored(np.ones(len(built.rows), dtype=bool)), seen_seeds(built)
+    scores, seen = score(np.ones(len(built.rows), dtype=bool)), has_seed_in_training(built)
     by_seed = {
-        name: {measure: found[measure] for measure in MEASURES}
+        name: {measure: group[measure] for measure in MEASURES}
         for name, rows in (("seen", seen), ("unseen", ~seen))
         if rows.any()
-        for found in (scored(rows),)
+        for group in (score(rows),)
     }
     return {**scores, "by": {**scores["by"], "seed": by_seed}}
 
 
-def seen_seeds(built: BuiltSet) -> NDArray[np.bool_]:
-    """Return for each row whether other folds, which its fold's model is trained on, have rows of the same seed."""
+def has_seed_in_training(built: BuiltSet) -> NDArray[np.bool_]:
+    """Check for each row whether other folds, the training data of its fold's model, have rows of the same seed."""
     folds = numbers(built.rows, "fold").tolist()
     by_seed: dict[str, set[int]] = {}
     seeds = column(built.rows, "source_id").to_pylist()

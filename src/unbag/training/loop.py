@@ -27,16 +27,16 @@ from unbag.training.objective import Objective
 from unbag.utils import rng
 
 ALL: Final = "all"
-"""The name of the metrics over all held-out pairs together."""
+"""Name of the metrics over all held-out pairs."""
 
 Rows = NDArray[np.intp]
 
 Metrics = dict[str, dict[str, float]]
-"""By part, and over all pairs: `accuracy`, `loss` (the mean cross-entropy) and `pairs`."""
+"""Metrics by name of a part, and of all pairs: `accuracy`, `loss` (mean cross-entropy) and `pairs`."""
 
 
 class HeldOutEvaluator:
-    """The held-out pairs, tokenized once."""
+    """Evaluation on the held-out pairs, which are tokenized once."""
 
     def __init__(self, parts: Sequence[Part], encoder: PairEncoder, order: Sequence[str]) -> None:
         self._halving = Halving()
@@ -47,36 +47,38 @@ class HeldOutEvaluator:
         self._part = np.repeat(np.arange(len(parts)), [len(part.examples) for part in parts])
 
     def evaluate(self, module: Any, accelerator: Accelerator) -> Metrics:
-        """Return the metrics of a model, whose processes share the work; the same in each of them.
+        """Compute the metrics of a model. The processes share the pairs, and each returns the same metrics.
 
         Args:
-            module: maps a batch to logits in evaluation mode.
-            accelerator: which has prepared it.
+            module: Module that maps a batch to logits in evaluation mode, prepared by `accelerator`.
+            accelerator: Accelerator of the run.
         """
         budget = CPU_BATCH_TOKENS if accelerator.device.type == "cpu" else GPU_BATCH_TOKENS
         batches = list(token_batches(self._encoded.lengths.tolist(), budget))
         world, rank = accelerator.num_processes, accelerator.process_index
-        sums = torch.zeros(len(self._names), 3, dtype=torch.float64)  # right, loss, pairs
+        # float64: in float32, sums over many pairs would depend on how the processes share them.
+        sums = torch.zeros(len(self._names), 3, dtype=torch.float64)  # correct predictions, loss, pairs
         module.eval()
         with torch.no_grad():
             for batch, wanted in shared(batches, world, rank):
-                for rows, logits in self._asked(batch, partial(self._logits, module, accelerator), world):
+                for rows, logits in self._run_batch(batch, partial(self._logits, module, accelerator), world):
                     if wanted:
                         gold = torch.from_numpy(self._outputs[rows])
-                        right = logits.argmax(dim=1) == gold
+                        correct = logits.argmax(dim=1) == gold
                         losses = cross_entropy(logits, gold, reduction="none")
-                        values = torch.stack([right, losses, torch.ones_like(losses)], dim=1).double()
+                        values = torch.stack([correct, losses, torch.ones_like(losses)], dim=1).double()
                         sums.index_add_(0, torch.from_numpy(self._part[rows]), values)
         module.train()
         return self._metrics(_summed(sums, accelerator))
 
-    def _asked(
-        self, batch: Rows, ask: Callable[[Rows], torch.Tensor], world: int
+    def _run_batch(
+        self, batch: Rows, run: Callable[[Rows], torch.Tensor], world: int
     ) -> Iterator[tuple[Rows, torch.Tensor]]:
-        """Yield the logits of a batch; in parts where it does not fit, unless others wait for as many calls."""
+        """Iterate over the logits of a batch; one process halves a batch that does not fit into memory."""
         if world == 1:
-            return self._halving.ask(batch, self._encoded.lengths, ask)
-        return iter([(batch, ask(batch))])
+            return self._halving.ask(batch, self._encoded.lengths, run)
+        # Several processes must call a sharded module equally often, so none may halve its batch.
+        return iter([(batch, run(batch))])
 
     def _logits(self, module: Any, accelerator: Accelerator, rows: Rows) -> torch.Tensor:
         encoded = self._encoder.padded([self._encoded.tokens(row) for row in rows.tolist()])
@@ -89,8 +91,8 @@ class HeldOutEvaluator:
 
 
 def _means(row: Sequence[float]) -> dict[str, float]:
-    right, loss, pairs = row
-    return {"accuracy": right / max(pairs, 1), "loss": loss / max(pairs, 1), "pairs": int(pairs)}
+    correct, loss, pairs = row
+    return {"accuracy": correct / max(pairs, 1), "loss": loss / max(pairs, 1), "pairs": int(pairs)}
 
 
 def _summed(values: torch.Tensor, accelerator: Accelerator) -> torch.Tensor:
@@ -103,18 +105,18 @@ def _summed(values: torch.Tensor, accelerator: Accelerator) -> torch.Tensor:
 logger = logging.getLogger(__name__)
 
 OnStep = Callable[[int, int, str], None]
-"""Called with how many of how many steps are taken, and what there is to say of them."""
+"""Called after every step with `(step, total_steps, message)`."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Optimization:
-    """What AdamW does to the weights.
+    """Hyperparameters of AdamW.
 
     Attributes:
-        learning_rate: its peak; it falls to 0 linearly.
-        warmup_ratio: the share of the steps in which it rises.
-        weight_decay: of all weights but biases and the gains of norms.
-        max_grad_norm: the largest norm of the gradient; 0 for no limit.
+        learning_rate: Peak learning rate, with linear decay to 0.
+        warmup_ratio: Fraction of the steps used for warm-up.
+        weight_decay: Weight decay of all weights except biases and the gains of norms.
+        max_grad_norm: Maximum gradient norm; 0 for no clipping.
     """
 
     learning_rate: float
@@ -125,13 +127,13 @@ class Optimization:
 
 @dataclass(frozen=True, kw_only=True)
 class Schedule:
-    """What happens after which step.
+    """Length of the training, and intervals of evaluation, checkpoints and logging.
 
     Attributes:
-        steps: how many there are, unless `early_stopping_patience` ends the training before.
-        eval_steps: steps between evaluations.
-        save_steps: steps between checkpoints.
-        logging_steps: steps between two values of the loss.
+        steps: Number of steps, unless early stopping ends the training.
+        eval_steps: Steps between evaluations.
+        save_steps: Steps between checkpoints.
+        logging_steps: Steps between logged losses.
         early_stopping_patience: Evaluations without an accuracy gain after which training stops and restores the best
             weights; None trains to the last step.
     """
@@ -144,16 +146,16 @@ class Schedule:
 
 
 class DivergedError(ValueError):
-    """A loss that is no number any more."""
+    """A loss that is infinite or NaN."""
 
 
 @dataclass
 class History:
-    """What happened so far.
+    """Progress of a run.
 
     Attributes:
-        step: how many steps are taken.
-        evaluations: each with its `step` and the metrics by part.
+        step: Number of completed steps.
+        evaluations: Evaluations so far, each with its `step` and the metrics by part.
     """
 
     step: int = 0
@@ -161,17 +163,17 @@ class History:
 
     @property
     def best(self) -> dict[str, Any] | None:
-        """The first evaluation of the best accuracy over all held-out pairs."""
+        """First evaluation with the highest accuracy over all held-out pairs."""
         return max(self.evaluations, key=lambda evaluation: float(evaluation[ALL]["accuracy"]), default=None)
 
-    def stopped(self, patience: int | None) -> bool:
-        """Tell whether so many evaluations in a row brought no better accuracy."""
+    def is_stopped(self, patience: int | None) -> bool:
+        """Whether the last `patience` evaluations brought no accuracy gain."""
         if patience is None or self.best is None:
             return False
         return len(self.evaluations) - 1 - self.evaluations.index(self.best) >= patience
 
     def add(self, metrics: Metrics) -> None:
-        """Note an evaluation after the steps taken so far."""
+        """Add an evaluation after the current step."""
         self.evaluations.append({"step": self.step, **metrics})
 
 
@@ -188,31 +190,31 @@ def train(
     resume: Path | None = None,
     on_step: OnStep | None = None,
 ) -> tuple[Any, History]:
-    """Train an objective in place, from its last checkpoint if there is one.
+    """Train an objective in place, resuming from its last checkpoint if there is one.
 
     The weights after a step depend on the arguments alone, not on interruptions: batches are looked up by step, and
     dropout is seeded for each step. Another number of processes draws other dropout masks and rounds sums differently;
     otherwise a step is the same.
 
     Args:
-        objective: what is minimised.
-        epochs: the training pairs.
-        held_out: the pairs for evaluation.
-        optimization: how.
-        schedule: how long, and what else is done when.
+        objective: Training objective.
+        epochs: Training pairs.
+        held_out: Evaluation on held-out pairs.
+        optimization: Hyperparameters of the optimizer.
+        schedule: Number of steps and intervals.
         accelerator: Accelerator with the `gradient_accumulation_steps` of `epochs` and with `split_batches`.
-        checkpoints: where the run's checkpoints are.
-        seed: decides the dropout.
-        resume: a checkpoint elsewhere, to go on from where the run has none of its own.
-        on_step: see `OnStep`.
+        checkpoints: Checkpoints of the run.
+        seed: Random seed for dropout.
+        resume: Checkpoint of another run to start from, if the run has none of its own.
+        on_step: See `OnStep`.
 
     Returns:
         The module as accelerate wrapped it, and the history. With `early_stopping_patience` its weights are those of
         the best evaluation.
 
     Raises:
-        DivergedError: if the loss is infinite or no number.
-        CheckpointError: if the checkpoint is another run's.
+        DivergedError: If the loss is infinite or NaN.
+        CheckpointError: If the checkpoint belongs to another run.
     """
     total, warmup_steps = schedule.steps, math.ceil(optimization.warmup_ratio * schedule.steps)
     module: Any = objective
@@ -223,17 +225,18 @@ def train(
     history = History()
     if start := checkpoints.last() or resume:
         history = History(**checkpoints.load(start))
-        logger.warning("going on after step %d of %d", history.step, total)
+        logger.warning("resuming after step %d of %d", history.step, total)
     objective.begin(history.step, total)
     window = _Window(accelerator)
     module.train()
     batches = epochs.batches(history.step, pin=accelerator.device.type == "cuda")
-    while history.step < total and not history.stopped(schedule.early_stopping_patience):
+    while history.step < total and not history.is_stopped(schedule.early_stopping_patience):
+        # Each step and process seeds its own dropout, so that a resumed run has the masks of an uninterrupted one.
         torch.manual_seed(int(rng.key(seed, "dropout", history.step, accelerator.process_index)))
         for _ in range(epochs.accumulation):
             batch = send_to_device(next(batches), accelerator.device, non_blocking=True)
             with accelerator.accumulate(module):
-                output = module(batch.labels, **batch.known, **batch.encoded)
+                output = module(batch.labels, **batch.features, **batch.encoded)
                 accelerator.backward(output.loss * batch.weight)
                 if accelerator.sync_gradients and optimization.max_grad_norm:
                     accelerator.clip_grad_norm_(module.parameters(), optimization.max_grad_norm)
@@ -247,8 +250,8 @@ def train(
             values = window.mean()
             if not math.isfinite(values["loss"]):
                 raise DivergedError(
-                    f"the loss at step {step} is {values['loss']}; try a lower learning rate than "
-                    f"{optimization.learning_rate}, or another precision than {accelerator.mixed_precision}"
+                    f"the loss at step {step} is {values['loss']}; use a --learning-rate below "
+                    f"{optimization.learning_rate}, or another --precision than {accelerator.mixed_precision}"
                 )
             accelerator.log({f"train/{name}": value for name, value in values.items()}, step=step)
             accelerator.log({"train/learning_rate": scheduler.get_last_lr()[0]}, step=step)
@@ -275,7 +278,7 @@ def train(
 
 
 def _groups(module: nn.Module, weight_decay: float) -> list[dict[str, Any]]:
-    """Return the parameters in two groups: matrices decay, biases and the gains of norms do not."""
+    """Split the parameters into two groups: matrices have weight decay, biases and the gains of norms have none."""
     trained = [parameter for parameter in module.parameters() if parameter.requires_grad]
     return [
         {"params": [each for each in trained if each.ndim > 1], "weight_decay": weight_decay},
@@ -284,12 +287,13 @@ def _groups(module: nn.Module, weight_decay: float) -> list[dict[str, Any]]:
 
 
 def _fused(accelerator: Accelerator) -> bool:
+    # FSDP and DeepSpeed hold sharded parameters, for which the fused kernel is not available.
     plain = accelerator.distributed_type in (DistributedType.NO, DistributedType.MULTI_CPU, DistributedType.MULTI_GPU)
     return plain and accelerator.device.type in ("cpu", "cuda")
 
 
 class _Window:
-    """Means over the steps since the last time they were read, which alone waits for the device."""
+    """Means of losses since the last reading. Only reading waits for the device."""
 
     def __init__(self, accelerator: Accelerator) -> None:
         self._accelerator = accelerator

@@ -1,7 +1,7 @@
-"""Max-entropy: be right in order, and undecided in any other (Sinha et al. 2021, section 8, equation 5).
+"""Max-entropy training: correct predictions in natural word order, and high entropy in any other order.
 
-Loss = CE(p(y | premise, hypothesis), gold) − α · (1/n) Σᵢ H(p(y | permuted pair i)), H in nats. (Equation 5 as printed
-is the negative of this, which nobody would minimise.)
+Sinha et al. 2021, section 8, equation 5: loss = CE(p(y | premise, hypothesis), gold) − α · (1/n) Σᵢ H(p(y | permuted
+pair i)), H in nats. Equation 5 as printed is the negative of this loss, an apparent misprint, since training minimises.
 """
 
 from collections.abc import Sequence
@@ -18,25 +18,25 @@ from unbag.training.objective import Loss, Objective
 
 
 class PermutedPairs:
-    """The permutations of a batch's pairs, and how undecided a network is of them.
+    """Permutations of the pairs of a batch, and the mean entropy of a network on them.
 
-    A pair that has no n different permutations (a side of one word) gives none: it counts with an entropy of 0, so that
-    the mean is over all pairs of the batch and every permuted pair weighs the same, whichever batch it is in.
+    A pair without n different permutations, such as one with a sentence of one word, gives none and counts with an
+    entropy of 0. So the mean is over all pairs of the batch, and every permuted pair has the same weight in any batch.
     """
 
     def __init__(self, permutations: int, *, seed: int, language: str) -> None:
-        """Set out to permute.
+        """Initialize the permuter.
 
         Args:
-            permutations: n, of each pair.
-            seed: decides them, together with an example's id and the epoch.
-            language: of the sentences, as `data.text.tokens` knows them.
+            permutations: Number n of permutations per pair.
+            seed: Random seed; each example id and epoch draws other permutations from it.
+            language: Language of the sentences, one of `data.text.tokens`.
         """
         self._permuter = Permuter(q=permutations, seed=seed)
         self._n, self._language = permutations, language
 
     def extra_pairs(self, examples: Sequence[Example], epoch: int) -> list[tuple[str, str]]:
-        """Return n permutations of each example that has them: both sentences, every word in another place."""
+        """Build n permutations of each example that has them: both sentences, every word in another place."""
         pairs = []
         for example in examples:
             sentences = (tokenize(text, self._language) for text in (example.premise, example.hypothesis))
@@ -47,12 +47,12 @@ class PermutedPairs:
         return pairs
 
     def entropy(self, logits: Tensor, b: int) -> Tensor:
-        """Return (1 / (b n)) Σ H over the permuted pairs of b examples, a scalar; without any of them 0."""
+        """Compute (1 / (b n)) Σ H over the permuted pairs of b examples, a scalar; 0 without permuted pairs."""
         return entropies(logits).sum() / (b * self._n)
 
 
 class MaxEntropy(Objective):
-    """Cross-entropy of the pairs, less α times the mean entropy of their permutations, both in one forward pass."""
+    """Cross-entropy of the pairs minus α times the mean entropy of their permutations, in one forward pass."""
 
     def __init__(
         self,
@@ -62,24 +62,24 @@ class MaxEntropy(Objective):
         seed: int = DEFAULT_SEED,
         language: str = "en",
     ) -> None:
-        """Set out to train `network`.
+        """Initialize the objective.
 
         Args:
-            network: a `PreTrainedModel` for sequence classification.
-            options: by default as `MaxEntropyOptions` has them.
-            seed: see `PermutedPairs`.
-            language: likewise.
+            network: `PreTrainedModel` for sequence classification.
+            options: Options; by default those of `MaxEntropyOptions`.
+            seed: Random seed for permutations.
+            language: Language of the sentences.
         """
         super().__init__(network)
         self.options = options or MaxEntropyOptions()
         self._permuted = PermutedPairs(self.options.permutations, seed=seed, language=language)
 
     def extra_pairs(self, examples: Sequence[Example], epoch: int) -> list[tuple[str, str]]:
-        """Return n permutations of each example that has them: both sentences, every word in another place."""
+        """Build n permutations of each example that has them: both sentences, every word in another place."""
         return self._permuted.extra_pairs(examples, epoch)
 
     def loss(self, labels: Tensor, **encoded: Tensor) -> Loss:
-        """Return CE − α · (1 / (b n)) Σ H over the permuted pairs; without any of them, CE."""
+        """Compute CE − α · (1 / (b n)) Σ H over the permuted pairs; CE without permuted pairs."""
         logits = self.network(**encoded).logits.float()
         b = len(labels)
         cross = cross_entropy(logits[:b], labels)
@@ -89,7 +89,7 @@ class MaxEntropy(Objective):
 
 
 def entropies(logits: Tensor) -> Tensor:
-    """Return the entropy in nats of the distribution that each row of logits gives, shape (n,), in [0, ln k].
+    """Compute the entropy in nats of the distribution of each row of logits, shape (n,), in [0, ln k].
 
     >>> import torch
     >>> entropies(torch.tensor([[0.0, 0.0, 0.0]]))

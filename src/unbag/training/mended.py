@@ -1,4 +1,4 @@
-"""A model mended: trained by the recommended recipe, and held against what it was, set by set."""
+"""Mending: a model trained by the recommended recipe, and its comparison with the original on each set."""
 
 import logging
 from collections.abc import Callable, Sequence
@@ -22,7 +22,7 @@ from unbag.training.loop import OnStep
 from unbag.training.output import Record
 from unbag.training.recipes import Recipe
 from unbag.training.run import run
-from unbag.training.seeds import different
+from unbag.training.seeds import validate_distinct_seeds
 from unbag.utils.files import write_json
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 FILE: Final = "mend.json"
 BEFORE: Final = "before"
-AFTER: Final = "evaluation"  # as every recipe has it
+AFTER: Final = "evaluation"  # the folder name of all recipes
 logger = logging.getLogger(__name__)
 
 
@@ -42,29 +42,29 @@ def mend(
     on_step: Callable[[str], OnStep | None] | None = None,
     progress_callback: "OnProgress | None" = None,
 ) -> Record:
-    """Train a model, evaluate it and what it was made from on the same examples, and compare the two.
+    """Train a model, evaluate it and the original model on the same examples, and compare the two.
 
-    A run that was stopped, in training or in evaluation, goes on when called again.
+    An interrupted run, in training or in evaluation, resumes when called again.
 
     Args:
-        recipe: the recipe.
-        config: its config. `out` gets the model, the results before and after, and `mend.json`, what is returned.
-        seeds: one at most, in place of the config's.
-        on_step: makes the `OnStep` of the run from what to call it.
-        progress_callback: see `unbag.evaluation.evaluator`.
+        recipe: Recipe.
+        config: Its options. The output folder gets the model, the results before and after, and the record `mend.json`.
+        seeds: At most one seed, which replaces that of the config.
+        on_step: Builds the `OnStep` of a run from its name.
+        progress_callback: See `unbag.evaluation.evaluator`.
 
     Returns:
-        `runs`, the record of the training; `folder`, where the model is; `comparison`, as `Comparison.as_json` has it,
-        None where there was nothing to compare; `why_not`, then; `skipped`, the sets that could not be had.
+        `runs`, the record of the training; `folder` of the model; `comparison` (`Comparison.as_json`), or None with the
+        reason in `why_not`; `skipped`, the skipped sets with reasons.
 
     Raises:
-        ValueError: if there are several seeds, no such set, or a file that none of them reads; see also `run`.
+        ValueError: If there are several seeds, an unknown set, or a file that no set reads; see also `run`.
     """
-    if len(different(seeds)) > 1:
-        raise ValueError(f"expected one seed: mend makes one model; found {len(seeds)}")
+    if len(validate_distinct_seeds(seeds)) > 1:
+        raise ValueError(f"--seeds: expected one seed, since mend trains one model, got {len(seeds)}")
     config = replace(config, seed=seeds[0]) if seeds else config
     sets = [] if config.no_evaluate else _sets(config)
-    for each in sets:  # whether there are such, and the files that are named for them, before hours of training
+    for each in sets:  # sets and their files are validated before hours of training
         if "file" in each.options:
             check(each)
     trained = run(recipe, config, on_step=on_step(recipe.name) if on_step else None)
@@ -79,7 +79,7 @@ def mend(
         return record
     failures: dict[str, str] = {}
     record["skipped"] = failures
-    record["why_not"] = _evaluated(config, sets, failures, progress_callback)
+    record["why_not"] = _evaluate(config, sets, failures, progress_callback)
     if process_group().rank == 0:
         if record["why_not"] is None:
             try:
@@ -91,60 +91,60 @@ def mend(
     return record
 
 
-@cache  # what is shown of it needs it again
+@cache  # the report of the run needs it a second time
 def before_and_after(out: Path) -> Comparison:
-    """Return the comparison of a mended model with what it was.
+    """Compare a mended model with the original.
 
     Raises:
-        ValueError: if there is nothing to compare.
+        ValueError: If there is nothing to compare.
     """
-    found = compare_two(out / BEFORE, out / AFTER)
+    comparison = compare_two(out / BEFORE, out / AFTER)
     names = ("before", "after")
-    systems = [replace(system, name=name) for system, name in zip(found.systems, names, strict=True)]
-    return replace(found, systems=systems)
+    systems = [replace(system, name=name) for system, name in zip(comparison.systems, names, strict=True)]
+    return replace(comparison, systems=systems)
 
 
 def _as_json(comparison: Comparison) -> Record:
-    """Return a comparison as JSON takes it, without where its files lie."""
+    """Build the JSON object of a comparison, without the paths of its files."""
     named = [{"letter": system.letter, "name": system.name} for system in comparison.systems]
     return {**comparison.as_json(), "systems": named}
 
 
-def _evaluated(
+def _evaluate(
     config: MendConfig, sets: Sequence[Request], failures: dict[str, str], progress_callback: "OnProgress | None"
 ) -> str | None:
-    """Evaluate both models; return why the one before could not be, if so."""
+    """Evaluate both models; return the reason if the original model cannot be evaluated, else None."""
     from unbag.evaluation.evaluator import evaluate_all
     from unbag.inference.label_probe import MislabelledError, without_trust
     from unbag.inference.predictor import ModelError
 
-    def failed(failure: Failure) -> None:
+    def add_failure(failure: Failure) -> None:
         if failure.set not in failures:
-            logger.warning("left out: %s (%s)", failure.set, failure.error)
+            logger.warning("skipped: %s (%s)", failure.set, failure.error)
         failures[failure.set] = str(failure.error)
 
-    told: dict[str, Any] = {
+    options: dict[str, Any] = {
         "predictions": config.output_dir / AFTER / PREDICTIONS,
         "progress_callback": progress_callback,
-        "on_failure": failed,
-        "trust_labels": config.label_map is not None,  # which says what the outputs of both mean
+        "on_failure": add_failure,
+        "trust_labels": config.label_map is not None,  # the mapping holds for both models, which share the head
     }
-    evaluate_all([config.output_dir], sets, output_dir=config.output_dir / AFTER, **told)
+    evaluate_all([config.output_dir], sets, output_dir=config.output_dir / AFTER, **options)
     label_map = parse_label_map(config.label_map) if config.label_map else None
-    told |= {"revision": config.revision, "label_map": label_map}
+    options |= {"revision": config.revision, "label_map": label_map}
     try:
-        evaluate_all([config.model], sets, output_dir=config.output_dir / BEFORE, **told)
-    except (ModelError, LabelError) as error:  # no head yet, or who knows which labels: nothing to hold it against
+        evaluate_all([config.model], sets, output_dir=config.output_dir / BEFORE, **options)
+    except (ModelError, LabelError) as error:  # a model without a head, or with unknown labels, has no "before"
         reason = without_trust(error.report) if isinstance(error, MislabelledError) else error
-        return f"{config.model} answered no pairs before: {reason}"
+        return f"{config.model} could not be evaluated before training: {reason}"
     return None
 
 
 def _sets(config: MendConfig) -> list[Request]:
-    """Return what both are asked: the sets, and the own pairs of every corpus that was trained on."""
+    """Build the requests for both models: the sets, and pairs of every training corpus and validation file."""
     options = {"file": str(config.file)} if config.file else {}
-    asked = Pairs(options=options).requests(config.sets or suite.names())
-    requests = asked if config.sets else [suite.sampled(each) for each in asked]
+    named = Pairs(options=options).requests(config.sets or suite.names())
+    requests = named if config.sets else [suite.sampled(each) for each in named]
     for corpus in dict.fromkeys(parse_weighted(entry)[0] for entry in config.corpus):
         if corpus in CORPORA and not any(_is_of(each, corpus) for each in requests):
             requests.append(suite.sampled(Request("plain", corpus)))

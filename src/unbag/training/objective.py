@@ -1,7 +1,7 @@
-"""What a trainer minimises, as one module: the classifier, and whatever an objective adds to it.
+"""Training objectives: a classifier with a loss, and the weights that an objective adds, as one module.
 
-FSDP and DeepSpeed leave each process a shard of the weights, and gather those of a module for its forward pass alone.
-So weights are read in the forward pass of the module that holds them, or as `Objective.save` is given them.
+FSDP and DeepSpeed leave each process a shard of the weights and gather those of a module during its forward pass only.
+Therefore weights are read in the forward pass of their module, or from the argument of `Objective.save`.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 
 class Loss(NamedTuple):
-    """What a step minimises.
+    """Loss of a batch.
 
     Attributes:
-        loss: a scalar: the mean over the examples of this process's batch.
-        logits: the examples' logits in the network's output order, shape (b, k).
-        parts: what the loss is the sum of, or is worth watching; scalars, detached.
+        loss: Mean over the examples of this process's batch, a scalar.
+        logits: Logits of the examples in the network's output order, shape (b, k).
+        parts: Terms of the loss and further quantities to log; detached scalars.
     """
 
     loss: Tensor
@@ -31,72 +31,72 @@ class Loss(NamedTuple):
 
 
 class Objective(nn.Module):
-    """A classifier with a loss. The loop calls it as a module, so that all its parameters are one model's to DDP.
+    """Classifier with a loss. The loop calls it as one module, so that DDP sees all its parameters as one model's.
 
     Attributes:
-        network: the `PreTrainedModel` that is published in the end: an unchanged architecture.
+        network: `PreTrainedModel` to publish, with an unchanged architecture.
     """
 
     def __init__(self, network: Any) -> None:
         super().__init__()
         self.network = network
-        # What accelerate looks for in a model of transformers: the layers that FSDP shards one by one, unless its
+        # accelerate reads this attribute of transformers' models: the layers that FSDP shards one by one, unless its
         # config names others.
         self._no_split_modules = getattr(network, "_no_split_modules", None)
 
     def tie_weights(self) -> None:
-        """Tie what the network shares between its modules: accelerate asks for it where it puts other weights there."""
+        """Tie the weights that the network shares between modules. accelerate calls this after replacing weights."""
         self.network.tie_weights()
 
     def extra_pairs(self, examples: Sequence[Example], epoch: int) -> list[tuple[str, str]]:
-        """Return pairs without label that are encoded beneath the examples of a batch; by default none.
+        """Build unlabelled pairs that are encoded below the examples of a batch; none by default.
 
         Args:
-            examples: the batch, b examples.
-            epoch: which pass over the data this is, from 0: with the example's id it decides what is drawn anew.
+            examples: Examples of the batch, b in number.
+            epoch: Number of the pass over the data, from 0. Random numbers depend on it and on the example's id.
         """
         return []
 
     def forward(self, labels: Tensor | None, **inputs: Tensor) -> Any:
-        """Return the loss of a batch, as `loss` does, or without labels what is predicted, as `predict` does."""
+        """Compute the loss of a batch (`loss`), or without labels the logits (`predict`)."""
         return self.predict(**inputs) if labels is None else self.loss(labels, **inputs)
 
     def loss(self, labels: Tensor, **inputs: Tensor) -> Loss:
-        """Return the loss of a batch.
+        """Compute the loss of a batch.
 
         Args:
-            labels: the examples' outputs of the network, shape (b,).
-            inputs: what the tokenizer made of the b examples and, after them, of the further pairs: `input_ids`,
-                `attention_mask`, … of shape (b + further, length); and where the recipe asks for it what is known of
-                the examples beside their labels (`bias.PairFeatures`), in the order of the network's outputs.
+            labels: Output of the network that is the gold label of each example, shape (b,).
+            inputs: Tokenizer outputs for the b examples and, after them, the extra pairs: `input_ids`,
+                `attention_mask`, … of shape (b + extra, length). Recipes with pair features (`bias.PairFeatures`) add
+                them, in the order of the network's outputs.
         """
         raise NotImplementedError
 
     def predict(self, **encoded: Tensor) -> Tensor:
-        """Return the network's logits, shape (b, k), which are what is published; called in evaluation mode."""
+        """Compute the logits of the published network, shape (b, k). Called in evaluation mode."""
         logits: Tensor = self.network(**encoded).logits
         return logits
 
     def provenance(self) -> dict[str, Any]:
-        """Return what else decides the weights, exactly, for the record and the checkpoints; by default nothing."""
+        """Build the record of everything else that determines the weights; empty by default."""
         return {}
 
     def begin(self, step: int, steps: int) -> None:
-        """Prepare, before the first step, to go on after so many steps of so many; by default nothing."""
+        """Prepare to start after `step` of `steps` steps; nothing by default."""
 
     def finish(self, module: nn.Module, batches: Iterable[dict[str, Tensor]], accelerator: "Accelerator") -> None:
-        """Do what is left once the weights stand, in every process; by default nothing.
+        """Fit what depends on the final weights; nothing by default. All processes call this together.
 
         Args:
-            module: the objective as accelerate wrapped it, to be called in its stead.
-            batches: this process's share of the training data, once, as `predict` takes them; as many in each process.
-            accelerator: for sums over the processes.
+            module: Objective as accelerate wrapped it, to be called in its place.
+            batches: This process's part of the training data, once, as inputs of `predict`; equally many per process.
+            accelerator: Accelerator, for sums over the processes.
         """
 
     def save(self, folder: Path, weights: Mapping[str, Tensor]) -> None:
-        """Write, in the first process, what the objective learnt beside the network; by default nothing.
+        """Write what the objective learned beside the network; nothing by default. The first process calls this.
 
         Args:
-            folder: where.
-            weights: the objective's whole `state_dict`, gathered from all shards.
+            folder: Output folder.
+            weights: Complete `state_dict` of the objective, gathered from all shards.
         """

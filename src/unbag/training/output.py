@@ -1,6 +1,6 @@
-"""The folder that a training run leaves: a transformers model, the training record, and what the training cost.
+"""Output folder of a training run: a transformers model, the training record, and the cost of the training.
 
-The cost has a file of its own, so that the record does not depend on time and machine.
+The cost is in a separate file, so that the record does not depend on time and machine.
 """
 
 import json
@@ -30,13 +30,13 @@ HARDWARE_FILE: Final = "hardware.json"
 
 
 class TrainingCost:
-    """Measures a run from now on; what came before a kill is not in it."""
+    """Time and hardware of a run, from construction on; the time before an interruption is not included."""
 
     def __init__(self) -> None:
         self._began = time.monotonic()
 
     def record(self, device: torch.device, processes: int) -> dict[str, Any]:
-        """Return `hardware`, `processes` and `seconds`."""
+        """Build the record with `hardware`, `processes` and `seconds`."""
         names = torch.get_device_module(device) if device.type != "cpu" else None
         of_device = getattr(names, "get_device_name", None)
         hardware = of_device(device) if of_device else f"{device.type.upper()}, {platform.machine()}"
@@ -45,26 +45,26 @@ class TrainingCost:
 
 FILE: Final = "training.json"
 LOGS: Final = "runs"
-"""Where the Hub looks for tensorboard's files in a model repository."""
+"""Folder in which the Hub looks for TensorBoard files of a model repository."""
 
-_NETWORK: Final = "network."  # where a published weight is in the objective
+_NETWORK: Final = "network."  # prefix of the published weights in the objective's `state_dict`
 logger = logging.getLogger(__name__)
 
 Record = dict[str, Any]
 
 
 def work_folder(out: Path) -> Path:
-    """Return the folder where an unfinished run keeps its checkpoints and logs, beside the one it will leave."""
+    """Build the path of an unfinished run's folder, with checkpoints and logs, beside its output folder."""
     return out.with_name(f"{out.name}.unfinished")
 
 
 @contextmanager
 def alone_in_group(out: Path, doing: str) -> Iterator[None]:
-    """Keep others from the folder of a run within this block: one lock for all processes of a run.
+    """Lock the output folder within this block; one lock serves all processes of a run.
 
     Raises:
-        locks.LockedError: in the first process, if another run is at it.
-        ValueError: in the others, then.
+        locks.LockedError: In the first process, if another run holds the lock.
+        ValueError: In the other processes, in that case.
     """
     group = process_group()
     with ExitStack() as held:
@@ -75,7 +75,7 @@ def alone_in_group(out: Path, doing: str) -> Iterator[None]:
         yield
 
 
-def publish(
+def write_model_folder(
     out: Path,
     record: Record,
     took: Mapping[str, Any],
@@ -84,14 +84,14 @@ def publish(
     classifier: Classifier,
     accelerator: Accelerator,
 ) -> None:
-    """Write the model, its tokenizer and the record: an ordinary folder of transformers, whole or not at all.
+    """Write the model, its tokenizer and the record as a transformers folder, atomically.
 
-    What it took (`Effort.record`) stands beside them, and is not sealed: it is of no weight.
+    The cost (`TrainingCost.record`) is written beside them, without a checksum.
     """
-    gathered = accelerator.get_state_dict(module)  # from all shards, where there are
+    gathered = accelerator.get_state_dict(module)  # collective: all processes must call it
     if accelerator.is_main_process:
         weights = {name.removeprefix(_NETWORK): value for name, value in gathered.items() if name.startswith(_NETWORK)}
-        for name in objective.network.all_tied_weights_keys:  # gathered from shards, it is a copy of what it is tied to
+        for name in objective.network.all_tied_weights_keys:  # gathered from shards, a tied weight is a separate copy
             weights.pop(name, None)
         tmp = out.with_name(f".{out.name}.part")
         with removed_on_failure(tmp):
@@ -111,29 +111,29 @@ def publish(
 
 def _save_tokenizer(tokenizer: Any, folder: Path) -> None:
     backend = getattr(tokenizer, "backend_tokenizer", None)
-    if backend is not None:  # what the last batch was cut to would be saved as if it were the model's limit
+    if backend is not None:  # truncation and padding of the last batch would be saved as the model's own
         backend.no_truncation()
         backend.no_padding()
     tokenizer.save_pretrained(folder)
 
 
-def finished(out: Path, wanted: dict[str, Any], *, model: str, files: Iterable[Path]) -> Record:
-    """Return the record of a run that is finished already.
+def load_finished(out: Path, wanted: dict[str, Any], *, model: str, files: Iterable[Path]) -> Record:
+    """Load the record of a finished run, if it is the wanted one.
 
     Args:
-        out: the folder that it left.
-        wanted: the `recipe`, and of its `config` what decides the weights, as JSON holds it.
-        model: what it shall have been trained from.
-        files: of pairs, or word vectors, that it shall have read.
+        out: Output folder of the run.
+        wanted: Expected `recipe` and `config`, the latter with the fields that determine the weights.
+        model: Expected model before training.
+        files: Expected files of pairs or word vectors.
 
     Raises:
-        ValueError: if the folder holds anything else.
+        ValueError: If the folder holds anything else.
     """
     if not (out / FILE).is_file():
-        raise ValueError(f"{out} exists and holds no {FILE}; name another folder with --out")
+        raise ValueError(f"--output-dir: {out} exists and holds no {FILE}; name another folder")
     record: Record = results.read_record(out / FILE, results.TrainingRecord, "the record of a finished training")
     if checksums.is_sealed(out) and (damage := checksums.damage(out)):
-        raise ValueError(f"{damage}; remove {out} to train it again, or name another folder with --out")
+        raise ValueError(f"{damage}; remove {out} to train again, or name another --output-dir")
     recorded = {"recipe": record["recipe"], "config": {name: record["config"].get(name) for name in wanted["config"]}}
     others = differences(recorded, wanted)
     if Path(model).is_dir() and folder_revision(Path(model)) != record["model"]["revision"]:
@@ -143,7 +143,7 @@ def finished(out: Path, wanted: dict[str, Any], *, model: str, files: Iterable[P
     read.add(record.get("embeddings", "").removeprefix("sha256:"))
     others += [f"{path} has changed" for path in files if file_hash(path) not in read]
     if others:
-        raise ValueError(f"{out} holds another run: {'; '.join(others)}; name another folder with --out")
-    shutil.rmtree(work_folder(out), ignore_errors=True)  # it may have been killed just before this
-    logger.warning("%s is finished already", out)
+        raise ValueError(f"--output-dir: {out} holds another run: {'; '.join(others)}; name another folder")
+    shutil.rmtree(work_folder(out), ignore_errors=True)  # an interruption just before this line leaves it behind
+    logger.warning("%s holds the finished run; nothing to do", out)
     return record

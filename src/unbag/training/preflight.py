@@ -1,4 +1,4 @@
-"""What of a training can be told to fail before it begins: names of what is not there, or cannot be written."""
+"""Validation before training: names that do not exist, and files that cannot be read or written."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -13,7 +13,7 @@ from unbag.data.readers import is_hub_id
 from unbag.data.text import tagging as pipelines
 from unbag.data.text.tokens import SEGMENTER, is_segmented, validate_language
 from unbag.evaluation.model_loading import validate_model
-from unbag.training import config as augment_option
+from unbag.training import config as train_config
 from unbag.training.config import TrainConfig, parse_weighted
 from unbag.training.data import validate_corpora
 from unbag.utils import optional_deps
@@ -23,27 +23,27 @@ from unbag.utils.safe_io import validate_file, validate_writable
 
 
 def check(config: TrainConfig, *, sets: Sequence[str] = ()) -> None:
-    """Refuse what would only fail after corpora are read, models fetched, or hours of training.
+    """Validate everything that would otherwise fail after reading corpora, downloading models, or hours of training.
 
     Args:
-        config: of a training.
-        sets: challenge sets that the model is evaluated on at the end.
+        config: Training options.
+        sets: Challenge sets for the evaluation after training.
 
     Raises:
-        ValueError: if a name is none of what it should be one of, or something cannot be read or written.
-        ImportError: if a package is missing; the message names the extra.
+        ValueError: If a name does not exist, or something cannot be read or written.
+        ImportError: If a package is missing; the message names the extra.
     """
     validate_writable(config.output_dir, folder=True)
     validate_model(config.model)
     if config.revision is not None and Path(config.model).expanduser().is_dir():
-        raise ValueError(f"{config.model} is a folder, which has no revision {config.revision!r}; leave it out")
+        raise ValueError(f"--revision: expected none for the folder {config.model}, got {config.revision!r}")
     if config.label_map:
         parse_label_map(config.label_map)
     _check_pairs(config)
     for name in sets:
         check_set(suite.request(name))
     validate_trackers(config.report_to)
-    for option in ("embeddings", "rearranged_by"):  # of recipes that have them
+    for option in ("embeddings", "rearranged_by"):  # only some recipes have these options
         if table := getattr(config, option, None):
             embeddings.require(table)
     if (file := getattr(config, "file", None)) is not None and not file.is_dir():
@@ -56,15 +56,15 @@ def check(config: TrainConfig, *, sets: Sequence[str] = ()) -> None:
         and not Path(config.resume_from_checkpoint).is_dir()
     ):
         raise ValueError(
-            f"expected a folder with a checkpoint, or a Hub repository; found no folder {config.resume_from_checkpoint}"
+            f"--resume-from-checkpoint: expected a folder or a Hub repository, got {config.resume_from_checkpoint}"
         )
 
 
 def validate_trackers(names: Iterable[str]) -> None:
-    """Refuse trackers that are not installed.
+    """Check that experiment trackers are installed.
 
     Raises:
-        ImportError: naming them, and the extra that brings them where one does.
+        ImportError: If some are missing; the message names them, and the extra if there is one.
     """
     if missing := [name for name in names if not pipelines.is_installed(name)]:
         packages = {f"'unbag[{EXTRA_OF[name]}]'" if name in EXTRA_OF else name for name in missing}
@@ -78,9 +78,9 @@ def _check_pairs(config: TrainConfig) -> None:
         CORPORA[name].language if name in CORPORA else config.language for name, _ in map(parse_weighted, config.corpus)
     }
     if config.augment:
-        augment_option.validate_english(languages)
+        train_config.validate_english(languages)
         pipelines.require(pipelines.PIPELINE)
-        if augment_option.asks_wordnet(config.augment):
+        if train_config.needs_wordnet(config.augment):
             validate_installed()
     if config.word_order != "natural":
         for language in languages:
@@ -88,7 +88,7 @@ def _check_pairs(config: TrainConfig) -> None:
         if any(map(is_segmented, languages)):
             optional_deps.require(SEGMENTER)
     if config.word_order != "natural" and len(languages) > 1:
-        raise ValueError(f"expected training pairs in one language, to cut them into words; found {sorted(languages)}")
-    # The last check, since it reads the first rows of files.
+        raise ValueError(f"expected training pairs in one language, for word tokenization, got {sorted(languages)}")
+    # Last, since it reads the first rows of files.
     how = {"language": config.language, "columns": config.named_columns(), "labels": config.labels}
     validate_corpora(config.corpus, config.validation, **how)

@@ -1,4 +1,4 @@
-"""Training on a corpus as it is and rearranged, with and without HEX: Table 3 and Figure 2 of the ReSNLI paper."""
+"""Training on a corpus and on its rearrangement, with and without HEX: Table 3 and Figure 2 of the ReSNLI paper."""
 
 import json
 import shutil
@@ -28,12 +28,12 @@ from unbag.training import preflight
 from unbag.training.checkpoints import differences
 from unbag.training.config import TrainConfig
 from unbag.training.config_recipes import RearrangedConfig
-from unbag.training.data import Part, TrainingData, drawn, examples_of, gather, some
+from unbag.training.data import Part, TrainingData, draw_pairs, examples_from_rows, gather, sample_part
 from unbag.training.loop import OnStep
 from unbag.training.output import Record
 from unbag.training.recipes import Recipe
 from unbag.training.run import run
-from unbag.training.seeds import different, over_seeds
+from unbag.training.seeds import summarise_values, validate_distinct_seeds
 from unbag.utils import checksums
 from unbag.utils.files import write_json
 
@@ -42,59 +42,60 @@ if TYPE_CHECKING:
     from unbag.inference.transformer import Head
 
 
-def path_of(model: Path) -> Path:
-    """Return the file that stays of a model, beside the folder that it is trained into."""
+def record_path(model: Path) -> Path:
+    """Build the path of a model's record, which stays when the folder of the model is deleted."""
     return model.with_name(f"{model.name}.json")
 
 
-def answered(
-    config: TrainConfig, data: TrainingData, train_and_ask: Callable[[], Record], *, keep_model: bool
+def load_or_train(
+    config: TrainConfig, data: TrainingData, train_and_predict: Callable[[], Record], *, keep_model: bool
 ) -> Record:
-    """Return the record of a model and its answers; train it and ask it if that is not there.
+    """Load the record of a model and its predictions, or train the model and predict.
 
     Args:
-        config: how it is trained; `out` is its folder.
-        data: what it is trained on.
-        train_and_ask: does both, in every process, and returns the record, in which `training` is that of `run`.
-        keep_model: whether the folder stays too.
+        config: Training options of the model, with its folder.
+        data: Training data.
+        train_and_predict: Function that trains and predicts, in every process, and returns the record; its key
+            `training` has the record of `run`.
+        keep_model: Whether to keep the folder of the model.
 
     Raises:
-        ValueError: if what is there is of a model that was trained otherwise, or on something else.
+        ValueError: If the stored record is of a model with other options or data.
     """
-    path, group = path_of(config.output_dir), process_group()
+    path, group = record_path(config.output_dir), process_group()
     if group.rank == 0 and path.is_file() and checksums.verified(path) is None:
         checksums.set_aside(path, f"{path} is damaged")
     group.wait()
     if not path.is_file():
-        record = train_and_ask()
-        group.wait()  # each process reads the answers in the folder
+        record = train_and_predict()
+        group.wait()  # each process has read the predictions before their folder is deleted
         if group.rank == 0:
             write_json(checksums.signed(record), path)
             if not keep_model:
                 shutil.rmtree(config.output_dir)
         group.wait()
-    # Read back, so that every process has what the first one wrote.
-    kept: Record = checksums.verified(path) or {}
-    trained = kept["training"]
+    # All processes read the file, so that they have the same record, with numbers rounded alike.
+    stored: Record = checksums.verified(path) or {}
+    trained = stored["training"]
     wanted = {"config": config.cache_key_config(), "data": json.loads(json.dumps(data.record()))}
     recorded = {"config": {name: trained["config"].get(name) for name in wanted["config"]}, "data": trained["data"]}
     if others := differences(recorded, wanted):
         raise ValueError(f"{path} is of another run: {'; '.join(others)}; name another folder with --output-dir")
-    return kept
+    return stored
 
 
 FILE: Final = "rearranged.json"
 REARRANGED: Final = "rearranged"
 PLAIN: Final = "finetune"
 HEADS: Final[Mapping[str, tuple["Head", ...]]] = {PLAIN: ("plain",), "hex": ("plain", "residual")}
-"""The recipes, and which heads of its models answer: of HEX the one that its authors' code evaluates, f([h, 0]), and
-the one of the paper's text, F_L."""
+"""Recipes, and the heads to evaluate. For HEX: f([h, 0]), which the authors' code evaluates, and F_L, which is that of
+the paper's text."""
 _SCHEMA: Final = 1
 _PAPER: Final = ("ReSNLI 2019", "3")
 
 
 class Arrangement(NamedTuple):
-    """What is trained on, and the rows that are tested on."""
+    """Training data and test rows of one arrangement."""
 
     data: TrainingData
     test: Any
@@ -108,45 +109,47 @@ def train_rearranged(
     on_step: Callable[[str], OnStep | None] | None = None,
     progress_callback: "OnProgress | None" = None,
 ) -> Record:
-    """Train on a corpus's own training split and on the rearranged one, with and without HEX; test on each one's test.
+    """Train on a corpus and on its rearrangement, with and without HEX; evaluate each model on its own test split.
 
     Test pairs never select a model: training ends at the last step, or with `early_stopping_patience` at the best step
     on the arrangement's own validation split. An interrupted run resumes when called again: models with stored
     predictions are not trained again, and an unfinished model resumes from its checkpoint.
 
     Args:
-        recipe: the protocol's.
-        config: its config. `out` gets the answers of each model, and in the end `rearranged.json`, what is returned.
-        seeds: the training seeds; none means the config's own.
-        on_step: makes the `OnStep` of a model's run from what to call it.
-        progress_callback: see `unbag.evaluation.evaluator`; of a model's answers.
+        recipe: Recipe of the protocol.
+        config: Its options. The output folder gets the predictions of each model and at the end the record
+            `rearranged.json`.
+        seeds: Training seeds; an empty list stands for the config's own.
+        on_step: Builds the `OnStep` of a model's run from its name.
+        progress_callback: See `unbag.evaluation.evaluator`; for the predictions of a model.
 
     Returns:
-        `arrangements`, by name (the corpus's, and `rearranged`) the `data`, the test pairs `n` and the `answers`: by
-        who answers (`finetune`, `hex`, `hex, residual head`) the `accuracy` (over seeds, with its 95 %
-        interval over pairs), `over_seeds`, the difference `less_finetune` on the same pairs, and of the rearranged
+        `arrangements`, by name (that of the corpus, and `rearranged`) the `data`, the number `n` of test pairs and the
+        `answers`: by model and head (`finetune`, `hex`, `hex, residual head`) the `accuracy` (mean over seeds, with its
+        95 % interval over pairs), `over_seeds`, the difference `less_finetune` on the same pairs, and for rearranged
         pairs `by_partition`, the accuracy from the easiest to the hardest (Figure 2). `published`, the paper's own
-        figures where the corpus is SNLI. What was run, on what, with what.
+        figures if the corpus is SNLI. Config, data and versions.
 
     Raises:
-        ValueError: if a seed comes twice, or `config.output_dir` holds answers of another run; see also `run`.
+        ValueError: If a seed occurs twice, or `config.output_dir` holds predictions of another run; see also `run`.
     """
-    seeds = different(seeds) or [config.seed]
+    seeds = validate_distinct_seeds(seeds) or [config.seed]
     preflight.check(config)
     [corpus] = config.corpus
     arrangements = {}
-    for name, make in ((corpus, _as_it_is), (REARRANGED, _rearranged)):
+    for name, make in ((corpus, _original), (REARRANGED, _rearranged)):
         arrangement = make(config)
-        right: dict[str, list[NDArray[np.bool_]]] = {}
+        correct: dict[str, list[NDArray[np.bool_]]] = {}
         for seed in seeds:
             for trained_by, heads in HEADS.items():
-                done = _answers(config, arrangement, name, trained_by, seed, on_step, progress_callback)
+                predictions = _predictions(config, arrangement, name, trained_by, seed, on_step, progress_callback)
                 for head in heads:
-                    right.setdefault(_title(trained_by, head), []).append(_right(arrangement.test, done[head]))
+                    is_correct = _is_correct(arrangement.test, predictions[head])
+                    correct.setdefault(_title(trained_by, head), []).append(is_correct)
         arrangements[name] = {
             "data": arrangement.data.record(),
             "n": len(arrangement.test),
-            "answers": _summary(arrangement.test, right),
+            "answers": _summary(arrangement.test, correct),
         }
     record: Record = {
         "schema": _SCHEMA,
@@ -163,8 +166,8 @@ def train_rearranged(
     return record
 
 
-def _as_it_is(config: RearrangedConfig) -> Arrangement:
-    """Return a corpus's own splits."""
+def _original(config: RearrangedConfig) -> Arrangement:
+    """Load the splits of a corpus."""
     [corpus] = config.corpus
     data = gather(
         (corpus,),
@@ -178,7 +181,7 @@ def _as_it_is(config: RearrangedConfig) -> Arrangement:
 
 
 def _rearranged(config: RearrangedConfig) -> Arrangement:
-    """Return the splits of the set `resnli`."""
+    """Load the splits of the set `resnli`."""
     [corpus] = config.corpus
     builder = loading.builder("resnli", corpus, **config.rearrangement())
     test = loading.prepare(builder)
@@ -190,27 +193,27 @@ def _rearranged(config: RearrangedConfig) -> Arrangement:
     }
     training, held_out = (_part(corpus, split, splits[split], provenance) for split in ("train", "validation"))
     if config.max_validation_examples is not None:
-        held_out = some(held_out, config.max_validation_examples, "validation")
-    data = TrainingData(tuple(drawn([training], config.max_examples, config.seed)), (held_out,))
+        held_out = sample_part(held_out, config.max_validation_examples, "validation")
+    data = TrainingData(tuple(draw_pairs([training], config.max_examples, config.seed)), (held_out,))
     return Arrangement(data, _test_rows([test], config))
 
 
 def _part(corpus: str, split: str, rows: Any, made_with: Mapping[str, Any]) -> Part:
-    """Return a rearranged split as what a run reads."""
+    """Build the training or held-out part of a rearranged split."""
     origin = CORPORA[corpus].hub_id
     record = {"origin": origin, "splits": [f"{REARRANGED} {split}"], **made_with, "rows": len(rows), "excluded": {}}
-    return Part(corpus, examples_of(rows), 1.0, CORPORA[corpus].language, record)
+    return Part(corpus, examples_from_rows(rows), 1.0, CORPORA[corpus].language, record)
 
 
 def _test_rows(tests: Sequence[Any], config: RearrangedConfig) -> Any:
-    """Return the rows of test splits together, or some of them, which do not depend on the run's seed."""
+    """Concatenate the rows of test splits, and draw some of them by a fixed seed, not that of the run."""
     rows = datasets.concatenate_datasets(list(tests))
     if config.test_examples is None or config.test_examples >= len(rows):
         return rows
     return draw_examples(rows, config.test_examples, DEFAULT_SEED)
 
 
-def _answers(
+def _predictions(
     config: RearrangedConfig,
     arrangement: Arrangement,
     name: str,
@@ -219,14 +222,14 @@ def _answers(
     on_step: Callable[[str], OnStep | None] | None,
     progress_callback: "OnProgress | None",
 ) -> dict[str, NDArray[np.float32]]:
-    """Return by head one model's probabilities of the test rows, shape (n, 3); train it if they are not there."""
+    """Load or compute one model's probabilities of the test rows by head, shape (n, 3); train the model if needed."""
     recipe = scripts.file("trainers", trained_by).RECIPE
     each = config.for_recipe(
         recipe.config, seed=seed, output_dir=config.output_dir / name / trained_by / f"seed-{seed}"
     )
     ids = column(arrangement.test, "id").to_pylist()
 
-    def train_and_ask() -> Record:
+    def train_and_predict() -> Record:
         title = f"{name}, {trained_by}, seed {seed}"
         training = run(recipe, each, data=arrangement.data, on_step=on_step(title) if on_step else None)
         probabilities = {}
@@ -237,53 +240,53 @@ def _answers(
             probabilities[head] = dict(zip(ids, predictions.array(LABELS).tolist(), strict=True))
         return {"schema": _SCHEMA, "labels": list(LABELS), "probabilities": probabilities, "training": training}
 
-    found = answered(each, arrangement.data, train_and_ask, keep_model=config.keep_models)["probabilities"]
-    if any(by_id.keys() != set(ids) for by_id in found.values()):
+    by_head = load_or_train(each, arrangement.data, train_and_predict, keep_model=config.keep_models)["probabilities"]
+    if any(by_id.keys() != set(ids) for by_id in by_head.values()):
         raise ValueError(
-            f"{path_of(each.output_dir)} is of another run: it answers other test pairs; "
+            f"{record_path(each.output_dir)} is of another run: it has predictions of other test pairs; "
             "name another folder with --output-dir"
         )
-    return {head: np.array([by_id[row] for row in ids], dtype=np.float32) for head, by_id in found.items()}
+    return {head: np.array([by_id[row] for row in ids], dtype=np.float32) for head, by_id in by_head.items()}
 
 
-def _right(test: Any, probabilities: NDArray[np.float32]) -> NDArray[np.bool_]:
-    answers = SetPredictions(probabilities, LABELS, has_probabilities=True)
-    right: NDArray[np.bool_] = answers.predicted == answers.gold(numbers(test, "label"))
-    return right
+def _is_correct(test: Any, probabilities: NDArray[np.float32]) -> NDArray[np.bool_]:
+    predictions = SetPredictions(probabilities, LABELS, has_probabilities=True)
+    is_correct: NDArray[np.bool_] = predictions.predicted == predictions.gold(numbers(test, "label"))
+    return is_correct
 
 
 def _title(recipe: str, head: str) -> str:
     return recipe if head == "plain" else f"{recipe}, {head} head"
 
 
-def _summary(test: Any, right: Mapping[str, Sequence[NDArray[np.bool_]]]) -> dict[str, Any]:
-    """Return the accuracies of who answered, by name, each pair by its share of right answers over seeds.
+def _summary(test: Any, correct: Mapping[str, Sequence[NDArray[np.bool_]]]) -> dict[str, Any]:
+    """Summarise the accuracies by model and head; the value of a pair is its mean over seeds.
 
     Args:
-        test: the n rows.
-        right: by who answers, for each seed whether each row was right, shape (n,).
+        test: Test rows, n in number.
+        correct: By model and head, for each seed whether each prediction is correct, shape (n,).
     """
-    shares = {name: np.mean(runs, axis=0) for name, runs in right.items()}
+    shares = {name: np.mean(runs, axis=0) for name, runs in correct.items()}
     others = {f"{name} less {PLAIN}": (name, PLAIN) for name in shares if name != PLAIN}
     estimates = named_estimates({name: (share, 1.0) for name, share in shares.items()}, others)
     partition = numbers(test, "partition") if "partition" in test.column_names else None
-    found: dict[str, dict[str, Any]] = {}
+    summary: dict[str, dict[str, Any]] = {}
     for name, share in shares.items():
-        found[name] = {
+        summary[name] = {
             "accuracy": estimates[name],
-            "over_seeds": over_seeds([float(each.mean()) for each in right[name]]),
+            "over_seeds": summarise_values([float(each.mean()) for each in correct[name]]),
             "less_finetune": estimates.get(f"{name} less {PLAIN}"),
         }
         if partition is not None:
-            found[name]["by_partition"] = [
+            summary[name]["by_partition"] = [
                 {"partition": int(number), "accuracy": float(share[partition == number].mean())}
                 for number in np.unique(partition)
             ]
-    return found
+    return summary
 
 
 def _published() -> list[dict[str, Any]]:
-    """Return the paper's Table 3, as shares."""
+    """Load the paper's Table 3, as fractions."""
     table = papers.table(*_PAPER)
     columns = {"model": [row[0] for row in table.rows], "SNLI": table.shares("SNLI"), "ReSNLI": table.shares("ReSNLI")}
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]

@@ -1,6 +1,6 @@
-"""The recipes in `trainers/`.
+"""Training recipes, one or several per file of `trainers/`.
 
-A file has one, `RECIPE`, or several, `RECIPES`. Nothing heavy is imported until one runs.
+A file defines `RECIPE` or a tuple `RECIPES`. Heavy packages are imported only when a recipe runs.
 """
 
 from collections.abc import Callable, Mapping
@@ -21,22 +21,21 @@ if TYPE_CHECKING:
 
 
 MakeObjective = Callable[["Classifier", Any, "TrainingData"], "Objective"]
-"""Makes the objective from the network to train, the recipe's own config, and what it will be trained on."""
+"""Builds the objective from the classifier to train, the recipe's config, and the training data."""
 
 
 MakePairFeatures = Callable[[Any, "TrainingData", "Mapping[str, Path]"], "PairFeatures | None"]
-"""Makes what tells more of the training pairs than their labels, from the recipe's own config, the pairs as they were
-read, and the folders of the models that were trained first (`TrainConfig.prerequisite_runs`); None where the config
-asks none."""
+"""Builds features of training pairs beside their labels. Arguments: the recipe's config, the training data as read, and
+the folders of the models that were trained first (`TrainConfig.prerequisite_runs`). None if the config needs none."""
 
 
 class Protocol(NamedTuple):
-    """How a recipe is run that does more than train once for each seed and evaluate (`seeds.run_seeds`).
+    """Procedure of a recipe that does more than train once per seed and evaluate (`seeds.run_seeds`).
 
     Attributes:
-        run: takes the recipe, its config, the seeds, and by name `on_step` and `progress_callback` as
-            `seeds.run_seeds`; returns the record, and leaves it in `config.output_dir`.
-        view: returns what a terminal shows of that record.
+        run: Function of the recipe, its config, the seeds, and the keyword arguments `on_step` and `progress_callback` of
+            `seeds.run_seeds`; writes the record to `config.output_dir` and returns it.
+        view: Function that builds the terminal's view of that record.
     """
 
     run: Callable[..., dict[str, Any]]
@@ -44,7 +43,7 @@ class Protocol(NamedTuple):
 
 
 def cross_entropy(classifier: "Classifier", config: TrainConfig, data: "TrainingData") -> "Objective":
-    """Return what ordinary fine-tuning minimises."""
+    """Build the objective of plain fine-tuning."""
     from unbag.training.cross_entropy import CrossEntropy
 
     return CrossEntropy(classifier.network)
@@ -52,17 +51,17 @@ def cross_entropy(classifier: "Classifier", config: TrainConfig, data: "Training
 
 @dataclass(frozen=True)
 class Recipe:
-    """A way to train.
+    """Training recipe.
 
     Attributes:
-        name: what `unbag train` calls it: the name of its file.
-        summary: its page of help.
-        objective: see `MakeObjective`.
-        config: the class of its config; a field that is no argument of it, or not declared by
-            `config.option`, is no option of the command.
-        protocol: see `Protocol`; None for what all other recipes do.
-        about: what it does, in a sentence or two for the card of a model it made, and the paper it is from.
-        known: see `MakePairFeatures`; None where labels are all there is.
+        name: Name of the recipe, `unbag train NAME`.
+        summary: Text of its help page.
+        objective: See `MakeObjective`.
+        config: Class of its config. A field that is no constructor argument, or not declared by `config.option`, is no
+            option of the command.
+        protocol: See `Protocol`; None for one run per seed.
+        about: One or two sentences for the card of a trained model, with the paper.
+        pair_features: See `MakePairFeatures`; None if the objective needs labels only.
     """
 
     name: str
@@ -71,11 +70,11 @@ class Recipe:
     config: type[TrainConfig] = TrainConfig
     protocol: Protocol | None = None
     about: str = ""
-    known: MakePairFeatures | None = None
+    pair_features: MakePairFeatures | None = None
 
 
 PLAIN: Final = Recipe("finetune", "Fine-tune a sequence classifier on NLI pairs with cross-entropy.")
-"""What trains the models that other recipes start with."""
+"""Recipe of the models that other recipes train first."""
 
 
 ROOM: Final = "trainers"
@@ -83,20 +82,20 @@ ROOM: Final = "trainers"
 
 @cache
 def recipes() -> dict[str, Recipe]:
-    """Return every recipe by name."""
-    found: dict[str, Recipe] = {}
+    """Load all recipes, by name."""
+    by_name: dict[str, Recipe] = {}
     for file in scripts.files(ROOM):
         module = scripts.file(ROOM, file)
-        found |= {recipe.name: recipe for recipe in getattr(module, "RECIPES", None) or (module.RECIPE,)}
-    return found
+        by_name |= {recipe.name: recipe for recipe in getattr(module, "RECIPES", None) or (module.RECIPE,)}
+    return by_name
 
 
-def named(name: str) -> Recipe:
-    """Return one recipe.
+def find_recipe(name: str) -> Recipe:
+    """Look up a recipe by its name.
 
     Raises:
-        ValueError: if there is none of that name.
+        ValueError: If there is no such recipe.
     """
     if name not in recipes():
-        raise ValueError(f"expected a recipe of {', '.join(recipes())}, found {name!r}")
+        raise ValueError(f"expected a recipe of {', '.join(recipes())}, got {name!r}")
     return recipes()[name]

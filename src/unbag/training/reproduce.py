@@ -1,4 +1,4 @@
-"""The command that a run was started with, from the record that it left."""
+"""Command that reproduces a training run from its record."""
 
 import shlex
 from collections.abc import Mapping
@@ -6,23 +6,23 @@ from dataclasses import MISSING, fields
 from typing import Any, Final
 
 from unbag.training.config import TrainConfig
-from unbag.training.recipes import named
+from unbag.training.recipes import find_recipe
 
-_OF_ONE_MACHINE: Final = frozenset({"resume_from_checkpoint", "push_checkpoints"})  # the weights do not depend on them
+_OF_ONE_MACHINE: Final = frozenset({"resume_from_checkpoint", "push_checkpoints"})  # without influence on weights
 _COMMIT: Final = 40  # hexadecimal digits
 
 
 def command(record: Mapping[str, Any]) -> str:
-    """Return the `unbag train …` that makes the model of a `training.json` again.
+    """Build the `unbag train …` command that reproduces the model of a `training.json`.
 
-    Options that have their defaults are left out; the model is named with the commit that was trained.
+    Options with default values are omitted. The model is named with the commit that was trained.
     """
-    recipe = named(record["recipe"])
+    recipe = find_recipe(record["recipe"])
     options = dict(record["config"])
     name, revision = record["model"]["name"], record["model"]["revision"]
     if len(revision) == _COMMIT:
         options |= {"model": name, "revision": revision}
-    if options.get("precision") is None and record["precision"] != "no":  # as accelerate was configured
+    if options.get("precision") is None and record["precision"] != "no":  # it came from accelerate's config
         options["precision"] = record["precision"]
     words = ["unbag", "train", recipe.name.replace("_", "-")]
     for option, default in _defaults(recipe.config).items():
@@ -38,8 +38,8 @@ def command(record: Mapping[str, Any]) -> str:
 
 
 def _defaults(config: type[TrainConfig]) -> dict[str, Any]:
-    """Return the options of a recipe with their defaults as JSON holds them; None where there is none."""
+    """Build the JSON object of a recipe's default values; None for options without one."""
     defaults = {each.name: None if each.default is MISSING else each.default for each in fields(config) if each.init}
-    first = ("model", "revision", "corpus")  # what a reader looks for
+    first = ("model", "revision", "corpus")  # the order in which readers expect them
     ordered = {name: defaults[name] for name in first} | defaults
     return {name: list(value) if isinstance(value, tuple) else value for name, value in ordered.items()}

@@ -1,4 +1,4 @@
-"""A recipe from its config to the folder it leaves."""
+"""Training run: from a recipe and its config to the output folder."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -17,61 +17,69 @@ from unbag.challenge_sets import results
 from unbag.data.labels import parse_label_map
 from unbag.inference.distributed import process_group
 from unbag.inference.loading import load_to_train
-from unbag.training import config as augment_option
+from unbag.training import config as train_config
 from unbag.training import data as regimes
 from unbag.training import sharding
-from unbag.training.augmented import Augmented
-from unbag.training.checkpoints import Checkpoints, HubCheckpoints, fetched
+from unbag.training.augmented import PairAugmenter
+from unbag.training.checkpoints import Checkpoints, HubCheckpoints, fetch_checkpoint
 from unbag.training.config import TrainConfig
 from unbag.training.data import TrainingData, gather
 from unbag.training.dataloading import EpochBatches, PairEncoder, ProcessPlacement
 from unbag.training.errors import explain_errors
 from unbag.training.loop import HeldOutEvaluator, OnStep, Optimization, Schedule, train
-from unbag.training.output import LOGS, Record, TrainingCost, alone_in_group, finished, publish, work_folder
+from unbag.training.output import (
+    LOGS,
+    Record,
+    TrainingCost,
+    alone_in_group,
+    load_finished,
+    work_folder,
+    write_model_folder,
+)
 from unbag.training.preflight import validate_trackers
 from unbag.training.recipes import PLAIN, Recipe
 from unbag.utils import rng
 
 _SCHEMA: Final = 2
 _RUN_NAME: Final = {"mlflow": "run_name", "trackio": "name", "wandb": "name"}
-"""What each tracker calls the name of a run."""
+"""Keyword argument of each tracker for the name of a run; TensorBoard has none."""
 
 
 def run(
     recipe: Recipe, config: TrainConfig, *, data: TrainingData | None = None, on_step: OnStep | None = None
 ) -> Record:
-    """Train as a recipe says, and leave the model in `config.output_dir`.
+    """Train with a recipe, and write the model to `config.output_dir`.
 
-    A run that was stopped, at any moment, goes on from its last checkpoint when called again. Started by `torchrun` or
-    `accelerate launch`, the processes share the work. A run that is finished is not run again.
+    An interrupted run resumes from its last checkpoint when called again, and a finished run is not repeated. The
+    processes of `torchrun` or `accelerate launch` share the work.
 
     Args:
-        recipe: the recipe.
-        config: its config.
-        data: what to train on and what to hold out; by default what the config names.
-        on_step: called in the first process.
+        recipe: Recipe.
+        config: Its options.
+        data: Training and held-out data; by default those of the config.
+        on_step: Called in the first process after every step.
 
     Returns:
-        The record, as it is written beside the weights: what was run, on what, and how it went.
+        The record, which is also written beside the weights: config, data, model, evaluations and versions.
 
     Raises:
-        ValueError: if an input is not what is expected, or `config.output_dir` holds something else.
-        ImportError: if a package is missing; the message names the extra.
+        ValueError: If an input is invalid, or `config.output_dir` holds something else.
+        ImportError: If a package is missing; the message names the extra.
     """
-    process_group()  # connects those of a launcher, which wait for each other as long as it takes
+    process_group()  # joins the processes of a launcher; they wait for each other without a time limit
     if not config.output_dir.exists():
         with alone_in_group(config.output_dir, "training"):
-            if not config.output_dir.exists():  # another run may have finished it meanwhile
+            if not config.output_dir.exists():  # another run may have finished while this one waited for the lock
                 with explain_errors(config):
-                    return _trained(recipe, config, data, on_step)
+                    return _train(recipe, config, data, on_step)
     wanted = {"recipe": recipe.name, "config": config.cache_key_config()}
-    return finished(config.output_dir, wanted, model=config.model, files=config.files())
+    return load_finished(config.output_dir, wanted, model=config.model, files=config.files())
 
 
-def _trained(recipe: Recipe, config: TrainConfig, data: TrainingData | None, on_step: OnStep | None) -> Record:
+def _train(recipe: Recipe, config: TrainConfig, data: TrainingData | None, on_step: OnStep | None) -> Record:
     work, effort = work_folder(config.output_dir), TrainingCost()
     before = config.prerequisite_runs(work)
-    assert data is None or not before, "what comes first reads the pairs that the config names"
+    assert data is None or not before, "prerequisite runs read the data of the config"
     for each in before.values():
         run(PLAIN, each, on_step=on_step)
     accelerator = _accelerator(config, work)
@@ -81,13 +89,13 @@ def _trained(recipe: Recipe, config: TrainConfig, data: TrainingData | None, on_
         gradient_accumulation_steps=config.gradient_accumulation_steps,
         max_grad_norm=config.max_grad_norm,
     )
-    with accelerator.main_process_first():  # who fills the caches for the others
-        raw = data or _gathered(config)
-        pairs = _in_regime(raw, config)
-        added = _augmented(raw, config)
+    with accelerator.main_process_first():  # the first process fills the caches of the others
+        raw = data or _gather(config)
+        pairs = _transform(raw, config)
+        added = _augmenter(raw, config)
         models = {name: each.output_dir for name, each in before.items()}
-        known = recipe.known(config, raw, models) if recipe.known else None
-        resume = fetched(config.resume_from_checkpoint) if config.resume_from_checkpoint else None
+        features = recipe.pair_features(config, raw, models) if recipe.pair_features else None
+        resume = fetch_checkpoint(config.resume_from_checkpoint) if config.resume_from_checkpoint else None
     with sharding.whole_weights(accelerator):
         classifier = load_to_train(
             config.model,
@@ -108,9 +116,9 @@ def _trained(recipe: Recipe, config: TrainConfig, data: TrainingData | None, on_
         encoder=encoder,
         order=classifier.order,
         extra_pairs=objective.extra_pairs,
-        transform=regimes.Shuffled(pairs.language, config.seed) if config.word_order == "shuffled" else None,
+        transform=regimes.WordShuffler(pairs.language, config.seed) if config.word_order == "shuffled" else None,
         added=added,
-        known=known,
+        features=features,
         workers=config.dataloader_num_workers,
     )
     held_out = HeldOutEvaluator(pairs.held_out, encoder, classifier.order)
@@ -123,7 +131,7 @@ def _trained(recipe: Recipe, config: TrainConfig, data: TrainingData | None, on_
         "model": {"name": classifier.name, "revision": classifier.revision},
         "data": pairs.record(),
         **({"parser": None} if added is None else added.identity),
-        **({"known": known.identity} if known else {}),
+        **({"known": features.identity} if features else {}),
         **objective.provenance(),
     }
     pushed = (
@@ -145,11 +153,11 @@ def _trained(recipe: Recipe, config: TrainConfig, data: TrainingData | None, on_
     )
     if pushed:
         pushed.wait()
-    objective.finish(module, _once(epochs, accelerator), accelerator)
+    objective.finish(module, _first_epoch(epochs, accelerator), accelerator)
     record = {
         "schema": _SCHEMA,
         **identity,
-        # Where it lies, and whether it was stopped, does not matter.
+        # Paths and interruptions do not influence the weights.
         "config": config.to_json()
         | {"output_dir": config.output_dir.name, "resume_from_checkpoint": None, "push_checkpoints": None},
         "label_order": list(classifier.order),
@@ -167,9 +175,9 @@ def _trained(recipe: Recipe, config: TrainConfig, data: TrainingData | None, on_
         "environment": {**results.environment(), "accelerate": version("accelerate")},
     }
     for tracker in accelerator.trackers:
-        tracker.finish()  # what it still holds goes to its files, which are published too
+        tracker.finish()  # flushes its files, which are published with the model
     took = effort.record(accelerator.device, accelerator.num_processes)
-    publish(config.output_dir, record, took, module, objective, classifier, accelerator)
+    write_model_folder(config.output_dir, record, took, module, objective, classifier, accelerator)
     accelerator.free_memory()
     return record
 
@@ -178,19 +186,19 @@ def _accelerator(config: TrainConfig, work: Path) -> Accelerator:
     validate_trackers(config.report_to)
     with sharding.without_gpu():
         return Accelerator(
-            cpu=not torch.accelerator.is_available(),  # or torchrun's processes would not find each other
+            cpu=not torch.accelerator.is_available(),  # otherwise torchrun's processes form no group on a CPU
             mixed_precision=config.precision,
             gradient_accumulation_plugin=GradientAccumulationPlugin(
                 num_steps=config.gradient_accumulation_steps, sync_with_dataloader=False
             ),
-            # A step is one batch, cut over the processes.
+            # A step is one batch, split over the processes.
             dataloader_config=DataLoaderConfiguration(split_batches=True),
             log_with=list(config.report_to) or None,
             project_dir=str(work / LOGS),
         )
 
 
-def _gathered(config: TrainConfig) -> TrainingData:
+def _gather(config: TrainConfig) -> TrainingData:
     return gather(
         config.corpus,
         validation=config.validation,
@@ -213,7 +221,7 @@ def _optimization(config: TrainConfig) -> Optimization:
 
 
 def _schedule(config: TrainConfig, epoch: int) -> Schedule:
-    """Count in steps what the config may count in epochs, of so many steps."""
+    """Build the schedule in steps, from options that may count epochs of `epoch` steps."""
     return Schedule(
         steps=config.max_steps or config.num_train_epochs * epoch,
         eval_steps=config.eval_steps or epoch,
@@ -223,20 +231,20 @@ def _schedule(config: TrainConfig, epoch: int) -> Schedule:
     )
 
 
-def _in_regime(data: TrainingData, config: TrainConfig) -> TrainingData:
+def _transform(data: TrainingData, config: TrainConfig) -> TrainingData:
     if config.word_order == "permuted":
-        data = data.changed(partial(regimes.permuted, seed=config.seed), held_out=False)
+        data = data.map_parts(partial(regimes.permute_words, seed=config.seed), held_out=False)
     if config.hypothesis_only:
-        data = data.changed(regimes.hypothesis_only, held_out=True)
+        data = data.map_parts(regimes.drop_premises, held_out=True)
     return data
 
 
-def _augmented(data: TrainingData, config: TrainConfig) -> Augmented | None:
+def _augmenter(data: TrainingData, config: TrainConfig) -> PairAugmenter | None:
     if not config.augment:
         return None
-    augment_option.validate_english({data.language})
-    pairs = augment_option.pairs_of(config.augment, config.augment_pairs, regimes.per_epoch(data.training))
-    return Augmented(data.training, pairs=pairs, words=config.augment_words, seed=config.seed)
+    train_config.validate_english({data.language})
+    pairs = train_config.augment_counts(config.augment, config.augment_pairs, regimes.pairs_per_epoch(data.training))
+    return PairAugmenter(data.training, pairs=pairs, words=config.augment_words, seed=config.seed)
 
 
 def _begin_tracking(accelerator: Accelerator, config: TrainConfig) -> None:
@@ -249,7 +257,7 @@ def _begin_tracking(accelerator: Accelerator, config: TrainConfig) -> None:
     accelerator.init_trackers("unbag", config=values, init_kwargs=init)
 
 
-def _once(epochs: EpochBatches, accelerator: Accelerator) -> Iterator[dict[str, torch.Tensor]]:
-    """Yield this process's share of the first epoch, as `Objective.predict` takes it."""
+def _first_epoch(epochs: EpochBatches, accelerator: Accelerator) -> Iterator[dict[str, torch.Tensor]]:
+    """Iterate over this process's part of the first epoch, as inputs of `Objective.predict`."""
     for batch in epochs.epoch(0).loader(0, workers=0, pin=False):
         yield send_to_device(batch.encoded, accelerator.device)

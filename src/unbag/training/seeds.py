@@ -1,4 +1,4 @@
-"""A recipe with several seeds, its challenge sets at the end, and what comes out on average."""
+"""Runs of a recipe with several seeds: training, evaluation on challenge sets, and a summary over seeds."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 FILE: Final = "seeds.json"
 EVALUATION: Final = "evaluation"
-"""The folder in a model's that has the results of its challenge sets."""
+"""Subfolder of a model's folder with the results on challenge sets."""
 
 
 def run_seeds(
@@ -37,36 +37,37 @@ def run_seeds(
     progress_callback: "OnProgress | None" = None,
     on_failure: "OnFailure | None" = None,
 ) -> Record:
-    """Run a recipe once with each seed, evaluate each model, and summarise.
+    """Run a recipe once per seed, evaluate each model, and summarise.
 
     Args:
-        recipe: the recipe.
-        config: its config. With several seeds, or one that differs from the config's, `out` gets a folder for each.
-        seeds: the seeds; none means the config's own.
-        sets: challenge sets to evaluate each model on, of their default corpora.
-        on_step: makes the `OnStep` of a run from what to call it.
-        progress_callback: see `unbag.evaluation.evaluator`.
-        on_failure: see `unbag.evaluation.evaluator`; without it the first set that fails ends the run.
+        recipe: Recipe.
+        config: Its options. With seeds, the output folder gets a subfolder per seed.
+        seeds: Training seeds; an empty list stands for the config's own.
+        sets: Challenge sets to evaluate each model on, with their default corpora.
+        on_step: Builds the `OnStep` of a run from its name.
+        progress_callback: See `unbag.evaluation.evaluator`.
+        on_failure: See `unbag.evaluation.evaluator`; by default the first set that fails ends the run.
 
     Returns:
-        `runs`, the record of each seed with its `scores` and, where sets were evaluated, its `verdict` in a sentence
-        and the folder `evaluation` with its results; and `summary`: by name of each number its `mean`, its
-        `standard_deviation` (of a sample; None of one run), the `values`, and the `n` examples that each rests on; of
-        one run the ends of its 95 % interval over these too, `low` and `high`.
+        `runs`, the record of each seed with its `scores` and, if sets were evaluated, its `verdict` in a sentence and
+        the folder `evaluation` with its results; `summary`: by name of each number its `mean`, its
+        `standard_deviation` (of a sample; None for one run), the `values`, and the number `n` of examples behind each.
+        For one run it also has the ends of the 95 % interval over the examples, `low` and `high`.
 
     Raises:
-        ValueError: if a seed comes twice or there is no such set; see also `run`.
+        ValueError: If a seed occurs twice or a set is unknown; see also `run`.
     """
     preflight.check(config, sets=sets)
     configs = [
-        replace(config, seed=seed, output_dir=config.output_dir / f"seed-{seed}") for seed in different(seeds)
+        replace(config, seed=seed, output_dir=config.output_dir / f"seed-{seed}")
+        for seed in validate_distinct_seeds(seeds)
     ] or [config]
     runs = []
     for each in configs:
         record = run(recipe, each, on_step=on_step(f"seed {each.seed}") if on_step else None)
-        evaluated = _evaluated(each.output_dir, sets, progress_callback, on_failure) if sets else {"scores": {}}
+        evaluated = _evaluate(each.output_dir, sets, progress_callback, on_failure) if sets else {"scores": {}}
         runs.append({**record, **evaluated})
-    summary = summarise(runs)
+    summary = summarise_runs(runs)
     if seeds and process_group().rank == 0:
         with atomic_write(config.output_dir / FILE) as tmp:
             tmp.write_text(
@@ -75,8 +76,8 @@ def run_seeds(
     return {"runs": runs, "summary": summary}
 
 
-def summarise(runs: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
-    """Return mean and standard deviation over runs of the published accuracies and of all scores."""
+def summarise_runs(runs: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Compute mean and standard deviation over runs of the best evaluation's accuracies and of all scores."""
     columns: dict[str, list[Estimate]] = {}
     for record in runs:
         values = {
@@ -84,7 +85,7 @@ def summarise(runs: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
             for part, metrics in record["best_evaluation"].items()
             if part != "step"
         }
-        if len(values) == 2:  # one part, and all of it
+        if len(values) == 2:  # with one part, "all held out" repeats it
             values.pop("accuracy on all held out")
         for name, estimate in {**values, **record["scores"]}.items():
             if estimate.value is not None:
@@ -94,11 +95,11 @@ def summarise(runs: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
 
 def _summary(runs: Sequence[Estimate]) -> dict[str, Any]:
     ends = {"low": runs[0].low, "high": runs[0].high} if len(runs) == 1 else {}
-    return {**over_seeds([float(each.value or 0) for each in runs]), **ends, "n": runs[0].n}
+    return {**summarise_values([float(each.value or 0) for each in runs]), **ends, "n": runs[0].n}
 
 
 def _share(value: float, n: int) -> Estimate:
-    """Return the share of n pairs with Wilson's interval (Wilson 1927), since which pairs were right is not kept."""
+    """Build a proportion of n pairs with Wilson's interval (Wilson 1927); the record has counts only, no pairs."""
     from scipy.stats import binomtest
 
     if not n:
@@ -107,27 +108,27 @@ def _share(value: float, n: int) -> Estimate:
     return Estimate(value, float(low), float(high), n)
 
 
-def different(seeds: Sequence[int]) -> list[int]:
-    """Return seeds, each of which is there once.
+def validate_distinct_seeds(seeds: Sequence[int]) -> list[int]:
+    """Check that no seed occurs twice, and return the seeds as a list.
 
     Raises:
-        ValueError: if one comes twice.
+        ValueError: If a seed occurs twice.
     """
     if len(set(seeds)) < len(seeds):
-        raise ValueError(f"expected seeds that differ, found {list(seeds)}")
+        raise ValueError(f"--seeds: expected distinct seeds, got {list(seeds)}")
     return list(seeds)
 
 
-def over_seeds(values: Sequence[float]) -> dict[str, Any]:
-    """Return the `mean`, the `standard_deviation` (of a sample; None of one value) and the `values`."""
+def summarise_values(values: Sequence[float]) -> dict[str, Any]:
+    """Compute the `mean` and `standard_deviation` (of a sample; None for one value) of `values`."""
     summary = spread(values)
     return {"mean": summary.mean, "standard_deviation": summary.standard_deviation, "values": list(values)}
 
 
-def _evaluated(
+def _evaluate(
     model: Path, sets: Sequence[str], progress_callback: "OnProgress | None", on_failure: "OnFailure | None"
 ) -> Record:
-    """Evaluate a model on challenge sets, and return every estimate by its path in the scores, and the verdict."""
+    """Evaluate a model on challenge sets; return every estimate by its path in the scores, and the verdict."""
     from unbag.evaluation.evaluator import evaluate_all
 
     folder = model / EVALUATION

@@ -1,6 +1,6 @@
-"""Features of a vocabulary's words: vectors, spelling, stem, usual part of speech, and WordNet relations.
+"""Features of the words of a vocabulary: vectors, spelling, stem, usual part of speech, and WordNet relations.
 
-Vectors come from a table of static embeddings or are drawn. Relations are as KIM reads them (Chen et al. 2018, section
+Vectors come from a table of static embeddings or are random. Relations are those of KIM (Chen et al. 2018, section
 3.1).
 """
 
@@ -19,81 +19,83 @@ from unbag.models.word_tokenizer import PAD_ID, SPECIAL, split_words
 from unbag.utils import rng as counter_rng
 
 _OF_WORD_PIECES: Final = frozenset({"transformer", "model2vec"})
-"""Tables whose scale is that of the network they come from, far below that of word vectors: with MiniLM's as they are,
-of standard deviation 0.06, ESIM was right on 62.5 % of SNLI's pairs after one epoch, and on 69.8 % with them at 0.3."""
+"""Kinds of tables with the scale of a transformer's embeddings, far below that of word vectors. With MiniLM's at their
+own scale, a standard deviation of 0.06, ESIM's accuracy on SNLI was 62.5 % after one epoch; scaled to 0.3, it was 69.8
+%."""
 
 
 class Vectors(NamedTuple):
-    """The vectors of a vocabulary, special tokens first.
+    """Vectors of a vocabulary, special tokens first.
 
     Attributes:
-        table: shape (vocabulary, dimensions), float32; zeros of padding.
-        found: how many words are in the table of embeddings; 0 without one.
-        scale: what the table's vectors are multiplied by.
+        table: Vectors, shape (vocabulary, dimensions), float32; zeros for padding.
+        n_matched: Number of words in the table of embeddings; 0 without one.
+        scale: Factor of the vectors from the table.
     """
 
     table: NDArray[np.float32]
-    found: int
+    n_matched: int
     scale: float
 
 
-def vectors_of(words: Sequence[str], embeddings: Table | None, *, dimensions: int, seed: int) -> Vectors:
-    """Return the vectors of words: those of a table, and for the rest drawn ones of the same standard deviation.
+def build_vectors(words: Sequence[str], embeddings: Table | None, *, dimensions: int, seed: int) -> Vectors:
+    """Look up the vectors of words, and draw those of other words with the same standard deviation.
 
     Args:
-        words: the words, whose rows begin after those of `SPECIAL`.
-        embeddings: the table. Word vectors are taken as they are; one of word pieces gives the mean of a word's pieces,
-            all multiplied by one number that brings them to the standard deviation `SPREAD`.
-        dimensions: of a vector where there is no table.
-        seed: decides what is drawn.
+        words: Words of the vocabulary; their rows follow those of `SPECIAL`.
+        embeddings: Table of static embeddings. Word vectors stay unscaled. A table of word pieces gives the mean of a
+            word's pieces, and one factor scales all its vectors to the standard deviation `SPREAD`.
+        dimensions: Dimensions of random vectors without a table.
+        seed: Random seed.
 
     Raises:
-        ValueError: if the table has none of the words.
+        ValueError: If the table has none of the words.
     """
     width = dimensions if embeddings is None else embeddings.vectors.shape[1]
     rng = np.random.default_rng(int(counter_rng.key(seed, "vectors")))
     table = rng.standard_normal((len(SPECIAL) + len(words), width)).astype(np.float32) * np.float32(SPREAD)
-    found = np.zeros(len(words), dtype=bool)
+    has_vector = np.zeros(len(words), dtype=bool)
     scale = 1.0
     if embeddings is not None:
         texts = [(word,) for word in words]
-        found = embeddings.counts(texts).matrix.getnnz(axis=1) > 0
-        if not found.any():
+        has_vector = embeddings.counts(texts).matrix.getnnz(axis=1) > 0
+        if not has_vector.any():
             raise ValueError(
-                f"expected embeddings of some of the {len(words):,} words, found none; is it the right language?"
+                f"expected embeddings of some of the {len(words):,} words, got none; is it the right language?"
             )
-        known = embeddings.means([text for text, has in zip(texts, found, strict=True) if has]).astype(np.float32)
+        matched_texts = [text for text, has in zip(texts, has_vector, strict=True) if has]
+        matched = embeddings.means(matched_texts).astype(np.float32)
         if embeddings.kind in _OF_WORD_PIECES:
-            scale = SPREAD / float(known.std())
-            known *= np.float32(scale)
-        table *= known.std() / np.float32(SPREAD)
-        table[np.concatenate([np.zeros(len(SPECIAL), dtype=bool), found])] = known
+            scale = SPREAD / float(matched.std())
+            matched *= np.float32(scale)
+        table *= matched.std() / np.float32(SPREAD)
+        table[np.concatenate([np.zeros(len(SPECIAL), dtype=bool), has_vector])] = matched
     table[PAD_ID] = 0
-    return Vectors(table, int(found.sum()), scale)
+    return Vectors(table, int(has_vector.sum()), scale)
 
 
 SYNONYM, ANTONYM, HYPERNYM, HYPONYM, CO_HYPONYM = range(5)
 _FURTHEST: Final = 8
-"""Edges at which a hypernym counts nothing: 1 − n/8."""
+"""Number of edges from which on a hypernym's feature 1 − n/8 is 0."""
 
 
 def word_relations(words: Sequence[str], lexicon: Lexicon) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-    """Return which words are related, and how.
+    """Compute the WordNet relations between the words of a vocabulary.
 
-    The features of a pair (w, v), each of the best of their senses:
+    The features of a pair (w, v), each the best over their senses:
 
     - synonym: 1 if they share a sense; a word with an entry is a synonym of itself;
-    - antonym: 1 if v is an antonym of w, of adjectives an indirect one too (`baselines.wordnet.database`);
+    - antonym: 1 if v is an antonym of w, for adjectives also an indirect one (`baselines.wordnet.database`);
     - hypernym: 1 − n/8 if v is n < 8 edges above w;
-    - hyponym: likewise below;
-    - co-hyponym: 1 if they share a hypernym right above them, but no sense.
+    - hyponym: 1 − n/8 if v is n < 8 edges below w;
+    - co-hyponym: 1 if they share a direct hypernym, but no sense.
 
     Args:
-        words: the words, all different.
-        lexicon: where to look them up.
+        words: Distinct words.
+        lexicon: Lexicon with senses, hypernyms and antonyms.
 
     Returns:
-        The positions of both words of each pair, shape (n, 2), in ascending order, and its features, shape (n, 5).
+        Positions of both words of each pair, shape (n, 2), in ascending order, and features, shape (n, 5).
     """
     senses = [frozenset(lexicon.senses(word)) for word in words]
     with_sense: dict[Hashable, list[int]] = defaultdict(list)
@@ -103,7 +105,7 @@ def word_relations(words: Sequence[str], lexicon: Lexicon) -> tuple[NDArray[np.i
             with_sense[sense].append(number)
         for above in {above for sense in own for above in lexicon.hypernyms(sense)}:
             right_below[above].append(number)
-    found: dict[tuple[int, int], list[float]] = defaultdict(lambda: [0.0] * 5)
+    by_pair: dict[tuple[int, int], list[float]] = defaultdict(lambda: [0.0] * 5)
     with_form: dict[str, list[int]] = defaultdict(list)
     for number, word in enumerate(words):
         for form in lexicon.base_forms(word):
@@ -112,45 +114,43 @@ def word_relations(words: Sequence[str], lexicon: Lexicon) -> tuple[NDArray[np.i
         for sense, edges in ancestors(lexicon, senses[w], _FURTHEST - 1).items():
             for v in with_sense.get(sense, ()):
                 if edges == 0:
-                    found[w, v][SYNONYM] = 1.0
+                    by_pair[w, v][SYNONYM] = 1.0
                     continue
                 value = 1 - edges / _FURTHEST
-                found[w, v][HYPERNYM] = max(found[w, v][HYPERNYM], value)
-                found[v, w][HYPONYM] = max(found[v, w][HYPONYM], value)
+                by_pair[w, v][HYPERNYM] = max(by_pair[w, v][HYPERNYM], value)
+                by_pair[v, w][HYPONYM] = max(by_pair[v, w][HYPONYM], value)
         for antonym in lexicon.antonyms(word):
             for v in with_form.get(antonym, ()):
-                found[w, v][ANTONYM] = 1.0
+                by_pair[w, v][ANTONYM] = 1.0
         for above in {above for sense in senses[w] for above in lexicon.hypernyms(sense)}:
             for v in right_below[above]:
                 if senses[w].isdisjoint(senses[v]):
-                    found[w, v][CO_HYPONYM] = 1.0
-    pairs = sorted(found)
-    features = [found[pair] for pair in pairs]
+                    by_pair[w, v][CO_HYPONYM] = 1.0
+    pairs = sorted(by_pair)
+    features = [by_pair[pair] for pair in pairs]
     return np.array(pairs, dtype=np.int64).reshape(-1, 2), np.array(features, dtype=np.float32).reshape(-1, 5)
 
 
 Tables = dict[str, NDArray[Any]]
 """Buffers of `models.embeddings.WordEmbeddings` by name."""
 
-_LONGEST: Final = (
-    24  # bytes of a word that are kept: of the 11,671 words of 22,590 pairs of SNLI, all but 2 are shorter
-)
+_LONGEST: Final = 24  # bytes per word; all but 2 of the 11,671 words of 22,590 pairs of SNLI are shorter
 
 
 def spelling(words: Sequence[str]) -> Tables:
-    """Return each word in UTF-8, cut to some bytes; special tokens have no letters."""
+    """Build the table of UTF-8 bytes of the words, truncated; zeros for special tokens."""
     table = np.zeros((len(SPECIAL) + len(words), _LONGEST), dtype=np.uint8)
     for row, word in zip(table[len(SPECIAL) :], words, strict=True):
-        letters = word.encode()[:_LONGEST].decode(errors="ignore").encode()  # no half of a letter
+        letters = word.encode()[:_LONGEST].decode(errors="ignore").encode()  # drops a truncated last character
         row[: len(letters)] = np.frombuffer(letters, dtype=np.uint8)
     return {"spelling": table}
 
 
 def stems(words: Sequence[str]) -> Tables:
-    """Return a number for each word, equal for words of one stem (Snowball's English stemmer).
+    """Assign the same number to all words of one stem (Snowball's English stemmer).
 
     Raises:
-        ImportError: without NLTK.
+        ImportError: If NLTK is missing.
     """
     try:
         from nltk.stem.snowball import SnowballStemmer
@@ -158,15 +158,15 @@ def stems(words: Sequence[str]) -> Tables:
         raise ImportError("stems need NLTK: pip install 'unbag[wordnet]'") from error
     stem = SnowballStemmer("english").stem
     numbers: dict[str, int] = {}
-    of_words = [len(SPECIAL) + numbers.setdefault(stem(word), len(numbers)) for word in words]
-    return {"stem": np.array([*range(len(SPECIAL)), *of_words], dtype=np.int64)}
+    word_stems = [len(SPECIAL) + numbers.setdefault(stem(word), len(numbers)) for word in words]
+    return {"stem": np.array([*range(len(SPECIAL)), *word_stems], dtype=np.int64)}
 
 
 def tags(words: Sequence[str], sentences: Iterable[str], tagger: Tagger) -> tuple[Tables, int]:
-    """Return the fine tag that each word has most often in sentences, and how many tags there are.
+    """Find the most frequent fine tag of each word in sentences; also return the number of tags.
 
-    Tag 0 is that of special tokens and of words that no sentence has. Of tags equally frequent the first one by the
-    alphabet counts.
+    Special tokens and words that are in no sentence have tag 0. Of equally frequent tags, the first in alphabetical
+    order counts.
     """
     names = {name: number for number, name in enumerate(sorted(tagger.fine), start=1)}
     counts: dict[str, Counter[str]] = defaultdict(Counter)
@@ -183,20 +183,18 @@ def tags(words: Sequence[str], sentences: Iterable[str], tagger: Tagger) -> tupl
 
 
 def relations(words: Sequence[str]) -> Tables:
-    """Return the WordNet relations of words to each other (`relations.word_relations`).
+    """Build the table of WordNet relations between words (`word_relations`).
 
     Raises:
-        ImportError: without NLTK.
-        ValueError: without WordNet; the message names the step that installs it.
+        ImportError: If NLTK is missing.
+        ValueError: If WordNet is missing; the message names the command that installs it.
     """
     from unbag.baselines.wordnet.database import open_wordnet
-
-    pass  # dropped
 
     size = len(SPECIAL) + len(words)
     pairs, features = word_relations(words, open_wordnet())
     first, second = (pairs + len(SPECIAL)).T
-    # Of no word to none: so that the tables are never empty.
+    # A first entry that relates no words keeps the tables from being empty.
     none = np.zeros(1, dtype=np.int64), np.zeros((1, features.shape[1]), dtype=np.float32)
     return {
         "related": np.concatenate([none[0], first * size + second]),

@@ -140,10 +140,10 @@ def test_eval_yaml_is_for_sets_that_accuracy_speaks_for():
 
 def test_what_cannot_be_written_is_refused(requests, tmp_path):
     for wrong, message in (
-        ({"harness": "other"}, "expected a harness of lm-eval, lighteval, inspect-ai"),
-        ({"requests": [*requests, requests[0]]}, "expected each set once, found permuted again"),
+        ({"harness": "other"}, "harness: expected one of lm-eval, lighteval, inspect-ai"),
+        ({"requests": [*requests, requests[0]]}, "expected each set once, got permuted twice"),
         ({"num_fewshot": 1}, "worked examples"),
-        ({"hub": "org"}, "found data of your own"),
+        ({"hub": "org"}, "got own data"),
         ({"hub": "org/name"}, "expected an organisation for 2 sets"),
     ):
         given = {"harness": "lm-eval", "requests": requests, "folder": tmp_path / "no"} | wrong

@@ -155,14 +155,18 @@ def test_a_frozen_encoder_stands_in_for_vectors(tiny_bert, pairs_file, tmp_path)
     ("name", "options", "message"),
     [
         ("dann", {}, "model: expected one of dan, hypothesis-only, .* got 'dann'"),
-        ("dan", {"options": {"size": "3"}}, r"dan has no option size; it has dropout, hidden_size, layers, train_emb"),
-        ("dan", {"options": {"hidden_size": "0"}}, "expected hidden_size of at least 1, found 0"),
-        ("dan", {"options": {"dropout": "1"}}, "expected dropout from 0 to less than 1, found 1.0"),
-        ("esim-bow", {"options": {"bag_of_words": "false"}}, "esim-bow has no option bag_of_words"),
+        ("dan", {"options": {"size": "3"}}, r"expected an option of dan \(dropout, hidden_size, layers, train_emb"),
+        ("dan", {"options": {"hidden_size": "0"}}, "expected hidden_size of at least 1, got 0"),
+        ("dan", {"options": {"dropout": "1"}}, "expected dropout from 0 to less than 1, got 1.0"),
+        (
+            "esim-bow",
+            {"options": {"bag_of_words": "false"}},
+            r"expected an option of esim-bow \(.*\), got bag_of_words",
+        ),
         ("dan", {"corpora": ["nowhere"]}, r"expected corpora \(snli, .*\) or files, found 'nowhere'"),
-        ("dan", {"corpora": ["ocnli"]}, "expected pairs in English, .* found ocnli"),
-        ("dan", {"least": 999}, "expected words that occur at least 999 times in .*, found none"),
-        ("kim", {"encoder": "org/encoder"}, "expected no encoder with kim, which"),
+        ("dan", {"corpora": ["ocnli"]}, "expected English pairs, .* got ocnli"),
+        ("dan", {"least": 999}, "expected words that occur at least 999 times in .*, got none"),
+        ("kim", {"encoder": "org/encoder"}, "expected none with kim, which needs whole words"),
     ],
 )
 def test_what_cannot_be_made_is_refused(name, options, message, pairs_file, tmp_path):  # noqa: F811
@@ -215,5 +219,5 @@ def test_an_encoder_that_says_nothing_of_why_it_does_not_load_is_refused_by_what
 
     (tmp_path / "config.json").write_text("{}")
     monkeypatch.setattr("unbag.training.initialization.AutoModel.from_pretrained", fails)
-    with pytest.raises(ValueError, match=r"^cannot load \S+ as an encoder: OSError$"):
+    with pytest.raises(ValueError, match=r"^--encoder: cannot load \S+: OSError$"):
         initialize_model("dam", [], tmp_path / "dam", encoder=str(tmp_path))

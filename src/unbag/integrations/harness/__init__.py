@@ -1,1 +1,1 @@
-"""Our sets as tasks of other people's evaluation harnesses."""
+"""Challenge sets as tasks of evaluation harnesses."""

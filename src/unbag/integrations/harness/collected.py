@@ -1,9 +1,9 @@
-"""The scores of answers that a harness collected.
+"""Scores of the predictions that a harness collected.
 
-This module is copied into the files that are written for the harnesses, with what it imports, so it needs numpy alone.
-A record is a row of the set, as far as its metric reads it, with `label`, the gold id, and `predicted`, the id of the
-answer, or -1 for none. A harness may have asked a part of the rows only, in any order (`--limit`, or what is shown
-while it runs): what a metric compares counts where all of it was asked, and a score without any such example is NaN.
+This module and its imports are copied into the files for the harnesses, so it needs numpy alone. A record is a row of
+the set, with the columns that its metric reads, `label`, the gold id, and `predicted`, the predicted id, or -1 for
+none. A harness may run only some of the rows, in any order (`--limit`, or interim results). An example counts if all
+of its rows are there, and a score without any complete example is NaN.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -20,18 +20,18 @@ Scores: TypeAlias = dict[str, float]
 def collected_scores(
     records: Sequence[Record], score: Callable[..., Any], columns: Sequence[str], paths: Mapping[str, str]
 ) -> Scores:
-    """Return the scores of a set.
+    """Compute the scores of a set.
 
     Args:
-        records: what the harness collected.
-        score: the set's `<name>_scores`.
-        columns: what it reads of a row beside the label.
-        paths: the scores by name, each with its path in what `score` returns.
+        records: Records from the harness.
+        score: Function `<name>_scores` of the set.
+        columns: Columns that it reads beside the label.
+        paths: Path of each score in its result, by name of the score.
     """
     if not records:
         return dict.fromkeys(paths, nan)
     read = {name: [record[name] for record in records] for name in (*columns, "label")}
     answers = of_labels([int(record["predicted"]) for record in records])
-    # Harnesses make intervals of their own, or none.
+    # Without resampling: harnesses compute intervals of their own, or none.
     values = {path: one.value for path, one in iter_estimates(score(read, answers, resamples=0, partial=True))}
     return {name: nan if (value := values.get(path)) is None else float(value) for name, path in paths.items()}

@@ -1,11 +1,13 @@
-"""Write our sets as tasks of lm-evaluation-harness, lighteval or inspect-ai: files that need the harness alone.
+"""Export of challenge sets as tasks of lm-evaluation-harness, lighteval or inspect-ai.
+
+The files need the harness alone, not unbag:
 
     <folder>/data/<set>/test.parquet   the rows, unless they are read from the Hub
-    <folder>/…                         what the harness reads; see `unbag.integrations.harness.lm_eval`, `.lighteval`,
+    <folder>/…                         files for the harness; see `unbag.integrations.harness.lm_eval`, `.lighteval`,
     `.inspect_ai`
 
-Prompt, words and metric are ours: the question of `unbag.inference.llm.prompts`, and the arithmetic of
-`unbag.scoring`, copied into the files, since a metric such as Permutation Acceptance is no mean over rows.
+The prompt is that of `unbag.inference.llm.prompts`. The metrics are those of `unbag.scoring`, copied into the files,
+since a metric such as Permutation Acceptance is not a mean over rows.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,18 +24,18 @@ from unbag.utils.files import atomic_write
 from unbag.utils.hub_names import validate_push_repo
 
 HARNESSES: Final = {"lm-eval": lm_eval.files, "lighteval": lighteval.files, "inspect-ai": inspect_ai.files}
-"""What returns the files of tasks, as text by path, for each harness by the name of its package."""
+"""Functions that build the files of tasks, as text by path, by name of the harness's package."""
 
 _SPLIT: Final = "test"
 
 
 @dataclass(frozen=True)
 class ExportedTasks:
-    """What was written.
+    """Files of an export.
 
     Attributes:
-        files: by path below the folder, data included.
-        command: how to run the tasks, in words for a shell.
+        files: Paths below the folder, data included.
+        command: Shell command that runs the tasks.
     """
 
     files: Sequence[str]
@@ -43,30 +45,30 @@ class ExportedTasks:
 def export_tasks(
     harness: str, requests: Sequence[Request], folder: Path, *, hub: str | None = None, num_fewshot: int = 0
 ) -> ExportedTasks:
-    """Write sets as tasks of a harness.
+    """Write challenge sets as tasks of a harness.
 
     Args:
-        harness: one of `HARNESSES`.
-        requests: the sets, each once.
-        folder: where to write. The files name it where they read their rows from it: to move it, write anew.
-        hub: read the rows from the Hub instead of building them: the organisation that the sets were published in, each
-            under its own name, or `organisation/name` for one set. A set's config is a config there.
-        num_fewshot: worked examples before each pair: 0, 3 or 6.
+        harness: One of `HARNESSES`.
+        requests: Challenge sets, each once.
+        folder: Output folder. Files that read rows from it contain its path, so a moved folder must be exported again.
+        hub: Organisation that published the sets on the Hub under their own names, or `organisation/name` for one set.
+            The tasks then read the rows from there; by default the rows are built.
+        num_fewshot: Number of worked examples before each pair: 0, 3 or 6.
 
     Raises:
-        ValueError: if there is no such harness, a set is given twice, or data of one's own is asked of the Hub.
+        ValueError: If there is no such harness, a set is given twice, or own data are to be read from the Hub.
     """
     if harness not in HARNESSES:
-        raise ValueError(f"expected a harness of {', '.join(HARNESSES)}, found {harness!r}")
+        raise ValueError(f"harness: expected one of {', '.join(HARNESSES)}, got {harness!r}")
     for corpus in ((request.config or "").partition("-")[0] for request in requests):
         if corpus in CORPORA and CORPORA[corpus].is_two_way:
-            raise ValueError(f"tasks ask for three labels, and {corpus} tells entailment from the rest alone")
+            raise ValueError(f"--corpus: expected a corpus with three labels, got {corpus}, which has two")
     names = [request.name for request in requests]
     if twice := sorted({name for name in names if names.count(name) > 1}):
-        raise ValueError(f"expected each set once, found {', '.join(twice)} again")
+        raise ValueError(f"--sets: expected each set once, got {', '.join(twice)} twice")
     if hub is not None:
         validate_push_repo(hub)
-    Prompt(num_fewshot)  # refuses other numbers, before anything is built
+    Prompt(num_fewshot)  # validates the number before anything is built
     tasks = [_on_hub(request, hub, names) if hub else _built(request, folder) for request in requests]
     texts: Mapping[str, str] = HARNESSES[harness](tasks, Prompt(num_fewshot))
     for path, text in texts.items():
@@ -79,7 +81,7 @@ def export_tasks(
 _COMMANDS: Final = {
     "lm-eval": "lm_eval --model hf --model_args pretrained=ORG/MODEL --include_path {folder} --tasks {tasks}",
     "lighteval": "lighteval accelerate model_name=ORG/MODEL {tasks} --custom-tasks {folder}/unbag_tasks.py",
-    "inspect-ai": "cd {folder} && inspect eval unbag_tasks.py --model PROVIDER/MODEL",  # it takes no absolute path
+    "inspect-ai": "cd {folder} && inspect eval unbag_tasks.py --model PROVIDER/MODEL",  # rejects absolute paths
 }
 
 
@@ -93,11 +95,11 @@ def _on_hub(request: Request, hub: str, names: Sequence[str]) -> Task:
     from unbag.challenge_sets import loading
 
     if "/" in hub and len(names) > 1:
-        raise ValueError(f"expected an organisation for {len(names)} sets, found the repository {hub}")
+        raise ValueError(f"--hub: expected an organisation for {len(names)} sets, got the repository {hub}")
     if "data" in request.options or request.config is None or request.max_examples is not None:
         raise ValueError(
-            "expected a config of the set as it is on the Hub, found data of your own or a part of the examples; leave "
-            "out --hub to have the rows beside the tasks"
+            "--hub: expected a complete config of a published set, got own data or a part of the examples; leave out "
+            "--hub to write the rows beside the tasks"
         )
     builder = loading.builder(request.name, request.config, **request.options)
     split = builder.EVALUATED or builder.split_name(next(iter(builder.sources())))

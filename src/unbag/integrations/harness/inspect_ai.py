@@ -1,10 +1,10 @@
-"""Tasks of inspect-ai: one Python file with a task a set; and `eval.yaml`, with which a data set of the Hub is a task.
+"""Tasks of inspect-ai: a Python file with one task per set, and `eval.yaml`, which makes a data set of the Hub a task.
 
-Models are asked for a word and their answer is read (`unbag.inference.llm.reading`), as with `unbag evaluate
-endpoint:…` where it gives no probabilities. An answer that names no label is wrong.
+Models answer with a word, which `unbag.inference.llm.reading` parses, as in `unbag evaluate endpoint:…` without
+probabilities. An answer without a label is wrong.
 
-`eval.yaml` is for the root of a data set's repository (`inspect eval hf/org/name`). It can ask and compare, but has no
-place for a metric: it gives plain accuracy, and so is written for no set whose score is something else than that.
+`eval.yaml` is for the root of a data set's repository (`inspect eval hf/org/name`). It has a prompt and a comparison
+but no metric, so its score is plain accuracy. Therefore it is written only for sets whose score is accuracy.
 """
 
 import json
@@ -16,11 +16,11 @@ from unbag.integrations.harness.tasks import Task, scoring_source
 
 _SHELL = '''
 
-# What inspect-ai reads.
+# Interface to inspect-ai.
 
 from inspect_ai import Task, task  # noqa: E402
 from inspect_ai.dataset import Dataset, hf_dataset  # noqa: E402
-from inspect_ai.dataset import Sample as Asked  # noqa: E402
+from inspect_ai.dataset import Sample as InspectSample  # noqa: E402
 from inspect_ai.model import ChatMessageAssistant, ChatMessageUser, GenerateConfig  # noqa: E402
 from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, Target, metric, scorer  # noqa: E402
 from inspect_ai.solver import TaskState, generate  # noqa: E402
@@ -29,11 +29,11 @@ _WORKED_EXAMPLES = {num_fewshot}
 NO_ANSWER = -1
 
 
-def _sample(name: str, row: Record) -> Asked:
-    """Return a row as a question, and what its metric reads of it."""
+def _sample(name: str, row: Record) -> InspectSample:
+    """Build the prompt of a row, with the columns that its metric reads."""
     turns = Prompt(_WORKED_EXAMPLES).messages(row["premise"], row["hypothesis"])
     kinds = {{"user": ChatMessageUser, "assistant": ChatMessageAssistant}}
-    return Asked(
+    return InspectSample(
         id=row["id"],
         input=[kinds[turn["role"]](content=turn["content"]) for turn in turns],
         target=WORDS[LABELS[row["label"]]],
@@ -43,7 +43,7 @@ def _sample(name: str, row: Record) -> Asked:
 
 @metric
 def unbag(name: str) -> Metric:
-    """Score all rows of a set at once."""
+    """Score all rows of a set together."""
 
     def values(scores: list[SampleScore]) -> Scores:
         answers = [(s.sample_metadata or {{}}, int(s.score.as_float())) for s in scores]
@@ -52,7 +52,7 @@ def unbag(name: str) -> Metric:
     return values
 
 
-def _reads_answer() -> Scorer:
+def _answer_scorer() -> Scorer:
     async def score(state: TaskState, target: Target) -> Score:
         label = label_in(state.output.completion)
         predicted = NO_ANSWER if label is None else LABELS.index(label)
@@ -70,7 +70,7 @@ _PER_TASK = """
 
 @scorer(metrics=[unbag({name!r})])
 def {task}_answer() -> Scorer:
-    return _reads_answer()
+    return _answer_scorer()
 
 
 @task
@@ -80,7 +80,7 @@ def {task}() -> Task:
 
 
 def files(tasks: Sequence[Task], prompt: Prompt) -> dict[str, str]:
-    """Return `unbag_tasks.py`, and `<set>/eval.yaml` for the sets on the Hub that accuracy says something of."""
+    """Build `unbag_tasks.py`, and `<set>/eval.yaml` for the sets on the Hub whose score is accuracy."""
     code = scoring_source(tasks) + _SHELL.format(num_fewshot=prompt.num_fewshot)
     contents = {}
     for task in tasks:
@@ -91,7 +91,7 @@ def files(tasks: Sequence[Task], prompt: Prompt) -> dict[str, str]:
 
 
 def _eval_yaml(task: Task) -> str:
-    """Return a data set's `eval.yaml`: one task that asks for the label's number, which is what the rows have."""
+    """Build the `eval.yaml` of a data set: one task that asks for the label's number, as in the rows."""
     numbered = ", ".join(f"{label_id(label)} for {WORDS[label]}" for label in LABELS)
     template = f"{INSTRUCTION} Give it as a number: {numbered}.\n\nPremise: {{premise}}\nHypothesis: {{prompt}}"
     numbers = "".join(str(label_id(label)) for label in LABELS)
@@ -112,4 +112,4 @@ def _eval_yaml(task: Task) -> str:
             }
         ],
     }
-    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"  # JSON is YAML
+    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"  # JSON is valid YAML

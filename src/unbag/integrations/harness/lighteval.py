@@ -1,8 +1,8 @@
 """Tasks of lighteval: one Python file with a `TASKS_TABLE`, for `--custom-tasks`.
 
-The label words are choices whose log-likelihoods are compared, as in `unbag.integrations.harness.lm_eval`. A sample's
-result is its record; one corpus-level metric reads the records of all and gives all scores. (Had each score a metric
-of its own, lighteval would bootstrap it over rows, which tears apart what belongs to one example.)
+The label words are choices whose log-likelihoods are compared, as in `unbag.integrations.harness.lm_eval`. The result
+of a sample is its record, and one corpus-level metric computes all scores from all records. With one metric per score,
+lighteval would bootstrap each over rows, which would separate the rows of one example.
 """
 
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from unbag.integrations.harness.tasks import Task, scoring_source
 
 _SHELL = '''
 
-# What lighteval reads.
+# Interface to lighteval.
 
 import functools  # noqa: E402
 
@@ -26,7 +26,7 @@ _WORKED_EXAMPLES = {num_fewshot}
 
 
 def _doc(name: str, line: Record, task_name: str) -> Doc:
-    """Return a row as a question with the label words as choices, and what its metric reads of it."""
+    """Build the prompt of a row, with the label words as choices and the columns that its metric reads."""
     return Doc(
         task_name=task_name,
         query=Prompt(_WORKED_EXAMPLES).text(line["premise"], line["hypothesis"]),
@@ -37,7 +37,7 @@ def _doc(name: str, line: Record, task_name: str) -> Doc:
 
 
 class _Record(SampleLevelComputation):
-    """What is scored of a row."""
+    """Record of a row."""
 
     def compute(self, doc: Doc, model_response: Any, **_: Any) -> Record:
         logs = list(model_response.logprobs[: len(LABELS)])
@@ -45,7 +45,7 @@ class _Record(SampleLevelComputation):
 
 
 class _Scores(CorpusLevelComputation):
-    """The scores of all rows."""
+    """Scores of all rows."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -79,7 +79,7 @@ TASKS_TABLE = [
 
 
 def files(tasks: Sequence[Task], prompt: Prompt) -> dict[str, str]:
-    """Return the one file of all tasks, `unbag_tasks.py`."""
+    """Build the file of all tasks, `unbag_tasks.py`."""
     table = "".join(
         f"    _task({task.name!r}, {task.path!r}, {task.config or 'default'!r}, {task.split!r}),\n" for task in tasks
     )

@@ -1,8 +1,8 @@
-"""Tasks of lm-evaluation-harness: a YAML file a set, `unbag.yaml` for all of them, and the code they score with.
+"""Tasks of lm-evaluation-harness: one YAML file per set, `unbag.yaml` for all of them, and their scoring code.
 
-The label words are choices whose log-likelihoods are compared (`output_type: multiple_choice`), so `--model hf` gives
-the answers that `unbag evaluate causal:… --no-apply-chat-template` gives. A metric there is a function of one row and a
-mean over rows. Ours are functions of all rows, so the result of a row is its record, and the aggregation scores all
+The label words are choices whose log-likelihoods are compared (`output_type: multiple_choice`), so that `--model hf`
+predicts as `unbag evaluate causal:… --no-apply-chat-template` does. A metric of the harness is a function of one row and a
+mean over rows, while Ours are functions of all rows. So the result of a row is its record, and the aggregation scores the
 records.
 """
 
@@ -17,11 +17,11 @@ _CODE = "unbag_scores"
 
 _SHELL = '''
 
-# What lm-evaluation-harness calls.
+# Interface to lm-evaluation-harness.
 
 
 def _results(name: str, doc: Record, results: Sequence[tuple[float, bool]]) -> dict[str, Record]:
-    """Return a row's record, once for each score of its set."""
+    """Build a row's record, repeated for each score of its set."""
     logs = [log for log, _ in results]
     record = {column: doc[column] for column in (*COLUMNS[name], "label")}
     record["predicted"] = logs.index(max(logs))
@@ -46,7 +46,7 @@ def {function}(records: Sequence[Record]) -> float:
 
 
 def files(tasks: Sequence[Task], prompt: Prompt) -> dict[str, str]:
-    """Return the files of tasks by path: `unbag_<set>.yaml`, `unbag.yaml`, the group, and `unbag_scores.py`."""
+    """Build the files of tasks by path: `unbag_<set>.yaml`, the group `unbag.yaml`, and `unbag_scores.py`."""
     code = scoring_source(tasks) + _SHELL
     contents = {}
     for task in tasks:
@@ -63,7 +63,7 @@ def _function(task: Task, score: str) -> str:
 
 
 def _yaml(task: Task, prompt: Prompt) -> str:
-    """Return a task's YAML. Strings are written as JSON, which YAML reads; tags, which JSON has none of, by hand."""
+    """Build the YAML of a task. Strings are JSON, which is valid YAML; JSON has no tags, so those are appended."""
     question = prompt.text("{{premise}}", "{{hypothesis}}")
     lines = {
         "task": task.id,

@@ -1,4 +1,4 @@
-"""What every harness is told of a task, and the code that all of them are given."""
+"""Description of a task for all harnesses, and the scoring code that all exported files share."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -28,13 +28,13 @@ SCORES_OF: Final = {{name: _scores_of(name) for name in COLUMNS}}
 
 
 class Task(NamedTuple):
-    """A set as a task.
+    """Challenge set as a task.
 
     Attributes:
-        name: the set's.
-        path: what `datasets.load_dataset` reads: a folder of Parquet files, or a data set of the Hub.
-        config: of a data set on the Hub; None for a folder.
-        split: the split that models are evaluated on.
+        name: Name of the set.
+        path: Argument of `datasets.load_dataset`: a folder of Parquet files, or a data set of the Hub.
+        config: Config of a data set on the Hub; None for a folder.
+        split: Split for the evaluation.
     """
 
     name: str
@@ -44,22 +44,22 @@ class Task(NamedTuple):
 
     @property
     def id(self) -> str:
-        """The name of the task: harnesses have thousands of others."""
+        """Name of the task, with a prefix, since harnesses have thousands of tasks."""
         return f"unbag_{self.name}"
 
     @property
     def described(self) -> ChallengeSet:
-        """The set."""
+        """Description of the set."""
         return challenge_sets.get(self.name)
 
     @property
     def scores(self) -> dict[str, bool]:
-        """The names of its scores, and whether higher is better."""
+        """Names of the set's scores, and whether higher is better."""
         return {quantity.name: quantity.higher_is_better for quantity in self.described.of_role("harness")}
 
 
 def scoring_source(tasks: Sequence[Task]) -> str:
-    """Return the module that tasks score with: our metrics and our reading of answers, numpy alone needed."""
+    """Build the source of the scoring module, with our metrics and answer parsing; it needs numpy alone."""
     described = {task.name: task.described for task in tasks}
     modules = [f"{each.package}.scores" for each in described.values()]
     tables = _TABLES.format(

@@ -1,0 +1,200 @@
+"""Challenge sets for training loops: built once, and scored as plain numbers by name."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unbag import challenge_sets
+from unbag.challenge_sets import suite
+from unbag.challenge_sets.base import SCORE, ChallengeSet, Quantity
+from unbag.challenge_sets.request import Request, build
+from unbag.data.columns import column, distinct
+from unbag.data.labels import LABEL_SPACES, LabelError, resolve_order
+from unbag.data.predictions import SetPredictions, placed
+
+DEFAULT_EXAMPLES: Final = 100
+"""Number of source examples of each set that is requested by name; seconds per evaluation of a small model."""
+
+BEYOND_GUESSING: Final = "beyond_guessing"
+"""Name of the skill score without a lexical baseline. 0 is then the best of chance, a constant prediction and, in a
+training loop, the model's own predictions for shuffled words (`scoring.skill`)."""
+
+BOUNDS: Final = ("low", "high")
+"""Suffixes, after `_`, of the lower and upper end of a 95 % interval."""
+
+
+@dataclass(frozen=True)
+class BuiltChallengeSet:
+    """Challenge set with its rows.
+
+    Attributes:
+        described: Description of the set.
+        rows: Rows, a `datasets.Dataset`.
+        decisive: Rows of the skill score (`challenge_sets.request.BuiltSet.decisive`), shape (n,).
+        control: Decisive rows with shuffled words, draw after draw (`challenge_sets.request.BuiltSet.control`); None
+            without such a control.
+    """
+
+    described: ChallengeSet
+    rows: Any
+    decisive: NDArray[np.bool_] | None = None
+    control: Any = None
+
+    def __len__(self) -> int:
+        return len(self.rows) + (0 if self.control is None else len(self.control))
+
+    @cached_property
+    def pairs(self) -> tuple[list[str], list[str]]:
+        """Premises and hypotheses of all rows, followed by those of the control."""
+        parts = (self.rows,) if self.control is None else (self.rows, self.control)
+        premises, hypotheses = (
+            [text for rows in parts for text in column(rows, side).to_pylist()] for side in ("premise", "hypothesis")
+        )
+        return premises, hypotheses
+
+    def numbers(self, predictions: SetPredictions) -> dict[str, float]:
+        """Compute the numbers that a model card quotes, by name, each with its interval.
+
+        For example `p_c`, `p_c_low` and `p_c_high`. Numbers without any example are omitted.
+
+        Args:
+            predictions: Predictions for all of `pairs`.
+        """
+        n = len(self.rows)
+        own, draws = predictions._replace(probabilities=predictions.probabilities[:n]), []
+        if self.control is not None and self.decisive is not None:
+            size = int(self.decisive.sum())
+            for start in range(n, len(predictions.probabilities), size):
+                draw = predictions._replace(probabilities=predictions.probabilities[start : start + size])
+                draws.append(placed(draw, self.decisive))
+        values_by_name: dict[str, float] = {}
+        scores = self.described.score_rows(self.rows, own, shuffled=draws)
+        for quantity, estimate in self.described.measured(scores, "quoted"):
+            values = dict(zip(metric_names(quantity), (estimate.value, estimate.low, estimate.high), strict=True))
+            values_by_name |= {name: float(value) for name, value in values.items() if value is not None}
+        return values_by_name
+
+
+def metric_names(quantity: Quantity) -> tuple[str, str, str]:
+    """Build the names of a number and of the ends of its interval."""
+    name = BEYOND_GUESSING if quantity is SCORE else quantity.name
+    return (name, *(f"{name}_{bound}" for bound in BOUNDS))  # type: ignore[return-value]
+
+
+def logged_quantities(requests: Sequence[Request]) -> Iterator[tuple[str, Quantity]]:
+    """Iterate over all `<set>_<number>` names that may be logged, ends of intervals included, with their quantities."""
+    for request in requests:
+        for quantity in challenge_sets.get(request.name).of_role("quoted"):
+            for name in metric_names(quantity):
+                yield f"{request.name}_{name}", quantity
+
+
+def parse_requests(sets: Sequence[Request | str] | Request | str, examples: int) -> list[Request]:
+    """Turn names of challenge sets into requests.
+
+    Args:
+        sets: Names, which stand for a sample of `examples` source examples, and requests, which stay unchanged.
+        examples: Number of source examples of a set given by name.
+
+    Raises:
+        ValueError: If a set is unknown, none is given, or one is given twice.
+    """
+    if examples < 1:
+        raise ValueError(f"examples: expected at least 1 per set, got {examples}")
+    listed = [sets] if isinstance(sets, Request | str) else list(sets)
+    requests = [
+        each if isinstance(each, Request) else replace(suite.sampled(suite.request(each)), examples=examples)
+        for each in listed
+    ]
+    requested = [request.name for request in requests]
+    if not requested or len(set(requested)) < len(requested):
+        raise ValueError(
+            f"sets: expected challenge sets, each once ({', '.join(challenge_sets.names())}), got "
+            f"{', '.join(requested) or 'none'}"
+        )
+    return requests
+
+
+def build_set(request: Request) -> BuiltChallengeSet:
+    """Build a set, or load it from the cache.
+
+    Raises:
+        ValueError: As `challenge_sets.request.build`.
+    """
+    item = build(request)
+    return BuiltChallengeSet(challenge_sets.get(request.name), item.rows, item.decisive, item.control)
+
+
+def build_sets(requests: Sequence[Request], max_rows: int | None) -> list[BuiltChallengeSet]:
+    """Build sets that have at most `max_rows` rows together, those with shuffled words included.
+
+    Sets with few rows stay complete. The others share the remaining rows equally, with as many source examples as fit.
+
+    Args:
+        requests: Requests.
+        max_rows: Maximum number of rows; None for no limit.
+
+    Raises:
+        ValueError: If one example per set does not fit; also as `challenge_sets.request.build`.
+    """
+    sets = [build_set(request) for request in requests]
+    if max_rows is None:
+        return sets
+    left = max_rows
+    by_size = sorted(range(len(sets)), key=lambda place: len(sets[place]))
+    for done, place in enumerate(by_size):
+        share = left // (len(sets) - done)
+        sets[place] = _limit_rows(requests[place], sets[place], share)
+        left -= len(sets[place])
+    return sets
+
+
+def _limit_rows(request: Request, built: BuiltChallengeSet, share: int) -> BuiltChallengeSet:
+    """Rebuild a set with as many source examples as have at most `share` rows."""
+    examples = distinct(built.rows, "source_id")
+    while len(built) > share:
+        if examples == 1:
+            raise ValueError(
+                f"max_rows: expected room for one example of each set, got a share of {share} rows for {request.name}, "
+                f"whose first example has {len(built)}; set max_rows higher or name fewer sets"
+            )
+        # With fewer rows the control has more draws of each, so the size shrinks more slowly than the examples.
+        examples = max(1, min(examples - 1, examples * share // len(built)))
+        built = build_set(replace(request, examples=examples))
+    return built
+
+
+def output_labels(network: Any) -> tuple[str, ...]:
+    """Look up the labels of a classifier's outputs, in output order, in its config.
+
+    Raises:
+        ValueError: If there is no config with label names; `data.labels.LabelError` if the names are no NLI labels.
+    """
+    id2label = getattr(getattr(network, "config", None), "id2label", None)
+    if not id2label:
+        raise ValueError(
+            "model: expected a sequence classifier of transformers, whose config has id2label, got "
+            f"{type(network).__module__}.{type(network).__qualname__}"
+        )
+    return labels_by_name(id2label)
+
+
+def labels_by_name(id2label: Mapping[int, str]) -> tuple[str, ...]:
+    """Resolve a model's label names into NLI labels, in output order.
+
+    Raises:
+        labels.LabelError: If the names are no NLI labels, as those of a new head.
+    """
+    label_names = {int(output): str(label) for output, label in id2label.items()}
+    try:
+        return resolve_order(label_names)
+    except LabelError:
+        raise LabelError(
+            f"expected id2label to name the labels of NLI ({'; or '.join(', '.join(each) for each in LABEL_SPACES)}), "
+            f"got {label_names}; set the model's config.id2label before training, each name at the id that the "
+            "training data have for it"
+        ) from None
