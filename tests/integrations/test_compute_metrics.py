@@ -37,7 +37,7 @@ def test_the_numbers_are_those_of_an_evaluation(rows, requests, tmp_path):
     [result] = evaluate(predictor, requests[:1], output_dir=tmp_path, lexical_baseline=False)
     assert found["p_c"] == result.scores["p_c"].value
     assert found["p_c_high"] == result.scores["p_c"].high
-    assert found["beyond_guessing"] == result.scores["skill"]["score"].value
+    assert found["skill_no_lexical"] == result.scores["skill"]["score"].value
     assert all(type(value) is float for value in found.values())
 
 
@@ -48,7 +48,7 @@ def test_outputs_may_be_the_likeliest_alone(rows):
 
 def test_a_constant_answer_is_a_guess(rows):
     metrics = unbag.compute_metrics("permuted", rows, ID2LABEL)
-    assert metrics((np.full(len(rows), 1), None))["beyond_guessing"] == 0
+    assert metrics((np.full(len(rows), 1), None))["skill_no_lexical"] == 0
 
 
 def test_two_labels_fold(requests):

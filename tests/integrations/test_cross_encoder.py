@@ -22,7 +22,7 @@ def test_the_numbers_are_those_of_an_evaluation(tiny_bert, requests, tmp_path):
     permuted, swapped = (result.scores for result in results)
     assert found["unbag_permuted_p_c"] == permuted["p_c"].value
     assert found["unbag_swapped_drop_low"] == swapped["drop"].low
-    assert evaluator.primary_metric == "unbag_permuted_beyond_guessing"
+    assert evaluator.primary_metric == "unbag_permuted_skill_no_lexical"
     assert found[evaluator.primary_metric] == permuted["skill"]["score"].value
     assert not list(tmp_path.rglob("*.csv"))
 
@@ -58,7 +58,7 @@ def test_what_cannot_be_asked_is_refused(make_model, tiny_bert, requests, tmp_pa
     evaluator = unbag.CrossEncoderEvaluator(requests[1:])
     with pytest.raises(LabelError, match=r"set the model's config.id2label before training"):
         evaluator(nameless)
-    with pytest.raises(ValueError, match=r"primary: expected one of swapped_beyond_guessing"):
+    with pytest.raises(ValueError, match=r"primary: expected one of swapped_skill_no_lexical"):
         unbag.CrossEncoderEvaluator(requests[1:], primary="p_c")
     (tmp_path / evaluator.csv_file).write_text("epoch,steps,Accuracy\n")
     with pytest.raises(ValueError, match="to be of the same sets, got other columns"):

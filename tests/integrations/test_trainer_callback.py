@@ -55,7 +55,7 @@ def test_the_numbers_reach_the_log_the_trackers_and_the_metrics(tiny_bert, pairs
     assert at_2 == [("log", False), ("evaluate", False)], "the evaluation's own log and event come first"
     returned = trainer.evaluate()
     assert returned[P_C] == entries[4][P_C]
-    assert {f"{P_C}_low", f"{P_C}_high", "eval_unbag_swapped_beyond_guessing", "eval_loss"} <= set(returned)
+    assert {f"{P_C}_low", f"{P_C}_high", "eval_unbag_swapped_skill_no_lexical", "eval_loss"} <= set(returned)
 
 
 def test_the_numbers_are_those_of_an_evaluation_of_the_saved_model(tiny_bert, pairs_file, requests, tmp_path):
@@ -69,7 +69,7 @@ def test_the_numbers_are_those_of_an_evaluation_of_the_saved_model(tiny_bert, pa
     assert returned[P_C] == permuted["p_c"].value
     assert returned[f"{P_C}_low"] == permuted["p_c"].low
     assert returned["eval_unbag_swapped_drop"] == swapped["drop"].value
-    assert returned["eval_unbag_swapped_beyond_guessing"] == swapped["skill"]["score"].value
+    assert returned["eval_unbag_swapped_skill_no_lexical"] == swapped["skill"]["score"].value
 
 
 def test_a_number_may_choose_the_best_model(tiny_bert, pairs_file, requests, tmp_path):

@@ -19,7 +19,7 @@ from unbag.data.predictions import SetPredictions, placed
 DEFAULT_EXAMPLES: Final = 100
 """Number of source examples of each set that is requested by name; seconds per evaluation of a small model."""
 
-BEYOND_GUESSING: Final = "beyond_guessing"
+SKILL_NO_LEXICAL: Final = "skill_no_lexical"
 """Name of the skill score without a lexical baseline. 0 is then the best of chance, a constant prediction and, in a
 training loop, the model's own predictions for shuffled words (`scoring.skill`)."""
 
@@ -81,7 +81,7 @@ class BuiltChallengeSet:
 
 def metric_names(quantity: Quantity) -> tuple[str, str, str]:
     """Build the names of a number and of the ends of its interval."""
-    name = BEYOND_GUESSING if quantity is SCORE else quantity.name
+    name = SKILL_NO_LEXICAL if quantity is SCORE else quantity.name
     return (name, *(f"{name}_{bound}" for bound in BOUNDS))  # type: ignore[return-value]
 
 
@@ -93,21 +93,21 @@ def logged_quantities(requests: Sequence[Request]) -> Iterator[tuple[str, Quanti
                 yield f"{request.name}_{name}", quantity
 
 
-def parse_requests(sets: Sequence[Request | str] | Request | str, examples: int) -> list[Request]:
+def parse_requests(sets: Sequence[Request | str] | Request | str, max_examples: int) -> list[Request]:
     """Turn names of challenge sets into requests.
 
     Args:
-        sets: Names, which stand for a sample of `examples` source examples, and requests, which stay unchanged.
-        examples: Number of source examples of a set given by name.
+        sets: Names, which stand for a sample of `max_examples` source examples, and requests, which stay unchanged.
+        max_examples: Maximum number of source examples of a set given by name.
 
     Raises:
         ValueError: If a set is unknown, none is given, or one is given twice.
     """
-    if examples < 1:
-        raise ValueError(f"examples: expected at least 1 per set, got {examples}")
+    if max_examples < 1:
+        raise ValueError(f"max_examples: expected at least 1 per set, got {max_examples}")
     listed = [sets] if isinstance(sets, Request | str) else list(sets)
     requests = [
-        each if isinstance(each, Request) else replace(suite.sampled(suite.request(each)), examples=examples)
+        each if isinstance(each, Request) else replace(suite.sampled(suite.request(each)), max_examples=max_examples)
         for each in listed
     ]
     requested = [request.name for request in requests]
@@ -164,7 +164,7 @@ def _limit_rows(request: Request, built: BuiltChallengeSet, share: int) -> Built
             )
         # With fewer rows the control has more draws of each, so the size shrinks more slowly than the examples.
         examples = max(1, min(examples - 1, examples * share // len(built)))
-        built = build_set(replace(request, examples=examples))
+        built = build_set(replace(request, max_examples=examples))
     return built
 
 

@@ -42,7 +42,7 @@ class CrossEncoderEvaluator(BaseEvaluator):
         CrossEncoderTrainer(model, args, train_dataset=…, loss=…, evaluator=evaluator)  # logs eval_unbag_permuted_p_c
 
     The numbers are those that a model card quotes, each with its 95 % interval (`…_p_c`, `…_p_c_low`, `…_p_c_high`).
-    All sets have `…_beyond_guessing`: 0 is chance or the best constant prediction, 1 a perfect model. It has no lexical
+    All sets have `…_skill_no_lexical`: 0 is chance or the best constant prediction, 1 a perfect model. It has no lexical
     baseline, which `unbag evaluate` computes.
 
     `CrossEncoder.predict` computes the predictions, and shares them among the processes of distributed training. The
@@ -54,7 +54,7 @@ class CrossEncoderEvaluator(BaseEvaluator):
             example) and the number of examples.
         examples: Number of source examples of a set given by name.
         name: Prefix of the names of all numbers.
-        primary: `<set>_<number>` that selects the best model; by default `beyond_guessing` of the first set.
+        primary: `<set>_<number>` that selects the best model; by default `skill_no_lexical` of the first set.
         batch_size: Pairs per batch.
         show_progress_bar: As in `CrossEncoder.predict`.
         write_csv: Whether each call adds a line to `CrossEncoderEvaluator_<name>_results.csv` in the output folder.

@@ -41,7 +41,7 @@ class UnbagCallback(TrainerCallback):
         trainer.train()
 
     The numbers are those that a model card quotes, each with its 95 % interval (`eval_unbag_permuted_p_c`, `…_p_c_low`,
-    `…_p_c_high`). All sets have `…_beyond_guessing`, the number to select models by: 0 is chance or the best constant
+    `…_p_c_high`). All sets have `…_skill_no_lexical`, the number to select models by: 0 is chance or the best constant
     prediction, 1 a perfect model. It has no lexical baseline, which `unbag evaluate` computes.
 
     The numbers are logged by `trainer.log`, thus to `log_history` and to every tracker, in a separate entry after that

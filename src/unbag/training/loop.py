@@ -233,7 +233,7 @@ def train(
     while history.step < total and not history.is_stopped(schedule.early_stopping_patience):
         # Each step and process seeds its own dropout, so that a resumed run has the masks of an uninterrupted one.
         torch.manual_seed(int(rng.key(seed, "dropout", history.step, accelerator.process_index)))
-        for _ in range(epochs.accumulation):
+        for _ in range(epochs.gradient_accumulation_steps):
             batch = send_to_device(next(batches), accelerator.device, non_blocking=True)
             with accelerator.accumulate(module):
                 output = module(batch.labels, **batch.features, **batch.encoded)

@@ -33,8 +33,8 @@ class Protocol(NamedTuple):
     """Procedure of a recipe that does more than train once per seed and evaluate (`seeds.run_seeds`).
 
     Attributes:
-        run: Function of the recipe, its config, the seeds, and the keyword arguments `on_step` and `progress_callback` of
-            `seeds.run_seeds`; writes the record to `config.output_dir` and returns it.
+        run: Function of the recipe, its config, the seeds, and the keyword arguments `on_step` and
+            `progress_callback` of `seeds.run_seeds`; writes the record to `config.output_dir` and returns it.
         view: Function that builds the terminal's view of that record.
     """
 
