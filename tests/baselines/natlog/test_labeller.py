@@ -1,7 +1,7 @@
 import pytest
 
 from tests.baselines.natlog.shapes import LEXICONS, THE, A, shapes
-from unbag.baselines.natlog.labeller import prove, relate
+from unbag.baselines.natlog.labeller import format_proof, relate
 from unbag.baselines.natlog.parsing import Clause, Lexicon, NounPhrase, Quantifier, Shape
 from unbag.baselines.natlog.relations import Relation
 
@@ -154,7 +154,7 @@ def test_names_of_adjectives_do_not_matter_but_whether_they_are_the_same_does():
 
 def test_a_proof_names_a_model_for_each_possibility_and_the_one_there_is_none_for():
     shape = Shape(Clause(EVERY, A), Clause(A, A), SUBJECT)
-    proof = prove(shape, ("small dog", "dog"), ("barking at", "barking at"), ("cat", "cat")).splitlines()
+    proof = format_proof(shape, ("small dog", "dog"), ("barking at", "barking at"), ("cat", "cat")).splitlines()
     assert proof[0] == "forward_entailment"
     assert proof[1] == (
         "premise true, hypothesis true: s1 is small dog and dog, o1 is cat; now s1 barking at o1. "
@@ -169,7 +169,7 @@ def test_a_proof_names_a_model_for_each_possibility_and_the_one_there_is_none_fo
 
 def test_a_proof_rules_out_all_relations_but_one():
     for shape in SHAPES[::9]:
-        first, *lines = prove(shape, ("a", "b"), ("c", "d"), ("e", "f")).splitlines()
+        first, *lines = format_proof(shape, ("a", "b"), ("c", "d"), ("e", "f")).splitlines()
         ruled_out = {name for line in lines for name in line.rpartition("Not ")[2].rstrip(".").split(" or ")}
         if "in every model or in none" in first:
             assert first.startswith("independence")
@@ -180,7 +180,7 @@ def test_a_proof_rules_out_all_relations_but_one():
 
 def test_a_proof_of_an_exchanged_pair_says_who_does_it_to_whom():
     shape = Shape(Clause(THE, THE), Clause(THE, THE), Lexicon(verb=R.ALTERNATION, exchanged=True))
-    proof = prove(shape, ("duck", "duck"), ("leading", "leading"), ("goose", "goose")).splitlines()
+    proof = format_proof(shape, ("duck", "duck"), ("leading", "leading"), ("goose", "goose")).splitlines()
     assert "hypothesis true: no model." in proof[1]
     assert "s1 is duck, o1 is goose; now s1 leading o1." in proof[2]
     assert "s1 is duck, o1 is goose; now o1 leading s1." in proof[3]
@@ -188,6 +188,6 @@ def test_a_proof_of_an_exchanged_pair_says_who_does_it_to_whom():
 
 def test_a_verb_without_object_is_done_to_nothing():
     shape = Shape(Clause(A, A), Clause(A), Lexicon(verb=R.ALTERNATION, coreferent=True))
-    proof = prove(shape, ("jar", "jar"), ("full of", "empty"), ("nuts", "")).splitlines()
+    proof = format_proof(shape, ("jar", "jar"), ("full of", "empty"), ("nuts", "")).splitlines()
     assert "s1 is jar, o1 is nuts; now s1 full of o1." in proof[2]
     assert "s1 is jar, o1 is nuts; now s1 empty." in proof[3]

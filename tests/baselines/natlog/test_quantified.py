@@ -1,6 +1,6 @@
 import pytest
 
-from unbag.baselines.natlog.determiners import ANY, EVERY, FEW, NO, Determiner, Kind, quantified
+from unbag.baselines.natlog.determiners import ANY, EVERY, FEW, NO, Determiner, Kind, replace_determiners
 
 
 @pytest.mark.parametrize(
@@ -32,7 +32,7 @@ from unbag.baselines.natlog.determiners import ANY, EVERY, FEW, NO, Determiner, 
     ],
 )
 def test_a_determiner_of_several_words_becomes_one(sentence, text, determiner):
-    found = quantified(sentence)
+    found = replace_determiners(sentence)
     assert found.text == text
     assert [each for each, _ in found.determiners.values()] == [determiner]
     [place] = found.determiners
@@ -52,4 +52,4 @@ def test_a_determiner_of_several_words_becomes_one(sentence, text, determiner):
     ],
 )
 def test_what_only_looks_like_a_determiner_stays(sentence):
-    assert quantified(sentence) == (sentence, {})
+    assert replace_determiners(sentence) == (sentence, {})
