@@ -54,12 +54,12 @@ def fit(
     unbag lexical fit --training snli --out lexical-snli
     unbag lexical fit --training my-train.csv --out lexical-mine
     """
-    from unbag.baselines.lexical.fitting import Recipe, fitted, load
+    from unbag.baselines.lexical.fitting import Recipe, fit_cached, load
     from unbag.utils import locks, parallel
 
     recipe = Recipe(tuple(training) if training else None, pipeline=pipeline, tags=tags, pairs=pairs, l2=l2, seed=seed)
     with parallel.worker_count(num_proc):
-        model = load(fitted(recipe))
+        model = load(fit_cached(recipe))
     with locks.alone(out, "saving a lexical model", wait=True):
         model.save(out)
     if as_json:
@@ -88,7 +88,7 @@ def score(
 
     unbag lexical score --premise "A man sleeps." --hypothesis "A man runs." --label neutral
     """
-    from unbag.baselines.lexical.fitting import Recipe, fitted, load
+    from unbag.baselines.lexical.fitting import Recipe, fit_cached, load
     from unbag.baselines.lexical.hub import open_lexical_model
     from unbag.baselines.lexical.scorer import score_pair
     from unbag.baselines.lexical.words import BY_CONTEXT
@@ -98,7 +98,7 @@ def score(
         raise typer.BadParameter("name either --model or --training")
     gold = [gold_label(label)] if label else list(LABELS)
     recipe = Recipe(tuple(training) if training else None, tags=BY_CONTEXT)  # as CS_λ is scored
-    lexical = load(open_lexical_model(model) if model else fitted(recipe))
+    lexical = load(open_lexical_model(model) if model else fit_cached(recipe))
     scores = [score_pair(lexical, premise, hypothesis, name, top=top) for name in gold]
     probabilities = dict(zip(LABELS, map(float, scores[0].probabilities), strict=True))
     if as_json:

@@ -161,7 +161,7 @@ def _check_words(kind: Kind, corpora: Sequence[str], vectors: str | None, pipeli
         if name in CORPORA and CORPORA[name].language != "en":
             raise ValueError(f"expected pairs in English, whose words the tokenizer knows to cut; found {name}")
     if vectors is not None:
-        embeddings.require(vectors)
+        embeddings.validate_table_name(vectors)
     if pipeline is not None:
         pipelines.require(pipeline)
 

@@ -32,13 +32,13 @@ _SOME = Determiner(Kind.SOME)
         (Determiner(Kind.MOST), "≡######", "≡⊏⊐||##"),
     ],
 )
-def test_projectivity_is_what_the_paper_prints(determiner, first, second):
+def test_projectivity_matches_the_paper(determiner, first, second):
     assert [restrictor_projection(determiner)(relation) for relation in Relation] == [_SIGNS[sign] for sign in first]
     assert [scope_projection(determiner)(relation) for relation in Relation] == [_SIGNS[sign] for sign in second]
 
 
 @pytest.mark.parametrize("kind", [Kind.EXACTLY, Kind.ALL_BUT])
-def test_a_number_that_is_told_exactly_keeps_no_inclusion(kind):
+def test_projection_of_exact_numbers_is_not_monotone(kind):
     for projection in (restrictor_projection(Determiner(kind)), scope_projection(Determiner(kind))):
         assert projection(Relation.FORWARD_ENTAILMENT) is Relation.INDEPENDENCE
         assert projection(Relation.REVERSE_ENTAILMENT) is Relation.INDEPENDENCE
@@ -57,7 +57,7 @@ _IN_MODELS = {
 @pytest.mark.parametrize("quantifier", _IN_MODELS)
 @pytest.mark.parametrize("relation", [Relation.FORWARD_ENTAILMENT, Relation.REVERSE_ENTAILMENT])
 @pytest.mark.parametrize("part", ["subject", "verb"])
-def test_inclusions_come_out_as_in_the_finite_models_of_the_other_labeller(quantifier, relation, part):
+def test_projections_of_inclusions_match_finite_models(quantifier, relation, part):
     clause = Clause(NounPhrase(quantifier))
     found = relation_of(outcomes(Shape(clause, clause, Lexicon(**{part: relation}))))
     projection = (restrictor_projection if part == "subject" else scope_projection)(_IN_MODELS[quantifier])
@@ -85,18 +85,18 @@ def test_inclusions_come_out_as_in_the_finite_models_of_the_other_labeller(quant
         (Determiner(Kind.OTHER, words="both"), Determiner(Kind.OTHER, words="both"), Relation.EQUIVALENCE),
     ],
 )
-def test_determiners_are_related_as_the_numbers_they_allow(first, second, expected):
+def test_determiner_relation_follows_from_the_conditions(first, second, expected):
     assert determiner_relation(first, second) is expected
 
 
-def test_restrictor_and_scope_of_a_share_are_those_of_most():
+def test_projections_of_a_share_equal_those_of_most():
     share, most = Determiner(Kind.SHARE, 30), Determiner(Kind.MOST)
     for relation in (Relation.FORWARD_ENTAILMENT, Relation.REVERSE_ENTAILMENT):
         assert restrictor_projection(share)(relation) is restrictor_projection(most)(relation) is Relation.INDEPENDENCE
         assert scope_projection(share)(relation) is scope_projection(most)(relation) is relation
 
 
-def test_restrictor_and_scope_of_an_unread_determiner_promise_nothing():
+def test_projections_of_an_unknown_determiner_are_not_monotone():
     other = Determiner(Kind.OTHER, words="every other")
     for projection in (restrictor_projection(other), scope_projection(other)):
         assert projection(Relation.EQUIVALENCE) is Relation.EQUIVALENCE
@@ -120,5 +120,5 @@ def test_restrictor_and_scope_of_an_unread_determiner_promise_nothing():
         (Determiner(Kind.OTHER, words="enough"), False),
     ],
 )
-def test_is_existential_where_none_that_do_make_it_false(determiner, is_existential):
+def test_is_existential_is_true_if_the_condition_needs_members(determiner, is_existential):
     assert determiner.is_existential is is_existential
