@@ -3,7 +3,7 @@ from itertools import product
 import pytest
 
 from tests.baselines.natlog.shapes import EXCHANGED, LEXICONS, THE, A, shapes
-from unbag.baselines.natlog.models import Doing, Model, Thing, outcomes, truth
+from unbag.baselines.natlog.models import Event, Model, Thing, outcomes, truth
 from unbag.baselines.natlog.parsing import Clause, Lexicon, NounPhrase, Quantifier, Shape
 from unbag.baselines.natlog.relations import PARTS, Relation
 
@@ -16,8 +16,8 @@ def _thing(*adjectives):
 
 def _model(rows, *, named=(0, 0), subjects=None, objects=None):
     """Build a model of one time from the events of each subject: `rows[subject][object]`."""
-    doings = tuple(tuple(Doing((does, does)) for does in row) for row in rows)
-    return Model(subjects or (_thing(),) * len(rows), objects or (_thing(),) * len(rows[0]), named, (doings,))
+    events = tuple(tuple(Event((does, does)) for does in row) for row in rows)
+    return Model(subjects or (_thing(),) * len(rows), objects or (_thing(),) * len(rows[0]), named, (events,))
 
 
 def _subject(quantifier, number=1):
@@ -71,7 +71,7 @@ def test_scopes_by_hand():
 
 
 def test_times_by_hand():
-    row = lambda does: ((Doing((does, does)),),)  # noqa: E731
+    row = lambda does: ((Event((does, does)),),)  # noqa: E731
     for now, later, true in [
         (True, True, {(), ("always",)}),
         (True, False, {(), ("not", "always")}),
@@ -128,9 +128,9 @@ def _check(shape, model):
         assert all(any(thing.nouns[side] for thing in things) for side in (0, 1))
     for time in model.times:
         for row in time:
-            assert not {doing.verbs for doing in row} & lexicon.verb.empty
+            assert not {event.verbs for event in row} & lexicon.verb.empty
             if lexicon.verb is Relation.ALTERNATION and not lexicon.exchanged:
-                assert not (any(doing.verbs[0] for doing in row) and any(doing.verbs[1] for doing in row))
+                assert not (any(event.verbs[0] for event in row) and any(event.verbs[1] for event in row))
 
 
 def _small_models(shape):
@@ -163,7 +163,7 @@ def _small_models(shape):
                     if lexicon.verb is Relation.ALTERNATION and not turned:
                         if any(any(v[0] for v in row) and any(v[1] for v in row) for row in rows):
                             continue
-                    time = tuple(tuple(Doing(verb) for verb in row) for row in rows)
+                    time = tuple(tuple(Event(verb) for verb in row) for row in rows)
                     yield Model(subjects, objects, named, (time,))
 
 

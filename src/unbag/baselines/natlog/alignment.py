@@ -284,7 +284,7 @@ def _removal(
         raise CannotReadError(f"what becomes of the sentence without {tree.text(tokens)!r}")
     if dep == "prep" and _is_not_factual(tree, root):
         raise CannotReadError(f"whether what is so {tree.text(tokens)!r} is so")
-    if dep == "npadvmod" and tree.pos[head] in ("ADJ", "ADV"):  # a child five years old is not old
+    if dep == "npadvmod" and tree.pos[head] in ("ADJ", "ADV"):  # "five years old" does not entail "old"
         raise CannotReadError(f"what becomes of {tree.words[head]!r} without {tree.text(tokens)!r}")
     if dep == "dobj" and tree.lemmas[head] not in relations.INCHOATIVE:
         determiner = determiner_of(tree, root)

@@ -82,17 +82,17 @@ def format_proof(shape: Shape, subjects: tuple[str, str], verbs: tuple[str, str]
 def _description(
     shape: Shape, model: Model, subjects: tuple[str, str], verbs: tuple[str, str], objects: tuple[str, str]
 ) -> str:
-    who = [f"s{number}" for number in range(1, len(model.subjects) + 1)]
-    whom = [f"o{number}" for number in range(1, len(model.objects) + 1)]
-    things = [_is(name, thing, subjects) for name, thing in zip(who, model.subjects, strict=True)]
-    things += [_is(name, thing, objects) for name, thing in zip(whom, model.objects, strict=True)]
+    agents = [f"s{number}" for number in range(1, len(model.subjects) + 1)]
+    patients = [f"o{number}" for number in range(1, len(model.objects) + 1)]
+    things = [_is(name, thing, subjects) for name, thing in zip(agents, model.subjects, strict=True)]
+    things += [_is(name, thing, objects) for name, thing in zip(patients, model.objects, strict=True)]
     times = []
     for time, rows in enumerate(model.times):
-        doings = []
-        for subject, row in zip(who, rows, strict=True):
-            for i, doing in enumerate(row):
+        events = []
+        for subject, row in zip(agents, rows, strict=True):
+            for i, event in enumerate(row):
                 thing = model.objects[i]
-                other = whom[i] if _names(thing, objects) else ""
+                other = patients[i] if _names(thing, objects) else ""
                 does = [(subject, verbs[0], other), (subject, verbs[1], other)]
                 if shape.lexicon.exchanged:
                     does[1] = (other, verbs[1], subject)
@@ -100,10 +100,10 @@ def _description(
                     " ".join(filter(None, words))
                     for side, words in enumerate(does)
                     # A verb without object has an object of its own, and only that one.
-                    if doing.verbs[side] and (all(objects) or thing.nouns[side])
+                    if event.verbs[side] and (all(objects) or thing.nouns[side])
                 )
-                doings += [", ".join([text, *sorted(doing.adverbs)]) for text in texts]
-        times.append(("now " if time == 0 else "at another time ") + ("; ".join(doings) or "nothing is done"))
+                events += [", ".join([text, *sorted(event.adverbs)]) for text in texts]
+        times.append(("now " if time == 0 else "at another time ") + ("; ".join(events) or "nothing is done"))
     return f"{', '.join(filter(None, things))}; {'; '.join(dict.fromkeys(times))}."
 
 

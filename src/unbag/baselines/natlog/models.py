@@ -17,7 +17,7 @@ two sentences and one subject. That subjects share their objects makes no differ
 raises the bound. Two other times suffice: one where the premise's *always* fails, one where the hypothesis's does.
 
 In an exchanged pair (x does it to y, y to x) the events of different subjects are not independent, so these models are
-listed one by one: all with at most `_MOST_DOINGS` pairs of an agent and a patient, over all times.
+listed one by one: all with at most `_MOST_EVENTS` pairs of an agent and a patient, over all times.
 """
 
 from collections.abc import Iterator, Sequence
@@ -30,7 +30,7 @@ from unbag.baselines.natlog.parsing import ALWAYS, NEVER, Clause, Lexicon, NounP
 from unbag.baselines.natlog.relations import PARTS, Part, Relation
 
 _OTHER_TIMES: Final = 2
-_MOST_DOINGS: Final = 9  # of 2 or 3 options each: up to 3⁹ = 19,683 models of a sentence
+_MOST_EVENTS: Final = 9  # of 2 or 3 options each: up to 3⁹ = 19,683 models of a sentence
 
 
 class Thing(NamedTuple):
@@ -44,14 +44,14 @@ class Thing(NamedTuple):
         return self.nouns[side] and (phrase.adjective is None or phrase.adjective in self.adjectives)
 
 
-class Doing(NamedTuple):
+class Event(NamedTuple):
     """An event of an agent and a patient: whether the verbs of premise and hypothesis describe it, and its manner."""
 
     verbs: Part = (False, False)
     adverbs: frozenset[str] = frozenset()
 
 
-Row = tuple[Doing, ...]
+Row = tuple[Event, ...]
 """The events of one subject with each object at one time."""
 
 
@@ -75,24 +75,24 @@ class Model:
 def truth(side: int, clause: Clause, lexicon: Lexicon, model: Model) -> bool:
     """Evaluate the premise (side 0) or the hypothesis (side 1) in a model."""
     turned = side == 1 and lexicon.exchanged
-    doers, others = (model.objects, model.subjects) if turned else (model.subjects, model.objects)
-    named_doers, named_others = reversed(model.named) if turned else model.named
+    agents, patients = (model.objects, model.subjects) if turned else (model.subjects, model.objects)
+    named_agents, named_patients = reversed(model.named) if turned else model.named
 
-    def does(doer: int, other: int, time: int) -> bool:
-        doing = model.times[time][other][doer] if turned else model.times[time][doer][other]
-        return doing.verbs[side] and (clause.adverb is None or _manner(side, clause, lexicon) in doing.adverbs)
+    def does(agent: int, patient: int, time: int) -> bool:
+        event = model.times[time][patient][agent] if turned else model.times[time][agent][patient]
+        return event.verbs[side] and (clause.adverb is None or _manner(side, clause, lexicon) in event.adverbs)
 
-    def plain(doer: int, time: int) -> bool:
+    def plain(agent: int, time: int) -> bool:
         if clause.object is None:
-            return does(doer, len(others) - 1, time)
-        who = [(thing, does(doer, other, time)) for other, thing in enumerate(others)]
-        return _holds(side, clause.object, lexicon, who, named_others)
+            return does(agent, len(patients) - 1, time)
+        things = [(thing, does(agent, patient, time)) for patient, thing in enumerate(patients)]
+        return _holds(side, clause.object, lexicon, things, named_patients)
 
-    who = [
-        (thing, clause.modified([plain(doer, time) for time in range(len(model.times))]))
-        for doer, thing in enumerate(doers)
+    things = [
+        (thing, clause.modified([plain(agent, time) for time in range(len(model.times))]))
+        for agent, thing in enumerate(agents)
     ]
-    return _holds(side, clause.subject, lexicon, who, named_doers)
+    return _holds(side, clause.subject, lexicon, things, named_agents)
 
 
 def _manner(side: int, clause: Clause, lexicon: Lexicon) -> str:
@@ -100,8 +100,8 @@ def _manner(side: int, clause: Clause, lexicon: Lexicon) -> str:
     return f"{clause.adverb} in return" if side == 1 and lexicon.exchanged else str(clause.adverb)
 
 
-def _holds(side: int, phrase: NounPhrase, lexicon: Lexicon, who: list[tuple[Thing, bool]], named: int) -> bool:
-    members = [(i, does) for i, (thing, does) in enumerate(who) if thing.fits(side, phrase)]
+def _holds(side: int, phrase: NounPhrase, lexicon: Lexicon, things: list[tuple[Thing, bool]], named: int) -> bool:
+    members = [(i, does) for i, (thing, does) in enumerate(things) if thing.fits(side, phrase)]
     if phrase.names(lexicon.coreferent):
         assert named >= phrase.number
         if sum(does for i, does in members if i < phrase.number) < phrase.number:
@@ -139,12 +139,14 @@ def _outcomes(shape: Shape, bound: int) -> dict[Part, Model]:
     most = 1 + max(phrase.number for phrase in phrases)
     models: dict[Part, Model] = {}
     for objects, ways in _ways(premise, hypothesis, lexicon, bound, most):
-        for values, who in _distributions(premise.subject, hypothesis.subject, lexicon, frozenset(ways), most).items():
+        for values, subjects in _distributions(
+            premise.subject, hypothesis.subject, lexicon, frozenset(ways), most
+        ).items():
             if values not in models:
-                named = sum(thing.named for thing in who)
-                times = zip(*(ways[thing.values] for thing in who), strict=True)
+                named = sum(subject.named for subject in subjects)
+                times = zip(*(ways[subject.values] for subject in subjects), strict=True)
                 models[values] = Model(
-                    tuple(thing.thing for thing in who), objects.things, (named, objects.named), tuple(times)
+                    tuple(subject.thing for subject in subjects), objects.things, (named, objects.named), tuple(times)
                 )
         if len(models) == len(PARTS):
             break
@@ -294,7 +296,7 @@ class _Rows:
             for chosen in product((False, True), repeat=len(adverbs))
         ]
         self._choices = [
-            [Doing(verb, manner) for verb in verbs for manner in (manners if any(verb) else manners[:1])]
+            [Event(verb, manner) for verb in verbs for manner in (manners if any(verb) else manners[:1])]
             for verbs in _verb_choices(premise, hypothesis, lexicon.verb)
         ]
         self._cache: dict[tuple[int, tuple[Thing, ...], int], dict[_State, Row]] = {}
@@ -321,23 +323,23 @@ class _Rows:
             thing, index = things[-1], len(things) - 1
             states: dict[_State, Row] = {}
             for (first, second, any1, any2), row in self._states(choice, things[:-1], named).items():
-                for doing in self._choices[choice]:
+                for event in self._choices[choice]:
                     one, two = (
-                        self._added(side, counts, doing, thing, index < named, index)
+                        self._added(side, counts, event, thing, index < named, index)
                         for side, counts in enumerate((first, second))
                     )
                     if self._one_without:
-                        uses = [doing.verbs[side] and thing.nouns[side] for side in (0, 1)]
+                        uses = [event.verbs[side] and thing.nouns[side] for side in (0, 1)]
                         state = (one, two, any1 or uses[0], any2 or uses[1])
                     else:
                         state = (one, two, False, False)
-                    states.setdefault(state, (*row, doing))
+                    states.setdefault(state, (*row, event))
             self._cache[key] = states
         return self._cache[key]
 
-    def _added(self, side: int, counts: _Counts, doing: Doing, thing: Thing, named: bool, index: int) -> _Counts:
+    def _added(self, side: int, counts: _Counts, event: Event, thing: Thing, named: bool, index: int) -> _Counts:
         clause = self._clauses[side]
-        does = doing.verbs[side] and (clause.adverb is None or clause.adverb in doing.adverbs)
+        does = event.verbs[side] and (clause.adverb is None or clause.adverb in event.adverbs)
         if clause.object is None:
             return counts.add(thing.nouns[side], does, False, self._most)
         named = named and index < clause.object.number
@@ -390,30 +392,30 @@ def _distributions(
         )
         return one, two, state[2] or subject.thing.nouns[0], state[3] or subject.thing.nouns[1]
 
-    # Breadth-first: a layer has the states of one more subject, so the first subjects that reach a state are fewest.
+    # Breadth-first: a layer has the states of one more subject, so the first subjects to reach a state are fewest.
     layer: dict[_State, list[_Subject]] = {(_Counts(), _Counts(), False, False): []}
     for index in range(named):
         longer: dict[_State, list[_Subject]] = {}
-        for state, who in layer.items():
+        for state, subjects in layer.items():
             for kind, value in product(kinds, values):
                 subject = _Subject(kind, True, value)
-                longer.setdefault(add_subject(state, subject, index), [*who, subject])
+                longer.setdefault(add_subject(state, subject, index), [*subjects, subject])
         layer = longer
     reached = dict(layer)
     while layer:
         longer = {}
-        for state, who in layer.items():
+        for state, subjects in layer.items():
             for kind, value in product(kinds, values):
                 subject = _Subject(kind, False, value)
                 if (new := add_subject(state, subject, 0)) not in reached:
-                    reached[new] = longer[new] = [*who, subject]
+                    reached[new] = longer[new] = [*subjects, subject]
         layer = longer
-    subjects: dict[Part, list[_Subject]] = {}
-    for (one, two, *nonempty), who in reached.items():
+    by_values: dict[Part, list[_Subject]] = {}
+    for (one, two, *nonempty), subjects in reached.items():
         if all(nonempty):
             part = (one.holds(premise, lexicon.coreferent), two.holds(hypothesis, lexicon.coreferent))
-            subjects.setdefault(part, who)
-    return subjects
+            by_values.setdefault(part, subjects)
+    return by_values
 
 
 def _exchanged_outcomes(shape: Shape, bound: int) -> dict[Part, Model]:
@@ -425,7 +427,7 @@ def _exchanged_outcomes(shape: Shape, bound: int) -> dict[Part, Model]:
     n_times = 1 + _OTHER_TIMES * _timed(premise, hypothesis)
     models: dict[Part, Model] = {}
     for subjects, objects in sorted(product(first, second), key=lambda pair: len(pair[0].things) * len(pair[1].things)):
-        if len(subjects.things) * len(objects.things) * n_times > _MOST_DOINGS:
+        if len(subjects.things) * len(objects.things) * n_times > _MOST_EVENTS:
             break
         sides = [
             _by_truth(side, clause, lexicon, subjects, objects, n_times)
@@ -436,8 +438,8 @@ def _exchanged_outcomes(shape: Shape, bound: int) -> dict[Part, Model]:
                 # The relation of the two verbs must hold event by event.
                 for one, two in product(*(side[value] for side, value in zip(sides, values, strict=True))):
                     if lexicon.verb.empty.isdisjoint(zip(_verbs(one), _verbs(two), strict=True)):
-                        doings = [Doing((a[0], b[0]), a[1] | b[1]) for a, b in zip(one, two, strict=True)]
-                        models[values] = _world(subjects, objects, doings)
+                        events = [Event((a[0], b[0]), a[1] | b[1]) for a, b in zip(one, two, strict=True)]
+                        models[values] = _world(subjects, objects, events)
                         break
         if len(models) == len(PARTS):
             break
@@ -448,8 +450,8 @@ _OneSided = tuple[tuple[bool, frozenset[str]], ...]
 """For each possible event at each time, whether the verb of one sentence describes it, and its manner."""
 
 
-def _verbs(doings: _OneSided) -> Iterator[bool]:
-    return (verb for verb, _ in doings)
+def _verbs(events: _OneSided) -> Iterator[bool]:
+    return (verb for verb, _ in events)
 
 
 def _by_truth(
@@ -460,16 +462,16 @@ def _by_truth(
     if clause.adverb is not None:
         options.append((True, frozenset({_manner(side, clause, lexicon)})))
     by_value: dict[bool, dict[tuple[bool, ...], _OneSided]] = {True: {}, False: {}}
-    for doings in product(options, repeat=len(subjects.things) * len(objects.things) * n_times):
-        both_sides = [Doing((verb and side == 0, verb and side == 1), manner) for verb, manner in doings]
+    for events in product(options, repeat=len(subjects.things) * len(objects.things) * n_times):
+        both_sides = [Event((verb and side == 0, verb and side == 1), manner) for verb, manner in events]
         value = truth(side, clause, lexicon, _world(subjects, objects, both_sides))
-        by_value[value].setdefault(tuple(_verbs(doings)), doings)
+        by_value[value].setdefault(tuple(_verbs(events)), events)
     return {value: list(those.values()) for value, those in by_value.items()}
 
 
-def _world(subjects: _Domain, objects: _Domain, doings: Sequence[Doing]) -> Model:
+def _world(subjects: _Domain, objects: _Domain, events: Sequence[Event]) -> Model:
     """Build a model from a flat list of events, ordered by time, then subject, then object."""
     wide, long = len(objects.things), len(subjects.things)
-    rows = [tuple(doings[start : start + wide]) for start in range(0, len(doings), wide)]
+    rows = [tuple(events[start : start + wide]) for start in range(0, len(events), wide)]
     times = tuple(tuple(rows[start : start + long]) for start in range(0, len(rows), long))
     return Model(subjects.things, objects.things, (subjects.named, objects.named), times)
