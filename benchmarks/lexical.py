@@ -168,7 +168,7 @@ def run(engine: str, path: Path, n_pairs: int, l2: float) -> dict[str, Any]:
 def matrices(engine: str, pairs: list[tuple[Words, Words]], test: list[tuple[Words, Words]]) -> tuple[Any, Any]:
     """Return the indicators of the pairs to fit and of those to score, as each engine makes them."""
     if engine in (OURS, "scikit-learn on our matrix"):
-        vocabulary, matrix = Vocabulary.fitted(pairs)
+        vocabulary, matrix = Vocabulary.fit(pairs)
         return matrix, vocabulary.matrix(test)
     from sklearn.feature_extraction import FeatureHasher
     from sklearn.feature_extraction.text import CountVectorizer

@@ -110,7 +110,7 @@ def timed(run: Callable[[], Any]) -> tuple[float, Any]:
 
 def empty_caches() -> None:
     """Forget all that was found."""
-    for cached in (labeller._relate, models._domains, models._ways, models._shared_out):
+    for cached in (labeller._relate, models._domains, models._ways, models._distributions):
         cached.cache_clear()
 
 

@@ -157,7 +157,7 @@ def test_other_vectors_under_the_same_name_are_not_taken_from_the_cache(pairs, w
         ({"test_size": 0}, "a test_size of at least 1, found 0"),
         ({"validation_size": -1}, "a validation_size of at least 0, found -1"),
         ({"test_size": 5000}, "as many examples as the splits take"),
-        ({"words": "./absent.txt"}, "found nothing under './absent.txt'"),
+        ({"words": "./absent.txt"}, "got './absent.txt', which is none of these"),
         ({"words": "", "language": "zh"}, "expected embeddings for the language 'zh'"),
     ],
 )

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from tests.robustness.command import refused
-from unbag.baselines.lexical.fitting import Recipe, fitted
+from unbag.baselines.lexical.fitting import Recipe, fit_cached
 from unbag.baselines.lexical.hub import open_lexical_model
 from unbag.evaluation.model_loading import predictor_of
 
@@ -14,7 +14,7 @@ FIELDS = ("pipeline", "tags", "language", "words", "hypothesis_only", "pairs", "
 
 @pytest.fixture
 def model(sixty_pairs):
-    folder = fitted(Recipe((str(sixty_pairs),), pipeline="all", l2=1.0))
+    folder = fit_cached(Recipe((str(sixty_pairs),), pipeline="all", l2=1.0))
     (folder / "checksums.json").unlink()  # as a stranger's comes
     return folder
 
@@ -38,7 +38,7 @@ def test_it_chooses_no_package_and_no_repository(model, monkeypatch, capsys, pip
     record(model, pipeline=pipeline, tags=tags)
     monkeypatch.setattr("unbag.data.text.tagging.load", lambda *_: pytest.fail("loaded"))
     monkeypatch.setattr("huggingface_hub.snapshot_download", lambda *_, **__: pytest.fail("fetched"))
-    with pytest.raises(ValueError, match="which would be loaded and run here; if you trust it"):
+    with pytest.raises(ValueError, match="whose code would run on this machine; if you trust it"):
         predictor_of(model)
     said = refused(capsys, "lexical", "score", "--premise", "A.", "--hypothesis", "B.", "--model", model)
     assert "if you trust it" in said
@@ -84,7 +84,7 @@ def test_no_value_in_its_record_is_a_traceback(model, name):
             predictor_of(model)[0].predict(["A dog runs."], ["A cat runs."])
         except ValueError as error:
             refusal = str(error)
-        assert not refusal or name in refusal or "would be loaded" in refusal or "spaCy pipeline" in refusal
+        assert not refusal or name in refusal or "code would run" in refusal or "spaCy pipeline" in refusal
 
 
 def test_no_value_in_its_config_is_a_traceback(model):

@@ -1,11 +1,12 @@
-"""The demonstration's reader: a small network that reads both sentences word by word, in NumPy alone.
+"""The demonstration's model: a small network that reads both sentences word by word, in NumPy alone.
 
-It is no more than the demonstration needs, and knows the words of its captions only. Each word is read with those
-around it (gated convolutions), so that it is known who does what to whom. Each looks in the other sentence for those it
-answers to (attention), and what it has that they have not, and the other way round, is what the answer is made of.
+The network is as small as the demonstration allows, and its vocabulary has only the words of the captions. Gated
+convolutions combine each word with its neighbours, which encodes who does what to whom. Attention aligns each word with
+words of the other sentence, and the prediction is computed from the differences and the products of aligned words.
 
-It is trained in torch by `tools/demo_reader` in the repository, on the demonstration's training pairs and nothing else.
-It is also taught to be undecided where words are shuffled; `tools/demo_reader/training.py` says how and why.
+`tools/demo_reader` in the repository trains the network in torch, on the demonstration's training pairs only. The
+training also teaches the network to be undecided about shuffled words; `tools/demo_reader/training.py` explains how and
+why.
 """
 
 import json
@@ -25,17 +26,17 @@ from unbag.utils.hashing import file_hash
 
 WEIGHTS: Final = Path(__file__).parents[1] / "data" / "demo" / "demo-reader.safetensors"
 RECORD: Final = "unbag"
-"""The key of the weights' metadata with what else there is, as JSON: the `words` in the order of their numbers."""
+"""Key of the JSON record in the metadata of the weights, with the vocabulary (`words`, in the order of their ids)."""
 
-PADDING, UNKNOWN, FIRST = 0, 1, 2  # the numbers of no word, of one that it does not know, and of the first that it does
-SUMS: Final = 0.1  # times which the sums over a sentence's words are about as great as their greatest
-_AT_ONCE: Final = 32  # pairs: what a processor's cache holds
+PADDING, UNKNOWN, FIRST = 0, 1, 2  # ids of padding, of unknown words, and of the first word of the vocabulary
+SUMS: Final = 0.1  # scales sums over the words of a sentence to about the size of maxima
+_BATCH_SIZE: Final = 32  # pairs: their activations fit a processor's cache
 
 Floats = NDArray[np.float64]
 
 
 def words(sentence: str) -> list[str]:
-    """Return the words and the punctuation of a sentence, in small letters; a space where there are none.
+    """Split a sentence into lower-cased words and punctuation; a sentence without any gives a single space.
 
     >>> words("A dog, too.")
     ['a', 'dog', ',', 'too', '.']
@@ -43,19 +44,19 @@ def words(sentence: str) -> list[str]:
     return re.findall(r"\w+|[^\w\s]", sentence.lower()) or [" "]
 
 
-def numbers(sentences: Sequence[str], known: Mapping[str, int]) -> NDArray[np.int64]:
-    """Return the numbers of the words of n sentences, shape (n, words of the longest)."""
-    cut = [words(sentence) for sentence in sentences]
-    rows = np.full((len(cut), max(map(len, cut))), PADDING, dtype=np.int64)
-    for row, sentence in zip(rows, cut, strict=True):
-        row[: len(sentence)] = [known.get(word, UNKNOWN) for word in sentence]
+def numbers(sentences: Sequence[str], word_ids: Mapping[str, int]) -> NDArray[np.int64]:
+    """Encode n sentences as word ids, shape (n, words of the longest sentence), padded with `PADDING`."""
+    tokenized = [words(sentence) for sentence in sentences]
+    rows = np.full((len(tokenized), max(map(len, tokenized))), PADDING, dtype=np.int64)
+    for row, sentence in zip(rows, tokenized, strict=True):
+        row[: len(sentence)] = [word_ids.get(word, UNKNOWN) for word in sentence]
     return rows
 
 
 class ReaderPredictor:
-    """The reader as a predictor.
+    """The demonstration's network as a predictor.
 
-    It computes in float64, so that the demonstration is the same on every processor.
+    The predictor computes in float64, so that the rounded scores of the demonstration are the same on every processor.
     """
 
     label_space: ClassVar[tuple[str, ...]] = labels.LABELS
@@ -64,7 +65,7 @@ class ReaderPredictor:
         with safe_open(path, framework="np") as file:
             self._weights: dict[str, Floats] = {name: file.get_tensor(name).astype(np.float64) for name in file.keys()}
             record: dict[str, Any] = json.loads(file.metadata()[RECORD])
-        self._known = {word: number for number, word in enumerate(record["words"], start=FIRST)}
+        self._word_ids = {word: number for number, word in enumerate(record["words"], start=FIRST)}
         self._reach: list[int] = record["reach"]
         self._heads: int = record["heads"]
         self.identity: Mapping[str, str] = {
@@ -76,17 +77,19 @@ class ReaderPredictor:
         }
 
     def predict(self, premises: Sequence[str], hypotheses: Sequence[str]) -> NDArray[np.float32]:
-        """Return the probabilities of n pairs, shape (n, 3)."""
+        """Predict the probabilities of n pairs, shape (n, 3)."""
         premises, hypotheses = checked_pairs(premises, hypotheses)
-        answers = [np.empty((0, len(labels.LABELS)))]
-        with threadpool_limits(1):  # threads wait for each other longer than such small products take
-            for start in range(0, len(premises), _AT_ONCE):
-                sides = (numbers(side[start : start + _AT_ONCE], self._known) for side in (premises, hypotheses))
-                answers.append(self._ask(*sides))
-        return np.concatenate(answers).astype(np.float32)
+        batches = [np.empty((0, len(labels.LABELS)))]
+        with threadpool_limits(1):  # for such small products, the synchronisation of threads takes longer than the work
+            for start in range(0, len(premises), _BATCH_SIZE):
+                sides = (numbers(side[start : start + _BATCH_SIZE], self._word_ids) for side in (premises, hypotheses))
+                batches.append(self._forward(*sides))
+        return np.concatenate(batches).astype(np.float32)
 
-    def _ask(self, premises: NDArray[np.int64], hypotheses: NDArray[np.int64]) -> Floats:
-        """Return the probabilities of n pairs from the numbers of their words, (n, p) and (n, h); shape (n, 3)."""
+    def _forward(self, premises: NDArray[np.int64], hypotheses: NDArray[np.int64]) -> Floats:
+        """Compute the probabilities of n pairs, shape (n, 3), from word ids of shapes (n, p) and (n, h)."""
+        # Premises and hypotheses go through the layers as one batch of 2n sentences. `other` maps each row to the row
+        # of the other sentence of its pair.
         n, length = len(premises), max(premises.shape[1], hypotheses.shape[1])
         both = np.full((2 * n, length), PADDING)
         both[:n, : premises.shape[1]], both[n:, : hypotheses.shape[1]] = premises, hypotheses
@@ -100,27 +103,28 @@ class ReaderPredictor:
             change, gate = np.split(self._linear(f"layers.{layer}", np.concatenate(around, axis=2)), 2, axis=2)
             read = read + change / (1 + np.exp(-gate))
         role = self._linear("role", read)
-        says = np.concatenate([alone, role], axis=2)
+        content = np.concatenate([alone, role], axis=2)
         compared = [role]
         keys = self._linear("align", np.concatenate([alone, read], axis=2))
         for key in np.split(keys, self._heads, axis=2):
             scores = key @ key[other].transpose(0, 2, 1) / key.shape[2] ** 0.5
-            found = _softmax(scores, is_word[other].transpose(0, 2, 1)) @ says[other]
-            compared += [np.maximum(says - found, 0), np.maximum(found - says, 0), says * found]
+            attended = _softmax(scores, is_word[other].transpose(0, 2, 1)) @ content[other]
+            compared += [np.maximum(content - attended, 0), np.maximum(attended - content, 0), content * attended]
         each = np.maximum(self._linear("compare", np.concatenate(compared, axis=2)), 0) * is_word
         sides = np.concatenate([each.max(axis=1), each.sum(axis=1) * SUMS], axis=1)
         hidden = np.maximum(self._linear("judge", np.concatenate([sides[n:], sides[:n]], axis=1)), 0)
         return _softmax(self._linear("answer", hidden))
 
     def _linear(self, name: str, x: Floats) -> Floats:
-        """Return x times a layer's weights, with its bias where it has one."""
-        y: Floats = x.reshape(-1, x.shape[-1]) @ self._weights[f"{name}.weight"].T  # one product, not one a pair
+        """Apply a linear layer, with its bias if there is one."""
+        # One large product is faster than one product per pair, which NumPy would compute for an array of three axes.
+        y: Floats = x.reshape(-1, x.shape[-1]) @ self._weights[f"{name}.weight"].T
         y = y.reshape(*x.shape[:-1], -1)
         return y + self._weights[f"{name}.bias"] if f"{name}.bias" in self._weights else y
 
 
 def _softmax(scores: Floats, counts: NDArray[np.bool_] | bool = True) -> Floats:
-    """Return probabilities along the last axis, 0 where a place does not count."""
+    """Compute the softmax along the last axis; positions that do not count get 0."""
     counted = np.where(counts, scores, -np.inf)
     powers = np.exp(counted - counted.max(axis=-1, keepdims=True))
     probabilities: Floats = powers / powers.sum(axis=-1, keepdims=True)

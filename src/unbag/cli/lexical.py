@@ -56,7 +56,7 @@ def fit(
     unbag lexical fit --train-data snli --output-dir lexical-snli
     unbag lexical fit --train-data my-train.csv --output-dir lexical-mine
     """
-    from unbag.baselines.lexical.fitting import Recipe, fitted, load
+    from unbag.baselines.lexical.fitting import Recipe, fit_cached, load
     from unbag.utils import locks, parallel
 
     recipe = Recipe(
@@ -68,7 +68,7 @@ def fit(
         seed=seed,
     )
     with parallel.worker_count(num_proc):
-        model = load(fitted(recipe))
+        model = load(fit_cached(recipe))
     with locks.alone(output_dir, "saving a lexical model", wait=True):
         model.save(output_dir)
     if as_json:
@@ -98,7 +98,7 @@ def score(
 
     unbag lexical score --premise "A man sleeps." --hypothesis "A man runs." --label neutral
     """
-    from unbag.baselines.lexical.fitting import Recipe, fitted, load
+    from unbag.baselines.lexical.fitting import Recipe, fit_cached, load
     from unbag.baselines.lexical.hub import open_lexical_model
     from unbag.baselines.lexical.scorer import score_pair
     from unbag.baselines.lexical.words import BY_CONTEXT
@@ -108,7 +108,7 @@ def score(
         raise typer.BadParameter("name either --model or --train-data")
     gold = [gold_label(label)] if label else list(LABELS)
     recipe = Recipe(tuple(train_data) if train_data else None, tags=BY_CONTEXT)  # as CS_λ is scored
-    lexical = load(open_lexical_model(model) if model else fitted(recipe))
+    lexical = load(open_lexical_model(model) if model else fit_cached(recipe))
     scores = [score_pair(lexical, premise, hypothesis, name, top=top) for name in gold]
     probabilities = dict(zip(LABELS, map(float, scores[0].probabilities), strict=True))
     if as_json:

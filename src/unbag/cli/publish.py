@@ -467,11 +467,11 @@ def pair(
 
 def fitted_by_default() -> Path:
     """Return the folder of the lexical model that scores are held against, in English; it is fitted once."""
-    from unbag.baselines.lexical.fitting import Recipe, fitted
+    from unbag.baselines.lexical.fitting import Recipe, fit_cached
     from unbag.evaluation.lexical_baseline import PAIRS
 
     corpus, pairs, pipeline = PAIRS["en"]
-    return fitted(Recipe((corpus,), max_train_pairs=pairs, pipeline=pipeline))
+    return fit_cached(Recipe((corpus,), max_train_pairs=pairs, pipeline=pipeline))
 
 
 logger = logging.getLogger(__name__)

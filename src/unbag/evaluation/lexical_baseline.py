@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from unbag.baselines.lexical.fitting import Progress, Recipe, fitted
+from unbag.baselines.lexical.fitting import Progress, Recipe, fit_cached
 from unbag.baselines.lexical.predictors import LexicalPredictor
 from unbag.baselines.lexical.words import ALL, PIPELINES
 from unbag.challenge_sets.request import BuiltSet
@@ -81,7 +81,7 @@ class LexicalBaseline:
             options = {"train_data": (corpus,), "max_train_pairs": pairs, "pipeline": pipeline} | options
         try:
             recipe, progress = Recipe(**options), self._progress(FITTING)
-            return process_group().main_process_first(lambda: LexicalPredictor(fitted(recipe, progress=progress)))
+            return process_group().main_process_first(lambda: LexicalPredictor(fit_cached(recipe, progress=progress)))
         except Exception as error:
             logger.warning(
                 "the lexical model that scores are held against cannot be had (%s); 0 of the skill score is a "

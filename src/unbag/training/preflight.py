@@ -45,7 +45,7 @@ def check(config: TrainConfig, *, sets: Sequence[str] = ()) -> None:
     validate_trackers(config.report_to)
     for option in ("embeddings", "rearranged_by"):  # only some recipes have these options
         if table := getattr(config, option, None):
-            embeddings.require(table)
+            embeddings.validate_table_name(table)
     if (file := getattr(config, "file", None)) is not None and not file.is_dir():
         validate_file(file)
     if config.push_checkpoints is not None:

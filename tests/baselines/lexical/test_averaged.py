@@ -10,7 +10,7 @@ from unbag.baselines.lexical.rearrangement import fit
 
 
 def _data(seed=0, n=3000, rows=200, dimensions=12, labels=3):
-    """Give counts of tokens, vectors of very different scales, and labels that the tokens tell something of."""
+    """Build token counts, vectors of very different scales, and labels that depend on the tokens."""
     rng = np.random.default_rng(seed)
     counts = sparse.csr_matrix(rng.poisson(0.06, size=(n, rows)).astype(np.float32))
     vectors = (rng.normal(size=(rows, dimensions)) + 2) * 10 ** rng.uniform(-2, 1, size=dimensions)
@@ -40,7 +40,7 @@ def test_a_mixed_pair_has_the_softmax_of_the_mean():
 
 
 @pytest.mark.parametrize(("seed", "labels"), [(0, 3), (1, 3), (2, 2)])
-def test_another_solver_on_the_embeddings_as_they_are_finds_the_same(seed, labels):
+def test_fit_matches_another_solver_without_whitening(seed, labels):
     counts, vectors, gold = _data(seed, labels=labels)
     means = mean_embeddings(counts, vectors)
     # Newton's method does not mind scales, and so needs no whitening; two labels are fitted as three without the third.
@@ -79,10 +79,10 @@ def test_equal_texts_are_equally_uncertain_and_the_same_fit_has_the_same_bits():
     assert found.tobytes() == fit(doubled, vectors, labels).uncertainty(doubled, labels).tobytes()
 
 
-def test_means_made_in_parts_are_the_same(monkeypatch):
+def test_fit_does_not_depend_on_the_batch_size(monkeypatch):
     counts, vectors, gold = _data()
     whole = fit(counts, vectors, gold).uncertainty(counts, gold)
-    monkeypatch.setattr(rearrangement, "_AT_ONCE", 7)
+    monkeypatch.setattr(rearrangement, "_BATCH_SIZE", 7)
     assert np.abs(fit(counts, vectors, gold).uncertainty(counts, gold) - whole).max() < 1e-6
 
 
@@ -100,9 +100,11 @@ def test_uncertainty_is_a_float64_between_0_and_1():
     assert 0 <= found.min() < found.max() <= 1
 
 
-def test_what_tells_every_label_is_refused():
+def test_fit_on_separable_labels_raises():
     counts = sparse.csr_matrix(np.eye(6, dtype=np.float32))
-    with pytest.raises(ValueError, match=r"6 dimensions tells the label of each of the 6 pairs.*fewer dimensions"):
+    with pytest.raises(
+        ValueError, match=r"got 6 pairs that the mean embedding of 6 dimensions predicts.*fewer dimensions"
+    ):
         fit(counts, np.eye(6, dtype=np.float32), np.array([0, 1, 2] * 2))
 
 
@@ -110,24 +112,24 @@ def test_what_tells_every_label_is_refused():
     ("labels", "words"),
     [([0, 1], "3 texts, 2 labels"), ([0, 2, 0], r"label ids \[0, 2\]"), ([0, 0, 0], r"label ids \[0\]")],
 )
-def test_labels_that_do_not_fit_are_refused(labels, words):
+def test_fit_with_missing_labels_raises(labels, words):
     with pytest.raises(ValueError, match=words):
         fit(sparse.csr_matrix(np.eye(3, dtype=np.float32)), np.eye(3, dtype=np.float32), np.array(labels))
 
 
-def test_texts_of_another_language_than_the_table_are_refused():
-    with pytest.raises(ValueError, match="found none; is it the right language"):
+def test_fit_without_known_tokens_raises():
+    with pytest.raises(ValueError, match="got none; check the language"):
         fit(sparse.csr_matrix((3, 5), dtype=np.float32), np.ones((5, 2), dtype=np.float32), np.array([0, 1, 2]))
 
 
-def test_a_fit_that_does_not_converge_is_refused(monkeypatch):
+def test_fit_that_does_not_converge_raises(monkeypatch):
     counts, vectors, gold = _data()
     monkeypatch.setattr(optimizer, "_MOST_STEPS", 1)
     with pytest.raises(NotConvergedError, match="after 1 steps"):
         fit(counts, vectors, gold)
 
 
-def test_it_learns_real_pairs_in_a_dozen_steps(shared):
+def test_fit_on_real_pairs_takes_a_dozen_steps(shared):
     from unbag.data.labels import LABELS, label_id
     from unbag.data.sources import open_data
 

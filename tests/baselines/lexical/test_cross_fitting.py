@@ -20,7 +20,7 @@ def fitted(tmp_path, examples=EXAMPLES, **options):
     return CrossFitted(examples, cache=tmp_path, folds=3, **options)
 
 
-def test_it_knows_what_words_tell(tmp_path):
+def test_cross_fitted_model_predicts_labels_from_words(tmp_path):
     found = fitted(tmp_path).log_probabilities(EXAMPLES)
     gold = [LABELS.index(example.label) for example in EXAMPLES]
     assert found.shape == (len(EXAMPLES), 3)
@@ -30,8 +30,8 @@ def test_it_knows_what_words_tell(tmp_path):
 
 
 @pytest.mark.parametrize("only", [False, True])
-def test_no_pair_is_scored_by_a_model_that_saw_its_premise(tmp_path, only):
-    """Other labels of a premise's pairs change what is said of others, and nothing of what is said of them."""
+def test_no_pair_is_scored_by_a_model_fitted_to_its_premise(tmp_path, only):
+    """Changed labels of the pairs of one premise change predictions for other premises, but not for this one."""
     turned = [
         example._replace(label=LABELS[(LABELS.index(example.label) + 1) % 3])
         if example.premise == EXAMPLES[0].premise
@@ -47,7 +47,7 @@ def test_no_pair_is_scored_by_a_model_that_saw_its_premise(tmp_path, only):
     assert (one != other).any()
 
 
-def test_the_order_of_words_and_copies_say_nothing(tmp_path):
+def test_predictions_do_not_depend_on_word_order_and_copies(tmp_path):
     model = fitted(tmp_path)
     turned = [
         Example(f"{each.source_id}#1", " ".join(reversed(each.premise.split())), each.hypothesis, each.label)
@@ -65,7 +65,7 @@ def test_other_pairs_are_scored_too_and_alone(tmp_path):
     assert model.log_probabilities([]).shape == (0, 3)
 
 
-def test_models_are_kept_as_they_are_fitted(tmp_path, monkeypatch):
+def test_models_are_stored_as_soon_as_they_are_fitted(tmp_path, monkeypatch):
     whole = fitted(tmp_path / "whole").log_probabilities(EXAMPLES)
     fit, calls = fitting.fit_lexical_model, []
 
@@ -89,7 +89,7 @@ def test_models_are_kept_as_they_are_fitted(tmp_path, monkeypatch):
     assert np.array_equal(fitted(tmp_path).log_probabilities(EXAMPLES), whole), "a damaged model is fitted anew"
 
 
-def test_identities_differ_by_what_decides_them(tmp_path):
+def test_identity_depends_on_pairs_and_options(tmp_path):
     relabelled = [EXAMPLES[0]._replace(label="neutral"), *EXAMPLES[1:]]
     renamed = [example._replace(source_id=f"x{i}") for i, example in enumerate(EXAMPLES)]
     one = fitted(tmp_path).identity
@@ -98,8 +98,8 @@ def test_identities_differ_by_what_decides_them(tmp_path):
     assert len({one, *others, fitted(tmp_path, seed=1).identity}) == 4
 
 
-def test_pairs_that_no_model_can_be_fitted_to_are_refused(tmp_path):
-    with pytest.raises(ValueError, match=r"expected pairs of every label .* found none of"):
+def test_cross_fitting_without_every_label_raises(tmp_path):
+    with pytest.raises(ValueError, match=r"expected pairs of every label .* got none of"):
         fitted(tmp_path, EXAMPLES[:3])
-    with pytest.raises(ValueError, match="found none of contradiction"):
+    with pytest.raises(ValueError, match="got none of contradiction"):
         fitted(tmp_path, [example for example in EXAMPLES if example.label != "contradiction"])

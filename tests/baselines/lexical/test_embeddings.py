@@ -62,7 +62,7 @@ def test_special_tokens_padding_and_truncation_play_no_part(tmp_path):
     assert counts.matrix.toarray().tolist() == [[0, 0, 0, 0, 2, 2, 0, 2, 2, 2], [0, 0, 0, 0, 1, 1, 0, 0, 0, 0]]
 
 
-def test_unknown_tokens_are_left_out_and_counted(tmp_path):
+def test_unknown_tokens_are_excluded_and_counted(tmp_path):
     table = load(str(_transformer(tmp_path)))
     counts = table.counts([("the zebra", "zebra dog"), ("zebra",), ()])
     assert counts.unknown.tolist() == [2, 1, 0]
@@ -83,8 +83,8 @@ def test_the_input_layer_is_found_by_its_usual_names(tmp_path, name):
     assert (load(str(_transformer(tmp_path, name))).vectors == VECTORS).all()
 
 
-def test_an_input_layer_of_no_usual_name_is_refused_with_what_there_is(tmp_path):
-    with pytest.raises(ValueError, match=r"word_embeddings\.weight.*found classifier\.weight, lookup"):
+def test_input_layer_of_an_unknown_name_raises_and_lists_names(tmp_path):
+    with pytest.raises(ValueError, match=r"word_embeddings\.weight.*got classifier\.weight, lookup"):
         load(str(_transformer(tmp_path, "lookup")))
 
 
@@ -102,7 +102,7 @@ def test_half_precision_is_read_to_the_bit(tmp_path, dtype):
 
 
 def test_a_table_smaller_than_its_tokenizer_is_refused(tmp_path):
-    with pytest.raises(ValueError, match="has 10 tokens, but the table 7 embeddings"):
+    with pytest.raises(ValueError, match="expected at most 7 tokens, one per embedding, got 10"):
         load(str(_transformer(tmp_path, vectors=VECTORS[:7])))
 
 
@@ -115,7 +115,7 @@ def test_a_model2vec_model_has_its_mapping_and_weights_applied(tmp_path):
     assert find(str(tmp_path)).kind == "model2vec"
     assert load(str(tmp_path)).means([("dog",)])[0] == pytest.approx(VECTORS[1] * 0.6)
     save_file({"embedding": VECTORS}, tmp_path / "model.safetensors")
-    with pytest.raises(ValueError, match="expected the tensor 'embeddings', found embedding"):
+    with pytest.raises(ValueError, match="expected the tensor 'embeddings', got embedding"):
         load(str(tmp_path))
 
 
@@ -181,22 +181,22 @@ def test_words_with_spaces_and_odd_characters_are_read_from_the_right(tmp_path):
         (b"the 1 2\n\xff 1 2\n", "line 2: expected a word in UTF-8"),
         (b"the dog\n", "line 1: expected a word and its numbers"),
         (b"", "line 1: expected a word and its numbers"),
-        (b"3 2\nthe 1 2\ndog 1 2\n", "promises 3 words, found 2"),
+        (b"3 2\nthe 1 2\ndog 1 2\n", "expected 3 words, as in the first line, got 2"),
         (b"2 2\nthe 1 2\ndog 1\n", "line 3: expected a word and 2 numbers"),
     ],
 )
-def test_a_broken_text_file_is_named_with_its_line(tmp_path, content, words):
+def test_broken_text_file_raises_with_its_line(tmp_path, content, words):
     path = tmp_path / "broken.txt"
     path.write_bytes(content)
     with pytest.raises(ValueError, match=rf"broken\.txt.*{words}"):
         read_word_vectors(path)
 
 
-def test_archives_of_several_files_and_broken_ones_are_refused(tmp_path):
+def test_broken_archives_and_those_of_several_files_raise(tmp_path):
     with zipfile.ZipFile(tmp_path / "two.zip", "w") as archive:
         archive.writestr("a.txt", _text())
         archive.writestr("b.txt", _text())
-    with pytest.raises(ValueError, match=r"found \['a\.txt', 'b\.txt'\]; unpack"):
+    with pytest.raises(ValueError, match=r"got \['a\.txt', 'b\.txt'\]; extract"):
         load(str(tmp_path / "two.zip"))
     for name in ("no.zip", "no.txt.gz"):
         (tmp_path / name).write_bytes(b"no archive")
@@ -205,21 +205,21 @@ def test_archives_of_several_files_and_broken_ones_are_refused(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["./absent", "absent", "a/b/c", "/no/such/folder"])
-def test_what_is_not_there_is_said(name):
-    with pytest.raises(ValueError, match=r"expected embeddings as a Hub id.*found nothing under"):
+def test_find_of_a_missing_table_raises(name):
+    with pytest.raises(ValueError, match=r"expected embeddings as a Hub id.*which is none of these"):
         find(name)
 
 
-def test_a_folder_of_something_else_is_refused_with_what_is_in_it(tmp_path):
+def test_find_in_a_folder_of_another_kind_raises_and_lists_files(tmp_path):
     (tmp_path / "config.json").write_text("{}")
-    with pytest.raises(ValueError, match=r"tokenizer\.json, model\.safetensors.*found \['config\.json'\]"):
+    with pytest.raises(ValueError, match=r"tokenizer\.json, model\.safetensors.*got \['config\.json'\]"):
         find(str(tmp_path))
     (tmp_path / "words.json").write_text("{}")
     with pytest.raises(ValueError, match=r"expected a text file of word vectors \(\.txt"):
         find(str(tmp_path / "words.json"))
 
 
-def test_broken_model_files_are_named(tmp_path):
+def test_broken_model_files_raise_with_their_names(tmp_path):
     folder = _transformer(tmp_path)
     (folder / "tokenizer.json").write_text("{}")
     with pytest.raises(ValueError, match=r"tokenizer\.json: expected a tokenizer"):

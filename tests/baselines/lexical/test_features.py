@@ -19,7 +19,7 @@ def test_exchanging_the_sides_mirrors_the_features(premise, hypothesis):
 
 @given(st.lists(st.tuples(WORDS, WORDS), min_size=1, max_size=8))
 def test_the_matrix_holds_exactly_the_features(pairs):
-    vocabulary, matrix = Vocabulary.fitted(pairs)
+    vocabulary, matrix = Vocabulary.fit(pairs)
     assert (vocabulary.matrix(pairs) != matrix).nnz == 0
     for row, (premise, hypothesis) in enumerate(pairs):
         names = vocabulary.names(matrix[row].indices)
@@ -30,9 +30,9 @@ def test_the_matrix_holds_exactly_the_features(pairs):
 def test_a_vocabulary_does_not_depend_on_how_many_pairs_are_numbered_at_a_time(monkeypatch):
     words = ("dog", "cat", "run", "red", "old")
     pairs = [((words[n % 5], words[(n + 2) % 5]), tuple(words[n % 3 :])) for n in range(40)] + [((), ())]
-    whole, expected = Vocabulary.fitted(pairs)
+    whole, expected = Vocabulary.fit(pairs)
     monkeypatch.setattr("unbag.baselines.lexical.features._PAIRS", 7)
-    vocabulary, matrix = Vocabulary.fitted(iter(pairs))
+    vocabulary, matrix = Vocabulary.fit(iter(pairs))
     assert (vocabulary.words, vocabulary.codes.tolist()) == (whole.words, whole.codes.tolist())
     assert matrix.shape == (41, len(vocabulary))
     assert matrix.indptr.tolist() == expected.indptr.tolist()
@@ -48,8 +48,8 @@ def test_codes_are_ranked_as_numpy_does(values):
     assert ranks.tolist() == expected[1].tolist()
 
 
-def test_what_was_not_seen_is_left_out():
-    vocabulary, _ = Vocabulary.fitted([(("dog",), ("animal",))])
+def test_matrix_ignores_words_outside_the_vocabulary():
+    vocabulary, _ = Vocabulary.fit([(("dog",), ("animal",))])
     row = vocabulary.matrix([(("dog", "unseen"), ("animal", "new"))])
     assert set(vocabulary.names(row.indices)) == {("dog", None), (None, "animal"), ("dog", "animal")}
     assert len(vocabulary) == 3
@@ -57,6 +57,6 @@ def test_what_was_not_seen_is_left_out():
 
 def test_a_vocabulary_is_rebuilt_from_words_and_codes():
     pairs = [(("dog", "run"), ("animal",)), (("cat",), ("sleep",))]
-    vocabulary, matrix = Vocabulary.fitted(pairs)
+    vocabulary, matrix = Vocabulary.fit(pairs)
     again = Vocabulary(vocabulary.words, vocabulary.codes)
     assert (again.matrix(pairs) != matrix).nnz == 0

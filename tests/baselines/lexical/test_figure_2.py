@@ -3,7 +3,7 @@
 import pytest
 
 from unbag.baselines.lexical import fitting
-from unbag.baselines.lexical.fitting import Recipe, fitted, load
+from unbag.baselines.lexical.fitting import Recipe, fit_cached, load
 from unbag.baselines.lexical.scorer import score_pair
 from unbag.baselines.lexical.words import BY_CONTEXT
 from unbag.data.corpora import CORPORA
@@ -15,26 +15,26 @@ pytestmark = pytest.mark.nightly
 
 @pytest.mark.slow
 def test_figure_2(shared, tmp_path, monkeypatch):
-    """The paper's model is of all of SNLI and MNLI; this one of half of the rows here, so its third is not held to."""
+    """The model of the paper is fitted to SNLI and MNLI, this one to a sample, so the third feature is not compared."""
     corpus = CORPORA["snli"]
     [path] = (shared / "hub" / "datasets" / corpus.hub_id).glob("*/train-*.parquet")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setattr(fitting, "training_sources", lambda _: [open_data(path, labels=corpus.labels)])
     pipeline = str(shared / "hub/models/spacy/en_core_web_sm")
-    model = load(fitted(Recipe((str(path),), pipeline=pipeline, tags=BY_CONTEXT, max_train_pairs=11_294, l2=10.0)))
+    model = load(fit_cached(Recipe((str(path),), pipeline=pipeline, tags=BY_CONTEXT, max_train_pairs=11_294, l2=10.0)))
 
-    asked = ("Two people are sitting in a station.", "A couple of people are inside and not standing.")
-    score = score_pair(model, *asked, "entailment")
+    pair = ("Two people are sitting in a station.", "A couple of people are inside and not standing.")
+    score = score_pair(model, *pair, "entailment")
     assert LABELS[score.probabilities.argmax()] == "contradiction"
     assert {each.label for each in score.misleading} == {"contradiction"}
     features = [each.feature for each in score.misleading]
     assert features[0] == ("sitting", "standing")
     assert (None, "not") in features
 
-    asked = (
+    pair = (
         "A group of people prepare hot air balloons for takeoff.",
         "There are hot air balloons on the ground and air.",
     )
-    score = score_pair(model, *asked, "neutral")
+    score = score_pair(model, *pair, "neutral")
     assert LABELS[score.probabilities.argmax()] == "entailment"
     assert (score.misleading[0].feature, score.misleading[0].label) == ((None, "there"), "entailment")

@@ -9,7 +9,7 @@ RNG = np.random.default_rng(5)
 
 
 def steps_and_changes(n: int, variables: int) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Return steps and the changes of gradient over them, of a quadratic function."""
+    """Build random steps and the changes of the gradient over them, for a quadratic function."""
     root = RNG.normal(size=(variables, variables))
     hessian = root @ root.T + np.eye(variables)
     steps = [RNG.normal(size=variables) for _ in range(n)]
@@ -17,7 +17,7 @@ def steps_and_changes(n: int, variables: int) -> list[tuple[np.ndarray, np.ndarr
 
 
 def updated_densely(pairs: list[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
-    """Return the inverse Hessian by the BFGS update (Nocedal & Wright 2006, equation 6.17)."""
+    """Compute the inverse Hessian by dense BFGS updates (Nocedal & Wright 2006, equation 6.17)."""
     last_step, last_change = pairs[-1]
     identity = np.eye(len(last_step))
     inverse = identity * (last_step @ last_change) / (last_change @ last_change)
@@ -29,7 +29,7 @@ def updated_densely(pairs: list[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
 
 
 @pytest.mark.parametrize("n", [1, 3, 4, 9])  # of which four are remembered
-def test_the_compact_form_is_the_update_by_each_remembered_step(n: int) -> None:
+def test_compact_form_equals_the_update_by_each_stored_step(n: int) -> None:
     pairs = steps_and_changes(n, 6)
     gradient = RNG.normal(size=6)
     inverse = InverseHessian(gradient, memory=4)
@@ -40,12 +40,12 @@ def test_the_compact_form_is_the_update_by_each_remembered_step(n: int) -> None:
     np.testing.assert_allclose(inverse.times_gradient(), expected, rtol=1e-9, atol=1e-9 * np.abs(expected).max())
 
 
-def test_without_a_step_it_is_the_identity() -> None:
+def test_inverse_hessian_without_steps_is_the_identity() -> None:
     vector = RNG.normal(size=3)
     np.testing.assert_array_equal(InverseHessian(vector).times_gradient(), vector)
 
 
-def test_a_step_against_the_curvature_teaches_nothing() -> None:
+def test_step_of_concave_curvature_is_skipped() -> None:
     inverse = InverseHessian(np.ones(2))
     inverse.move(np.ones(2), np.full(2, 0.5))
     np.testing.assert_array_equal(inverse.times_gradient(), np.full(2, 0.5))

@@ -11,7 +11,7 @@ NOUNS, VERBS = ["cat", "dog", "man", "girl", "boy"], ["nap", "run", "sing", "wal
 
 
 def _pairs(n=300):
-    """Give pairs in which `nap` against `run` is a contradiction and the same verb an entailment."""
+    """Build pairs in which `nap` against `run` is a contradiction, and the same verb an entailment."""
     pairs, labels = [], []
     for _ in range(n):
         noun = str(RNG.choice(NOUNS))
@@ -27,7 +27,7 @@ def model():
     return fit_lexical_model(*_pairs())
 
 
-def test_it_learns_what_words_can_tell(model):
+def test_lexical_model_predicts_labels_from_words(model):
     probabilities = model.probabilities([(("dog", "nap"), ("dog", "run")), (("dog", "run"), ("dog", "run"))])
     assert probabilities.argmax(axis=1).tolist() == [2, 0]
     assert probabilities.sum(axis=1) == pytest.approx(1)
@@ -39,7 +39,7 @@ def test_the_penalty_is_the_best_on_held_out_pairs(model):
     assert len(losses) == 5
 
 
-def test_the_misleading_words_are_found(model):
+def test_misleading_features_are_ranked(model):
     # A pair whose words say contradiction, and whose gold label is entailment.
     pair = [(("girl", "nap"), ("girl", "run"))]
     [found] = model.misleading(pair, model.probabilities(pair), ["entailment"], 5)
@@ -58,26 +58,26 @@ def test_a_saved_model_gives_the_same_bits(model, tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["checksums.json", "config.json", "model.safetensors"]
 
 
-def test_what_is_no_lexical_model_is_said(tmp_path):
-    with pytest.raises(ValueError, match=r"found no config\.json"):
+def test_load_of_another_folder_raises(tmp_path):
+    with pytest.raises(ValueError, match=r"got a folder without config\.json"):
         LexicalModel.load(tmp_path)
     (tmp_path / "config.json").write_text(json.dumps({"format": 7, "labels": []}))
-    with pytest.raises(ValueError, match=r"found .*'format': 7"):
+    with pytest.raises(ValueError, match=r"got .*'format': 7"):
         LexicalModel.load(tmp_path)
 
 
-def test_a_model_of_the_format_before_is_refused_with_the_reason(model, tmp_path):
+def test_load_of_an_earlier_format_raises(model, tmp_path):
     model.save(tmp_path)
     config = json.loads((tmp_path / "config.json").read_text())
     (tmp_path / "config.json").write_text(json.dumps(config | {"format": 2}))
     with pytest.raises(
-        ValueError, match=r"found format 2 of an earlier version, whose scores are not comparable; fit it again"
+        ValueError, match=r"got format 2 of an earlier version, whose scores are not comparable; fit it again"
     ):
         LexicalModel.load(tmp_path)
 
 
-def test_too_few_pairs_are_refused():
-    with pytest.raises(ValueError, match="name a penalty instead"):
+def test_fit_of_too_few_pairs_raises():
+    with pytest.raises(ValueError, match="set a penalty instead"):
         fit_lexical_model([(("dog",), ("cat",))], ["neutral"])
-    with pytest.raises(ValueError, match="found 1 pairs and 0 labels"):
+    with pytest.raises(ValueError, match="got 1 pairs and 0 labels"):
         fit_lexical_model([(("dog",), ("cat",))], [])

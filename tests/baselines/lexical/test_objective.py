@@ -36,7 +36,7 @@ def test_value_and_gradient_are_those_of_the_formula(problem):
     np.testing.assert_allclose(gradient, by_weights, rtol=1e-4, atol=1e-5)
 
 
-def test_pieces_change_nothing_but_the_order_of_sums(problem, monkeypatch):
+def test_block_sizes_change_only_the_order_of_sums(problem, monkeypatch):
     value, gradient = _value_and_gradient(*problem)
     monkeypatch.setattr("unbag.baselines.lexical.regression._LOGITS", 7)
     monkeypatch.setattr("unbag.baselines.lexical.regression._PIECE", 11)

@@ -34,7 +34,7 @@ def permuted(snli):
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("name", ["lexical", "hypothesis-only"])
-def test_a_bag_of_words_answers_each_permutation_as_the_pair(name, snli, permuted, shared, tmp_path, monkeypatch):
+def test_bag_of_words_predicts_the_same_for_permutations(name, snli, permuted, shared, tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     train = tmp_path / "train.jsonl"
     train.write_text(

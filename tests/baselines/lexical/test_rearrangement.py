@@ -13,7 +13,7 @@ TRAIN, VALIDATION, TEST = range(3)
 
 
 def ids_of(uncertainty):
-    """Return ids in the order of the examples."""
+    """Build ids in the order of the examples."""
     return [f"{number:04d}" for number in range(len(uncertainty))]
 
 
@@ -34,7 +34,7 @@ def test_by_hand():
 
 
 @given(problems())
-def test_splits_are_disjoint_complete_and_of_the_sizes_asked_for(problem):
+def test_splits_are_disjoint_complete_and_of_the_given_sizes(problem):
     uncertainty, k_te, k_dv, seed = problem
     split, _ = rearrange(uncertainty, ids_of(uncertainty), k_te, k_dv, seed=seed)
     assert [int((split == number).sum()) for number in range(3)] == [len(uncertainty) - k_te - k_dv, k_dv, k_te]
@@ -67,7 +67,7 @@ def test_partitions_are_equal_and_ordered(problem):
         assert uncertainty[partition == easier].max() <= uncertainty[partition == harder].min()
 
 
-def test_the_seed_decides_the_validation_set_alone():
+def test_seed_changes_only_the_validation_set():
     uncertainty = np.random.default_rng(0).random(400)
     one, same, other = (rearrange(uncertainty, ids_of(uncertainty), 50, 100, seed=seed) for seed in (1, 1, 2))
     assert (one.split == same.split).all()
@@ -87,11 +87,11 @@ def test_the_validation_set_is_drawn_evenly():
 
 
 @pytest.mark.parametrize(("k_te", "k_dv"), [(0, 1), (1, -1), (3, 1)])
-def test_sizes_that_cannot_be_are_refused(k_te, k_dv):
-    with pytest.raises(ValueError, match=re.escape(f"found 3 examples for k_te = {k_te} and k_dv = {k_dv}")):
+def test_rearrange_with_impossible_sizes_raises(k_te, k_dv):
+    with pytest.raises(ValueError, match=re.escape(f"got 3 examples for k_te = {k_te} and k_dv = {k_dv}")):
         rearrange(np.array([0.1, 0.2, 0.3]), ["a", "b", "c"], k_te, k_dv, seed=0)
 
 
-def test_nan_is_refused():
-    with pytest.raises(ValueError, match="found NaN"):
+def test_rearrange_with_nan_raises():
+    with pytest.raises(ValueError, match="got NaN"):
         rearrange(np.array([0.1, np.nan]), ["a", "b"], 1, 0, seed=0)

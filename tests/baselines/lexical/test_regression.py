@@ -28,7 +28,7 @@ def test_against_scikit_learn(l2):
     assert np.abs(ours - theirs).max() < 1e-6
 
 
-def test_equal_columns_have_equal_weights_and_those_of_nothing_none():
+def test_equal_columns_have_equal_weights_and_empty_ones_zero():
     matrix, gold = _data()
     weights = fit(matrix, gold, l2=1.0).weights
     assert (weights[50:60] == weights[50]).all()
@@ -62,14 +62,14 @@ def test_the_fit_is_the_same_to_the_bit():
     assert first.bias.tobytes() == second.bias.tobytes()
 
 
-def test_a_fit_ends_where_float64_tells_no_more():
+def test_fit_ends_at_the_precision_of_float64():
     matrix, gold = _data()
     error = fit(matrix, gold, l2=2.0, tolerance=1e-30).probabilities(matrix) - np.eye(3)[gold]
     assert np.abs(error.sum(axis=0)).max() < 1e-9
 
 
 def test_a_handful_of_pairs_is_fitted():
-    """The rounding error of so small a loss must not keep the optimiser from its end."""
+    """The relative rounding error of a small loss is large; the optimiser must end all the same."""
     for seed in range(40):
         matrix, gold = _data(seed, n=3 + seed, features=120)
         model = fit(matrix, gold, l2=0.3)
@@ -79,7 +79,7 @@ def test_a_handful_of_pairs_is_fitted():
         assert model.steps < 500
 
 
-def test_without_a_feature_the_shares_come_out():
+def test_fit_without_features_predicts_the_label_shares():
     model = fit(sparse.csr_matrix((10, 4), dtype=np.float32), np.array([0] * 5 + [1] * 3 + [2] * 2), l2=1.0)
     assert model.probabilities(sparse.csr_matrix((1, 4)))[0] == pytest.approx([0.5, 0.3, 0.2], abs=1e-9)
 
@@ -89,9 +89,9 @@ def test_lms_is_the_likeliest_wrong_label():
     assert lms(probabilities, np.array([2, 1, 0])).tolist() == [0.3, 0.6, 0.6]
 
 
-def test_bad_input_is_said():
+def test_fit_of_invalid_input_raises():
     matrix, gold = _data()
-    with pytest.raises(ValueError, match="found 400 and 399"):
+    with pytest.raises(ValueError, match="got 400 rows and 399 labels"):
         fit(matrix, gold[1:], l2=1.0)
-    with pytest.raises(ValueError, match="penalty above 0, found 0"):
+    with pytest.raises(ValueError, match="penalty above 0, got 0"):
         fit(matrix, gold, l2=0)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from unbag.baselines.lexical import fitting
-from unbag.baselines.lexical.fitting import Fold, Recipe, fitted, fold_of, load
+from unbag.baselines.lexical.fitting import Fold, Recipe, fit_cached, fold_of, load
 from unbag.baselines.lexical.hub import is_lexical_model, open_lexical_model
 from unbag.baselines.lexical.model import LexicalModel
 from unbag.baselines.lexical.predictors import BASELINES
@@ -26,7 +26,7 @@ def _own_cache(tmp_path, monkeypatch):
 
 @pytest.fixture
 def pairs(tmp_path):
-    """Write 120 pairs whose verbs tell the label, and say where."""
+    """Write a file of 120 pairs whose verbs determine the label."""
     rng = np.random.default_rng(3)
     path = tmp_path / "pairs.jsonl"
     with path.open("w") as file:
@@ -43,21 +43,21 @@ def recipe(path, **options):
 
 
 def test_a_model_is_fitted_once(pairs):
-    folder = fitted(recipe(pairs))
+    folder = fit_cached(recipe(pairs))
     written = (folder / "config.json").stat().st_mtime_ns
-    assert fitted(recipe(pairs)) == folder
+    assert fit_cached(recipe(pairs)) == folder
     assert (folder / "config.json").stat().st_mtime_ns == written
     pairs.write_text(pairs.read_text().replace("girl", "woman"))
-    assert fitted(recipe(pairs)) != folder, "other training pairs make another model"
-    assert fitted(recipe(pairs, hypothesis_only=True)) != fitted(recipe(pairs))
+    assert fit_cached(recipe(pairs)) != folder, "other training pairs make another model"
+    assert fit_cached(recipe(pairs, hypothesis_only=True)) != fit_cached(recipe(pairs))
 
 
 def test_two_fits_give_the_same_bits(pairs, tmp_path):
-    one, other = (fitted(recipe(pairs), cache=tmp_path / name) for name in ("a", "b"))
+    one, other = (fit_cached(recipe(pairs), cache=tmp_path / name) for name in ("a", "b"))
     assert (one / "model.safetensors").read_bytes() == (other / "model.safetensors").read_bytes()
 
 
-def test_every_module_of_a_fit_has_a_part_in_the_name_of_its_folder():
+def test_code_hash_covers_every_module_of_a_fit():
     package = Path(fitting.__file__).parents[2]
     for name in fitting._CODE:
         imported = re.findall(
@@ -66,7 +66,7 @@ def test_every_module_of_a_fit_has_a_part_in_the_name_of_its_folder():
         assert {f"baselines/lexical/{module}.py" for module in imported} <= set(fitting._CODE), name
 
 
-def test_a_fold_is_decided_by_what_a_pair_says():
+def test_fold_depends_on_the_sentences_only():
     assert {fold_of(Example(str(n), "A dog runs.", "A dog.", "neutral"), 5, 13) for n in range(9)} == {
         fold_of(Example("other", "A dog runs.", "A dog.", "entailment"), 5, 13)
     }
@@ -74,7 +74,7 @@ def test_a_fold_is_decided_by_what_a_pair_says():
     assert abs(counts - 1000).max() < 4 * np.sqrt(5000 * 0.2 * 0.8)
 
 
-def test_no_example_is_scored_by_a_model_that_saw_it(pairs, tmp_path):
+def test_no_example_is_scored_by_a_model_fitted_to_it(pairs, tmp_path):
     """The model that scores a fold is, to the bit, the one fitted to a file without that fold."""
     source = open_data(pairs)
     folders = scorer_folders(recipe(pairs), source, folds=3)
@@ -86,7 +86,7 @@ def test_no_example_is_scored_by_a_model_that_saw_it(pairs, tmp_path):
         kept = [example for example in examples if not fold.holds(example)]
         assert 0 < len(kept) < len(examples)
         rest.write_text("".join(json.dumps({"premise": e[1], "hypothesis": e[2], "label": e[3]}) + "\n" for e in kept))
-        alone = LexicalModel.load(fitted(recipe(rest)))
+        alone = LexicalModel.load(fit_cached(recipe(rest)))
         assert load(folder).regression.weights.tobytes() == alone.regression.weights.tobytes()
         assert load(folder).vocabulary.words == alone.vocabulary.words
     scores = Scorer([load(folder) for folder in folders], seed=13).score(examples)
@@ -101,33 +101,33 @@ def test_pairs_that_were_not_trained_on_have_one_scorer(pairs, tmp_path):
     assert len(scorer_folders(recipe(pairs), open_data(other))) == 1
 
 
-def test_a_draw_of_training_pairs_is_part_of_a_larger_one(pairs):
-    few, more = (load(fitted(recipe(pairs, pairs=n))) for n in (30, 60))
+def test_smaller_sample_of_training_pairs_is_part_of_a_larger_one(pairs):
+    few, more = (load(fit_cached(recipe(pairs, pairs=n))) for n in (30, 60))
     assert (few.record["pairs"], more.record["pairs"]) == (30, 60)
     assert set(few.vocabulary.words) <= set(more.vocabulary.words)
-    with pytest.raises(ValueError, match="at least 121 training pairs to draw from, found 120"):
-        fitted(recipe(pairs, max_train_pairs=121))
+    with pytest.raises(ValueError, match="at most the 120 training pairs to sample from, got 121"):
+        fit_cached(recipe(pairs, max_train_pairs=121))
 
 
 @pytest.mark.parametrize("options", [{}, {"max_train_pairs": 20}])
 def test_progress_counts_the_pairs_that_are_read(pairs, options):
-    told = []
-    fitted(recipe(pairs, **options), progress=lambda *each: told.append(each))
+    calls = []
+    fit_cached(recipe(pairs, **options), progress=lambda *each: calls.append(each))
     n = options.get("max_train_pairs") or sum(1 for _ in open_data(pairs).examples())
-    assert told[0] == (0, n)
-    assert told[-1] == (n, n)
+    assert calls[0] == (0, n)
+    assert calls[-1] == (n, n)
 
 
-def test_what_cannot_be_trained_on_is_said(pairs):
+def test_fit_of_a_missing_file_raises(pairs):
     with pytest.raises(ValueError, match=r"expected corpora \(snli.*found .no-such-file.csv"):
-        fitted(Recipe(("no-such-file.csv",)))
+        fit_cached(Recipe(("no-such-file.csv",)))
 
 
 def test_a_fitted_model_is_opened_by_its_folder(pairs, tmp_path):
-    folder = fitted(recipe(pairs))
+    folder = fit_cached(recipe(pairs))
     assert is_lexical_model(folder)
     assert open_lexical_model(folder) == folder
-    with pytest.raises(ValueError, match=r"was fitted to pairs\.jsonl"):
+    with pytest.raises(ValueError, match=r"got one fitted to pairs\.jsonl"):
         open_lexical_model(folder, unseen=open_data(pairs))
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "config.json").write_text('{"model_type": "bert"}')
@@ -136,17 +136,17 @@ def test_a_fitted_model_is_opened_by_its_folder(pairs, tmp_path):
         open_lexical_model(tmp_path / "other")
 
 
-def test_the_baselines_know_what_they_may_know(pairs):
-    asked = (["The dog naps.", "The dog runs."], ["The man runs.", "The man runs."])
-    lexical = BASELINES["lexical"](recipe(pairs)).predict(*asked)
+def test_baselines_use_only_their_inputs(pairs):
+    texts = (["The dog naps.", "The dog runs."], ["The man runs.", "The man runs."])
+    lexical = BASELINES["lexical"](recipe(pairs)).predict(*texts)
     assert lexical.argmax(axis=1).tolist()[0] == 2
-    blind = BASELINES["hypothesis-only"](recipe(pairs)).predict(*asked)
+    blind = BASELINES["hypothesis-only"](recipe(pairs)).predict(*texts)
     assert blind[0].tobytes() == blind[1].tobytes()
-    always = BASELINES["majority"](recipe(pairs)).predict(*asked)
+    always = BASELINES["majority"](recipe(pairs)).predict(*texts)
     assert always == pytest.approx(np.full((2, 3), 1 / 3))
 
 
-def test_a_bag_of_words_is_blind_to_order(pairs):
+def test_bag_of_words_ignores_word_order(pairs):
     lexical = BASELINES["lexical"](recipe(pairs))
     one = lexical.predict(["The dog naps."], ["The man runs."])
     assert lexical.predict(["naps dog The."], ["man The runs."]).tobytes() == one.tobytes()
@@ -157,5 +157,5 @@ def test_a_recipe_is_in_the_language_of_its_corpora():
     assert Recipe(("ocnli",)).language == "zh"
     assert Recipe(("pairs.csv",)).language == "en"
     assert Recipe(("snli",), language="zh").language == "zh"
-    with pytest.raises(ValueError, match="expected training pairs in one language, found en and zh"):
+    with pytest.raises(ValueError, match="expected corpora in one language, got en and zh"):
         Recipe(("snli", "ocnli"))

@@ -9,14 +9,14 @@ PENALTY = 0.01  # of second derivatives that are 1 in all
 
 
 def _scaled(dense, penalty=PENALTY):
-    """Return indicators scaled so that the data's second derivatives and the penalty's are 1 together."""
+    """Scale indicators so that the second derivatives of data and penalty sum to 1."""
     columns = dense.sum(axis=0)
     return sparse.csc_matrix(dense * np.sqrt((1 - penalty) / columns), dtype=np.float64)
 
 
 @pytest.fixture
 def few():
-    """Rows and penalty of six columns: ones, three that lean on each other, and two of which the penalty says more."""
+    """Rows and penalty of six columns: ones, three correlated columns, and two dominated by the penalty."""
     rng = np.random.default_rng(3)
     dense = np.zeros((4000, 6))
     dense[:, 0] = 1
@@ -31,7 +31,7 @@ def few():
 
 @pytest.fixture
 def many():
-    """Rows and penalty of 300 columns of pairs of words: each leans on the words', and words come in company."""
+    """Rows and penalty of 300 columns of words and word pairs, which are correlated."""
     rng = np.random.default_rng(5)
     topic = rng.integers(5, size=(6000, 1))
     words = rng.random((6000, 30)) < np.where(np.arange(30) % 5 == topic, 0.5, 0.05)
@@ -42,20 +42,20 @@ def many():
 
 
 def _hessians(rows, penalty):
-    """Return the second derivatives by the weights and by the variables."""
+    """Compute the Hessians by the weights and by the variables."""
     size = rows.shape[1]
     change = Whitening(rows, penalty).weights(np.eye(size, dtype=np.float64)).astype(np.float64)
     hessian = (rows.T @ rows).toarray().astype(np.float64) + np.diag(penalty)
     return hessian, change @ hessian @ change.T
 
 
-def test_in_the_new_variables_the_frequent_columns_have_the_identity_for_second_derivatives(few):
+def test_whitened_hessian_of_frequent_columns_is_the_identity(few):
     hessian, whitened = _hessians(*few)
     np.testing.assert_allclose(hessian.diagonal(), 1, rtol=1e-4)
     np.testing.assert_allclose(whitened[:4, :4], np.eye(4), atol=1e-3)
 
 
-def test_columns_beyond_the_exact_ones_are_freed_from_those_they_come_with_most(many, monkeypatch):
+def test_further_columns_are_decorrelated_from_their_neighbours(many, monkeypatch):
     monkeypatch.setattr(whitenings, "_EXACT", 40)
     hessian, whitened = _hessians(*many)
     np.testing.assert_allclose(whitened[:40, :40], np.eye(40), atol=2e-3)
@@ -63,7 +63,7 @@ def test_columns_beyond_the_exact_ones_are_freed_from_those_they_come_with_most(
     assert np.linalg.cond(whitened) < np.linalg.cond(hessian) / 10
 
 
-def test_every_column_is_freed_from_the_bias(few, many, monkeypatch):
+def test_every_column_is_decorrelated_from_the_bias(few, many, monkeypatch):
     hessian, whitened = _hessians(*few)
     assert (hessian[0, 4:] > 0.005).all()
     np.testing.assert_allclose(whitened[0], np.eye(6)[0], atol=1e-3)
@@ -73,8 +73,8 @@ def test_every_column_is_freed_from_the_bias(few, many, monkeypatch):
     np.testing.assert_allclose(whitened[0], np.eye(300)[0], atol=2e-3)
 
 
-def test_a_row_of_the_factor_is_what_the_whole_inverse_has_where_nothing_else_comes_along(monkeypatch):
-    """Where a column comes together with fewer than are looked at, the approximate factor is the exact one."""
+def test_factor_is_exact_for_columns_with_few_neighbours(monkeypatch):
+    """For a column with fewer neighbours than `_NEAR`, the approximate factor is exact."""
     monkeypatch.setattr(whitenings, "_EXACT", 20)
     rng = np.random.default_rng(7)
     dense = np.zeros((3000, 40))
@@ -91,7 +91,7 @@ def test_a_sample_of_the_rows_does_nearly_as_well(many, monkeypatch):
     assert np.linalg.cond(whitened) < np.linalg.cond(hessian) / 10
 
 
-def test_columns_of_which_the_penalty_says_more_stay(few):
+def test_columns_dominated_by_the_penalty_are_not_whitened(few):
     whitening = Whitening(*few)
     variables = np.arange(12, dtype=np.float64).reshape(2, 6)
     weights = whitening.weights(variables)
@@ -100,7 +100,7 @@ def test_columns_of_which_the_penalty_says_more_stay(few):
     assert variables.ravel().tolist() == list(range(12)), "what is given is not changed"
 
 
-def test_a_step_changes_a_function_by_as_much_in_either_variables(few):
+def test_gradient_matches_between_weights_and_variables(few):
     whitening = Whitening(*few)
     rng = np.random.default_rng(0)
     step, by_weights = rng.normal(size=(2, 2, 6)).astype(np.float64)
@@ -108,7 +108,7 @@ def test_a_step_changes_a_function_by_as_much_in_either_variables(few):
     assert (whitening.gradient(by_weights.copy()) * step).sum() == pytest.approx(change, rel=1e-4)
 
 
-def test_equal_columns_without_a_penalty_do_no_harm():
+def test_equal_columns_without_penalty_are_factored():
     column = np.repeat([[0.0], [1.0]], 50, axis=0)
     none = np.zeros(2, dtype=np.float64)
     whitening = Whitening(_scaled(np.hstack([column, column]), none), none)

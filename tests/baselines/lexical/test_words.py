@@ -12,7 +12,7 @@ PIECES = ["dogs", "x-wed", "id", "don't", "cannot", "8am", "(well)", "U.S.", "it
 
 
 class _Tags:
-    """Stands for a tagger: each token's tag is written behind it."""
+    """A fake tagger: the tag of each token follows the token."""
 
     identity = "a test"
     fine = lexical_words.PENN
@@ -26,7 +26,7 @@ class _Tags:
 
 @given(st.lists(st.sampled_from(PIECES), min_size=1, max_size=6), st.randoms())
 def test_all_words_of_a_sentence_are_those_of_its_tokens_in_any_order(pieces, random):
-    """Its tokens are permuted and joined by spaces, as `permuted` does, and cut again."""
+    """The tokens are permuted, joined by spaces, as `permuted` does, and tokenized again."""
     from unbag.data.text.tokens import tokenize
 
     sentence = " ".join(pieces)
@@ -41,13 +41,13 @@ def test_a_word_counts_by_the_tag_it_has_most_often(monkeypatch):
     reader = TypeWords("any", "en")
     # "like" is a preposition twice and a verb once; "Left" an adjective once and a verb once, both of which count.
     reader.count(["a_DT dog_NN like_IN this_DT", "cats_NNS like_VBP like_IN", "the_DT Left_JJ left_VBD not_RB"])
-    asked = "They like the left dog, not a mouse."
-    assert reader.read([asked]) == {asked: ("dog", "left", "not")}, "a word that was never tagged does not count"
+    sentence = "They like the left dog, not a mouse."
+    assert reader.read([sentence]) == {sentence: ("dog", "left", "not")}, "a word that was never tagged does not count"
     reader.count(["I_PRP like_VBP", "I_PRP like_VBP"])
     assert reader.read(["I like it"]) == {"I like it": ("like",)}
 
 
-def test_sentences_count_as_often_as_they_come(monkeypatch):
+def test_repeated_sentences_count_each_time(monkeypatch):
     monkeypatch.setattr(lexical_words, "Tagger", _Tags)
     reader = TypeWords("any", "en")
     reader.count(["run_NN", "run_IN", "run_IN"])
@@ -58,30 +58,32 @@ def test_equally_frequent_tags_are_decided_by_the_alphabet():
     assert most_frequent({"VB": 2, "IN": 2, "NN": 1}) == "IN"
 
 
-def test_a_fitted_model_by_type_is_asked_without_a_tagger(monkeypatch):
+def test_fitted_model_by_type_needs_no_tagger(monkeypatch):
     monkeypatch.setattr(lexical_words, "Tagger", None)
     record = {"tags": BY_TYPE, "pipeline": "any", "language": "en"}
     assert reader_of(record).read(["The dog."]) == {"The dog.": ("dog", "the")}
     assert isinstance(reader_of({"tags": None, "pipeline": ALL, "language": "en"}), AllWords)
 
 
-def test_a_pipeline_without_penn_tags_is_refused(monkeypatch):
+def test_pipeline_without_penn_tags_raises(monkeypatch):
     monkeypatch.setattr(lexical_words, "Tagger", type("Other", (_Tags,), {"fine": frozenset({"NN", "VERB"})}))
-    with pytest.raises(ValueError, match=r"Penn Treebank's tags, found 'mine', whose own tags lack EX, JJ.*'all'"):
+    with pytest.raises(
+        ValueError, match=r"tags of the Penn Treebank for English, got 'mine', which lacks EX, JJ.*'all'"
+    ):
         word_reader("mine", "en")
 
 
-def test_what_cannot_be_read_is_said():
+def test_word_reader_of_invalid_options_raises():
     with pytest.raises(
-        ValueError, match=r"expected English pairs to tag words by type, found 'zh'; tag them in context"
+        ValueError, match=r"tags='type': expected English pairs, got the language 'zh'; tag words in context"
     ):
         TypeWords("any", "zh")
-    with pytest.raises(ValueError, match="found tags='usual'"):
+    with pytest.raises(ValueError, match="got 'usual'"):
         word_reader(None, "en", "usual")
 
 
 def test_the_words_of_figure_2(shared, tmp_path, monkeypatch):
-    """Each word of Nie et al.'s Figure 2 that is a feature there is one by the tagger."""
+    """Each word that is a feature in Figure 2 of Nie et al. is one by the tagger."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     pipeline = str(shared / "hub/models/spacy/en_core_web_sm")
     assert Tagger(pipeline).fine >= lexical_words.PENN

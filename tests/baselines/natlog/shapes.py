@@ -26,7 +26,7 @@ def phrases(number=1):
 
 
 def variants(plain: Clause):
-    """Give a clause with each thing that can be done to one of its parts."""
+    """Iterate over the clauses with one modification of a part."""
     for new in phrases(plain.subject.number):
         yield Clause(new, plain.object, plain.modifiers)
     for new in phrases() if plain.object else ():
@@ -37,7 +37,7 @@ def variants(plain: Clause):
 
 
 def shapes():
-    """Give the shapes of seeds modified like SICCK's: premise, hypothesis or both."""
+    """Iterate over the shapes of seeds modified as in SICCK: premise, hypothesis or both."""
     for lexicon, plain in product([*LEXICONS.values(), EXCHANGED], [Clause(A, A), Clause(THE, A)]):
         for new in variants(plain):
             yield from (Shape(new, plain, lexicon), Shape(plain, new, lexicon), Shape(new, new, lexicon))

@@ -4,7 +4,17 @@
 
 import pytest
 
-from unbag.baselines.natlog.determiners import EVERY, FEW, NO, A, Determiner, Kind, between, restrictor, scope
+from unbag.baselines.natlog.determiners import (
+    EVERY,
+    FEW,
+    NO,
+    A,
+    Determiner,
+    Kind,
+    determiner_relation,
+    restrictor_projection,
+    scope_projection,
+)
 from unbag.baselines.natlog.models import outcomes
 from unbag.baselines.natlog.parsing import Clause, Lexicon, NounPhrase, Quantifier, Shape
 from unbag.baselines.natlog.relations import Relation, relation_of
@@ -22,14 +32,14 @@ _SOME = Determiner(Kind.SOME)
         (Determiner(Kind.MOST), "≡######", "≡⊏⊐||##"),
     ],
 )
-def test_projectivity_is_what_the_paper_prints(determiner, first, second):
-    assert [restrictor(determiner)(relation) for relation in Relation] == [_SIGNS[sign] for sign in first]
-    assert [scope(determiner)(relation) for relation in Relation] == [_SIGNS[sign] for sign in second]
+def test_projectivity_matches_the_paper(determiner, first, second):
+    assert [restrictor_projection(determiner)(relation) for relation in Relation] == [_SIGNS[sign] for sign in first]
+    assert [scope_projection(determiner)(relation) for relation in Relation] == [_SIGNS[sign] for sign in second]
 
 
 @pytest.mark.parametrize("kind", [Kind.EXACTLY, Kind.ALL_BUT])
-def test_a_number_that_is_told_exactly_keeps_no_inclusion(kind):
-    for projection in (restrictor(Determiner(kind)), scope(Determiner(kind))):
+def test_projection_of_exact_numbers_is_not_monotone(kind):
+    for projection in (restrictor_projection(Determiner(kind)), scope_projection(Determiner(kind))):
         assert projection(Relation.FORWARD_ENTAILMENT) is Relation.INDEPENDENCE
         assert projection(Relation.REVERSE_ENTAILMENT) is Relation.INDEPENDENCE
 
@@ -47,10 +57,10 @@ _IN_MODELS = {
 @pytest.mark.parametrize("quantifier", _IN_MODELS)
 @pytest.mark.parametrize("relation", [Relation.FORWARD_ENTAILMENT, Relation.REVERSE_ENTAILMENT])
 @pytest.mark.parametrize("part", ["subject", "verb"])
-def test_inclusions_come_out_as_in_the_finite_models_of_the_other_labeller(quantifier, relation, part):
+def test_projections_of_inclusions_match_finite_models(quantifier, relation, part):
     clause = Clause(NounPhrase(quantifier))
     found = relation_of(outcomes(Shape(clause, clause, Lexicon(**{part: relation}))))
-    projection = (restrictor if part == "subject" else scope)(_IN_MODELS[quantifier])
+    projection = (restrictor_projection if part == "subject" else scope_projection)(_IN_MODELS[quantifier])
     assert projection(relation) is (found or Relation.INDEPENDENCE)
 
 
@@ -75,20 +85,20 @@ def test_inclusions_come_out_as_in_the_finite_models_of_the_other_labeller(quant
         (Determiner(Kind.OTHER, words="both"), Determiner(Kind.OTHER, words="both"), Relation.EQUIVALENCE),
     ],
 )
-def test_determiners_are_related_as_the_numbers_they_allow(first, second, expected):
-    assert between(first, second) is expected
+def test_determiner_relation_follows_from_the_conditions(first, second, expected):
+    assert determiner_relation(first, second) is expected
 
 
-def test_restrictor_and_scope_of_a_share_are_those_of_most():
+def test_projections_of_a_share_equal_those_of_most():
     share, most = Determiner(Kind.SHARE, 30), Determiner(Kind.MOST)
     for relation in (Relation.FORWARD_ENTAILMENT, Relation.REVERSE_ENTAILMENT):
-        assert restrictor(share)(relation) is restrictor(most)(relation) is Relation.INDEPENDENCE
-        assert scope(share)(relation) is scope(most)(relation) is relation
+        assert restrictor_projection(share)(relation) is restrictor_projection(most)(relation) is Relation.INDEPENDENCE
+        assert scope_projection(share)(relation) is scope_projection(most)(relation) is relation
 
 
-def test_restrictor_and_scope_of_an_unread_determiner_promise_nothing():
+def test_projections_of_an_unknown_determiner_are_not_monotone():
     other = Determiner(Kind.OTHER, words="every other")
-    for projection in (restrictor(other), scope(other)):
+    for projection in (restrictor_projection(other), scope_projection(other)):
         assert projection(Relation.EQUIVALENCE) is Relation.EQUIVALENCE
         assert projection(Relation.FORWARD_ENTAILMENT) is Relation.INDEPENDENCE
     with pytest.raises(ValueError, match="every other"):
@@ -110,5 +120,5 @@ def test_restrictor_and_scope_of_an_unread_determiner_promise_nothing():
         (Determiner(Kind.OTHER, words="enough"), False),
     ],
 )
-def test_is_existential_where_none_that_do_make_it_false(determiner, is_existential):
+def test_is_existential_is_true_if_the_condition_needs_members(determiner, is_existential):
     assert determiner.is_existential is is_existential

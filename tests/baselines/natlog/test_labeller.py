@@ -1,7 +1,7 @@
 import pytest
 
 from tests.baselines.natlog.shapes import LEXICONS, THE, A, shapes
-from unbag.baselines.natlog.labeller import prove, relate
+from unbag.baselines.natlog.labeller import format_proof, relate
 from unbag.baselines.natlog.parsing import Clause, Lexicon, NounPhrase, Quantifier, Shape
 from unbag.baselines.natlog.relations import Relation
 
@@ -104,7 +104,7 @@ def test_a_verb_without_object():
     assert _relation(Clause(A), Clause(A), eats) is R.FORWARD_ENTAILMENT
 
 
-def test_what_is_unknown_is_independent():
+def test_relate_without_known_relation_is_independence():
     unknown = Lexicon(subject=R.INDEPENDENCE, verb=R.INDEPENDENCE, object=R.INDEPENDENCE)
     for shape in SHAPES[:100]:
         assert relate(Shape(shape.premise, shape.hypothesis, unknown)) is R.INDEPENDENCE
@@ -127,7 +127,7 @@ def test_the_converse():
         assert relate(converse(shape)) is relate(shape).converse, shape
 
 
-def test_negating_both_sides_turns_entailment_round():
+def test_relate_with_both_sides_negated_is_the_negated_relation():
     """`not` under a definite subject negates the sentence, so what holds of relations holds of sentences."""
     turned = 0
     for shape in SHAPES:
@@ -144,7 +144,7 @@ def test_negating_both_sides_turns_entailment_round():
     assert turned > 10
 
 
-def test_names_of_adjectives_do_not_matter_but_whether_they_are_the_same_does():
+def test_relate_depends_on_equality_of_adjectives_not_on_names():
     def pair(first, second):
         return Shape(Clause(NounPhrase(adjective=first), A), Clause(NounPhrase(adjective=second), A), SUBJECT)
 
@@ -152,9 +152,9 @@ def test_names_of_adjectives_do_not_matter_but_whether_they_are_the_same_does():
     assert relate(pair("green", "sad")) is relate(pair("b", "a")) is R.INDEPENDENCE
 
 
-def test_a_proof_names_a_model_for_each_possibility_and_the_one_there_is_none_for():
+def test_proof_has_a_line_for_each_pair_of_truth_values():
     shape = Shape(Clause(EVERY, A), Clause(A, A), SUBJECT)
-    proof = prove(shape, ("small dog", "dog"), ("barking at", "barking at"), ("cat", "cat")).splitlines()
+    proof = format_proof(shape, ("small dog", "dog"), ("barking at", "barking at"), ("cat", "cat")).splitlines()
     assert proof[0] == "forward_entailment"
     assert proof[1] == (
         "premise true, hypothesis true: s1 is small dog and dog, o1 is cat; now s1 barking at o1. "
@@ -169,7 +169,7 @@ def test_a_proof_names_a_model_for_each_possibility_and_the_one_there_is_none_fo
 
 def test_a_proof_rules_out_all_relations_but_one():
     for shape in SHAPES[::9]:
-        first, *lines = prove(shape, ("a", "b"), ("c", "d"), ("e", "f")).splitlines()
+        first, *lines = format_proof(shape, ("a", "b"), ("c", "d"), ("e", "f")).splitlines()
         ruled_out = {name for line in lines for name in line.rpartition("Not ")[2].rstrip(".").split(" or ")}
         if "in every model or in none" in first:
             assert first.startswith("independence")
@@ -178,16 +178,16 @@ def test_a_proof_rules_out_all_relations_but_one():
             assert {relation.value for relation in R} - ruled_out == {first}, shape
 
 
-def test_a_proof_of_an_exchanged_pair_says_who_does_it_to_whom():
+def test_proof_of_an_exchanged_pair_names_agent_and_patient():
     shape = Shape(Clause(THE, THE), Clause(THE, THE), Lexicon(verb=R.ALTERNATION, exchanged=True))
-    proof = prove(shape, ("duck", "duck"), ("leading", "leading"), ("goose", "goose")).splitlines()
+    proof = format_proof(shape, ("duck", "duck"), ("leading", "leading"), ("goose", "goose")).splitlines()
     assert "hypothesis true: no model." in proof[1]
     assert "s1 is duck, o1 is goose; now s1 leading o1." in proof[2]
     assert "s1 is duck, o1 is goose; now o1 leading s1." in proof[3]
 
 
-def test_a_verb_without_object_is_done_to_nothing():
+def test_proof_of_a_verb_without_object_names_no_object():
     shape = Shape(Clause(A, A), Clause(A), Lexicon(verb=R.ALTERNATION, coreferent=True))
-    proof = prove(shape, ("jar", "jar"), ("full of", "empty"), ("nuts", "")).splitlines()
+    proof = format_proof(shape, ("jar", "jar"), ("full of", "empty"), ("nuts", "")).splitlines()
     assert "s1 is jar, o1 is nuts; now s1 full of o1." in proof[2]
     assert "s1 is jar, o1 is nuts; now s1 empty." in proof[3]

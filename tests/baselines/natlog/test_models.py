@@ -3,7 +3,7 @@ from itertools import product
 import pytest
 
 from tests.baselines.natlog.shapes import EXCHANGED, LEXICONS, THE, A, shapes
-from unbag.baselines.natlog.models import Doing, Model, Thing, outcomes, truth
+from unbag.baselines.natlog.models import Event, Model, Thing, outcomes, truth
 from unbag.baselines.natlog.parsing import Clause, Lexicon, NounPhrase, Quantifier, Shape
 from unbag.baselines.natlog.relations import PARTS, Relation
 
@@ -15,9 +15,9 @@ def _thing(*adjectives):
 
 
 def _model(rows, *, named=(0, 0), subjects=None, objects=None):
-    """Make a model of one time from what each subject does: `rows[subject][object]`."""
-    doings = tuple(tuple(Doing((does, does)) for does in row) for row in rows)
-    return Model(subjects or (_thing(),) * len(rows), objects or (_thing(),) * len(rows[0]), named, (doings,))
+    """Build a model of one time from the events of each subject: `rows[subject][object]`."""
+    events = tuple(tuple(Event((does, does)) for does in row) for row in rows)
+    return Model(subjects or (_thing(),) * len(rows), objects or (_thing(),) * len(rows[0]), named, (events,))
 
 
 def _subject(quantifier, number=1):
@@ -41,7 +41,7 @@ def test_quantifiers_by_hand(sitting):
     assert true == BY_HAND[sitting]
 
 
-def test_every_needs_somebody_and_all_but_one_does_not():
+def test_every_needs_members_and_all_but_one_does_not():
     """Section 3.3: |X| > 0 for all; all but one of one man is none."""
     nobody = _model([[True]], subjects=(Thing((False, False)),))
     assert not truth(0, _subject(Quantifier.EVERY), Lexicon(), nobody)
@@ -62,7 +62,7 @@ def test_numbers_by_hand():
 
 
 def test_scopes_by_hand():
-    """The subject over not, not over the object."""
+    """The subject has scope over "not", and "not" over the object."""
     one_of_two_fences = _model([[True, False]])
     every_fence = Clause(A, NounPhrase(Quantifier.EVERY), ("not",))
     a_fence = Clause(A, A, ("not",))
@@ -71,7 +71,7 @@ def test_scopes_by_hand():
 
 
 def test_times_by_hand():
-    row = lambda does: ((Doing((does, does)),),)  # noqa: E731
+    row = lambda does: ((Event((does, does)),),)  # noqa: E731
     for now, later, true in [
         (True, True, {(), ("always",)}),
         (True, False, {(), ("not", "always")}),
@@ -87,7 +87,7 @@ def test_times_by_hand():
         assert found == true
 
 
-def test_a_weak_phrase_names_the_scenes_man_only_where_that_is_assumed():
+def test_weak_phrases_name_individuals_only_if_coreferent():
     only_the_other = _model([[False], [True]], named=(1, 1))
     for quantifier in (Quantifier.A, Quantifier.SOME, Quantifier.EXACTLY):
         assert truth(0, _subject(quantifier), Lexicon(), only_the_other)
@@ -96,8 +96,8 @@ def test_a_weak_phrase_names_the_scenes_man_only_where_that_is_assumed():
     assert truth(0, _subject(Quantifier.NOT_EVERY), Lexicon(coreferent=True), only_the_other)
 
 
-def test_always_and_never_come_last():
-    with pytest.raises(ValueError, match=r"expected 'not' before the last of the modifiers, found \['always'\]"):
+def test_clause_with_always_before_not_raises():
+    with pytest.raises(ValueError, match=r"modifiers: expected only 'not' before the last, got \['always'\]"):
         Clause(A, A, ("always", "not"))
 
 
@@ -106,7 +106,7 @@ def test_there_are_shapes():
 
 
 @pytest.mark.nightly
-def test_every_model_found_shows_what_it_is_said_to_show():
+def test_outcomes_models_have_their_truth_values():
     for shape in SHAPES:
         found = outcomes(shape)
         assert found
@@ -121,20 +121,20 @@ def _sentences(shape):
 
 
 def _check(shape, model):
-    """See that a model is one that the lexicon allows."""
+    """Check that the lexicon allows a model."""
     lexicon = shape.lexicon
     for things, relation in ((model.subjects, lexicon.subject), (model.objects, lexicon.object)):
         assert not {thing.nouns for thing in things} & set(relation.empty - {(False, False)})
         assert all(any(thing.nouns[side] for thing in things) for side in (0, 1))
     for time in model.times:
         for row in time:
-            assert not {doing.verbs for doing in row} & lexicon.verb.empty
+            assert not {event.verbs for event in row} & lexicon.verb.empty
             if lexicon.verb is Relation.ALTERNATION and not lexicon.exchanged:
-                assert not (any(doing.verbs[0] for doing in row) and any(doing.verbs[1] for doing in row))
+                assert not (any(event.verbs[0] for event in row) and any(event.verbs[1] for event in row))
 
 
 def _small_models(shape):
-    """Give every model of up to two subjects and two objects, made one by one, without the labeller's reasoning."""
+    """Iterate over all models of up to two subjects and two objects, without the shortcuts of the labeller."""
     lexicon = shape.lexicon
     turned = lexicon.exchanged
     first = [shape.premise.subject, shape.hypothesis.object if turned else shape.hypothesis.subject]
@@ -163,12 +163,12 @@ def _small_models(shape):
                     if lexicon.verb is Relation.ALTERNATION and not turned:
                         if any(any(v[0] for v in row) and any(v[1] for v in row) for row in rows):
                             continue
-                    time = tuple(tuple(Doing(verb) for verb in row) for row in rows)
+                    time = tuple(tuple(Event(verb) for verb in row) for row in rows)
                     yield Model(subjects, objects, named, (time,))
 
 
 @pytest.mark.nightly
-def test_nothing_that_a_small_model_shows_is_ruled_out():
+def test_outcomes_contain_all_of_small_models():
     checked = 0
     for shape in SHAPES[::7]:
         if shape.premise.modifiers + shape.hypothesis.modifiers not in ((), ("not",)) or shape.premise.adverb:
@@ -183,7 +183,7 @@ def test_nothing_that_a_small_model_shows_is_ruled_out():
 
 
 @pytest.mark.parametrize("number", [1, 2])
-def test_a_higher_bound_changes_nothing(number):
+def test_outcomes_do_not_change_with_a_higher_bound(number):
     many = [NounPhrase(quantifier, number) for quantifier in Quantifier]
     tried = SHAPES[:: 5 if number == 1 else 40]
     if number == 2:
@@ -196,14 +196,14 @@ def test_a_higher_bound_changes_nothing(number):
         assert set(outcomes(shape)) == set(outcomes(shape, 5 if number == 1 else 7)), shape
 
 
-def test_a_low_bound_would_be_too_low():
-    """Why 2 (k + 1), not k + 1: at least two that do and exactly two that do not are four."""
+def test_outcomes_change_with_a_lower_bound():
+    """Why the bound is 2 (k + 1), not k + 1: at least two in Y and exactly two outside of Y are four things."""
     two, all_but_two = NounPhrase(Quantifier.A, 2), NounPhrase(Quantifier.ALL_BUT, 2)
     shape = Shape(Clause(THE, two), Clause(THE, all_but_two), Lexicon())
     assert (True, True) not in outcomes(shape, 3)
     assert (True, True) in outcomes(shape)
 
 
-def test_exchanged_pairs_need_two_objects():
-    with pytest.raises(ValueError, match="expected an object in both sentences of an exchanged pair"):
+def test_outcomes_of_an_exchanged_pair_without_object_raise():
+    with pytest.raises(ValueError, match="exchanged pair: expected an object in both sentences"):
         outcomes(Shape(Clause(THE), Clause(THE), EXCHANGED))

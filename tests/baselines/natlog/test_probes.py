@@ -45,14 +45,14 @@ def verdicts(parser, wordnet):
 
 
 @pytest.mark.parametrize(("part", "construction"), CONSTRUCTIONS)
-def test_probes_not_entailed_are_never_called_entailment(verdicts, part, construction):
+def test_probes_not_entailed_never_get_entailment(verdicts, part, construction):
     negative = [probe for probe in PROBES if probe[:2] == (part, construction) and not probe.is_entailed]
     assert negative
     wrong = [probe[2:4] for probe in negative if verdicts[probe].label == ENTAILMENT]
     assert wrong == []
 
 
-def test_probes_entailed_are_mostly_found(verdicts):
+def test_most_entailed_probes_get_entailment(verdicts):
     positive = [probe for probe in PROBES if probe.is_entailed]
     assert len(positive) > 300
     assert sum(verdicts[probe].label == ENTAILMENT for probe in positive) / len(positive) > 0.75
@@ -60,5 +60,5 @@ def test_probes_entailed_are_mostly_found(verdicts):
 
 @pytest.mark.xfail(reason="a definite noun phrase counts as a name in both sentences", strict=True)
 @pytest.mark.parametrize("probe", [probe for probe in PROBES if probe.part == "open" and not probe.is_entailed])
-def test_probes_of_definites_are_not_called_entailment(verdicts, probe):
+def test_probes_of_definites_do_not_get_entailment(verdicts, probe):
     assert verdicts[probe].label != ENTAILMENT

@@ -1,6 +1,6 @@
 import pytest
 
-from unbag.baselines.natlog.determiners import ANY, EVERY, FEW, NO, Determiner, Kind, quantified
+from unbag.baselines.natlog.determiners import ANY, EVERY, FEW, NO, Determiner, Kind, replace_determiners
 
 
 @pytest.mark.parametrize(
@@ -31,8 +31,8 @@ from unbag.baselines.natlog.determiners import ANY, EVERY, FEW, NO, Determiner, 
         ("Three out of ten boys left.", "Some boys left.", Determiner(Kind.OTHER, words="three out of ten")),
     ],
 )
-def test_a_determiner_of_several_words_becomes_one(sentence, text, determiner):
-    found = quantified(sentence)
+def test_replace_determiners_puts_one_word_for_several(sentence, text, determiner):
+    found = replace_determiners(sentence)
     assert found.text == text
     assert [each for each, _ in found.determiners.values()] == [determiner]
     [place] = found.determiners
@@ -51,5 +51,5 @@ def test_a_determiner_of_several_words_becomes_one(sentence, text, determiner):
         "They hugged each other.",
     ],
 )
-def test_what_only_looks_like_a_determiner_stays(sentence):
-    assert quantified(sentence) == (sentence, {})
+def test_replace_determiners_keeps_other_uses_of_the_words(sentence):
+    assert replace_determiners(sentence) == (sentence, {})

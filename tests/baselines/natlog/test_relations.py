@@ -32,7 +32,7 @@ def _proper(n):
     return [x for x in _subsets(n) if 0 < len(x) < n]
 
 
-def test_each_relation_is_what_table_3_says():
+def test_relations_match_table_3():
     universe = range(4)
     seen = set()
     for x, y in product(_proper(4), repeat=2):
@@ -59,7 +59,7 @@ def test_no_relation_holds_of_the_empty_set_and_the_universe():
             assert _relation(vacuous, x, universe) is None
 
 
-def test_the_converse_is_the_relation_the_other_way_round():
+def test_converse_is_the_relation_of_y_to_x():
     for x, y in product(_proper(4), repeat=2):
         assert _relation(x, y, range(4)).converse is _relation(y, x, range(4))
 
@@ -73,7 +73,7 @@ def test_negating_both_sides():
     assert {relation.negated.negated for relation in Relation} == set(Relation)
 
 
-def test_the_join_table_is_the_published_one():
+def test_join_matches_the_published_table():
     rows = [line.split() for line in TABLE.strip().splitlines()[1:]]
     assert len(rows) == len(Relation)
     for name, *cells in rows:
@@ -81,8 +81,8 @@ def test_the_join_table_is_the_published_one():
             assert join(SYMBOLS[name[0]], SYMBOLS[column]) == {SYMBOLS[symbol] for symbol in cell}, (name, column)
 
 
-def test_the_join_table_holds_in_sets():
-    """An independent derivation: three sets of five elements hold nothing that the table rules out."""
+def test_join_holds_for_sets():
+    """An independent derivation: no three sets of five elements have a relation that the table excludes."""
     found = {pair: set() for pair in product(Relation, repeat=2)}
     universe = range(5)
     proper = _proper(5)
@@ -94,7 +94,7 @@ def test_the_join_table_holds_in_sets():
         assert relations <= join(*pair)
 
 
-def test_joins_are_associative_where_they_are_determinate():
+def test_determinate_joins_are_associative():
     checked = 0
     for first, second, third in product(Relation, repeat=3):
         left, right = join(first, second), join(second, third)
@@ -105,7 +105,7 @@ def test_joins_are_associative_where_they_are_determinate():
     assert checked > 100
 
 
-def test_equivalence_is_neutral_in_a_join_and_the_converse_turns_it_round():
+def test_join_with_equivalence_and_of_converses():
     for first, second in product(Relation, repeat=2):
         assert join(Relation.EQUIVALENCE, first) == join(first, Relation.EQUIVALENCE) == {first}
         assert join(first, second) == {relation.converse for relation in join(second.converse, first.converse)}
@@ -125,8 +125,8 @@ def _contexts(n):
             yield Context.DOWNWARD, subsets, f
 
 
-def test_projection_promises_what_every_context_keeps_and_no_more():
-    """All functions on the subsets of two elements: no stronger promise than the one made holds of them all."""
+def test_project_is_the_strongest_relation_of_all_contexts():
+    """Over all functions on the subsets of two elements, no stronger relation than the projected one always holds."""
     kept = {}
     for context, subsets, f in _contexts(2):
         for (i, x), (j, y) in product(enumerate(subsets), repeat=2):

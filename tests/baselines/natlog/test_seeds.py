@@ -14,7 +14,7 @@ def test_parts_by_hand():
     assert found.object == Noun("the", "wall")
 
 
-def test_what_is_a_plural():
+def test_parts_detect_plurals():
     assert parts("The deer are eating the leaves").subject.plural  # the verb says it
     assert not parts("The deer is eating the leaves").subject.plural
     assert parts("The deer is eating the leaves").object.plural
@@ -24,12 +24,12 @@ def test_what_is_a_plural():
 
 
 @pytest.mark.parametrize("sentence", ["a cat isn't eating", "a cat is n't eating", "a cat is not eating"])
-def test_negation_is_seen_however_it_is_written(sentence):
+def test_parts_detect_every_spelling_of_the_negation(sentence):
     assert parts(sentence).negated
     assert parts(sentence).verb == "eating"
 
 
-def test_a_predicate_is_a_verb_without_object_and_a_plural_after_a_preposition_is_one():
+def test_parts_of_predicates_and_prepositional_plurals():
     assert parts("the box is empty").object is None
     assert parts("the box is full of apples").object == Noun("", "apples", plural=True)
     assert parts("a cat is on the wall").verb == "on"
@@ -54,7 +54,7 @@ def test_a_predicate_is_a_verb_without_object_and_a_plural_after_a_preposition_i
         "",
     ],
 )
-def test_sentences_of_another_form_are_refused(sentence):
+def test_parts_of_sentences_of_another_form_are_none(sentence):
     assert parts(sentence) is None
 
 
@@ -71,7 +71,7 @@ def _lexicon(premise, hypothesis, label):
     return lexicon(parts(premise), parts(hypothesis), label)
 
 
-def test_what_differs_has_the_relation_that_the_label_names():
+def test_lexicon_gives_different_words_the_relation_of_the_label():
     found = _lexicon("a black cat is eating a fish", "a cat is eating a fish", "entailment")
     assert (found.subject, found.verb, found.object) == (R.FORWARD_ENTAILMENT, R.EQUIVALENCE, R.EQUIVALENCE)
     assert not found.coreferent
@@ -82,12 +82,12 @@ def test_what_differs_has_the_relation_that_the_label_names():
     assert (found.subject, found.verb, found.object) == (R.INDEPENDENCE, R.INDEPENDENCE, R.EQUIVALENCE)
 
 
-def test_in_a_contradiction_the_verbs_exclude_each_other_if_they_differ():
+def test_lexicon_of_a_contradiction_relates_verbs_before_nouns():
     found = _lexicon("a cat is catching a fish", "an animal is missing a fish", "contradiction")
     assert (found.subject, found.verb) == (R.INDEPENDENCE, R.ALTERNATION)
 
 
-def test_a_negation_does_the_contradicting():
+def test_lexicon_projects_the_label_through_the_negation():
     found = _lexicon("a cat is eating a fish", "an animal isn't eating a fish", "contradiction")
     assert (found.subject, found.verb) == (R.FORWARD_ENTAILMENT, R.EQUIVALENCE)
     found = _lexicon("a box is empty", "a box is not full", "entailment")
@@ -100,7 +100,7 @@ def test_exchanged_pairs():
 
 
 @pytest.mark.parametrize("label", ["neutral", "contradiction"])
-def test_a_label_that_the_words_do_not_bear_out_is_refused(label):
+def test_lexicon_that_does_not_reproduce_the_label_is_none(label):
     assert _lexicon("a cat is eating a fish", "a cat is eating a fish", label) is None
 
 

@@ -62,7 +62,7 @@ def test_sentences_are_labelled_by_their_contexts(labeller, premise, hypothesis,
         ("A soldier met and a nurse met.", "Snow is white.", ""),
     ],
 )
-def test_what_is_not_read_has_no_label_and_says_why(labeller, premise, hypothesis, why):
+def test_uncovered_pairs_have_no_label_but_a_reason(labeller, premise, hypothesis, why):
     verdict = labeller.label(premise, hypothesis)
     assert verdict.label is None
     assert verdict.relation is None
@@ -71,7 +71,7 @@ def test_what_is_not_read_has_no_label_and_says_why(labeller, premise, hypothesi
     assert explanation(verdict) == [f"cannot read: {verdict.unread}"]
 
 
-def test_a_proof_says_what_is_done_in_which_context_and_what_is_known_then(labeller):
+def test_explanation_has_edit_context_and_relations_so_far(labeller):
     verdict = labeller.label("No dog is chasing a cat.", "No poodle is chasing a cat.")
     assert explanation(verdict) == [
         '1. "dog" becomes "poodle": reverse entailment ⊐ (WordNet: poodle is a kind of dog); inside "no", downward: '
@@ -79,20 +79,20 @@ def test_a_proof_says_what_is_done_in_which_context_and_what_is_known_then(label
     ]
 
 
-def test_equal_sentences_say_the_same(labeller):
+def test_explanation_of_equal_sentences_is_equivalence(labeller):
     verdict = labeller.label("No dog barks.", "No dog barks.")
     assert verdict.label == "entailment"
     assert explanation(verdict) == ["the two say the same: equivalence (≡)"]
 
 
-def test_what_is_more_general_comes_first_whatever_the_order_of_the_words(labeller):
-    """From | then ⊏ nothing would follow; from ⊏ then | it is |."""
+def test_proof_generalises_before_it_excludes(labeller):
+    """The join of | and ⊏ is uninformative; the join of ⊏ and | is |."""
     verdict = labeller.label("A man is jumping into a good empty pool.", "A man is jumping into a full pool.")
     assert [step.relation.value for step in verdict.steps] == ["forward_entailment", "alternation"]
 
 
-def test_most_made_pairs_are_read_and_nearly_all_of_these_right(labeller):
-    """Every eighth, of the development and the held-out ones alike."""
+def test_most_synthetic_pairs_get_a_correct_label(labeller):
+    """Every eighth pair, of the development and the held-out pairs alike."""
     pairs = list(made())[::8]
     verdicts = list(labeller.labels([pair.premise for pair in pairs], [pair.hypothesis for pair in pairs]))
     read = [(pair, verdict) for pair, verdict in zip(pairs, verdicts, strict=True) if verdict.label is not None]
@@ -101,7 +101,7 @@ def test_most_made_pairs_are_read_and_nearly_all_of_these_right(labeller):
     assert sum(right) / len(right) > 0.9
 
 
-def test_as_a_predictor_it_ties_where_it_cannot_read(labeller):
+def test_predictor_gives_equal_probabilities_to_uncovered_pairs(labeller):
     predictor = NatlogPredictor(labeller)
     assert isinstance(predictor, Predictor)
     found = predictor.predict(["No dog barks.", "A man eats an apple."], ["Some dog barks.", "A man eats a bicycle."])
@@ -112,13 +112,13 @@ def test_as_a_predictor_it_ties_where_it_cannot_read(labeller):
     assert set(predictor.identity) == {"kind", "pipeline", "lexicon"}
 
 
-def test_its_name_stands_for_it_wherever_a_model_is_named(shared, wordnet):
+def test_natlog_is_a_model_name(shared, wordnet):
     predictor, name = predictor_of("natlog", pipeline=str(shared / "hub" / "models" / "spacy" / "en_core_web_sm"))
     assert name == "natlog"
     assert predictor.identity["lexicon"] == wordnet.identity
 
 
-def test_a_sentence_without_end_is_not_read(labeller):
+def test_sentences_with_too_many_words_get_no_label(labeller):
     verdict = labeller.label("A dog sees a cat and " * 300 + "a man sleeps.", "A dog sleeps.")
     assert verdict.label is None
     assert verdict.unread == "a sentence of more than 300 words"

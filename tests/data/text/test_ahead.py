@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from unbag.baselines.lexical.fitting import Recipe, fitted
+from unbag.baselines.lexical.fitting import Recipe, fit_cached
 from unbag.data import demo
 from unbag.data.text import tagging
 from unbag.data.text.parses import Parser, parse_ahead
@@ -62,7 +62,7 @@ def test_a_model_fitted_by_several_processes_has_the_same_bits(pipeline, tmp_pat
         told = []
         recipe = Recipe((str(demo.file("train")),), pipeline=str(pipeline), tags="type", max_train_pairs=150, l2=1.0)
         with parallel.worker_count(num_proc):
-            folder = fitted(recipe, progress=lambda done, total, told=told: told.append((done, total)))
+            folder = fit_cached(recipe, progress=lambda done, total, told=told: told.append((done, total)))
         models.append({file.name: file.read_bytes() for file in folder.iterdir()})
         passes = 2 if num_proc == 1 else 3
         assert told[-1] == (150 * passes, 150 * passes)

@@ -5,11 +5,11 @@ from functools import lru_cache
 from unbag.data.text.tokens import tokenize
 
 Words = tuple[str, ...]
-"""Words of a sentence that count: lower-cased, each once, sorted."""
+"""The counted words of a sentence: lower-cased, unique, sorted."""
 
 
 def all_words(sentence: str, language: str) -> Words:
-    """Return every word of a sentence that is not punctuation: of a sentence and its permutations the same ones.
+    """Collect all words of a sentence without punctuation; every permutation of the sentence has the same words.
 
     >>> all_words("The dog isn't the cat.", "en")
     ('cat', 'dog', 'is', "n't", 'the')
@@ -21,10 +21,10 @@ def all_words(sentence: str, language: str) -> Words:
 
 @lru_cache(maxsize=1 << 16)
 def _parts(token: str, language: str) -> tuple[str, ...]:
-    """Return what a token is cut into where it stands alone, and those parts likewise.
+    """Split a token, and its parts, as the tokenizer splits them without context.
 
-    The tokenizer cuts "id" in two, but not in "x-id": without this a sentence's tokens, put in another order with
-    spaces between them, would not be cut into themselves.
+    The tokenizer splits "id", but not in "x-id". Without this step, the tokens of a sentence in another order, joined
+    by spaces, would be tokenized into other words.
     """
     tokens = tokenize(token, language)
     if tokens.texts == (token,):

@@ -1,4 +1,4 @@
-"""What each feature of a pair does to a lexical model's answer (Nie et al. 2019, Figure 2)."""
+"""Contributions of the features of a pair to the prediction of a lexical model (Nie et al. 2019, Figure 2)."""
 
 from itertools import pairwise
 from typing import Any, Final, NamedTuple
@@ -11,11 +11,11 @@ from unbag.baselines.lexical.features import Feature, Vocabulary
 from unbag.data.labels import LABELS
 
 LOGIT_DECIMALS: Final = 3
-"""Of a contribution: features are ordered by the rounded ones, and those of equal ones by their place."""
+"""Decimals of a contribution. Features are sorted by rounded contributions, ties by their position."""
 
 
 class Contribution(NamedTuple):
-    """How far a feature moves the odds of a wrong label against the gold one, as a difference of logits."""
+    """The change of the log-odds of a wrong label against the gold label by one feature, as a difference of logits."""
 
     feature: Feature
     label: str
@@ -30,19 +30,22 @@ def misleading(
     gold: NDArray[np.int64],
     top: int,
 ) -> list[list[Contribution]]:
-    """Return, for each pair, the features that most favour the likeliest wrong label over the gold one.
+    """Rank the features of each pair that favour the most likely wrong label over the gold label.
 
     Args:
-        vocabulary: the features.
-        weights: shape (features, labels).
-        matrix: the pairs' features, shape (n, features).
-        probabilities: of the labels, shape (n, labels); of equally likely wrong labels the first counts.
-        gold: ids of the gold labels, shape (n,).
-        top: how many, strongest first; only those that favour the wrong label at all.
+        vocabulary: Names of the features.
+        weights: Weights of the model, shape (features, labels).
+        matrix: Features of the pairs, shape (n, features).
+        probabilities: Probabilities of the labels, shape (n, labels). The first of equally likely wrong labels counts.
+        gold: Gold label ids, shape (n,).
+        top: Maximum number of features per pair.
+
+    Returns:
+        For each pair, at most `top` features that favour the wrong label, the strongest first.
     """
-    of_wrong = probabilities.copy()
-    of_wrong[np.arange(len(gold)), gold] = -1
-    wrong = of_wrong.argmax(axis=1)
+    wrong_probabilities = probabilities.copy()
+    wrong_probabilities[np.arange(len(gold)), gold] = -1  # below every probability: argmax never takes the gold label
+    wrong = wrong_probabilities.argmax(axis=1)
     contributions = []
     for row, (begin, end) in enumerate(pairwise(matrix.indptr)):
         columns = matrix.indices[begin:end]

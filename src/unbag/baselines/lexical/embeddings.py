@@ -1,7 +1,7 @@
-"""Static word embeddings, and the mean of them over a text.
+"""Static word embeddings, and their mean over a text.
 
 A table of embeddings is the input layer of a transformer, a model2vec model, the vectors of a spaCy pipeline, or a text
-file such as GloVe's; which one is told by what is found under the name that is given.
+file such as GloVe's. The files under the given name determine the kind of the table.
 """
 
 import hashlib
@@ -27,8 +27,8 @@ from unbag.utils.redaction import first_line
 from unbag.utils.safe_io import validate_file
 
 DEFAULT: Final = "sentence-transformers/all-MiniLM-L6-v2@1110a243fdf4706b3f48f1d95db1a4f5529b4d41"
-"""The table for English where none is named: 30,522 word pieces, 384 dimensions, Apache-2.0. Its `model.safetensors`
-has the sha256 53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db."""
+"""The default table for English: 30,522 word pieces, 384 dimensions, Apache-2.0. Its `model.safetensors` has the sha256
+53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db."""
 
 Kind = Literal["transformer", "model2vec", "spacy", "words"]
 
@@ -43,21 +43,21 @@ _INPUT_LAYERS: Final = (
     "embedding.weight",
     "embeddings.weight",  # XLM
 )
-"""What the input embeddings are called, less a prefix; where two are there, the first."""
+"""Suffixes of the names of input embeddings, in order of preference."""
 
 _FROM_HUB: Final = ("config.json", "tokenizer.json", "model.safetensors", "meta.json", "config.cfg", "vocab/*")
 _WEIGHTS: Final = "model.safetensors"
 _UNKNOWN: Final = -1
-_AT_ONCE: Final = 4096  # texts: a few MB of token lists
+_BATCH_SIZE: Final = 4096  # texts: a few MB of token lists
 
 
-class Found(NamedTuple):
-    """A table that was found and not read yet.
+class TableLocation(NamedTuple):
+    """A table of embeddings that is located but not loaded.
 
     Attributes:
-        kind: what it is.
-        path: its file or folder.
-        identity: Hub id and commit, or the sha256 of what is read of it.
+        kind: Kind of the table.
+        path: File or folder of the table.
+        identity: Hub id and commit, or the sha256 of the files that are read.
     """
 
     kind: Kind
@@ -66,11 +66,11 @@ class Found(NamedTuple):
 
 
 class Counts(NamedTuple):
-    """Which embeddings the tokens of some texts have.
+    """Token counts of texts.
 
     Attributes:
-        matrix: how often each row of the table occurs in each text, shape (n, rows), float32.
-        unknown: each text's tokens without an embedding, shape (n,).
+        matrix: Count of each row of the table in each text, shape (n, rows), float32.
+        unknown: Number of tokens without embedding in each text, shape (n,).
     """
 
     matrix: sparse.csr_matrix
@@ -82,9 +82,9 @@ class Table:
     """Embeddings of tokens.
 
     Attributes:
-        kind: see `Found`.
-        identity: see `Found`.
-        vectors: shape (rows, dimensions).
+        kind: As in `TableLocation`.
+        identity: As in `TableLocation`.
+        vectors: Embeddings, shape (rows, dimensions).
     """
 
     kind: Kind
@@ -95,47 +95,49 @@ class Table:
     def counts(self, texts: Iterable[Sequence[str]]) -> Counts:
         """Count the tokens of texts of one or several sentences.
 
-        Special tokens do not count. A token without an embedding (a word that the table lacks, or what a tokenizer puts
-        in its place) is left out, and is in `unknown`.
+        Special tokens do not count. Tokens without embedding (words that the table lacks, or unknown tokens of a
+        tokenizer) count in `unknown` only.
 
         Args:
-            texts: each text's sentences; a pair is (premise, hypothesis).
+            texts: Sentences of each text; a pair is (premise, hypothesis).
         """
         columns: list[NDArray[np.int32]] = []
         lengths: list[NDArray[np.int64]] = []
         unknown: list[NDArray[np.int64]] = []
         stream = iter(texts)
-        while some := list(islice(stream, _AT_ONCE)):
-            by_sentence = list(self._rows(list(chain.from_iterable(some))))
+        while batch := list(islice(stream, _BATCH_SIZE)):
+            by_sentence = list(self._rows(list(chain.from_iterable(batch))))
             sizes = np.array([len(rows) for rows in by_sentence])
-            text = np.repeat(np.repeat(np.arange(len(some)), [len(sentences) for sentences in some]), sizes)
+            text = np.repeat(np.repeat(np.arange(len(batch)), [len(sentences) for sentences in batch]), sizes)
             rows = np.fromiter(chain.from_iterable(by_sentence), dtype=np.int32, count=int(sizes.sum()))
-            known = rows != _UNKNOWN
-            columns.append(rows[known])
-            lengths.append(np.bincount(text[known], minlength=len(some)))
-            unknown.append(np.bincount(text[~known], minlength=len(some)))
+            has_vector = rows != _UNKNOWN
+            columns.append(rows[has_vector])
+            lengths.append(np.bincount(text[has_vector], minlength=len(batch)))
+            unknown.append(np.bincount(text[~has_vector], minlength=len(batch)))
         ends = np.concatenate([[0], *lengths]).cumsum()
         indices = np.concatenate([np.empty(0, dtype=np.int32), *columns])
         ones = np.ones(len(indices), dtype=np.float32)
         matrix = sparse.csr_matrix((ones, indices, ends), shape=(len(ends) - 1, len(self.vectors)))
-        matrix.sum_duplicates()  # and sorted, so that the order of words cannot tell in any sum
+        matrix.sum_duplicates()  # sorts the indices too, so that no floating-point sum depends on the word order
         return Counts(matrix, np.concatenate([np.empty(0, dtype=np.int64), *unknown]))
 
     def means(self, texts: Iterable[Sequence[str]]) -> NDArray[np.float64]:
-        """Return the mean embedding of each text's tokens, repeats counted, shape (n, dimensions); 0 where it has none.
+        """Compute the mean embedding of the tokens of each text, shape (n, dimensions).
+
+        Repeated tokens count each time; a text without known tokens gets zeros.
 
         Args:
-            texts: as for `counts`.
+            texts: Sentences of each text, as for `counts`.
         """
         return mean_embeddings(self.counts(texts).matrix, self.vectors)
 
 
 def mean_embeddings(counts: sparse.csr_matrix, vectors: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
-    """Return the mean embeddings of texts whose tokens are counted, shape (n, dimensions); 0 where there is no token.
+    """Compute mean embeddings from token counts, shape (n, dimensions); texts without tokens get zeros.
 
     Args:
-        counts: shape (n, rows).
-        vectors: shape (rows, dimensions).
+        counts: Token counts, shape (n, rows).
+        vectors: Embeddings, shape (rows, dimensions).
     """
     lengths = np.asarray(counts.sum(axis=1, dtype=np.float64))
     sums: NDArray[np.float64] = counts.astype(np.float64) @ vectors.astype(np.float64)
@@ -144,84 +146,86 @@ def mean_embeddings(counts: sparse.csr_matrix, vectors: NDArray[np.floating[Any]
 
 
 def load(name: str, *, language: str = "en") -> Table:
-    """Find and read a table; see `find` for what can be named.
+    """Locate and load a table of embeddings.
 
     Args:
-        name: the table.
-        language: of the texts, one of `data.corpora.LANGUAGES`: how they are cut (`data.text.tokens`) where the table
-            is one of words.
+        name: Name of the table, as for `find`.
+        language: Language of the texts, one of `data.corpora.LANGUAGES` (default: English). It selects the tokenizer
+            (`data.text.tokens`) for tables of words.
 
     Raises:
-        ImportError: if it takes a package that is not there, saying which.
-        ValueError: if there is no such table, or it cannot be read.
+        ImportError: If a required package is missing; the message names it.
+        ValueError: If there is no such table, or it cannot be read.
     """
-    found = find(name)
+    location = find(name)
     try:
-        return _read(found, language)
+        return _read(location, language)
     except (LookupError, TypeError, AttributeError, ArithmeticError, AssertionError, RuntimeError, EOFError) as error:
-        raise ValueError(f"{found.path}: cannot be read as embeddings, it is damaged ({first_line(error)})") from error
+        raise ValueError(
+            f"{location.path}: cannot be read as embeddings, it is damaged ({first_line(error)})"
+        ) from error
 
 
-def _read(found: Found, language: str) -> Table:
-    kind, path, identity = found
+def _read(location: TableLocation, language: str) -> Table:
+    kind, path, identity = location
     if kind == "words":
         rows, vectors = read_word_vectors(path)
         return Table(kind, identity, vectors, _words(rows.get, language))
     if kind == "spacy":
         keys, vectors = _read_spacy(path)
-        from spacy.strings import get_string_id as spelt  # spaCy's keys are hashes of words
+        from spacy.strings import get_string_id  # spaCy's keys are hashes of words
 
-        return Table(kind, identity, vectors, _words(lambda word: keys.get(spelt(word)), language))
+        return Table(kind, identity, vectors, _words(lambda word: keys.get(get_string_id(word)), language))
     try:
         vectors = _read_model2vec(path) if kind == "model2vec" else _read_input_layer(path)
     except SafetensorError as error:
         raise ValueError(f"{path / _WEIGHTS}: not a safetensors file ({error})") from error
-    except ValueError as error:  # numpy's, of shapes that do not go together
+    except ValueError as error:  # from NumPy, for shapes that do not match
         if str(path) in str(error):
             raise
         raise ValueError(f"{path / _WEIGHTS}: cannot be read as embeddings ({first_line(error)})") from error
     if vectors.ndim != 2 or not np.isfinite(vectors).all():
-        raise ValueError(f"{path / _WEIGHTS}: expected a table of finite numbers, found shape {vectors.shape}")
+        raise ValueError(f"{path / _WEIGHTS}: expected a table of finite numbers, got shape {vectors.shape}")
     return Table(kind, identity, vectors, _pieces(path / "tokenizer.json", len(vectors)))
 
 
-def find(name: str) -> Found:
-    """Find a table of embeddings.
+def find(name: str) -> TableLocation:
+    """Locate a table of embeddings.
 
     Args:
-        name: one of
+        name: One of
 
-            - a Hub repository of a transformer, a model2vec model or a spaCy pipeline, at its latest commit or at one
-              that is named (`org/name@commit`), or a folder with the files of one;
+            - a Hub repository of a transformer, a model2vec model or a spaCy pipeline, at its latest commit or at a
+              given commit (`org/name@commit`), or a folder with the same files;
             - an installed spaCy pipeline with vectors;
             - a text file of words and their numbers (`.txt`, `.vec`; also `.gz`, or `.zip` with one file).
 
     Raises:
-        ImportError: if it takes a package that is not there, saying which.
-        ValueError: if there is no such table, or it is of no known kind.
+        ImportError: If a required package is missing; the message names it.
+        ValueError: If there is no such table, or its kind is unknown.
     """
-    require(name)
+    validate_table_name(name)
     path = Path(name).expanduser()
     if path.is_file():
-        return Found("words", path, _sha256(path))
+        return TableLocation("words", path, _sha256(path))
     if path.is_dir():
         kind, folder = _kind(path)
-        return Found(kind, folder, _sha256(*_read_of(kind, folder)))
+        return TableLocation(kind, folder, _sha256(*_table_files(kind, folder)))
     if name.isidentifier() and find_spec(name) is not None:
         from spacy.util import get_package_path
 
         kind, folder = _kind(get_package_path(name))
-        return Found(kind, folder, _sha256(*_read_of(kind, folder)))
+        return TableLocation(kind, folder, _sha256(*_table_files(kind, folder)))
     repository, _, revision = name.partition("@")
     kind, folder = _kind(_fetch(repository, revision or None))
-    return Found(kind, folder, f"{repository}@{folder.name}")
+    return TableLocation(kind, folder, f"{repository}@{folder.name}")
 
 
-def require(name: str) -> None:
-    """Refuse what is surely no table, before anything is hashed or fetched; what is on the Hub, `find` sees.
+def validate_table_name(name: str) -> None:
+    """Validate the name of a table, before anything is hashed or downloaded; `find` checks names on the Hub.
 
     Raises:
-        ValueError: if there is nothing of that name, or a file or folder of another kind.
+        ValueError: If the name is no Hub id and no path or package, or the file or folder is of another kind.
     """
     path = Path(name).expanduser()
     if path.is_dir():
@@ -234,15 +238,15 @@ def require(name: str) -> None:
     ):
         raise ValueError(
             f"expected embeddings as a Hub id (org/name), a folder, an installed spaCy pipeline or a file of word "
-            f"vectors, found nothing under {name!r}"
+            f"vectors, got {name!r}, which is none of these"
         )
 
 
 def fixed_name(name: str) -> str:
-    """Return a name whose content does not change for what a name stands for now: a Hub id with a commit, or a path.
+    """Resolve a name to a fixed version: a Hub id with its current commit, or a path.
 
     Raises:
-        ValueError: as `find` does.
+        ValueError: As for `find`.
     """
     if is_pinned(name):
         return name
@@ -251,16 +255,16 @@ def fixed_name(name: str) -> str:
 
 
 def identity_of(name: str) -> str:
-    """Return the identity of what a name stands for (`Found.identity`), looking it up where it is not the name.
+    """Resolve a name to the identity of its table (`TableLocation.identity`); a pinned name is its own identity.
 
     Raises:
-        ValueError: as `find` does.
+        ValueError: As for `find`.
     """
     return name if is_pinned(name) else find(name).identity
 
 
 def is_pinned(name: str) -> bool:
-    """Tell whether a name is a Hub id with a commit, whose content never changes and which is its identity.
+    """Check whether a name is a Hub id with a commit, whose content never changes.
 
     >>> is_pinned(DEFAULT), is_pinned("org/name"), is_pinned("glove.6B.50d.txt")
     (True, False, False)
@@ -271,7 +275,7 @@ def is_pinned(name: str) -> bool:
 
 
 def _fetch(repository: str, revision: str | None) -> Path:
-    """Return the folder, named by the commit, with what is read of a Hub repository."""
+    """Download the required files of a Hub repository; the folder is named after the commit."""
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import HfHubHTTPError
 
@@ -292,30 +296,30 @@ def _fetch(repository: str, revision: str | None) -> Path:
 
 
 def _kind(folder: Path) -> tuple[Kind, Path]:
-    """Return what a folder holds, and the folder that holds it: a spaCy package has its pipeline one level down."""
+    """Determine the kind of a table and its folder; a spaCy package has its pipeline one level down."""
     if (folder / "config.json").is_file():
         config = read_object(folder / "config.json")
         kind: Kind = "model2vec" if config.get("model_type") == "model2vec" else "transformer"
-        if all(path.is_file() for path in _read_of(kind, folder)):
+        if all(path.is_file() for path in _table_files(kind, folder)):
             return kind, folder
     for pipeline in (folder, *sorted(folder.glob("*-*"))):
         if (pipeline / "config.cfg").is_file():
             return "spacy", pipeline
     raise ValueError(
         f"{folder}: expected a transformer or a model2vec model (config.json, tokenizer.json, model.safetensors) or a "
-        f"spaCy pipeline (config.cfg, vocab), found {sorted(entry.name for entry in folder.iterdir())[:10]}"
+        f"spaCy pipeline (config.cfg, vocab), got {sorted(entry.name for entry in folder.iterdir())[:10]}"
     )
 
 
-def _read_of(kind: Kind, folder: Path) -> list[Path]:
-    """Return the files of a folder that decide an embedding."""
+def _table_files(kind: Kind, folder: Path) -> list[Path]:
+    """List the files of a folder that determine the embeddings."""
     if kind == "spacy":
         return sorted(path for path in (folder / "vocab").glob("*") if path.name in ("key2row", "vectors"))
     return [folder / "model.safetensors", folder / "tokenizer.json"]
 
 
 def _sha256(*paths: Path) -> str:
-    if len(paths) == 1:  # the plain hash of the file, as others give it
+    if len(paths) == 1:  # the plain hash of the file, as `sha256sum` and the Hub compute it
         return f"sha256:{file_hash(paths[0])}"
     digest = hashlib.sha256()
     for path in paths:
@@ -324,7 +328,7 @@ def _sha256(*paths: Path) -> str:
 
 
 def _words(row: Callable[[str], int | None], language: str) -> Callable[[Sequence[str]], Iterable[Sequence[int]]]:
-    """Return what looks up the words of sentences: as they are written, or else in lower case."""
+    """Build the lookup from sentences to table rows: each word as written, else in lower case."""
 
     def look_up(word: str) -> int:
         index = row(word)
@@ -339,16 +343,16 @@ def _words(row: Callable[[str], int | None], language: str) -> Callable[[Sequenc
 
 
 def _pieces(path: Path, n_vectors: int) -> Callable[[Sequence[str]], Iterable[Sequence[int]]]:
-    """Return what cuts sentences into the pieces of a table's own tokenizer."""
+    """Build the lookup from sentences to table rows by the tokenizer of the table."""
     from tokenizers import Tokenizer
 
     try:
         tokenizer = Tokenizer.from_file(str(path))
-    except Exception as error:  # the library raises nothing narrower
-        raise ValueError(f"{path}: expected a tokenizer, but {error}") from error
+    except Exception as error:  # the library raises plain `Exception`
+        raise ValueError(f"{path}: expected a tokenizer, got an error ({error})") from error
     if (last := max(tokenizer.get_vocab().values(), default=-1)) >= n_vectors:
-        raise ValueError(f"{path}: has {last + 1:,} tokens, but the table {n_vectors:,} embeddings")
-    tokenizer.no_truncation()  # the file may ask for a model's longest input, and for padding to it
+        raise ValueError(f"{path}: expected at most {n_vectors:,} tokens, one per embedding, got {last + 1:,}")
+    tokenizer.no_truncation()  # the file may configure truncation and padding to the input length of the model
     tokenizer.no_padding()
     excluded = {number for number, token in tokenizer.get_added_tokens_decoder().items() if token.special}
     excluded |= _unknown_token(read_object(path)["model"], tokenizer)
@@ -362,8 +366,8 @@ def _pieces(path: Path, n_vectors: int) -> Callable[[Sequence[str]], Iterable[Se
 
 
 def _unknown_token(model: Mapping[str, Any], tokenizer: Any) -> set[int]:
-    """Return the id that stands for what a tokenizer does not know, if it has one."""
-    number = model.get("unk_id")  # of a Unigram model; others name the token
+    """Find the id of the unknown token of a tokenizer, if it has one."""
+    number = model.get("unk_id")  # Unigram models give the id, other models the token
     if number is None and model.get("unk_token") is not None:
         number = tokenizer.token_to_id(model["unk_token"])
     return set() if number is None else {number}
@@ -377,17 +381,17 @@ def _read_input_layer(folder: Path) -> NDArray[np.float32]:
             if f".{name}".endswith(f".{layer}"):
                 return _tensor(path, name)
     raise ValueError(
-        f"{path}: expected the input embeddings under a name that ends in one of {', '.join(_INPUT_LAYERS)}, found "
+        f"{path}: expected the input embeddings under a name that ends in one of {', '.join(_INPUT_LAYERS)}, got "
         f"{', '.join(names[:20])}{', …' if len(names) > 20 else ''}"
     )
 
 
 def _read_model2vec(folder: Path) -> NDArray[np.float32]:
-    """Return a model2vec model's embedding of each token: shared between tokens and weighted, where it says so."""
+    """Read the embeddings of a model2vec model, and apply its optional mapping (shared rows) and weights."""
     path = folder / "model.safetensors"
     names = _tensor_names(path)
     if "embeddings" not in names:
-        raise ValueError(f"{path}: expected the tensor 'embeddings', found {', '.join(sorted(names)[:20])}")
+        raise ValueError(f"{path}: expected the tensor 'embeddings', got {', '.join(sorted(names)[:20])}")
     vectors = _tensor(path, "embeddings")
     if "mapping" in names:
         vectors = vectors[_tensor(path, "mapping").astype(np.int64)]
@@ -402,12 +406,13 @@ def _tensor_names(path: Path) -> set[str]:
 
 
 def _tensor(path: Path, name: str) -> NDArray[np.float32]:
-    """Read one tensor as float32; float16 and bfloat16 lose nothing."""
+    """Read one tensor as float32, which is lossless for float16 and bfloat16."""
     with safe_open(path, framework="numpy") as file:
         if file.get_slice(name).get_dtype() != "BF16":
             tensor: NDArray[np.float32] = file.get_tensor(name).astype(np.float32)
             return tensor
-    # NumPy has no bfloat16: its bits are the upper half of a float32's. The file begins with its header's length.
+    # NumPy has no bfloat16: its bits are the upper half of a float32. A safetensors file begins with the length of its
+    # JSON header as a little-endian 64-bit integer; the offsets count from the end of the header.
     with path.open("rb") as raw:
         header = json.loads(raw.read(int.from_bytes(raw.read(8), "little")))
         begin, end = header[name]["data_offsets"]
@@ -417,13 +422,13 @@ def _tensor(path: Path, name: str) -> NDArray[np.float32]:
 
 
 def _read_spacy(folder: Path) -> tuple[Mapping[int, int], NDArray[np.float32]]:
-    """Return a pipeline's vectors, and the row of each key, without loading the rest of it."""
+    """Read the vectors of a pipeline and the row of each key, without loading its other components."""
     from spacy.vectors import Vectors
 
     table = Vectors()
     if (folder / "vocab" / "vectors").is_file():
         table.from_disk(folder / "vocab")
     if not table.data.size or table.mode != "default":
-        raise ValueError(f"{folder}: expected a spaCy pipeline with word vectors (such as en_core_web_md), found none")
+        raise ValueError(f"{folder}: expected a spaCy pipeline with word vectors (such as en_core_web_md), got none")
     vectors: NDArray[np.float32] = np.asarray(table.data, dtype=np.float32)
     return table.key2row, vectors

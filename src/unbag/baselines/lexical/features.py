@@ -1,8 +1,8 @@
 """The lexical features of a pair (Nie et al. 2019, section 5): indicators of words and of pairs of words.
 
-Three kinds: a word of the premise, a word of the hypothesis, and a pair of one word of each. Which words count is said
-in `unbag.baselines.lexical.words`. Exchanging premise and hypothesis exchanges the first two kinds and mirrors the
-third.
+There are three kinds: a word of the premise, a word of the hypothesis, and a pair of one word of each. The module
+`unbag.baselines.lexical.words` defines which words count. Exchanging premise and hypothesis exchanges the first two
+kinds and mirrors the third.
 """
 
 from collections import defaultdict
@@ -16,21 +16,23 @@ from scipy import sparse
 
 from unbag.baselines.lexical.bag import Words
 
-_SHIFT: Final = 32  # bits of a word's number in a feature's
+_SHIFT: Final = 32  # a code has the premise word's number in the upper 32 bits, the hypothesis word's in the lower 32
 _LOW: Final = (1 << _SHIFT) - 1
-_PAIRS: Final = 2**15  # whose features are numbered at a time: all at once take thrice as long, out of the caches
-_UNKNOWN: Final = -1  # the integer of a feature that has a word never seen
+_PAIRS: Final = (
+    2**15
+)  # pairs per batch: one batch of all pairs takes three times as long, out of the processor's caches
+_UNKNOWN: Final = -1  # code of a feature with a word outside the vocabulary; below all other codes
 
 
 class Feature(NamedTuple):
-    """A feature by name: a word of either side, or both for a pair; None where a side says nothing."""
+    """A feature by name: a word of one side, or of both sides; None for a side without word."""
 
     premise: str | None
     hypothesis: str | None
 
 
 def features(premise: Words, hypothesis: Words) -> Iterator[Feature]:
-    """Yield the features of a pair, each once.
+    """Iterate over the features of a pair, each once.
 
     >>> [tuple(feature) for feature in features(("dog",), ("animal", "runs"))]
     [('dog', None), (None, 'animal'), (None, 'runs'), ('dog', 'animal'), ('dog', 'runs')]
@@ -45,14 +47,14 @@ def features(premise: Words, hypothesis: Words) -> Iterator[Feature]:
 
 
 class Vocabulary:
-    """Numbers for features.
+    """The mapping from features to columns.
 
-    A feature is kept as one integer made of the numbers of its two words, and its column is that integer's rank: with
-    SNLI and MNLI there are tens of millions, and arrays of them take a tenth of the memory and time of dictionaries.
+    A feature is stored as one integer, made of the numbers of its two words; its column is the rank of that integer.
+    SNLI and MNLI have tens of millions of features, and arrays take a tenth of the memory and time of dictionaries.
 
     Attributes:
-        words: the words, by their numbers from 1; 0 is no word, for a side that says nothing.
-        codes: each column's feature as an integer, ascending, shape (features,).
+        words: Words by their numbers, which start at 1; the number 0 is a side without word.
+        codes: Integer of the feature of each column, ascending, shape (features,).
     """
 
     def __init__(self, words: Sequence[str], codes: NDArray[np.int64]) -> None:
@@ -66,14 +68,14 @@ class Vocabulary:
 
     @property
     def is_sound(self) -> bool:
-        """Whether its codes are of its words and ascending, as in one from elsewhere they may not be."""
+        """Whether the codes are ascending and refer to existing words; a downloaded vocabulary may violate this."""
         if len(set(self.words)) < len(self.words) or (np.diff(self.codes, prepend=0) <= 0).any():
             return False
         return len(self.codes) == 0 or max((self.codes >> _SHIFT).max(), (self.codes & _LOW).max()) <= len(self.words)
 
     @classmethod
-    def fitted(cls, pairs: Iterable[tuple[Words, Words]]) -> tuple["Vocabulary", sparse.csr_matrix]:
-        """Return the vocabulary of all features of some pairs, and their indicators, shape (n, features)."""
+    def fit(cls, pairs: Iterable[tuple[Words, Words]]) -> tuple["Vocabulary", sparse.csr_matrix]:
+        """Build the vocabulary of all features of some pairs, and the indicators of the pairs, shape (n, features)."""
         numbers: defaultdict[str, int] = defaultdict(count(1).__next__)
         remaining, batches, sizes = iter(pairs), [], [np.zeros(1, dtype=np.int64)]
         while batch := list(islice(remaining, _PAIRS)):
@@ -87,22 +89,23 @@ class Vocabulary:
         return cls(list(numbers), codes), _indicators(columns, np.cumsum(np.concatenate(sizes)), len(codes))
 
     def matrix(self, pairs: Iterable[tuple[Words, Words]]) -> sparse.csr_matrix:
-        """Return the indicators of pairs of content words, shape (n, features), float32; unknown features are none."""
-        # A word that was never seen has the number -1, in no feature.
+        """Build the indicators of pairs, shape (n, features), float32; features outside the vocabulary are ignored."""
+        # A word outside the vocabulary has the number -1, which is in no feature.
         codes, ends = _codes(*_sides(list(pairs), lambda words: map(self._numbers.get, words, repeat(-1))))
         columns = np.searchsorted(self.codes, codes)
-        known = np.append(self.codes, _UNKNOWN - 1)[columns] == codes  # what is behind the last equals nothing
-        counts = np.concatenate([[0], np.cumsum(known)])
-        return _indicators(columns[known].astype(np.int32), counts[ends], len(self.codes))
+        # `searchsorted` gives the length for codes above the last one; the appended value differs from every code.
+        is_feature = np.append(self.codes, _UNKNOWN - 1)[columns] == codes
+        counts = np.concatenate([[0], np.cumsum(is_feature)])
+        return _indicators(columns[is_feature].astype(np.int32), counts[ends], len(self.codes))
 
     def names(self, columns: NDArray[np.integer[Any]]) -> list[Feature]:
-        """Return the features of some columns."""
+        """Decode the features of some columns."""
         words = self._by_number
         return [Feature(words[code >> _SHIFT], words[code & _LOW]) for code in self.codes[columns].tolist()]
 
 
 NumberedSide = tuple[NDArray[np.int64], NDArray[np.int64]]
-"""One side of n pairs: the numbers of their words, one pair's after the other's; and how many each pair has."""
+"""One side of n pairs: the word numbers of all pairs in a row, and the number of words of each pair."""
 
 
 def _sides(
@@ -111,14 +114,14 @@ def _sides(
     sides = list(chain.from_iterable(pairs))
     sizes = np.fromiter(map(len, sides), dtype=np.int64, count=len(sides))
     numbers = np.fromiter(numbered(chain.from_iterable(sides)), dtype=np.int64, count=sizes.sum())
-    of_premise = np.repeat(np.arange(len(sides)) % 2 == 0, sizes)
-    return (numbers[of_premise], sizes[::2]), (numbers[~of_premise], sizes[1::2])
+    is_premise = np.repeat(np.arange(len(sides)) % 2 == 0, sizes)
+    return (numbers[is_premise], sizes[::2]), (numbers[~is_premise], sizes[1::2])
 
 
 def _codes(premise: NumberedSide, hypothesis: NumberedSide) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the features of n pairs as integers, pair by pair, and where each pair's begin and end, shape (n + 1,)."""
+    """Encode the features of n pairs as integers, pair by pair, with the boundaries of the pairs, shape (n + 1,)."""
     (left, n_left), (right, n_right) = premise, hypothesis
-    # Each premise word meets the words of its pair's hypothesis, which begin at `first`.
+    # Each premise word is combined with the words of its hypothesis, which begin at `first`.
     meets = np.repeat(n_right, n_left)
     first = np.repeat(np.repeat(np.cumsum(n_right) - n_right, n_left), meets)
     steps = np.arange(len(first)) - np.repeat(np.cumsum(meets) - meets, meets)
@@ -138,9 +141,10 @@ def _codes(premise: NumberedSide, hypothesis: NumberedSide) -> tuple[NDArray[np.
 
 
 def _ranked(codes: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """Return the distinct ones of some codes, ascending, and the rank of each among them, from 0 on.
+    """Compute the distinct codes, ascending, and the rank of each code among them, starting at 0.
 
-    It is NumPy's `unique` with its inverse in a third of the time, since numbers of 16 bits are sorted by radix.
+    The result is that of `np.unique` with `return_inverse`, in a third of the time: NumPy sorts 16-bit integers by
+    radix sort.
     """
     digits = ((codes >> shift).astype(np.uint16) for shift in range(0, 64, 16))
     order = np.lexsort([digit for i, digit in enumerate(digits) if i == 0 or digit.any()])

@@ -1,9 +1,8 @@
-"""Fit lexical models to corpora, store them in the user's cache, and cross-fit them.
+"""Lexical models fitted to corpora, stored in the user's cache, and cross-fitted.
 
-In cross-fitting, the pairs are put into folds by the words of their premises, and a model is fitted to all folds but
-one, for each of them. So the pairs of one premise are in one fold, as are equal pairs, and pairs whose words stand
-in another order. A pair that was not among them, say one made of a training premise, is scored by the model without
-its premise's fold.
+Cross-fitting divides the pairs into folds by the words of their premises, and fits one model per fold to all other
+folds. So all pairs of one premise are in one fold, as are equal pairs and pairs with the words in another order. A new
+pair, for example one made from a training premise, is scored by the model that excludes the fold of its premise.
 """
 
 import hashlib
@@ -38,12 +37,12 @@ DEFAULT_TRAINING: Final[Mapping[str, tuple[str, ...]]] = {
     "en": ("snli", "mnli"),
     "zh": ("ocnli",),
 }
-"""What models are fitted to, by language; for English the paper's (Nie et al. 2019, section 5.2)."""
+"""Default training corpora by language; for English those of the paper (Nie et al. 2019, section 5.2)."""
 
 DEFAULT_SEED: Final = 13
 FOLDS: Final = 5
-_CHUNK: Final = 2_000  # examples whose sentences are in memory at a time, and which progress moves by
-# What decides a fitted model besides its data: a change in one of these files fits it anew.
+_CHUNK: Final = 2_000  # examples whose sentences are in memory at a time, and the step of the progress
+# Code that a fitted model depends on: after a change in one of these files, cached models are not used.
 _CODE: Final = (
     *(f"baselines/lexical/{name}.py" for name in "bag contributions features fitting model optimizer".split()),
     *(f"baselines/lexical/{name}.py" for name in ("regression", "words")),
@@ -53,28 +52,29 @@ _CODE: Final = (
 
 
 Progress = Callable[[int, int], None]
-"""Takes how many pairs are read, and how many there are to read: each once more where words count by their type, and
-once more where several processes tag them first."""
+"""Called as `progress(read, total)` with numbers of pairs. Each pair counts once per pass: there is one more pass if
+words count by type, and one more if several processes tag the sentences first."""
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """How a lexical model is made.
+    """The options of a lexical model.
 
     Attributes:
-        train_data: base corpora, whose train splits are taken, and files of pairs; None for the language's default.
-        language: one of `data.corpora.LANGUAGES`; by default that of the corpora it is fitted to, English of files.
-        pipeline: which words count (`unbag.baselines.lexical.words.word_reader`); None for the language's own.
-        tags: by which tag a word counts: the one it has most often in the training pairs (`BY_TYPE`), or the one it has
-            in its sentence (`BY_CONTEXT`), as in the paper. Says nothing where all words count.
-        hypothesis_only: whether the words of the premise are left out.
-        max_train_pairs: Number of training pairs to draw; None for all.
-        l2: the penalty; None to choose it on held-out pairs.
-        seed: decides what is drawn, held out, and in which fold a pair is.
+        train_data: Base corpora, of which the train splits are used, and files of pairs; None for the language's default.
+        language: One of `data.corpora.LANGUAGES` (default: the language of the training corpora, English for files).
+        pipeline: Pipeline that selects the words (`unbag.baselines.lexical.words.word_reader`); None for the language's
+            default.
+        tags: Tag by which a word counts: its most frequent tag in the training pairs (`BY_TYPE`), or its tag in the
+            sentence (`BY_CONTEXT`), as in the paper. Without effect if all words count.
+        hypothesis_only: Whether to ignore the words of the premise.
+        max_train_pairs: Number of training pairs to sample; None for all.
+        l2: L2 penalty; None to choose the penalty on held-out pairs.
+        seed: Random seed for sampling, held-out pairs and folds.
     """
 
     train_data: tuple[str, ...] | None = None
-    language: str = None  # type: ignore[assignment]  # a recipe that is made has one
+    language: str = None  # type: ignore[assignment]  # `__post_init__` replaces None
     pipeline: str | None = None
     tags: str = BY_TYPE
     hypothesis_only: bool = False
@@ -83,57 +83,63 @@ class Recipe:
     seed: int = DEFAULT_SEED
 
     def __post_init__(self) -> None:
-        """Refuse what no model can be made of.
+        """Validate the options.
 
         Raises:
-            ValueError: if a field has no such value.
+            ValueError: If a field has an invalid value.
         """
         if self.language is None:
             object.__setattr__(self, "language", _language_of(self.train_data or ()))
         require(Recipe, vars(self))
         if self.language not in DEFAULT_TRAINING:
-            raise ValueError(f"expected a language of {', '.join(DEFAULT_TRAINING)}, found {self.language!r}")
+            raise ValueError(f"language: expected one of {', '.join(DEFAULT_TRAINING)}, got {self.language!r}")
         if self.tags not in (BY_TYPE, BY_CONTEXT):
-            raise ValueError(f"expected tags by {BY_TYPE} or {BY_CONTEXT}, found {self.tags!r}")
+            raise ValueError(f"tags: expected {BY_TYPE} or {BY_CONTEXT}, got {self.tags!r}")
         if self.max_train_pairs is not None:
             check_int("the number of training pairs", self.max_train_pairs, least=1)
         if self.l2 is not None and not 0 < self.l2 < math.inf:
-            raise ValueError(f"expected a penalty (l2) above 0, found {self.l2}")
+            raise ValueError(f"l2: expected a penalty above 0, got {self.l2}")
 
 
 def _language_of(training: Sequence[str]) -> str:
     languages = sorted({CORPORA[name].language for name in training if name in CORPORA})
     if len(languages) > 1:
         raise ValueError(
-            f"expected training pairs in one language, found {' and '.join(languages)}; name fewer corpora"
+            f"training: expected corpora in one language, got {' and '.join(languages)}; name fewer corpora"
         )
     return languages[0] if languages else "en"
 
 
 @dataclass(frozen=True)
 class Fold:
-    """One of several parts of the training pairs, by what they say: equal pairs are in the same part."""
+    """A fold of the training pairs; equal pairs are in the same fold.
+
+    Attributes:
+        number: Number of the fold, starting at 0.
+        of: Number of folds.
+        seed: Random seed of the assignment.
+    """
 
     number: int
     of: int
     seed: int
 
     def holds(self, example: Example) -> bool:
-        """Tell whether a pair is in this part."""
+        """Check whether a pair is in this fold."""
         return fold_of(example, self.of, self.seed) == self.number
 
 
 def fold_of(example: Example, folds: int, seed: int) -> int:
-    """Return the part that a pair is in, 0 … folds - 1: decided by the seed and its two sentences alone."""
+    """Compute the fold of a pair, 0 … folds - 1, from the seed and the two sentences alone."""
     return int(rng.key(seed, "fold", example.premise, example.hypothesis)) % folds
 
 
 def training_sources(recipe: Recipe) -> list[Source]:
-    """Open what a model is fitted to.
+    """Open the training data of a recipe.
 
     Raises:
-        ValueError: if a name is neither a base corpus nor a file.
-        rows.DataError: if one cannot be read.
+        ValueError: If a name is neither a base corpus nor a file.
+        rows.DataError: If a corpus or file cannot be read.
     """
     names = recipe.train_data or DEFAULT_TRAINING[recipe.language]
     validate_corpus_names(names)
@@ -147,23 +153,26 @@ def training_sources(recipe: Recipe) -> list[Source]:
 
 
 def sources_record(sources: Sequence[Source]) -> list[dict[str, str]]:
-    """Return which data each of some sources is, exactly, for the record of what was made with them."""
+    """Build the record of the exact version of each source."""
     return [{"origin": source.origin, "split": source.split, "revision": source.revision} for source in sources]
 
 
-def fitted(
+def fit_cached(
     recipe: Recipe, fold: Fold | None = None, *, cache: Path | None = None, progress: Progress | None = None
 ) -> Path:
-    """Return the folder of the model made by a recipe, fitting it where it is not in the cache.
+    """Fit the model of a recipe, if it is not in the cache.
 
     Args:
-        recipe: how it is made.
-        fold: a part of the training pairs to leave out, with the penalty chosen on all of them.
-        cache: the folder for fitted models; by default `unbag/lexical` in the user's cache folder.
-        progress: called with how many of how many pairs are read, where the model is not in the cache.
+        recipe: Options of the model.
+        fold: Fold of the training pairs to exclude. The penalty is still chosen on all pairs.
+        cache: Folder for fitted models (default: `unbag/lexical` in the user's cache folder).
+        progress: Called with the number of pairs that are read and the total, if the model is not in the cache.
+
+    Returns:
+        The folder of the model.
 
     Raises:
-        ValueError: see `training_sources`; also if there are too few pairs.
+        ValueError: As for `training_sources`; also if there are too few pairs.
     """
     if recipe.pipeline and recipe.pipeline != ALL:
         pipelines.require(recipe.pipeline)
@@ -172,17 +181,17 @@ def fitted(
     sources = training_sources(recipe)
     reader = word_reader(recipe.pipeline, recipe.language, recipe.tags)
     folder = (cache or cache_folder("lexical")) / _key(recipe, sources, reader.identity, fold)
-    if _is_there(folder):
+    if _is_stored(folder):
         return folder
-    # Two that fit the same model at once would do hours of work twice.
+    # A second process waits and then reads the result: a fit can take hours.
     with locks.alone(folder, "fitting a lexical model", wait=True):
-        if not _is_there(folder):
+        if not _is_stored(folder):
             _fit(recipe, sources, reader, fold, folder, cache=cache, progress=progress)
     return folder
 
 
-def _is_there(folder: Path) -> bool:
-    """Tell whether a model is there as it was written; one that is damaged is set aside."""
+def _is_stored(folder: Path) -> bool:
+    """Check whether a complete model is stored; a damaged model is moved aside."""
     if not checksums.is_sealed(folder):
         return False
     if damage := checksums.damage(folder):
@@ -203,8 +212,8 @@ def _fit(
 ) -> None:
     l2 = recipe.l2
     if fold is not None and l2 is None:
-        l2 = load(fitted(recipe, cache=cache)).record["l2"]
-    pairs, labels = _gathered(recipe, sources, reader, fold, progress)
+        l2 = load(fit_cached(recipe, cache=cache)).record["l2"]
+    pairs, labels = _read_training_pairs(recipe, sources, reader, fold, progress)
     model = fit_lexical_model(pairs, labels, l2=l2, seed=recipe.seed)
     model.record["training"] = sources_record(sources)
     model.record["words"] = reader.identity
@@ -217,24 +226,24 @@ def _fit(
     model.save(folder)
 
 
-@lru_cache(maxsize=8)  # the folds of one recipe, and some
+@lru_cache(maxsize=8)  # the folds of one recipe, and three other models
 def load(folder: Path) -> LexicalModel:
-    """Read a fitted model, once."""
+    """Load a fitted model; repeated calls read it once."""
     return LexicalModel.load(folder)
 
 
-def _gathered(
+def _read_training_pairs(
     recipe: Recipe, sources: Sequence[Source], reader: WordReader, fold: Fold | None, progress: Progress | None
 ) -> tuple[list[tuple[Words, Words]], list[str]]:
-    """Return the words and labels of the training pairs."""
+    """Read the words and labels of the training pairs."""
     pairs: list[tuple[Words, Words]] = []
     labels: list[str] = []
-    shared: dict[Words, Words] = {}  # a premise of three pairs is kept once
+    shared: dict[Words, Words] = {}  # pairs with the same premise share its words in memory
     passes = 1 + isinstance(reader, TypeWords) + (parallel.num_proc() > 1)
     done, total = 0, 0
     if progress is not None:
-        drawn = recipe.max_train_pairs if fold is None else None
-        total = passes * (drawn or sum(len(chunk) for chunk in _chunks(recipe, sources, fold)))
+        n_sampled = recipe.max_train_pairs if fold is None else None
+        total = passes * (n_sampled or sum(len(chunk) for chunk in _chunks(recipe, sources, fold)))
         progress(0, total)
 
     def chunks() -> Iterator[list[Example]]:
@@ -261,9 +270,9 @@ def _gathered(
 
 
 def _chunks(recipe: Recipe, sources: Sequence[Source], fold: Fold | None) -> Iterator[list[Example]]:
-    """Yield the training pairs, some thousands at a time, without those of a fold."""
-    kept = (example for example in _drawn(recipe, sources) if fold is None or not fold.holds(example))
-    while chunk := list(islice(kept, _CHUNK)):
+    """Iterate over the training pairs outside a fold, in chunks."""
+    remaining = (example for example in _sampled(recipe, sources) if fold is None or not fold.holds(example))
+    while chunk := list(islice(remaining, _CHUNK)):
         yield chunk
 
 
@@ -272,7 +281,7 @@ def _texts(examples: Sequence[Example]) -> list[str]:
 
 
 def _tags(recipe: Recipe) -> str | None:
-    """Return by which tag a word counts; None where all words do."""
+    """Normalise the option `tags`: None if all words count, since tags then have no effect."""
     return None if recipe.pipeline == ALL else recipe.tags
 
 
@@ -280,28 +289,27 @@ def _interned(words: Words, shared: dict[Words, Words]) -> Words:
     return shared.setdefault(words, tuple(map(sys.intern, words)))
 
 
-def _drawn(recipe: Recipe, sources: Sequence[Source]) -> Iterator[Example]:
-    """Yield the training pairs, or those drawn by the seed and their ids."""
+def _sampled(recipe: Recipe, sources: Sequence[Source]) -> Iterator[Example]:
+    """Iterate over the training pairs, or over a random sample by the seed and their ids."""
     if recipe.max_train_pairs is None:
         for source in sources:
             yield from source.examples()
         return
-    lots = np.array([_lot(recipe, example) for source in sources for example in source.examples()], dtype=np.uint64)
-    if recipe.max_train_pairs > len(lots):
-        raise ValueError(
-            f"expected at least {recipe.max_train_pairs:,} training pairs to draw from, found {len(lots):,}"
-        )
-    last = np.partition(lots, recipe.max_train_pairs - 1)[recipe.max_train_pairs - 1]
+    # The sample has the pairs with the smallest random keys, so it does not depend on the order of the pairs.
+    keys = np.array([_sampling_key(recipe, example) for source in sources for example in source.examples()], np.uint64)
+    if recipe.max_train_pairs > len(keys):
+        raise ValueError(f"expected at most the {len(keys):,} training pairs to sample from, got {recipe.pairs:,}")
+    last = np.partition(keys, recipe.max_train_pairs - 1)[recipe.max_train_pairs - 1]
     for source in sources:
-        yield from (example for example in source.examples() if _lot(recipe, example) <= last)
+        yield from (example for example in source.examples() if _sampling_key(recipe, example) <= last)
 
 
-def _lot(recipe: Recipe, example: Example) -> np.uint64:
+def _sampling_key(recipe: Recipe, example: Example) -> np.uint64:
     return rng.key(recipe.seed, "training", example.source_id)
 
 
 def _key(recipe: Recipe, sources: Sequence[Source], words: str, fold: Fold | None) -> str:
-    """Return the name of the folder for a model: a hash of all that decides it."""
+    """Compute the folder name of a model: a hash of everything that the model depends on."""
     record: dict[str, Any] = {
         "recipe": asdict(recipe) | {"train_data": None, "tags": _tags(recipe)},
         "sources": [(source.origin, source.split, source.revision) for source in sources],
@@ -313,7 +321,7 @@ def _key(recipe: Recipe, sources: Sequence[Source], words: str, fold: Fold | Non
 
 
 def code_hash() -> str:
-    """Return a hash of the code that decides a fitted model."""
+    """Compute a hash of the code that a fitted model depends on."""
     package = Path(__file__).parents[2]
     code = hashlib.sha256()
     for name in _CODE:
@@ -322,18 +330,17 @@ def code_hash() -> str:
 
 
 FLOOR: Final = 1e-6
-"""The least probability that is told, so that its logarithm is a number a network can learn beside."""
+"""Lower bound of the probabilities, which keeps their logarithms finite and small enough for training beside them."""
 
 
 class CrossFitted:
-    """A bag of all words, fitted to pairs in folds.
+    """A bag-of-words model of all words, cross-fitted to pairs.
 
-    All words count, not content words alone: they tell more (on 22,588 pairs of SNLI 60 % of the labels, not 57 %),
-    need no tagger, and are the same in any order. The models are kept in the user's cache, each as soon as it is
-    fitted.
+    All words count, not only content words: they predict more labels (60 %, not 57 %, on 22,588 pairs of SNLI), need no
+    tagger, and are the same in any order. Each model is stored in the user's cache as soon as it is fitted.
 
     Attributes:
-        identity: all that decides what it says, as text.
+        identity: Text that identifies everything that the predictions depend on.
     """
 
     def __init__(
@@ -346,18 +353,18 @@ class CrossFitted:
         seed: int = DEFAULT_SEED,
         cache: Path | None = None,
     ) -> None:
-        """Fit the models, those that are not in the cache. The penalty is chosen once, on all pairs.
+        """Fit the models that are not in the cache. The penalty is chosen once, on all pairs.
 
         Args:
-            examples: the pairs to be scored, with their labels.
-            language: of the sentences, as `data.text.tokens` knows them.
-            hypothesis_only: whether the words of the premise are left out.
-            folds: how many.
-            seed: decides in which fold a premise is.
-            cache: the folder for fitted models; by default `unbag/lexical` in the user's cache folder.
+            examples: Pairs to score, with their labels.
+            language: Language of the sentences, one of those of `data.text.tokens` (default: English).
+            hypothesis_only: Whether to ignore the words of the premise.
+            folds: Number of folds.
+            seed: Random seed for the folds of the premises.
+            cache: Folder for fitted models (default: `unbag/lexical` in the user's cache folder).
 
         Raises:
-            ValueError: if some fold leaves no pair of some label to fit a model to, or there are too few pairs.
+            ValueError: If the pairs outside some fold lack a label, or there are too few pairs.
         """
         self._reader = word_reader(ALL, language)
         self._hypothesis_only, self._folds, self._seed = hypothesis_only, folds, seed
@@ -374,20 +381,20 @@ class CrossFitted:
         self._fit(examples)
 
     def log_probabilities(self, examples: Sequence[Example]) -> NDArray[np.float32]:
-        """Return the logarithms of the probabilities of `data.labels.LABELS`, each at least `FLOOR`, shape (n, 3)."""
+        """Predict log-probabilities of `data.labels.LABELS`, shape (n, 3); probabilities are at least `FLOOR`."""
         self._read(examples)
         folds = self._folds_of(examples)
-        found = np.empty((len(examples), len(LABELS)), dtype=np.float32)
-        for fold in range(self._folds):  # one model in memory at a time: of all of SNLI it takes hundreds of MB
+        probabilities = np.empty((len(examples), len(LABELS)), dtype=np.float32)
+        for fold in range(self._folds):  # one model in memory at a time: a model of SNLI takes hundreds of MB
             rows = np.flatnonzero(folds == fold)
             if len(rows):
                 model = LexicalModel.load(self._path(fold))
-                found[rows] = model.probabilities([self._pair(examples[row]) for row in rows.tolist()])
-        logarithms: NDArray[np.float32] = np.log(np.maximum(found, np.float32(FLOOR)))
+                probabilities[rows] = model.probabilities([self._pair(examples[row]) for row in rows.tolist()])
+        logarithms: NDArray[np.float32] = np.log(np.maximum(probabilities, np.float32(FLOOR)))
         return logarithms
 
     def _fit(self, examples: Sequence[Example]) -> None:
-        missing = [fold for fold in range(self._folds) if not self._is_there(self._path(fold))]
+        missing = [fold for fold in range(self._folds) if not self._is_stored(self._path(fold))]
         if not missing:
             return
         self._read(examples)
@@ -397,9 +404,10 @@ class CrossFitted:
         for fold in missing:
             if lacking := set(LABELS) - {label for label, at in zip(labels, folds, strict=True) if at != fold}:
                 raise ValueError(
-                    f"expected pairs of every label with premises enough to fit a bag of words without each fifth of "
-                    f"them, found none of {', '.join(sorted(lacking))} in {len(set(folds.tolist()))} folds of "
-                    f"{len(examples):,} pairs; take more pairs, or name another bias"
+                    f"cross-fitting: expected pairs of every label outside each fold, got none of "
+                    f"{', '.join(sorted(lacking))} outside fold {fold} ({len(examples):,} pairs, "
+                    f"{len(set(folds.tolist()))} of {self._folds} folds in use); train on more pairs, or choose "
+                    "another bias"
                 )
         l2 = self._penalty(pairs, labels)
         for fold in missing:
@@ -407,12 +415,13 @@ class CrossFitted:
             fit_lexical_model([pairs[row] for row in rows], [labels[row] for row in rows], l2=l2).save(self._path(fold))
 
     def _penalty(self, pairs: Sequence[tuple[Words, Words]], labels: Sequence[str]) -> float:
-        folder = self._folder / "penalty"  # kept as the model of all pairs, so that a killed fit goes on
-        if not self._is_there(folder):
+        # Stored as the model of all pairs: a killed fit continues without choosing the penalty again.
+        folder = self._folder / "penalty"
+        if not self._is_stored(folder):
             fit_lexical_model(pairs, labels, seed=self._seed).save(folder)
         return float(LexicalModel.load(folder).record["l2"])
 
-    def _is_there(self, folder: Path) -> bool:
+    def _is_stored(self, folder: Path) -> bool:
         if not checksums.is_sealed(folder):
             return False
         if damage := checksums.damage(folder):

@@ -18,7 +18,7 @@ KNOWN_PIPELINES: Final = tuple(
     for language in ("en_core_web", "zh_core_web")
     for size in ("sm", "md", "lg", "trf")
 )
-"""Pipelines by spaCy's authors, in their repositories of the Hub or installed: those that a model may name."""
+"""Pipelines of spaCy's authors, from their Hub repositories or installed: a model may name them without consent."""
 
 _PART: Final = ("origin", "split", "revision")
 _FIELDS: Final[dict[str, Callable[[Any], bool]]] = {
@@ -34,11 +34,11 @@ _FIELDS: Final[dict[str, Callable[[Any], bool]]] = {
         and all(isinstance(part, dict) and all(isinstance(part.get(name), str) for name in _PART) for part in value)
     ),
 }
-"""What the record of a model must have that anyone may have written."""
+"""Required fields of the record of a model, with their checks; records from the Hub are untrusted input."""
 
 
 def is_lexical_model(name: str | Path, *, revision: str | None = None) -> bool:
-    """Tell whether a folder or Hub repository holds a lexical model; False where there is none of either."""
+    """Check whether a folder or Hub repository holds a lexical model; False if neither exists."""
     if is_hub_id(str(name)):
         from huggingface_hub import hf_hub_download
 
@@ -48,7 +48,8 @@ def is_lexical_model(name: str | Path, *, revision: str | None = None) -> bool:
             )
         except HubReadError:
             raise
-        except (OSError, ValueError):  # not there, not ours to read, no network: whoever opens it as a model says so
+        except (OSError, ValueError):
+            # Missing, private, or no network: loading it as another kind of model then reports the error.
             return False
     else:
         config = Path(name) / CONFIG_FILE
@@ -58,21 +59,25 @@ def is_lexical_model(name: str | Path, *, revision: str | None = None) -> bool:
 def open_lexical_model(
     name: str | Path, *, revision: str | None = None, unseen: Source | None = None, pipeline: str | None = None
 ) -> Path:
-    """Return the folder of a fitted lexical model, fetching it from the Hub where that is where it is.
+    """Locate a fitted lexical model, and download it if it is on the Hub.
 
     Args:
-        name: a folder or a Hub repository.
-        revision: branch, tag or commit of a repository.
-        unseen: pairs that it must not have been fitted to.
-        pipeline: the spaCy pipeline that tags its words, where it is none of `KNOWN_PIPELINES`. A pipeline is code:
-            whoever made the model says which it was, and you say whether it is loaded.
+        name: Folder or Hub repository of the model.
+        revision: Branch, tag or commit of a repository.
+        unseen: Pairs that the model must not be fitted to.
+        pipeline: spaCy pipeline that the caller trusts, besides `KNOWN_PIPELINES`. The record of the model names the
+            pipeline that tags its words; a pipeline is code, so only the caller can allow to load it.
+
+    Returns:
+        The folder of the model.
 
     Raises:
-        ValueError: if it is no lexical model, was fitted to those pairs, or needs a pipeline that nobody chose.
+        ValueError: If the name is no lexical model, the model was fitted to `unseen`, or it needs a pipeline that the
+            caller does not trust.
     """
     if not is_lexical_model(name, revision=revision):
         raise ValueError(
-            f"expected a lexical model (a folder or Hub repository that `unbag lexical fit` made), found {str(name)!r}"
+            f"expected a lexical model (a folder or Hub repository of `unbag lexical fit`), got {str(name)!r}"
         )
     folder = Path(name)
     if is_hub_id(str(name)):
@@ -89,22 +94,21 @@ def open_lexical_model(
     needed = record["pipeline"]
     if record["tags"] != BY_TYPE and needed not in (None, ALL, pipeline, *KNOWN_PIPELINES):
         raise ValueError(
-            f"{name}: whoever made this lexical model names {needed!r} to tag its words, which would be loaded and run "
-            f"here; if you trust it, say so with pipeline={needed!r}. Without being asked, only spaCy's own are loaded "
-            f"({', '.join(KNOWN_PIPELINES[:2])}, …)"
+            f"{name}: expected a pipeline of spaCy's authors ({', '.join(KNOWN_PIPELINES[:2])}, …), got {needed!r}, "
+            f"whose code would run on this machine; if you trust it, pass pipeline={needed!r}"
         )
     if unseen is not None:
-        seen = [(part["origin"], part["split"], part["revision"]) for part in record["training"]]
-        if (unseen.origin, unseen.split, unseen.revision) in seen:
+        training = [(part["origin"], part["split"], part["revision"]) for part in record["training"]]
+        if (unseen.origin, unseen.split, unseen.revision) in training:
             raise ValueError(
-                f"{name} was fitted to {unseen.origin} {unseen.split}, so its scores of these pairs say nothing; "
-                "leave the model out, and models of k folds are fitted, each to score what it has not seen"
+                f"{name}: expected a model that is not fitted to the scored pairs, got one fitted to {unseen.origin} "
+                f"{unseen.split}; omit the model, and each pair is scored by a cross-fitted model"
             )
     return folder
 
 
 def _read(config: Path) -> dict[str, Any]:
-    """Return what is in a config; nothing of one that cannot be read: whoever opens it as a model says so."""
+    """Read a config; empty if it cannot be read, since loading it as another kind of model then reports the error."""
     try:
         return read_object(config)
     except ValueError:
@@ -112,16 +116,16 @@ def _read(config: Path) -> dict[str, Any]:
 
 
 def _record(config: Path) -> dict[str, Any]:
-    """Return how a model was made; anyone may have written it."""
+    """Read and validate the record of a model, which is untrusted input."""
     record = read_object(config).get("record")
     if not isinstance(record, dict):
-        raise ValueError(f"{config}: expected a record of how the model was made, found {record!r:.100}")
+        raise ValueError(f"{config}: expected an object under 'record', got {record!r:.100}")
     if missing := [name for name in _FIELDS if name not in record]:
         raise ValueError(
-            f"{config}: expected a record with {', '.join(_FIELDS)}, got one without {', '.join(missing)}, as an "
-            "earlier version wrote it; fit the model again with `unbag lexical fit`"
+            f"{config}: expected a record with {', '.join(_FIELDS)}, got one without {', '.join(missing)}, from an "
+            "earlier version; fit the model again with `unbag lexical fit`"
         )
     for name, fits in _FIELDS.items():
         if not fits(record[name]):
-            raise ValueError(f"{config}: the record has {name} = {record[name]!r:.100}, which no lexical model has")
+            raise ValueError(f"{config}: expected a valid {name!r} in the record, got {record[name]!r:.100}")
     return record

@@ -1,4 +1,4 @@
-"""The lexical model: what a bag of words already knows of a pair (Nie et al. 2019, section 5)."""
+"""The lexical model: softmax regression on the bag of words of a pair (Nie et al. 2019, section 5)."""
 
 import json
 from collections.abc import Sequence
@@ -21,17 +21,18 @@ from unbag.utils.hashing import text_hash
 from unbag.utils.safe_io import DataError, validate_file
 
 PENALTIES: Final = (20.0, 10.0, 5.0, 2.0, 1.0)
-"""The L2 penalties tried, strongest first: it converges soonest."""
+"""Candidates for the L2 penalty, strongest first, since a strong penalty converges fastest."""
 
-HELD_OUT: Final = 0.1  # share of the pairs on which penalties are compared
+HELD_OUT: Final = 0.1  # share of the pairs that compare the penalties
 WEIGHTS_FILE: Final = "model.safetensors"
 CONFIG_FILE: Final = "config.json"
 MODEL_TYPE: Final = "unbag_lexical"
-"""What tells the folder from a transformer's: `model_type` in `config.json`."""
+"""The `model_type` in `config.json`, which distinguishes the folder from that of a transformer."""
 _FORMAT: Final = 4
-"""2 had words by universal tags in context, and did not say so; 3 had weights in float32, from a fit less converged."""
+"""Format 2 had words by universal tags in context without a record of that; format 3 had float32 weights of a less
+converged fit."""
 _LOSS_DECIMALS: Final = 4
-"""Of the held-out losses: penalties are compared by the rounded ones, so that every machine chooses the same."""
+"""Decimals of the held-out losses. Penalties are compared by rounded losses, so that every machine chooses the same."""
 
 
 @dataclass(frozen=True)
@@ -39,9 +40,9 @@ class LexicalModel:
     """Softmax regression on the words of a pair.
 
     Attributes:
-        vocabulary: the features it has weights for.
-        regression: the weights.
-        record: how it was made: `l2`, the held-out losses it was chosen by, `pairs`, and what the caller adds.
+        vocabulary: Features of the model.
+        regression: Weights of the features.
+        record: Provenance of the model: `l2`, the held-out losses of the candidates, `pairs`, and fields of the caller.
     """
 
     vocabulary: Vocabulary
@@ -50,14 +51,14 @@ class LexicalModel:
 
     @property
     def recipe(self) -> str:
-        """What identifies the model: a hash of all that decided it, which processors agree on, and not of the weights.
+        """The identity of the model: a hash of its record, not of its weights.
 
         The last digits of weights depend on the processor that fitted them; predictions agree to some ten decimals.
         """
         return text_hash([(str(_FORMAT), json.dumps(self.record, sort_keys=True))])
 
     def probabilities(self, pairs: Sequence[tuple[Words, Words]]) -> NDArray[np.float64]:
-        """Return the probabilities of `data.labels.LABELS` for pairs of content words, shape (n, 3)."""
+        """Predict the probabilities of `data.labels.LABELS` for pairs of counted words, shape (n, 3)."""
         return self.regression.probabilities(self.vocabulary.matrix(pairs))
 
     def misleading(
@@ -67,20 +68,23 @@ class LexicalModel:
         gold: Sequence[str],
         top: int,
     ) -> list[list[Contribution]]:
-        """Return, for each pair, the features that most favour the likeliest wrong label over the gold one (Figure 2).
+        """Rank the features of each pair that favour the most likely wrong label over the gold label (Figure 2).
 
         Args:
-            pairs: content words of premise and hypothesis.
-            probabilities: of the labels, shape (n, 3), by which a wrong label is the likeliest.
-            gold: the gold labels' names.
-            top: how many, strongest first; only those that favour the wrong label at all.
+            pairs: Counted words of premise and hypothesis.
+            probabilities: Probabilities of the labels, shape (n, 3), which select the most likely wrong label.
+            gold: Names of the gold labels, shape (n,).
+            top: Maximum number of features per pair.
+
+        Returns:
+            For each pair, at most `top` features that favour the wrong label, the strongest first.
         """
         matrix = self.vocabulary.matrix(pairs)
-        right = np.array([label_id(label) for label in gold], dtype=np.int64)
-        return misleading(self.vocabulary, self.regression.weights, matrix, probabilities, right, top)
+        gold_ids = np.array([label_id(label) for label in gold], dtype=np.int64)
+        return misleading(self.vocabulary, self.regression.weights, matrix, probabilities, gold_ids, top)
 
     def save(self, folder: Path) -> None:
-        """Write `model.safetensors` and `config.json`: numbers and text, nothing that runs."""
+        """Write `model.safetensors` and `config.json`; neither contains executable code."""
         from safetensors.numpy import save_file
 
         tensors: dict[str, NDArray[Any]] = {
@@ -99,36 +103,35 @@ class LexicalModel:
         }
         with atomic_write(folder / CONFIG_FILE) as tmp:
             tmp.write_text(json.dumps(config, ensure_ascii=False) + "\n", encoding="utf-8")
-        checksums.seal(folder, (WEIGHTS_FILE, CONFIG_FILE))  # last: a folder that is sealed is complete
+        checksums.seal(folder, (WEIGHTS_FILE, CONFIG_FILE))  # last, so that a sealed folder is complete
 
     @classmethod
     def load(cls, folder: Path) -> "LexicalModel":
-        """Read what `save` wrote.
+        """Load a model that `save` wrote.
 
         Raises:
-            ValueError: if the folder has no lexical model, a damaged one, or one of another format: an older one's
-                words are others.
+            ValueError: If the folder has no lexical model, a corrupted one, or one of an incompatible format.
         """
         if not (folder / CONFIG_FILE).is_file():
-            raise ValueError(f"expected a lexical model in {folder}, found no {CONFIG_FILE}")
+            raise ValueError(f"{folder}: expected a lexical model, got a folder without {CONFIG_FILE}")
         config = read_object(folder / CONFIG_FILE)
         expected = {"model_type": MODEL_TYPE, "format": _FORMAT, "labels": list(LABELS)}
         actual = {name: config.get(name) for name in expected}
         if actual["format"] in range(_FORMAT):
             raise ValueError(
-                f"{folder}: expected a lexical model of format {_FORMAT}, found format {actual['format']} of an "
+                f"{folder}: expected a lexical model of format {_FORMAT}, got format {actual['format']} of an "
                 "earlier version, whose scores are not comparable; fit it again with `unbag lexical fit`"
             )
         if actual != expected:
-            raise ValueError(f"{folder}: expected a lexical model with {expected}, found {actual}")
-        # One from the Hub comes without: it was checked on its way.
+            raise ValueError(f"{folder}: expected a lexical model with {expected}, got {actual}")
+        # Downloads have no checksums file of ours: the Hub client verifies them.
         if checksums.is_sealed(folder) and (damage := checksums.damage(folder)):
-            raise ValueError(f"{damage}; fit it again, or take another copy of it")
-        return _made_of(folder, config)
+            raise ValueError(f"{damage}; fit the model again, or use another copy of it")
+        return _load_weights(folder, config)
 
 
-def _made_of(folder: Path, config: dict[str, Any]) -> LexicalModel:
-    """Return the model in a folder whose config is of our format; whoever wrote it, its parts must fit."""
+def _load_weights(folder: Path, config: dict[str, Any]) -> LexicalModel:
+    """Load the weights of a folder with a valid config, and check that the parts of this untrusted input match."""
     from safetensors import SafetensorError
     from safetensors.numpy import load_file
 
@@ -137,12 +140,12 @@ def _made_of(folder: Path, config: dict[str, Any]) -> LexicalModel:
         tensors = load_file(validate_file(weights_file))
         codes, weights, bias = (tensors[name] for name in ("codes", "weights", "bias"))
     except DataError as error:
-        raise ValueError(f"a lexical model has weights; {error}") from None
+        raise ValueError(f"{folder}: expected the weights of a lexical model; {error}") from None
     except (OSError, KeyError, SafetensorError) as error:
         raise ValueError(f"{weights_file} cannot be read ({type(error).__name__}: {error})") from None
     words, record = config.get("words"), config.get("record")
     if not (isinstance(words, list) and all(isinstance(word, str) for word in words) and isinstance(record, dict)):
-        raise ValueError(f"{folder / CONFIG_FILE}: expected a list of words and a record, found something else")
+        raise ValueError(f"{folder / CONFIG_FILE}: expected a list of words and a record, got other types")
     if (
         codes.dtype != np.int64
         or codes.ndim != 1
@@ -151,12 +154,13 @@ def _made_of(folder: Path, config: dict[str, Any]) -> LexicalModel:
         or not (np.isfinite(weights).all() and np.isfinite(bias).all())
     ):
         raise ValueError(
-            f"{weights_file}: expected {len(LABELS)} finite weights for each feature, found codes of shape "
-            f"{codes.shape}, weights of {weights.shape} and biases of {bias.shape}, or numbers that are none"
+            f"{weights_file}: expected {len(LABELS)} finite weights for each feature, got codes of shape "
+            f"{codes.shape}, weights of shape {weights.shape} and biases of shape {bias.shape}, with other types, or "
+            "with values that are not finite"
         )
     vocabulary = Vocabulary(words, codes)
     if not vocabulary.is_sound:
-        raise ValueError(f"{folder}: expected features of its {len(words)} words in ascending order, found others")
+        raise ValueError(f"{folder}: expected features of its {len(words)} words in ascending order, got others")
     return LexicalModel(vocabulary, SoftmaxRegression(weights, bias, steps=0), record)
 
 
@@ -165,30 +169,28 @@ def fit_lexical_model(
 ) -> LexicalModel:
     """Fit the lexical model.
 
-    The penalty is chosen by one rule for everyone: a tenth of the pairs, drawn by the seed and their position, is held
-    out; of `PENALTIES` the one with the lowest cross-entropy there is taken; then all pairs are fitted with it.
+    The penalty is chosen by one rule for all models. A tenth of the pairs, selected by the seed and the position, is
+    held out. The penalty of `PENALTIES` with the lowest held-out cross-entropy wins, and all pairs are fitted with it.
 
     Args:
-        pairs: content words of premise and hypothesis.
-        labels: their gold labels by name.
-        l2: a penalty to take without choosing.
-        seed: decides what is held out.
+        pairs: Counted words of premise and hypothesis.
+        labels: Names of the gold labels, shape (n,).
+        l2: L2 penalty; None to choose it.
+        seed: Random seed for the held-out pairs.
 
     Raises:
-        ValueError: if the lengths differ, or there are too few pairs to hold some out.
+        ValueError: If the lengths differ, or there are too few pairs to hold some out.
     """
     gold = np.array([label_id(label) for label in labels], dtype=np.int64)
     if len(pairs) != len(gold):
-        raise ValueError(f"expected one label a pair, found {len(pairs)} pairs and {len(gold)} labels")
-    vocabulary, matrix = Vocabulary.fitted(pairs)
+        raise ValueError(f"expected one label per pair, got {len(pairs)} pairs and {len(gold)} labels")
+    vocabulary, matrix = Vocabulary.fit(pairs)
     record: dict[str, Any] = {"pairs": len(pairs), "features": len(vocabulary), "seed": seed}
     if l2 is None:
-        lots = rng.numbers(rng.key(seed, "held out"), np.arange(len(gold)))
-        held_out = lots < np.uint64(int(HELD_OUT * 2**64))
+        keys = rng.numbers(rng.key(seed, "held out"), np.arange(len(gold)))
+        held_out = keys < np.uint64(int(HELD_OUT * 2**64))
         if not held_out.any() or held_out.all():
-            raise ValueError(
-                f"expected enough pairs to hold some out, found {len(pairs)}; name a penalty instead (l2=…)"
-            )
+            raise ValueError(f"expected enough pairs to hold some out, got {len(pairs)}; set a penalty instead (l2=…)")
         losses = {}
         for penalty in PENALTIES:
             model = fit(matrix[~held_out], gold[~held_out], l2=penalty, tolerance=COARSE_TOLERANCE)

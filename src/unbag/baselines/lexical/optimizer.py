@@ -1,22 +1,20 @@
 """L-BFGS on whitened variables (Nocedal & Wright 2006, section 7.2).
 
-It minimizes smooth convex functions of millions of variables.
+The optimiser minimises smooth convex functions of millions of variables.
 
-SciPy's own L-BFGS-B takes most of its time to keep books of bounds, of which there are none here. The inverse Hessian
-is applied in its compact form (equation 7.24 as Byrd, Nocedal & Schnabel 1994 have it for the inverse, theorem 2.2):
-two products with one matrix, where the usual two loops read and write a vector four times for each step remembered.
+L-BFGS-B of SciPy spends most of its time on bounds, which this problem does not have. The inverse Hessian is applied in
+its compact form (equation 7.24, for the inverse in Byrd, Nocedal & Schnabel 1994, theorem 2.2): two products with one
+matrix. The usual two-loop recursion reads and writes a vector four times for each stored step.
 
-Whitening changes the variables so that columns are nearly uncorrelated.
+Whitening changes the variables so that columns are nearly uncorrelated. A word and the word pairs with it occur
+together, so the loss is steep along some sums of their weights and flat along others, the more so the more data there
+are. Such a loss takes many steps. The new variables bring the Hessian nearer to the identity (preconditioning: Nocedal
+& Wright 2006, section 5.1), so that a fit takes fewer steps, though still more for more data.
 
-Words come together (a word, and the word pairs it is part of), so that the loss is steep along some sums of their
-weights and flat along others, the more so the more data there are: that is what makes an optimiser take many steps. In
-variables that bring the second derivatives nearer to the identity (preconditioning: Nocedal & Wright 2006, section 5.1)
-a fit takes fewer, though still more for more data.
-
-Of a frequent column the data say more than the penalty. The thousand most frequent are freed from each other exactly,
-each further one from the bias and from those it comes together with most (a factorised sparse approximate inverse:
-Kolotilina & Yeremin 1993). Each of the other columns says little, but all together they lean on the bias: they are
-freed from that, as if centred.
+For a frequent column, the data contribute more to the Hessian than the penalty. The thousand most frequent columns are
+decorrelated exactly. Each further frequent column is decorrelated from the bias and from the columns that it occurs
+with most (a factorised sparse approximate inverse: Kolotilina & Yeremin 1993). The other columns have little influence
+each, but together they correlate with the bias, so they are decorrelated from the bias only, as if centred.
 """
 
 from collections.abc import Callable
@@ -29,10 +27,10 @@ from scipy.linalg import cholesky, solve_triangular
 
 Vector = NDArray[np.float64]
 
-_MEMORY: Final = 4  # steps remembered; in variables as well conditioned as they are here more spare none
-_ENOUGH_DECREASE: Final = 1e-4  # of the line search (Armijo)
-_NOISE: Final = 1e-14  # rounding error of a value, as a share of it; the sum over few pairs has the largest
-_PATIENCE: Final = 20  # steps without progress after which rounding errors are taken to hide any further progress
+_MEMORY: Final = 4  # stored steps; with whitened variables a longer memory does not reduce the number of steps
+_ENOUGH_DECREASE: Final = 1e-4  # constant of the Armijo condition of the line search
+_NOISE: Final = 1e-14  # relative rounding error of a value; the sum over few pairs has the largest
+_PATIENCE: Final = 20  # steps without progress after which rounding errors hide any further progress
 _MOST_STEPS: Final = 2000
 
 
@@ -41,46 +39,46 @@ class NotConvergedError(RuntimeError):
 
 
 class InverseHessian:
-    """The inverse Hessian as the last steps tell it: the BFGS updates by them of a multiple of the identity."""
+    """An approximation of the inverse Hessian: BFGS updates of a multiple of the identity by the last steps."""
 
     def __init__(self, gradient: Vector, memory: int = _MEMORY) -> None:
-        """Begin with no step known.
+        """Set up an approximation without steps.
 
         Args:
-            gradient: where the first step starts.
-            memory: how many steps are remembered.
+            gradient: Gradient at the start, shape (variables,).
+            memory: Number of stored steps (default: 4).
         """
         self._gradient = gradient
         self._memory = memory
-        self._known = 0  # steps remembered; the newest is in row `_newest` of each half
+        self._n_stored = 0  # stored steps; the newest is in row `_newest` of each half
         self._newest = -1
         self._steps_and_changes = np.zeros((2, memory, len(gradient)))
-        self._by_gradient = np.zeros((2, memory))  # their products with the gradient
+        self._by_gradient = np.zeros((2, memory))  # products of the rows with the gradient
         self._step_change = np.zeros((memory, memory))  # s_i · y_j, where i is no later than j
         self._change_change = np.zeros((memory, memory))  # y_i · y_j
 
     def move(self, step: Vector, gradient: Vector) -> None:
-        """Learn from a step and the gradient after it; of a concave stretch nothing is learnt."""
+        """Update the approximation by a step and the gradient after the step; concave curvature is skipped."""
         before, self._gradient = self._gradient, gradient
         change = gradient - before
         convex = float(step @ change) > 0
         if convex:
             new = self._newest = (self._newest + 1) % self._memory
-            self._known = min(self._known + 1, self._memory)
+            self._n_stored = min(self._n_stored + 1, self._memory)
             self._steps_and_changes[:, new] = step, change
             self._by_gradient[:, new] = step @ before, change @ before
         by_before, self._by_gradient = self._by_gradient, self._products(gradient)
         if convex:
-            # Products with the change of the gradient are the change of those with it: a pass over all steps less.
+            # A product with the change of the gradient is the change of the products: this saves a pass over all steps.
             self._step_change[:, new], self._change_change[:, new] = self._by_gradient - by_before
             self._step_change[new, new], self._change_change[new, new] = step @ change, change @ change
             self._change_change[new] = self._change_change[:, new]
 
     def times_gradient(self) -> Vector:
-        """Return its product with the last gradient."""
-        if not self._known:
+        """Compute the product of the approximation with the last gradient, shape (variables,)."""
+        if not self._n_stored:
             return self._gradient.copy()
-        rows = (self._newest + 1 + np.arange(-self._known, 0)) % self._memory  # from the oldest step on
+        rows = (self._newest + 1 + np.arange(-self._n_stored, 0)) % self._memory  # oldest step first
         in_order = np.ix_(rows, rows)
         later, changes = np.triu(self._step_change[in_order]), self._change_change[in_order]
         gamma = later[-1, -1] / changes[-1, -1]
@@ -105,26 +103,29 @@ class InverseHessian:
 
 
 def minimise(objective: Callable[[Vector], tuple[float, Vector]], x: Vector, tolerance: float) -> tuple[Vector, int]:
-    """Return the minimum of a convex function and the steps it took.
+    """Minimise a convex function.
 
     Args:
-        objective: returns value and gradient.
-        x: where to start.
-        tolerance: it is the minimum when the gradient's norm is this share of the norm at the start, or when for some
-            steps neither it nor the value falls by more than rounding errors; the least norm then is the minimum's.
+        objective: Function that computes value and gradient.
+        x: Start of the search, shape (variables,).
+        tolerance: Share of the gradient's norm at the start at which the search ends. The search also ends when neither
+            norm nor value falls by more than rounding errors for 20 steps; the result then has the smallest norm.
+
+    Returns:
+        The minimum, shape (variables,), and the number of steps.
 
     Raises:
-        NotConvergedError: if it takes over 2,000 steps.
+        NotConvergedError: If the search takes over 2,000 steps.
     """
     value, gradient = objective(x)
     inverse = InverseHessian(gradient)
     target = tolerance * float(np.linalg.norm(gradient))
     steps = 0
-    # Where the gradient was least, and the value when either was last seen to fall.
+    # The smallest gradient norm and its place, and the value and step of the last progress of norm or value.
     least, least_x, last_value, last_progress = float("inf"), x, value, 0
     while (norm := float(np.linalg.norm(gradient))) > target:
         if steps == _MOST_STEPS:
-            raise NotConvergedError(f"the fit has not converged after {steps} steps; a larger l2 converges sooner")
+            raise NotConvergedError(f"the fit has not converged after {steps} steps; a larger l2 converges faster")
         if norm < least or value < last_value - _NOISE * abs(value):
             last_value, last_progress = min(value, last_value), steps
         if norm < least:
@@ -139,7 +140,7 @@ def minimise(objective: Callable[[Vector], tuple[float, Vector]], x: Vector, tol
             step = length * direction
             moved = x + step
             moved_value, moved_gradient = objective(moved)
-            # Near the minimum the value changes by less than its rounding error: then the slope decides
+            # Near the minimum the value changes by less than its rounding error, so the slope decides
             # (approximate Wolfe condition: Hager & Zhang 2005, equation 4.1).
             flat = moved_value <= value + _NOISE * abs(value)
             no_higher = float(moved_gradient @ direction) <= (2 * _ENOUGH_DECREASE - 1) * slope
@@ -152,59 +153,60 @@ def minimise(objective: Callable[[Vector], tuple[float, Vector]], x: Vector, tol
     return x, steps
 
 
-_EXACT: Final = 1000  # columns whose matrix is factored as a whole
-_NEAR: Final = 16  # that each further one is freed from; with 8 or 24 a fit takes as many steps
-_ROWS: Final = 2**16  # tell well enough how often frequent columns come together: of more, a sample
-_LEAST: Final = 1e-6  # beside 1: keeps the matrix regular, however small the penalty
+_EXACT: Final = 1000  # columns whose Hessian is factored exactly
+_NEAR: Final = 16  # neighbours of each further column; with 8 or 24 a fit takes as many steps
+_ROWS: Final = 2**16  # sample size: enough rows to estimate how often frequent columns occur together
+_LEAST: Final = 1e-6  # added to a diagonal of about 1: keeps the matrix positive definite for any penalty
 
 
 class Whitening:
     """The change of variables."""
 
     def __init__(self, columns: sparse.csc_matrix, penalty: Vector) -> None:
-        """Factor the inverse of the second derivatives by the frequent columns.
+        """Factor the inverse Hessian of the frequent columns.
 
         Args:
-            columns: shape (n, columns), the bias's first, then the most frequent ones; scaled for second derivatives
-                of 1.
-            penalty: its part of these, shape (columns,); the data's is the rest.
+            columns: Columns, shape (n, columns): the bias first, then by falling frequency. They are scaled so that the
+                diagonal of the Hessian is about 1.
+            penalty: Share of the penalty in that diagonal, shape (columns,); the rest is the share of the data.
         """
+        # The frequent columns are those before the first one for which the penalty outweighs the data.
         self._size = int(np.append(penalty > 0.5, True).argmax())
         hessian = _hessian(columns[:, : self._size].tocsr(), penalty[: self._size])
         self._factor = _inverse_factor(hessian)
         self._transposed = self._factor.T.tocsr()
         bias = columns[:, 0].toarray().ravel()
-        self._shares = columns[:, self._size :].T @ bias / (bias @ bias)  # of the bias, in each of the other columns
+        self._shares = columns[:, self._size :].T @ bias / (bias @ bias)  # regression of each rare column on the bias
 
     def weights(self, variables: Vector) -> Vector:
-        """Return the weights of some variables, shape (contrasts, columns) both."""
+        """Map variables to weights, both of shape (contrasts, columns)."""
         weights = variables.copy()
         weights[:, : self._size] = (self._transposed @ variables[:, : self._size].T).T
         weights[:, 0] -= variables[:, self._size :] @ self._shares
         return weights
 
     def gradient(self, by_weights: Vector) -> Vector:
-        """Return the gradient by the variables of one by the weights, in place; shape (contrasts, columns)."""
+        """Map a gradient by the weights to the gradient by the variables, in place; shape (contrasts, columns)."""
         by_weights[:, self._size :] -= by_weights[:, :1] * self._shares
         by_weights[:, : self._size] = (self._factor @ by_weights[:, : self._size].T).T
         return by_weights
 
 
 def _hessian(rows: sparse.csr_matrix, penalty: NDArray[np.float64]) -> sparse.csr_matrix:
-    """Return the second derivatives by some columns, as a sample of the rows tells them."""
+    """Estimate the Hessian of some columns from a sample of the rows."""
     n = rows.shape[0]
     if n > _ROWS:
         rows = rows[np.sort(np.random.default_rng(0).choice(n, _ROWS, replace=False))]
     together = rows.T @ rows
     alone = together.diagonal()
     scale = sparse.diags(np.sqrt((1 - penalty) / np.where(alone > 0, alone, 1)))
-    # The transpose of a symmetric matrix is itself; taking it puts a row's entries in order, for looking them up.
+    # The matrix is symmetric. The conversion of its transpose sorts the indices of each row, which lookups need.
     by_data = (scale @ together @ scale).T.tocsr()
     return (by_data + sparse.diags(penalty + _LEAST)).tocsr()
 
 
 def _inverse_factor(hessian: sparse.csr_matrix) -> sparse.csr_matrix:
-    """Return a lower triangular matrix L for which L H Lᵀ is nearly the identity, and is it in the first columns."""
+    """Compute a lower triangular L such that L H Lᵀ is nearly the identity, exactly so in the first columns."""
     size = hessian.shape[0]
     exact = min(size, _EXACT)
     lower = cholesky(hessian[:exact, :exact].toarray(), lower=True, overwrite_a=True)
@@ -216,7 +218,7 @@ def _inverse_factor(hessian: sparse.csr_matrix) -> sparse.csr_matrix:
     shape = (*near.shape, _NEAR + 1)
     one, other = (np.broadcast_to(side, shape).ravel() for side in (near[:, :, None], near[:, None, :]))
     among = np.asarray(hessian[one, other]).reshape(shape)
-    # A row of L is the last of the inverse Cholesky factor of the matrix of its column and the nearest.
+    # A row of L is the last row of the inverse Cholesky factor of the Hessian of its column and the neighbours.
     entries = np.linalg.solve(among, np.broadcast_to(np.eye(_NEAR + 1)[:, -1:], (*near.shape, 1)))[:, :, 0]
     entries /= np.sqrt(entries[:, -1:])
     rest = sparse.csr_matrix((entries.ravel(), near.ravel(), np.arange(0, near.size + 1, _NEAR + 1)), (len(near), size))
@@ -224,12 +226,12 @@ def _inverse_factor(hessian: sparse.csr_matrix) -> sparse.csr_matrix:
 
 
 def _nearest(hessian: sparse.csr_matrix, column: int) -> NDArray[np.intp]:
-    """Return the more frequent columns that one comes together with most, and the bias."""
+    """Select the more frequent columns that occur with a column most often, and the bias."""
     span = slice(hessian.indptr[column], hessian.indptr[column + 1])
     together = np.zeros(hessian.shape[0])
     together[hessian.indices[span]] = hessian.data[span]
-    together[0] = np.inf  # each column leans little on the bias, all of them much
-    # Most columns never come with this one; among all of them the search takes ten times as long.
-    some = np.union1d(np.arange(_NEAR), hessian.indices[span])
-    some = some[some < column]
-    return some[np.argpartition(together[some], -_NEAR)[-_NEAR:]]
+    together[0] = np.inf  # always take the bias: each column correlates little with it, all together much
+    # Most columns never occur with this one; a search among all columns takes ten times as long.
+    candidates = np.union1d(np.arange(_NEAR), hessian.indices[span])
+    candidates = candidates[candidates < column]
+    return candidates[np.argpartition(together[candidates], -_NEAR)[-_NEAR:]]

@@ -1,4 +1,4 @@
-"""Baselines: what words, the hypothesis alone, the shares of the labels, WordNet or natural logic tell."""
+"""Baseline predictors: bag of words, hypothesis only, label distribution, WordNet, and natural logic."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -8,20 +8,21 @@ from typing import Any, ClassVar, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from unbag.baselines.lexical.fitting import Recipe, fitted, load, training_sources
+from unbag.baselines.lexical.fitting import Recipe, fit_cached, load, training_sources
 from unbag.baselines.lexical.words import ALL, BY_CONTEXT, reader_of
 from unbag.data import labels
 from unbag.inference.predictor import checked_pairs
 
 
 class LexicalPredictor:
-    """A fitted lexical model as a predictor: it sees the words of both sentences and nothing of their order.
+    """A fitted lexical model as a predictor, which uses the words of both sentences without their order.
 
-    One whose words count by their tags in context (`Recipe.tags`) sees a little of the order through the tags.
+    If words count by their tags in context (`Recipe.tags`), the predictions depend a little on the order, through the
+    tags.
 
     Args:
-        folder: what `fitting.fitted` made.
-        revision: the commit of the Hub that it is from.
+        folder: Folder of the model, from `fitting.fit_cached` or the Hub.
+        revision: Commit of the Hub repository, or None.
     """
 
     label_space: ClassVar[tuple[str, ...]] = labels.LABELS
@@ -43,7 +44,7 @@ class LexicalPredictor:
         }
 
     def predict(self, premises: Sequence[str], hypotheses: Sequence[str]) -> NDArray[np.float32]:
-        """Return the probabilities of n pairs, shape (n, 3)."""
+        """Predict the probabilities of n pairs, shape (n, 3)."""
         premises, hypotheses = checked_pairs(premises, hypotheses)
         words = self._reader.read({*premises, *hypotheses})
         sides = [()] * len(premises) if self._model.record["hypothesis_only"] else [words[text] for text in premises]
@@ -52,15 +53,15 @@ class LexicalPredictor:
 
 
 def _words(fitted_by: str, read_by: str) -> str:
-    """Return which words a model has, and how they are read now, where that says more."""
+    """Format how the words of a model were selected, and how they are read now if that differs."""
     return read_by if read_by == fitted_by else f"{fitted_by}; read as {read_by}"
 
 
 class MajorityPredictor:
-    """The shares of the labels in the training pairs, whatever it is asked.
+    """A predictor of the label distribution of the training pairs, for every input.
 
     Args:
-        recipe: which training pairs.
+        recipe: Options that select the training pairs.
     """
 
     label_space: ClassVar[tuple[str, ...]] = labels.LABELS
@@ -77,16 +78,16 @@ class MajorityPredictor:
         }
 
     def predict(self, premises: Sequence[str], hypotheses: Sequence[str]) -> NDArray[np.float32]:
-        """Return the shares n times, shape (n, 3)."""
+        """Predict the label distribution for each of n pairs, shape (n, 3)."""
         return np.tile(self._shares, (len(checked_pairs(premises, hypotheses)[0]), 1))
 
 
 def _lexical(recipe: Recipe) -> LexicalPredictor:
-    return LexicalPredictor(fitted(recipe))
+    return LexicalPredictor(fit_cached(recipe))
 
 
 def _hypothesis_only(recipe: Recipe) -> LexicalPredictor:
-    # All words: that a hypothesis says "not" or "nobody" is most of what it gives away (Gururangan et al. 2018).
+    # All words count: "not" and "nobody" are the strongest artifacts of hypotheses (Gururangan et al. 2018).
     words = Recipe(
         recipe.train_data,
         recipe.language,
@@ -95,18 +96,18 @@ def _hypothesis_only(recipe: Recipe) -> LexicalPredictor:
         max_train_pairs=recipe.max_train_pairs,
         seed=recipe.seed,
     )
-    return LexicalPredictor(fitted(words))
+    return LexicalPredictor(fit_cached(words))
 
 
 def _wordnet(_: Recipe) -> Any:
-    # Fitted to nothing: a recipe that is meant for the other baselines of a run says nothing here.
-    from unbag.baselines.wordnet.predictor import WordNetPredictor  # NLTK only where it is asked for
+    # WordNet needs no training, so the recipe, which a run shares among its baselines, has no effect.
+    from unbag.baselines.wordnet.predictor import WordNetPredictor  # imports NLTK, an optional dependency
 
     return WordNetPredictor.load()
 
 
 def _natlog(recipe: Recipe) -> Any:
-    from unbag.baselines.natlog.sentences import NatlogPredictor  # spaCy and NLTK only where it is asked for
+    from unbag.baselines.natlog.sentences import NatlogPredictor  # imports spaCy and NLTK, optional dependencies
     from unbag.data.text.tagging import PIPELINE
 
     return NatlogPredictor.load(recipe.pipeline or PIPELINE)
@@ -119,18 +120,18 @@ BASELINES: Final[Mapping[str, Any]] = {
     "wordnet": _wordnet,
     "natlog": _natlog,
 }
-"""What makes each built-in model from a `Recipe`, by the name that stands for it wherever a model is named."""
+"""Constructors of the built-in models from a `Recipe`, by model name."""
 
 
 def is_order_blind(model: Mapping[str, Any]) -> bool:
-    """Check whether the record of a model is of one that is blind to word order by construction.
+    """Check whether a recorded model ignores word order by construction.
 
-    Its answers to shuffled words are its answers, so that nobody has to ask. A lexical model whose words count by their
-    tags in context is none: tags depend on the order.
+    Its predictions for shuffled sentences equal those for the originals, so the shuffled control needs no run. A
+    lexical model whose words count by their tags in context does not qualify, since tags depend on the order.
     """
     return model.get("kind") == "majority" or (model.get("kind") == "lexical" and model.get("tags") != BY_CONTEXT)
 
 
 def is_baseline(model: Mapping[str, Any]) -> bool:
-    """Tell whether the record of a model (`results.Result.model`) is a baseline's, built in or fitted by a user."""
+    """Check whether a recorded model (`results.Result.model`) is a baseline, built in or fitted by a user."""
     return model["name"] in BASELINES or model.get("kind") in BASELINES

@@ -1,16 +1,16 @@
-"""ReSNLI's rearrangement, and the model of words alone behind it.
+"""ReSNLI's rearrangement of a corpus, and its bag-of-words model.
 
-The model is softmax regression on the mean embedding of a pair's tokens.
+The model is softmax regression on the mean embedding of the tokens of a pair: u(X; β) = softmax(W^β · mean embedding),
+fitted by plain cross-entropy on all pairs of a corpus. The uncertainty of a pair is u' = 1 - u(X; β)_gold ("Refining
+Models' Inference Ability Independent of Simple Bag-of-Word Statistics", anonymous EMNLP-IJCNLP submission, section 4).
+As in the paper, W has no bias: a pair without known tokens gets 1 / labels.
 
-u(X; β) = softmax(W^β · mean of the embeddings), fitted by plain cross-entropy on all pairs of a corpus; the uncertainty
-of a pair is u' = 1 - u(X; β)_gold ("Refining Models' Inference Ability Independent of Simple Bag-of-Word Statistics",
-anonymous EMNLP-IJCNLP submission, section 4). As there, W has no bias: a pair without a known token gets 1 / labels.
+Without a penalty, the fitted probabilities do not change when all embeddings are multiplied by an invertible matrix. So
+the means are multiplied by the matrix that makes their second moments the identity. L-BFGS then takes tens of steps
+instead of thousands, and converges to the last digits of float64. The result does not depend on the processor or the
+number of threads.
 
-No penalty means that the fitted probabilities are the same for embeddings multiplied by any invertible matrix. So the
-means are multiplied by one that makes their second moments the identity. That takes L-BFGS from thousands of steps to
-some tens, and lets it converge to the last digits of float64: the same on any processor and any number of threads.
-
-The pairs whose labels words give away least become the test set (section 4 of the paper).
+The pairs with the highest uncertainty become the test set (section 4 of the paper).
 """
 
 from collections.abc import Sequence
@@ -26,9 +26,9 @@ from unbag.baselines.lexical.optimizer import minimise
 from unbag.scoring.uncertainty_partitions import PARTITIONS
 from unbag.utils import rng
 
-_TOLERANCE: Final = 1e-13  # of the gradient at the start; probabilities are then within some 1e-13 of the optimum
-_NEGLIGIBLE: Final = 1e-13  # share of the largest second moment; below lies little but the rounding of float32
-_AT_ONCE: Final = 16_384  # rows of means: 50 MB at 384 dimensions
+_TOLERANCE: Final = 1e-13  # share of the initial gradient; probabilities are then within some 1e-13 of the optimum
+_NEGLIGIBLE: Final = 1e-13  # share of the largest second moment; smaller moments are rounding errors of float32
+_BATCH_SIZE: Final = 16_384  # rows of means: 50 MB at 384 dimensions
 
 
 @dataclass(frozen=True)
@@ -37,8 +37,8 @@ class AveragedModel:
 
     Attributes:
         weights: W^β, shape (dimensions, labels).
-        vectors: the embeddings, shape (rows, dimensions).
-        steps: how many steps the fit took.
+        vectors: Embeddings, shape (rows, dimensions).
+        steps: Number of steps of the fit.
     """
 
     weights: NDArray[np.float64]
@@ -46,8 +46,9 @@ class AveragedModel:
     steps: int
 
     def probabilities(self, counts: sparse.csr_matrix) -> NDArray[np.float64]:
-        """Return u for texts whose tokens are counted (`embeddings.Table.counts`), shape (n, labels)."""
-        # Each token's logits first, and then their mean: the sums depend on a text's tokens, not on its position.
+        """Compute u from token counts (`embeddings.Table.counts`), shape (n, labels)."""
+        # The mean of the tokens' logits, not the logits of the mean: the order of the floating-point sum then depends
+        # on the tokens of a text only, not on its position among the texts.
         logits = mean_embeddings(counts, self.vectors.astype(np.float64) @ self.weights)
         logits -= logits.max(axis=1, keepdims=True)
         exponentials = np.exp(logits, out=logits)
@@ -55,95 +56,96 @@ class AveragedModel:
         return exponentials
 
     def uncertainty(self, counts: sparse.csr_matrix, labels: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return u', shape (n,), in [0, 1].
+        """Compute u' of each text, shape (n,), in [0, 1].
 
         Args:
-            counts: shape (n, rows).
-            labels: gold label ids, shape (n,).
+            counts: Token counts, shape (n, rows).
+            labels: Gold label ids, shape (n,).
         """
-        certain: NDArray[np.float64] = self.probabilities(counts)[np.arange(len(labels)), labels]
-        return 1 - certain
+        gold_probabilities: NDArray[np.float64] = self.probabilities(counts)[np.arange(len(labels)), labels]
+        return 1 - gold_probabilities
 
 
 def fit(counts: sparse.csr_matrix, vectors: NDArray[np.float32], labels: NDArray[np.int64]) -> AveragedModel:
     """Fit u(X; β) (equation 2 with the cross-entropy of the probabilities, as the arg max has no gradient).
 
-    Deterministic. The most memory is taken by the means in float64, n × dimensions × 8 bytes (1.75 GB for SNLI's
-    569,033 pairs at 384 dimensions), of which there is one copy.
+    The fit is deterministic. Most memory goes to one copy of the means in float64, n × dimensions × 8 bytes (1.75 GB
+    for the 569,033 pairs of SNLI at 384 dimensions).
 
     Args:
-        counts: how often each embedding occurs in each text, shape (n, rows).
-        vectors: the embeddings, shape (rows, dimensions).
-        labels: gold label ids 0, 1, … of which each occurs, shape (n,).
+        counts: Count of each embedding in each text, shape (n, rows).
+        vectors: Embeddings, shape (rows, dimensions).
+        labels: Gold label ids 0, 1, …, shape (n,). Each id must occur.
 
     Raises:
-        ValueError: if there is not one label a text, a label does not occur, no text has a known token, or the means
-            tell the label of every text, so that no weights are the best.
-        NotConvergedError: if it takes over 2,000 steps.
+        ValueError: If the lengths differ, a label does not occur, no text has a known token, or the means separate the
+            labels of all texts, so that no optimum exists.
+        NotConvergedError: If the fit takes over 2,000 steps.
     """
     n = counts.shape[0]
     label_ids = np.unique(labels)
     if n != len(labels) or len(label_ids) < 2 or (label_ids != np.arange(len(label_ids))).any():
         raise ValueError(
-            f"expected one label for each text, and texts of all labels; found {n:,} texts, {len(labels):,} labels, "
-            f"the label ids {label_ids.tolist()}"
+            f"expected one label per text, and texts of all labels, got {n:,} texts, {len(labels):,} labels and the "
+            f"label ids {label_ids.tolist()}"
         )
+    # A corpus uses a small part of a large table: the other rows would only cost memory.
     used = np.unique(counts.indices)
-    # Of a large table a corpus uses little.
     used_counts, used_vectors = counts[:, used], vectors[used].astype(np.float64)
     to_white = _whitening(used_counts, used_vectors)
     if not to_white.shape[1]:
-        raise ValueError("expected texts with tokens that the embeddings have, found none; is it the right language?")
+        raise ValueError("expected texts with tokens of the embeddings, got none; check the language of the embeddings")
     weights, steps = _regress(_means(used_counts, used_vectors @ to_white), labels)
     model = AveragedModel(to_white @ weights, vectors, steps)
     if (model.probabilities(counts).argmax(axis=1) == labels).all():
         raise ValueError(
-            f"the mean embedding of {to_white.shape[1]} dimensions tells the label of each of the {n:,} pairs, so how "
-            "hard they are cannot be told; take more pairs, or embeddings of fewer dimensions"
+            f"expected pairs whose labels a bag of words does not separate, got {n:,} pairs that the mean embedding of "
+            f"{to_white.shape[1]} dimensions predicts without error; use more pairs, or embeddings of fewer dimensions"
         )
     return model
 
 
 def _regress(means: NDArray[np.float64], labels: NDArray[np.int64]) -> tuple[NDArray[np.float64], int]:
-    """Return the weights of the best softmax regression without bias or penalty, shape (dimensions, labels)."""
+    """Fit a softmax regression without bias or penalty; weights of shape (dimensions, labels), and steps."""
     n, n_labels = len(labels), int(labels.max()) + 1
     rows = np.arange(n)
 
     def objective(flat: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
-        """Return the mean cross-entropy and its gradient."""
+        """Compute the mean cross-entropy and its gradient."""
         logits = means @ flat.reshape(-1, n_labels)
         logits -= logits.max(axis=1, keepdims=True)
-        of_gold = logits[rows, labels]
+        gold_logits = logits[rows, labels]
         exponentials = np.exp(logits, out=logits)
         sums = exponentials.sum(axis=1, keepdims=True)
-        value = float((np.log(sums[:, 0]) - of_gold).mean())
+        value = float((np.log(sums[:, 0]) - gold_logits).mean())
         exponentials /= sums
         exponentials[rows, labels] -= 1
         return value, (means.T @ exponentials).ravel() / n
 
-    # The weights of a dimension sum to zero over the labels all along: each gradient does, and the start.
+    # Without a penalty the optimum is not unique: a constant added to all labels changes no probability. The weights of
+    # a dimension always sum to zero over the labels here, since the start and every gradient do.
     weights, steps = minimise(objective, np.zeros(means.shape[1] * n_labels), _TOLERANCE)
     return weights.reshape(-1, n_labels), steps
 
 
 def _whitening(counts: sparse.csr_matrix, vectors: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the matrix that makes the means' second moments the identity, shape (dimensions, rank)."""
+    """Compute the matrix that makes the second moments of the means the identity, shape (dimensions, rank)."""
     dimensions = vectors.shape[1]
     moments = np.zeros((dimensions, dimensions))
-    for start in range(0, counts.shape[0], _AT_ONCE):
-        means = mean_embeddings(counts[start : start + _AT_ONCE], vectors)
+    for start in range(0, counts.shape[0], _BATCH_SIZE):
+        means = mean_embeddings(counts[start : start + _BATCH_SIZE], vectors)
         moments += means.T @ means
     values, directions = np.linalg.eigh(moments / counts.shape[0])
-    kept = values > _NEGLIGIBLE * max(values[-1], 0)
-    white: NDArray[np.float64] = directions[:, kept] / np.sqrt(values[kept])
+    is_large = values > _NEGLIGIBLE * max(values[-1], 0)
+    white: NDArray[np.float64] = directions[:, is_large] / np.sqrt(values[is_large])
     return white
 
 
 def _means(counts: sparse.csr_matrix, vectors: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the mean embeddings, made in parts for the temporary copies to be small."""
+    """Compute mean embeddings in batches, which keeps temporary copies small."""
     means = np.empty((counts.shape[0], vectors.shape[1]))
-    for start in range(0, len(means), _AT_ONCE):
-        means[start : start + _AT_ONCE] = mean_embeddings(counts[start : start + _AT_ONCE], vectors)
+    for start in range(0, len(means), _BATCH_SIZE):
+        means[start : start + _BATCH_SIZE] = mean_embeddings(counts[start : start + _BATCH_SIZE], vectors)
     return means
 
 
@@ -152,11 +154,12 @@ NO_PARTITION: Final = -1
 
 
 class Rearrangement(NamedTuple):
-    """Where each example goes.
+    """The split and partition of each example.
 
     Attributes:
-        split: positions in `SPLITS`, shape (n,).
-        partition: of the test examples, 0 (least uncertain) … `PARTITIONS` - 1; `NO_PARTITION` elsewhere, shape (n,).
+        split: Positions in `SPLITS`, shape (n,).
+        partition: Partitions of test examples, 0 (least uncertain) … `PARTITIONS` - 1, shape (n,); `NO_PARTITION` for
+            all others.
     """
 
     split: NDArray[np.int8]
@@ -166,23 +169,23 @@ class Rearrangement(NamedTuple):
 def rearrange(
     uncertainty: NDArray[np.float64], ids: Sequence[str], k_te: int, k_dv: int, *, seed: int
 ) -> Rearrangement:
-    """Split examples by how uncertain a model of words alone is about them.
+    """Split examples by the uncertainty of a bag-of-words model.
 
-    The k_te most uncertain ones are the test set, k_dv drawn at random from the rest the validation set, the others the
-    training set ("Refining Models' Inference Ability Independent of Simple Bag-of-Word Statistics", anonymous
-    EMNLP-IJCNLP submission, section 4). The test set is cut by uncertainty into twenty partitions whose sizes differ by
-    one at most (section 5.3); one of fewer examples into that many.
+    The k_te most uncertain examples are the test set. A random sample of k_dv others is the validation set, and the
+    rest is the training set ("Refining Models' Inference Ability Independent of Simple Bag-of-Word Statistics",
+    anonymous EMNLP-IJCNLP submission, section 4). The test set is divided by uncertainty into twenty partitions whose
+    sizes differ by at most one (section 5.3). A test set of fewer than twenty examples has one partition per example.
 
     Args:
-        uncertainty: u' of each example, shape (n,), rounded to what every machine agrees on.
-        ids: the examples' ids, shape (n,). Among equally uncertain examples the one with the first id counts as the
-            more uncertain.
-        k_te: test examples.
-        k_dv: validation examples.
-        seed: decides, with the examples' positions, which are for validation.
+        uncertainty: u' of each example, shape (n,), rounded so that all machines agree.
+        ids: Ids of the examples, shape (n,). Of equally uncertain examples, the one with the smaller id counts as more
+            uncertain.
+        k_te: Number of test examples, at least 1.
+        k_dv: Number of validation examples.
+        seed: Random seed for the validation set, which also depends on the positions of the examples.
 
     Raises:
-        ValueError: if there are not so many examples, or an uncertainty is no number.
+        ValueError: If there are fewer examples than k_te + k_dv, or an uncertainty is NaN.
 
     >>> result = rearrange(np.array([0.1, 0.9, 0.5, 0.7]), ["a", "b", "c", "d"], 2, 1, seed=13)
     >>> (result.split == SPLITS.index("test")).tolist(), result.partition.tolist()
@@ -191,17 +194,17 @@ def rearrange(
     n = len(uncertainty)
     if k_te < 1 or k_dv < 0 or k_te + k_dv > n:
         raise ValueError(
-            f"expected at least one test example, and as many examples as the splits take; found {n:,} examples for "
+            f"expected at least one test example, and as many examples as the splits take, got {n:,} examples for "
             f"k_te = {k_te:,} and k_dv = {k_dv:,}"
         )
     if np.isnan(uncertainty).any():
-        raise ValueError("expected an uncertainty of each example, found NaN")
+        raise ValueError("expected an uncertainty for each example, got NaN")
     hardest_first = np.array(sorted(range(n), key=lambda i: (-uncertainty[i], ids[i])), dtype=np.int64)
     test, rest = hardest_first[:k_te], np.sort(hardest_first[k_te:])
-    lots = rng.numbers(rng.key(seed, "validation"), rest)
+    keys = rng.numbers(rng.key(seed, "validation"), rest)
     split = np.full(n, SPLITS.index("train"), dtype=np.int8)
     split[test] = SPLITS.index("test")
-    split[rest[np.argsort(lots, kind="stable")[:k_dv]]] = SPLITS.index("validation")
+    split[rest[np.argsort(keys, kind="stable")[:k_dv]]] = SPLITS.index("validation")
     partition = np.full(n, NO_PARTITION, dtype=np.int8)
     partition[test[::-1]] = np.arange(k_te) * min(PARTITIONS, k_te) // k_te
     return Rearrangement(split, partition)

@@ -10,7 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from unbag.baselines.lexical.contributions import LOGIT_DECIMALS
-from unbag.baselines.lexical.fitting import FOLDS, Fold, Recipe, fitted, fold_of, training_sources
+from unbag.baselines.lexical.fitting import FOLDS, Fold, Recipe, fit_cached, fold_of, training_sources
 from unbag.baselines.lexical.model import Contribution, LexicalModel
 from unbag.baselines.lexical.regression import lms
 from unbag.baselines.lexical.words import reader_of
@@ -24,12 +24,12 @@ LOGIT: Final = real("logit", LOGIT_DECIMALS)
 
 
 class Score(NamedTuple):
-    """What a lexical model says of an example.
+    """The prediction of a lexical model for an example.
 
     Attributes:
-        probabilities: of `data.labels.LABELS`, rounded, shape (3,).
-        lms: the highest of these of a wrong label.
-        misleading: the features that most favour the likeliest wrong label over the gold one, by their rounded logits.
+        probabilities: Rounded probabilities of `data.labels.LABELS`, shape (3,).
+        lms: Lexically misleading score: the highest probability of a wrong label.
+        misleading: Features that most favour the most likely wrong label over the gold label, by rounded logits.
     """
 
     probabilities: NDArray[np.float64]
@@ -38,12 +38,12 @@ class Score(NamedTuple):
 
 
 class Scorer:
-    """One lexical model for all examples, or one for each fold of them, which has not seen it.
+    """A scorer with one lexical model, or with one model per fold that is not fitted to that fold.
 
     Args:
-        models: the model, or those of the folds in their order.
-        seed: decides the folds.
-        top: how many misleading features to name.
+        models: The model, or the models of the folds in order.
+        seed: Random seed of the folds.
+        top: Maximum number of misleading features per example (default: 3).
     """
 
     def __init__(self, models: Sequence[LexicalModel], seed: int, *, top: int = 3) -> None:
@@ -57,16 +57,17 @@ class Scorer:
     def score(self, examples: Sequence[Example]) -> list[Score]:
         """Score examples, in their order."""
         words = self._reader.read({text for example in examples for text in (example.premise, example.hypothesis)})
-        of_model: list[list[int]] = [[] for _ in self.models]
+        positions_by_fold: list[list[int]] = [[] for _ in self.models]
         for position, example in enumerate(examples):
-            of_model[fold_of(example, len(self.models), self._seed)].append(position)
+            positions_by_fold[fold_of(example, len(self.models), self._seed)].append(position)
         scores: dict[int, Score] = {}
-        for model, positions in zip(self.models, of_model, strict=True):
-            some = [examples[position] for position in positions]
-            pairs = [(() if self._hypothesis_only else words[e.premise], words[e.hypothesis]) for e in some]
+        for model, positions in zip(self.models, positions_by_fold, strict=True):
+            subset = [examples[position] for position in positions]
+            pairs = [(() if self._hypothesis_only else words[e.premise], words[e.hypothesis]) for e in subset]
+            # Everything below uses the rounded probabilities, which are the same on every machine.
             probabilities = rounded(model.probabilities(pairs), PROBABILITY)
-            highest = lms(probabilities, np.array([label_id(e.label) for e in some], dtype=np.int64))
-            misleading = model.misleading(pairs, probabilities, [e.label for e in some], self._top)
+            highest = lms(probabilities, np.array([label_id(e.label) for e in subset], dtype=np.int64))
+            misleading = model.misleading(pairs, probabilities, [e.label for e in subset], self._top)
             scores |= zip(positions, map(Score, probabilities, map(float, highest), misleading), strict=True)
         return [scores[position] for position in range(len(examples))]
 
@@ -77,16 +78,21 @@ def score_pair(model: LexicalModel, premise: str, hypothesis: str, gold: str, *,
 
 
 def scorer_folders(recipe: Recipe, source: Source, *, folds: int = FOLDS) -> list[Path]:
-    """Return the models that may score a source, fitting them where needed.
+    """Locate the models that may score a source, and fit those that are not in the cache.
+
+    Args:
+        recipe: Options of the models.
+        source: Examples to score.
+        folds: Number of folds (default: 5).
 
     Returns:
-        One folder; or one a fold, if the source is among those that the recipe trains on: each example is then scored
-        by the model that was fitted without its fold, so never by one that saw it.
+        One folder; or one per fold, if the source is training data of the recipe. Each example is then scored by the
+        model without its fold, so no model scores its own training examples.
     """
-    trained_on = {(s.origin, s.split, s.revision) for s in training_sources(recipe)}
-    if (source.origin, source.split, source.revision) not in trained_on:
-        return [fitted(recipe)]
-    return [fitted(recipe, Fold(number, folds, recipe.seed)) for number in range(folds)]
+    training = {(s.origin, s.split, s.revision) for s in training_sources(recipe)}
+    if (source.origin, source.split, source.revision) not in training:
+        return [fit_cached(recipe)]
+    return [fit_cached(recipe, Fold(number, folds, recipe.seed)) for number in range(folds)]
 
 
 PROBABILITIES: Final = tuple(f"lexical_{label}" for label in LABELS)
@@ -95,7 +101,7 @@ SCHEMA: Final = pa.schema(
         *PAIR,
         LMS,
         *(real(name, decimals(PROBABILITY)) for name in PROBABILITIES),
-        # The features that most favour the likeliest wrong label; a side of one word alone is null.
+        # The features that most favour the most likely wrong label; a feature of one word has null on the other side.
         (
             "misleading",
             pa.list_(pa.struct([("premise", pa.string()), ("hypothesis", pa.string()), LOGIT])),
@@ -106,7 +112,10 @@ SCHEMA: Final = pa.schema(
 
 
 def scored_tables(examples: Iterator[Example], scorer: Scorer, *, min_lms: float) -> Iterator[pa.Table]:
-    """Yield the examples whose LMS is at least `min_lms` as tables of `SCHEMA`, 10,000 examples each."""
+    """Score examples, and iterate over those with an LMS of at least `min_lms`, as tables of `SCHEMA`.
+
+    Each table has the selected ones of 10,000 examples.
+    """
     while chunk := list(islice(examples, ROWS_PER_TABLE)):
         rows = [
             _row(example, score)

@@ -1,4 +1,4 @@
-"""Word vectors in text files, as GloVe, word2vec and fastText write them: a word and its numbers a line."""
+"""Word vectors in text files, in the format of GloVe, word2vec and fastText: one word and its numbers per line."""
 
 import gzip
 import zipfile
@@ -13,18 +13,18 @@ from numpy.typing import NDArray
 from unbag.utils import safe_io
 
 ENDINGS: Final = (".txt", ".vec")
-"""What such a file's name ends in; `.gz` or `.zip` may follow."""
+"""Suffixes of such files; `.gz` or `.zip` may follow."""
 
-_MOST_DIMENSIONS: Final = 10_000  # tables in use have some hundred
+_MOST_DIMENSIONS: Final = 10_000  # common tables have some hundred
 _LONGEST_COUNT: Final = 16  # digits
 _LISTED: Final = 5
 _MOST_UNPACKED: Final = 50
-"""How many times its size a packed file may come to beyond `_FREE`: numbers as text are packed to a third or so."""
+"""Maximum expansion of a compressed file, beyond `_FREE` bytes; numbers as text compress to about a third."""
 _FREE: Final = 16 << 20  # bytes, some seconds of reading
 
 
 def is_word_vectors(path: Path) -> bool:
-    """Tell by its name whether a file holds word vectors as text.
+    """Check by its name whether a file has word vectors as text.
 
     >>> [is_word_vectors(Path(name)) for name in ("glove.6B.50d.txt", "wiki.vec.gz", "glove.840B.300d.zip", "a.json")]
     [True, True, True, False]
@@ -35,18 +35,18 @@ def is_word_vectors(path: Path) -> bool:
 def read_word_vectors(path: Path) -> tuple[dict[str, int], NDArray[np.float32]]:
     """Read word vectors.
 
-    A first line of two whole numbers (words, dimensions) is word2vec's header. Words may have spaces in them (some of
-    glove.840B do): the numbers are taken from the right. Of a word that occurs twice the first vector counts. The lines
-    are counted first, so that no more than the table is held in memory.
+    A first line of two whole numbers (words, dimensions) is the header of word2vec. Words may have spaces (some of
+    glove.840B do), so the numbers are split off from the right. The first vector of a repeated word counts. The lines
+    are counted before they are parsed, so that memory holds the table only.
 
     Args:
-        path: a text file, or one compressed with gzip, or alone in a zip archive.
+        path: Text file, or a gzip file, or a zip archive with one text file.
 
     Returns:
         The row of each word, and the vectors, shape (rows, dimensions).
 
     Raises:
-        ValueError: if the file is something else, naming the line, or unpacks to far more than numbers do.
+        ValueError: If the file has another format (the message names the line), or expands far more than text does.
     """
     try:
         with _opened(path) as (file, place):
@@ -65,31 +65,35 @@ def _parse(read: Iterator[bytes], path: Path, first: bytes, lines: int) -> tuple
         next(read)
         lines -= 1
         if lines != header[0]:
-            raise ValueError(f"{path}: its first line promises {header[0]:,} words, found {lines:,}; is it all there?")
+            raise ValueError(
+                f"{path}: expected {header[0]:,} words, as in the first line, got {lines:,}; check whether the file is "
+                "complete"
+            )
     dimensions = _dimensions(first) if header is None else header[1]
     if lines == 0 or dimensions == 0:
-        raise ValueError(f"{path}, line 1: expected a word and its numbers, separated by spaces, found {first[:60]!r}")
+        raise ValueError(f"{path}, line 1: expected a word and its numbers, separated by spaces, got {first[:60]!r}")
     if dimensions > _MOST_DIMENSIONS:
-        raise ValueError(f"{path}, line 1: expected at most {_MOST_DIMENSIONS:,} numbers a word, found {dimensions:,}")
+        raise ValueError(f"{path}, line 1: expected at most {_MOST_DIMENSIONS:,} numbers per word, got {dimensions:,}")
     rows: dict[str, int] = {}
     try:
         vectors = np.empty((lines, dimensions), dtype=np.float32)
     except MemoryError as error:
-        raise ValueError(f"{path}: {lines:,} lines of {dimensions:,} numbers are more than memory holds") from error
-    # Only a newline ends a line: other white space may be part of a word.
+        raise ValueError(f"{path}: {lines:,} lines of {dimensions:,} numbers do not fit into memory") from error
+    # Only a newline ends a line: other white space, such as a no-break space, may be part of a word.
     for row, line in enumerate(read):
         word, *values = line.rstrip().rsplit(b" ", dimensions)
         location = f"{path}, line {row + (1 if header is None else 2)}"
         try:
-            vectors[row] = values if len(values) == dimensions else b"too few"  # a single one would fill the row
+            # The text raises a ValueError; a single number would be broadcast to the whole row.
+            vectors[row] = values if len(values) == dimensions else b"too few"
         except ValueError:
-            raise ValueError(f"{location}: expected a word and {dimensions} numbers, found {line[:60]!r}") from None
+            raise ValueError(f"{location}: expected a word and {dimensions} numbers, got {line[:60]!r}") from None
         if not np.isfinite(vectors[row]).all():
-            raise ValueError(f"{location}: expected finite numbers, found some that are not")
+            raise ValueError(f"{location}: expected finite numbers, got NaN or infinity")
         try:
             rows.setdefault(word.decode(), row)
         except UnicodeDecodeError:
-            raise ValueError(f"{location}: expected a word in UTF-8, found {word!r}") from None
+            raise ValueError(f"{location}: expected a word in UTF-8, got {word!r}") from None
     return rows, vectors
 
 
@@ -103,7 +107,7 @@ def _is_count(field: bytes) -> bool:
 
 
 def _dimensions(first: bytes) -> int:
-    """Return how many numbers the first line ends in."""
+    """Count the numbers at the end of the first line."""
     count = 0
     for value in reversed(first.split()[1:]):
         try:
@@ -116,14 +120,14 @@ def _dimensions(first: bytes) -> int:
 
 @contextmanager
 def _opened(path: Path) -> Iterator[tuple[IO[bytes], str]]:
-    """Give a file to read, unpacked where it is packed, and what to call it."""
+    """Open a file, decompressed if needed, with its name for messages."""
     safe_io.validate_file(path)
     if path.suffix == ".zip":
         with zipfile.ZipFile(path) as archive:
             members = archive.infolist()
             if len(members) != 1:
                 names = [member.filename for member in members[:_LISTED]]
-                raise ValueError(f"{path}: expected one file in the archive, found {names}; unpack the one you mean")
+                raise ValueError(f"{path}: expected one file in the archive, got {names}; extract one and name it")
             with archive.open(members[0]) as file:
                 yield file, f"{path}, {members[0].filename}"
     else:

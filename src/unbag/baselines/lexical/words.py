@@ -1,9 +1,9 @@
-"""Which words of a sentence count: content words by their tags, in the sentence or by word type, or all.
+"""The counted words of a sentence: all words, or content words by their tags in the sentence or by word type.
 
 Content words are nouns, verbs, adjectives and adverbs (Nie et al. 2019, section 5.2).
 
-For English by the Penn Treebank's, whose verbs have *be* and *have* among them, whose adverbs *not*, and by EX beside:
-in Figure 2 of the paper *not* and *there* are features. Universal tags call them particles and pronouns.
+English uses the tags of the Penn Treebank, where *be* and *have* are verbs and *not* is an adverb, plus the tag EX: in
+Figure 2 of the paper *not* and *there* are features. Universal tags count them as particles and pronouns.
 """
 
 from collections import Counter, defaultdict
@@ -17,14 +17,14 @@ from unbag.data.text.tagging import PIPELINE, Tagged, Tagger, tag_ahead
 from unbag.data.text.tokens import tokenizer_identity
 
 PENN: Final = frozenset("NN NNS NNP NNPS VB VBD VBG VBN VBP VBZ JJ JJR JJS RB RBR RBS EX".split())
-"""The Penn Treebank's tags of the words that count: NN*, VB*, JJ*, RB* and EX (*there*)."""
+"""Penn Treebank tags of content words: NN*, VB*, JJ*, RB* and EX (*there*)."""
 
 UNIVERSAL: Final = frozenset({"NOUN", "PROPN", "VERB", "ADJ", "ADV"})
-"""Universal tags of the words that count, for other languages, proper nouns included."""
+"""Universal tags of content words, for other languages; proper nouns are included."""
 
 
 def content_words(tagged: Tagged, content: frozenset[str] = PENN) -> Words:
-    """Return the content words of a tagged sentence.
+    """Select the content words of a tagged sentence.
 
     >>> content_words((("There", "EX"), ("are", "VBP"), ("two", "CD"), ("dogs", "NNS"), (".", ".")))
     ('are', 'dogs', 'there')
@@ -33,86 +33,86 @@ def content_words(tagged: Tagged, content: frozenset[str] = PENN) -> Words:
 
 
 PIPELINES: Final = {**dict.fromkeys(LANGUAGES, ALL), "en": PIPELINE, "zh": "spacy/zh_core_web_sm"}
-"""The spaCy pipeline that tags where none is named, by language; `all` where we know of none to recommend."""
+"""Default spaCy pipeline by language; `all` (all words count) for languages without a recommended pipeline."""
 
 BY_CONTEXT: Final = "context"
-"""A word counts by the tag it has in its sentence, as in the paper: in another order it may have another one."""
+"""A word counts by its tag in the sentence, as in the paper. The tag may change with the word order."""
 
 BY_TYPE: Final = "type"
-"""A word counts by the tag it has most often in the training pairs, so in any order alike."""
+"""A word counts by its most frequent tag in the training pairs, which does not depend on the word order."""
 
 
 class WordReader(Protocol):
-    """What reads the words of sentences."""
+    """The interface of the readers that select the words of sentences."""
 
     @property
     def identity(self) -> str:
-        """All that decides the words."""
+        """Text that identifies the tokenizer and tagger, on which the words depend."""
         ...
 
     def read(self, sentences: Iterable[str]) -> dict[str, Words]:
-        """Return the words of each different sentence: lower-cased, each once, sorted."""
+        """Select the words of each distinct sentence: lower-cased, unique, sorted."""
         ...
 
     def tag_ahead(self, sentences: Iterable[str]) -> None:
-        """Tag sentences by several processes, where they may work and there is anything to tag."""
+        """Tag sentences in several processes, if the settings allow this and the reader uses tags."""
         ...
 
 
 class AllWords:
-    """Every token that is not punctuation, in whatever order: a sentence and its permutations have the same ones."""
+    """A reader of all tokens except punctuation; a sentence and its permutations have the same words."""
 
     def __init__(self, language: str) -> None:
         self._language = language
         self.identity = f"all words by {tokenizer_identity(language)}"
 
     def read(self, sentences: Iterable[str]) -> dict[str, Words]:
-        """Return the words of each different sentence."""
+        """Select the words of each distinct sentence."""
         return {sentence: all_words(sentence, self._language) for sentence in set(sentences)}
 
     def tag_ahead(self, sentences: Iterable[str]) -> None:
-        """Do nothing: no word is tagged."""
+        """Do nothing, since this reader uses no tags."""
 
 
 class ContextWords:
-    """Content words, as a spaCy pipeline tags them in their sentences."""
+    """A reader of content words, by their tags in the sentence from a spaCy pipeline."""
 
     def __init__(self, pipeline: str, language: str) -> None:
         self._tags = _ContentTags(pipeline, language)
         self.identity = f"words tagged {self._tags.identity}"
 
     def read(self, sentences: Iterable[str]) -> dict[str, Words]:
-        """Return the content words of each different sentence."""
+        """Select the content words of each distinct sentence."""
         tagged = self._tags.of(sentences)
         return {sentence: content_words(tags, self._tags.content) for sentence, tags in tagged.items()}
 
     def tag_ahead(self, sentences: Iterable[str]) -> None:
-        """Tag sentences by several processes, where they may work."""
+        """Tag sentences in several processes, if the settings allow this."""
         tag_ahead(self._tags.pipeline, sentences)
 
 
 class TypeWords:
-    """Words whose most frequent tag, in sentences counted beforehand, is that of a content word.
+    """A reader of the words whose most frequent tag is that of a content word.
 
-    A fitted model has no other words in its vocabulary, so nothing more than the words of a sentence is needed to ask
-    it, and no tagger (`reader_of`).
+    `count` collects the tags from training sentences, before the first `read`. A fitted model has only such words in
+    its vocabulary, so it reads new sentences with `AllWords` and needs no tagger (`reader_of`).
     """
 
     def __init__(self, pipeline: str, language: str) -> None:
-        # Where words are not set apart by spaces, their order decides what the words are.
+        # In languages without spaces between words, the words themselves depend on the order of the characters.
         if language != "en":
             raise ValueError(
-                f"expected English pairs to tag words by type, found {language!r}; tag them in context "
-                f"(tags={BY_CONTEXT!r}), or let all words count (pipeline={ALL!r})"
+                f"tags={BY_TYPE!r}: expected English pairs, got the language {language!r}; tag words in context "
+                f"(tags={BY_CONTEXT!r}), or count all words (pipeline={ALL!r})"
             )
         self._tags = _ContentTags(pipeline, language)
         self._all = AllWords(language)
         self._counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
-        self._types: frozenset[str] | None = None  # those that count; None until they are asked for
+        self._types: frozenset[str] | None = None  # the counted words; None until the first `read` after a `count`
         self.identity = f"{self._all.identity}, of those whose most frequent tag is {self._tags.identity}"
 
     def count(self, sentences: Iterable[str]) -> None:
-        """Count the tags of words in sentences, one that comes several times as often."""
+        """Count the tags of words in sentences; repeated sentences count each time."""
         self._types = None
         sentences = list(sentences)
         tagged = self._tags.of(sentences)
@@ -121,21 +121,21 @@ class TypeWords:
                 self._counts[token.lower()][tag] += 1
 
     def read(self, sentences: Iterable[str]) -> dict[str, Words]:
-        """Return the words of each different sentence that count."""
+        """Select the counted words of each distinct sentence."""
         if self._types is None:
             content = self._tags.content
             self._types = frozenset(word for word, tags in self._counts.items() if most_frequent(tags) in content)
         types = self._types
-        found = self._all.read(sentences)
-        return {sentence: tuple(word for word in words if word in types) for sentence, words in found.items()}
+        every_word = self._all.read(sentences)
+        return {sentence: tuple(word for word in words if word in types) for sentence, words in every_word.items()}
 
     def tag_ahead(self, sentences: Iterable[str]) -> None:
-        """Tag sentences by several processes, where they may work."""
+        """Tag sentences in several processes, if the settings allow this."""
         tag_ahead(self._tags.pipeline, sentences)
 
 
 class _ContentTags:
-    """The tags of sentences' words, and which of them are content words'."""
+    """A tagger, and the set of its tags for content words."""
 
     def __init__(self, pipeline: str, language: str) -> None:
         self.pipeline = pipeline
@@ -144,8 +144,8 @@ class _ContentTags:
         self.content = PENN if self._by_penn else UNIVERSAL
         if self._by_penn and not self._tagger.fine >= PENN:
             raise ValueError(
-                f"expected a pipeline that tags English by the Penn Treebank's tags, found {pipeline!r}, whose own "
-                f"tags lack {', '.join(sorted(PENN - self._tagger.fine))}; name another one, or {ALL!r} for all words"
+                f"pipeline: expected one with the tags of the Penn Treebank for English, got {pipeline!r}, which lacks "
+                f"{', '.join(sorted(PENN - self._tagger.fine))}; name another one, or {ALL!r} for all words"
             )
         self.identity = f"{'NN*, VB*, JJ*, RB*, EX' if self._by_penn else 'as content'} by {self._tagger.identity}"
 
@@ -154,34 +154,36 @@ class _ContentTags:
 
 
 def word_reader(pipeline: str | None, language: str, tags: str = BY_CONTEXT) -> WordReader:
-    """Return what reads words as asked.
+    """Build the reader for a pipeline, a language and a kind of tags.
 
     Args:
-        pipeline: a spaCy pipeline that tags (`unbag.data.text.tagging.Tagger`), `ALL`, or None for the language's own.
-        language: one of `data.corpora.LANGUAGES`.
-        tags: `BY_CONTEXT` or `BY_TYPE` (`TypeWords`, to be given sentences to count first); nothing where all count.
+        pipeline: spaCy pipeline of the tagger (`unbag.data.text.tagging.Tagger`), `ALL` for all words, or None for the
+            default of the language.
+        language: One of `data.corpora.LANGUAGES`.
+        tags: `BY_CONTEXT` (default) or `BY_TYPE` (`TypeWords`, whose `count` must be called first). Without effect if
+            all words count.
 
     Raises:
-        ValueError: if there is no such pipeline, or it has not the tags.
+        ValueError: If there is no such pipeline, or the pipeline lacks the tags.
     """
     if tags not in (BY_CONTEXT, BY_TYPE):
-        raise ValueError(f"expected words tagged by {BY_TYPE!r} or in {BY_CONTEXT!r}, found tags={tags!r}")
+        raise ValueError(f"tags: expected {BY_TYPE!r} or {BY_CONTEXT!r}, got {tags!r}")
     if pipeline == ALL:
         return AllWords(language)
     return (TypeWords if tags == BY_TYPE else ContextWords)(pipeline or PIPELINES[language], language)
 
 
 def reader_of(record: Mapping[str, Any]) -> WordReader:
-    """Return what reads words for a fitted model, by its record.
+    """Build the reader for a fitted model from its record.
 
-    One by type gets all words: those that do not count are not in its vocabulary.
+    A model by type gets all words, since uncounted words are not in its vocabulary.
     """
     pipeline = ALL if record["tags"] == BY_TYPE else record["pipeline"]
     return word_reader(pipeline, record["language"])
 
 
 def most_frequent(counts: Mapping[str, int]) -> str:
-    """Return the most frequent tag, of equally frequent ones the first by the alphabet.
+    """Select the most frequent tag; of equally frequent tags, the first in alphabetical order.
 
     >>> most_frequent({"VBN": 2, "JJ": 2, "VBD": 1})
     'JJ'

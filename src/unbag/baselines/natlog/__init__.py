@@ -1,1 +1,1 @@
-"""Natural logic: the seven relations between propositions, and finite models that tell which of them holds."""
+"""Natural logic: seven relations between propositions, proofs over edits, and finite models that decide a relation."""

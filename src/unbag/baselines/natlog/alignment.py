@@ -1,4 +1,4 @@
-"""The alignment of two sentences' words: matches, what only one sentence has, and the edits between them.
+"""Alignment of the words of two sentences, and the edits for words that only one sentence has.
 
 Each edit is one step from the premise to the hypothesis.
 """
@@ -8,44 +8,48 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
-from unbag.baselines.natlog import relations as known
+from unbag.baselines.natlog import relations
 from unbag.baselines.natlog.determiners import Kind
 from unbag.baselines.natlog.focus import is_exceptive
 from unbag.baselines.natlog.lexicon import LexicalRelations
 from unbag.baselines.natlog.parsing import NOUNS, OBJECTS, SUBJECTS, VERBS, Tree
-from unbag.baselines.natlog.polarity import around, determiner_of, operators
+from unbag.baselines.natlog.polarity import determiner_of, find_operators, operators_around
 from unbag.baselines.natlog.relations import Context, Relation
 from unbag.baselines.natlog.scopes import Operator
 
 _CLASSES: Final = (frozenset(NOUNS), frozenset(VERBS), frozenset({"ADJ", "VERB", "ADV"}), frozenset({"ADP", "SCONJ"}))
 _GAP: Final = 1.0
-_RELATED: Final = 1.2  # cheaper than two gaps
+_RELATED: Final = 1.2  # less than two gaps: a related pair of words is better than a deletion and an insertion
 _SLOTS: Final = (*SUBJECTS, *OBJECTS, "pobj", "acomp", "pcomp", "xcomp", "ccomp", "agent")
 _MODIFIERS: Final = ("amod", "advmod", "compound", "nummod", "prep", "npadvmod", "poss", "prt")
 
 
-def same_class(one: Tree, i: int, two: Tree, j: int) -> bool:
-    """Tell whether two tokens have parts of speech that one word can have in two parses."""
+def is_same_class(one: Tree, i: int, two: Tree, j: int) -> bool:
+    """Check whether a parser may give the parts of speech of two tokens to the same word."""
     return one.pos[i] == two.pos[j] or any(one.pos[i] in each and two.pos[j] in each for each in _CLASSES)
 
 
 def align(premise: Tree, hypothesis: Tree, words: LexicalRelations) -> dict[int, int]:
-    """Return which content word of the hypothesis is aligned to each of the premise, where one is.
+    """Align content words of the premise with content words of the hypothesis.
 
-    First in order, at the least cost: the same word costs nothing, a related one less than leaving out and putting in.
-    Then what is left and fills the same place of words that are aligned ("eats an apple", "eats the soup").
+    The first pass keeps the word order and minimises the cost. Equal words cost nothing, related words less than a
+    deletion and an insertion. The second pass aligns the remaining words that fill the same place of aligned words
+    ("eats an apple", "eats the soup").
+
+    Returns:
+        The hypothesis token of each aligned premise token.
     """
     left = [i for i in range(len(premise.words)) if i not in premise.silent]
     right = [j for j in range(len(hypothesis.words)) if j not in hypothesis.silent]
-    known = {hypothesis.lemmas[j] for j in right}, {premise.lemmas[i] for i in left}
+    shared = {hypothesis.lemmas[j] for j in right}, {premise.lemmas[i] for i in left}
 
     def cost(i: int, j: int) -> float | None:
         if premise.lemmas[i] == hypothesis.lemmas[j] or premise.words[i].lower() == hypothesis.words[j].lower():
             differs = premise.deps[i] != hypothesis.deps[j]
-            return 0.1 * differs + 0.1 * (not same_class(premise, i, hypothesis, j))
-        if premise.lemmas[i] in known[0] or hypothesis.lemmas[j] in known[1]:
+            return 0.1 * differs + 0.1 * (not is_same_class(premise, i, hypothesis, j))
+        if premise.lemmas[i] in shared[0] or hypothesis.lemmas[j] in shared[1]:
             return None
-        if not same_class(premise, i, hypothesis, j):
+        if not is_same_class(premise, i, hypothesis, j):
             return None
         related = words.relation(premise.lemmas[i], hypothesis.lemmas[j], premise.pos[i])
         return None if related is None else _RELATED + 0.2 * (premise.deps[i] != hypothesis.deps[j])
@@ -56,7 +60,7 @@ def align(premise: Tree, hypothesis: Tree, words: LexicalRelations) -> dict[int,
 
 
 def _cheapest(left: list[int], right: list[int], cost: Callable[[int, int], float | None]) -> dict[int, int]:
-    """Return the alignment in order that costs least (Needleman & Wunsch 1970)."""
+    """Compute the cheapest alignment that keeps the order (Needleman & Wunsch 1970)."""
     n, m = len(left), len(right)
     best = [[(i + j) * _GAP for j in range(m + 1)] for i in range(n + 1)]
     paired = [[False] * (m + 1) for _ in range(n + 1)]
@@ -81,7 +85,7 @@ def _cheapest(left: list[int], right: list[int], cost: Callable[[int, int], floa
 
 
 def _fill_places(premise: Tree, hypothesis: Tree, pairs: dict[int, int], left: list[int], right: list[int]) -> None:
-    """Align what is left over on both sides and depends in the same way on words that are aligned."""
+    """Align the remaining words that depend in the same way on aligned words."""
     for deps in (("ROOT",), _SLOTS, _MODIFIERS):
         taken = set(pairs.values())
         for i in left:
@@ -89,7 +93,7 @@ def _fill_places(premise: Tree, hypothesis: Tree, pairs: dict[int, int], left: l
                 continue
             head = premise.heads[i]
             for j in right:
-                if j in taken or hypothesis.deps[j] != premise.deps[i] or not same_class(premise, i, hypothesis, j):
+                if j in taken or hypothesis.deps[j] != premise.deps[i] or not is_same_class(premise, i, hypothesis, j):
                     continue
                 root = deps == ("ROOT",)
                 if root or pairs.get(head) == hypothesis.heads[j]:
@@ -99,7 +103,7 @@ def _fill_places(premise: Tree, hypothesis: Tree, pairs: dict[int, int], left: l
 
 
 def anchor(tree: Tree, token: int, aligned: set[int]) -> int | None:
-    """Return the aligned word that a token depends on; a conjunct stands for a first one that is not aligned."""
+    """Find the aligned word that a token depends on; an aligned conjunct stands in for an unaligned first conjunct."""
     below = token
     for above in tree.above(token):
         if above in aligned:
@@ -111,17 +115,17 @@ def anchor(tree: Tree, token: int, aligned: set[int]) -> int | None:
     return None
 
 
-def at_one_place(left: int | None, right: int | None, pairs: dict[int, int]) -> bool:
-    """Tell whether a place of the premise is one of the hypothesis."""
+def is_same_place(left: int | None, right: int | None, pairs: dict[int, int]) -> bool:
+    """Check whether a premise token and a hypothesis token are aligned; two Nones are."""
     return (None if left is None else pairs.get(left)) == right
 
 
 class CannotReadError(Exception):
-    """A pair has something that is not known here; the message says what."""
+    """A pair that the rules do not cover; the message names the construction."""
 
 
-class Sort(Enum):
-    """What is done."""
+class EditKind(Enum):
+    """The kinds of edits."""
 
     SUBSTITUTE = "substitute"
     DELETE = "delete"
@@ -135,17 +139,17 @@ class Edit:
     """A step from the premise to the hypothesis.
 
     Attributes:
-        sort: what is done.
-        premise: the words that it takes away, empty if none.
-        hypothesis: those that it puts there.
-        relation: of the one to the other, where they stand and for themselves.
-        source: why.
-        left: the premise's token that it is done at; for words that are put in, what they are put to; None if nothing.
-        right: the hypothesis's; for words that are taken away, what they were put to.
-        leaving: the tokens that it takes away, or puts in: their operators are not around it.
+        kind: Kind of the edit.
+        premise: Words that the edit removes; empty if none.
+        hypothesis: Words that the edit adds; empty if none.
+        relation: Relation of the removed to the added words, before any context is applied.
+        source: Reason for the relation.
+        left: Premise token of the edit. For added words, the token that they attach to; None if there is none.
+        right: Hypothesis token of the edit. For removed words, the token that they were attached to.
+        leaving: Tokens that the edit removes or adds. Their own operators are not part of its context.
     """
 
-    sort: Sort
+    kind: EditKind
     premise: str
     hypothesis: str
     relation: Relation
@@ -156,26 +160,27 @@ class Edit:
 
 
 LOOSE: Final = frozenset({"advmod", "npadvmod", "prep", "advcl", "dep", "appos", "parataxis"})
-"""Dependencies whose heads parsers mistake, and which say the same of another word near by."""
+"""Dependencies whose heads parsers often confuse; attached to another word near by, they mean the same."""
 _ADJUNCTS: Final = frozenset(
     "prep acl relcl npadvmod appos nmod nummod quantmod poss agent dative amod compound".split()
 )
 _FORWARD: Final = Relation.FORWARD_ENTAILMENT
 
 
-def left_over(
+def iter_removals(
     tree: Tree, other: Tree, pairs: dict[int, int], consumed: set[int], words: LexicalRelations
 ) -> Iterator[tuple[int, int | None, frozenset[int], tuple[Relation, str]]]:
-    """Yield what a sentence has and the other has not.
+    """Iterate over the phrases that the other sentence lacks.
 
-    Each with its root, the token of the other sentence that it is put to there (None if nothing), its tokens, and the
-    relation of the sentence to the same without it, with the reason.
+    Yields:
+        For each phrase: its root; the token of the other sentence that it would attach to, None if there is none; its
+        tokens; and the relation of the sentence to the sentence without the phrase, with the reason.
 
     Raises:
-        CannotReadError: if that relation is not known here.
+        CannotReadError: If no rule gives that relation.
     """
     roots = _roots(tree, set(pairs) | consumed)
-    tree_operators = operators(tree) if roots else []
+    tree_operators = find_operators(tree) if roots else []
     for root in roots:
         tokens = _removed(tree, root, other, pairs, consumed)
         _check_operators(tree, root, tokens, tree_operators)
@@ -185,20 +190,21 @@ def left_over(
 
 
 def _roots(tree: Tree, accounted_for: set[int]) -> list[int]:
-    """Return the words that are left over and do not depend on others that are."""
+    """Collect the unaligned words that do not depend on other unaligned words."""
     left = [i for i in range(len(tree.words)) if i not in accounted_for and i not in tree.silent]
     return [i for i in left if not any(above in left for above in tree.above(i))]
 
 
 def _removed(tree: Tree, root: int, other: Tree, pairs: dict[int, int], consumed: set[int]) -> frozenset[int]:
-    """Return what is left over below a word, with the words that say nothing of their own.
+    """Collect the tokens that go with a word, function words included.
 
     Raises:
-        CannotReadError: if words stay that depended on it, and depend on something else than it did now.
+        CannotReadError: If a dependent stays, and its head in the other sentence is not the word that the removed one
+            was attached to.
     """
     tokens: list[int] = [root]
     stay: list[int] = []
-    for above in tokens:  # which grows
+    for above in tokens:  # the loop body appends to the list: a walk down the tree
         for child in tree.children[above]:
             (stay if child in pairs or child in consumed else tokens).append(child)
     if not stay:
@@ -221,10 +227,10 @@ def _removed(tree: Tree, root: int, other: Tree, pairs: dict[int, int], consumed
 
 
 def _check_operators(tree: Tree, root: int, tokens: frozenset[int], tree_operators: list[Operator]) -> None:
-    """Check that what is left out says nothing of the rest but more.
+    """Check that the removed words only restrict the rest of the sentence.
 
     Raises:
-        CannotReadError: If the rest need not hold, or need not be said of the same, without it: "in no city", "except".
+        CannotReadError: If without them the rest need not hold, or is about something else: "in no city", "except".
     """
     for each in tree_operators:
         if each.owner not in tokens or each.domain <= tokens:
@@ -238,8 +244,8 @@ def _check_operators(tree: Tree, root: int, tokens: frozenset[int], tree_operato
     if any(is_exceptive(tree, token) for token in tokens):
         raise CannotReadError(f"what becomes of the sentence without {tree.text(tokens)!r}")
     is_aside = tree.deps[root] in ("relcl", "appos", "acl") and root and _has_comma(tree, tokens)
-    if is_aside and any(each.mark is not Context.UPWARD for each in around(tree_operators, root)):
-        # "Every boy, who was tired, slept" says it of every boy.
+    if is_aside and any(each.monotonicity is not Context.UPWARD for each in operators_around(tree_operators, root)):
+        # "Every boy, who was tired, slept" is about every boy: the clause does not restrict.
         raise CannotReadError(f"whether {tree.text(tokens)!r} restricts")
 
 
@@ -251,16 +257,16 @@ def _has_comma(tree: Tree, tokens: frozenset[int]) -> bool:
 def _removal(
     tree: Tree, root: int, tokens: frozenset[int], aligned: set[int], words: LexicalRelations
 ) -> tuple[Relation, str]:
-    """Return the relation of a sentence to the same without some of its words, where they stand."""
+    """Derive the relation of a sentence to the sentence without some of its words, before any context is applied."""
     dep, lemma, head = tree.deps[root], tree.lemmas[root], tree.heads[root]
     if any(tree.deps[child] == "conj" and child in aligned for child in tree.children[root]) or dep == "conj":
         return _conjunct(tree, root)
     if dep in ("advmod", "neg"):
-        if lemma in known.NOT_QUITE:
+        if lemma in relations.NOT_QUITE:
             return Relation.ALTERNATION, f"{lemma} is not quite"
-        if lemma in known.MODAL_ADVERBS:
+        if lemma in relations.MODAL_ADVERBS:
             return Relation.REVERSE_ENTAILMENT, f"what is so is {lemma} so"
-        if lemma in known.ADVERSE or lemma == "enough":
+        if lemma in relations.ADVERSE or lemma == "enough":
             raise CannotReadError(f"what becomes of the sentence without {tree.text(tokens)!r}")
         return _FORWARD, "an adverb restricts"
     if dep in ("amod", "compound", "nmod") and tree.pos[head] in NOUNS:
@@ -274,13 +280,13 @@ def _removal(
             return Relation.REVERSE_ENTAILMENT, "what is so is so under a condition"
         return _FORWARD, "a clause that says when, why or how restricts"
     bare = tree.lemmas[head] == "be" and tree.first(head, "acomp", "attr") is None
-    if dep == "prep" and (bare or lemma in known.OTHER_PREPOSITIONS - {"until", "unlike"}):
+    if dep == "prep" and (bare or lemma in relations.OTHER_PREPOSITIONS - {"until", "unlike"}):
         raise CannotReadError(f"what becomes of the sentence without {tree.text(tokens)!r}")
     if dep == "prep" and _is_not_factual(tree, root):
         raise CannotReadError(f"whether what is so {tree.text(tokens)!r} is so")
-    if dep == "npadvmod" and tree.pos[head] in ("ADJ", "ADV"):  # who is five years old need not be old
+    if dep == "npadvmod" and tree.pos[head] in ("ADJ", "ADV"):  # "five years old" does not entail "old"
         raise CannotReadError(f"what becomes of {tree.words[head]!r} without {tree.text(tokens)!r}")
-    if dep == "dobj" and tree.lemmas[head] not in known.INCHOATIVE:
+    if dep == "dobj" and tree.lemmas[head] not in relations.INCHOATIVE:
         determiner = determiner_of(tree, root)
         if tree.pos[head] in VERBS and determiner.kind in (Kind.SOME, Kind.EVERY, Kind.MOST, Kind.EXACTLY):
             return _FORWARD, "who does it to something does it"
@@ -305,13 +311,13 @@ def _conjunct(tree: Tree, root: int) -> tuple[Relation, str]:
     links = {
         tree.lemmas[child] for each in chain for child in tree.children[each] if tree.deps[child] in ("cc", "preconj")
     }
-    if tree.lemmas[tree.heads[first]] in known.COLLECTIVE | {"between"} and tree.deps[first] in (*SUBJECTS, "pobj"):
+    if tree.lemmas[tree.heads[first]] in relations.COLLECTIVE | {"between"} and tree.deps[first] in (*SUBJECTS, "pobj"):
         raise CannotReadError("whether what is said of several is said of each")
     if links & {"or", "nor", "either"}:
         return Relation.REVERSE_ENTAILMENT, "each of two is one of them"
     if not links & {"and", "but", "&", "yet", "both"}:
         raise CannotReadError(f"what joins {tree.words[root]!r} to the rest")
-    if tree.pos[root] == "ADJ" and tree.lemmas[root] in known.COLOURS:  # a black and white dog is no black one
+    if tree.pos[root] == "ADJ" and tree.lemmas[root] in relations.COLOURS:  # a black and white dog is not a black dog
         raise CannotReadError(f"how much is {tree.words[root]!r}")
     others = {word.lower() for word in tree.words}
     if tree.pos[first] in NOUNS and (
@@ -330,32 +336,32 @@ def _conjunct(tree: Tree, root: int) -> tuple[Relation, str]:
 
 
 def _modifier(tree: Tree, root: int, words: LexicalRelations) -> tuple[Relation, str]:
-    """Return the relation of a noun with a word before it to the noun alone."""
+    """Derive the relation of a noun with a modifier to the noun alone."""
     dep, lemma, head = tree.deps[root], tree.lemmas[root], tree.heads[root]
     phrase, noun = f"{tree.words[root].lower()} {tree.lemmas[head]}", tree.lemmas[head]
     names = {lemma, tree.words[root].lower(), "".join(tree.words[max(root - 2, 0) : root + 1]).lower()}  # so-called
-    if names & known.PRIVATIVE:
+    if names & relations.PRIVATIVE:
         return Relation.ALTERNATION, f"what is {lemma} is none"
-    if names & known.MODAL_ADJECTIVES:
+    if names & relations.MODAL_ADJECTIVES:
         return Relation.INDEPENDENCE, f"what is {lemma} may be none"
-    if lemma in known.MATERIALS and words.is_living(noun):
+    if lemma in relations.MATERIALS and words.is_living(noun):
         raise CannotReadError(f"whether {phrase!r} is {noun!r}")
     if tree.pos[root] == "PROPN" and tree.pos[head] == "PROPN":
         raise CannotReadError(f"the name {phrase!r}")
     is_inner = dep == "compound" and tree.deps[head] in ("compound", "nmod")
-    if is_inner and words.relation(phrase, noun, "NOUN") is None:  # no butter is peanut butter
+    if is_inner and words.relation(phrase, noun, "NOUN") is None:  # peanut butter is not butter
         raise CannotReadError(f"whether {phrase!r} is {noun!r}")
     if dep != "amod" and words.is_entry(phrase) and words.is_entry(noun):
-        # A sea lion is one, no lion.
+        # A sea lion is not a lion.
         if words.relation(phrase, noun, "NOUN") is None and words.is_kind_of(phrase, "physical entity"):
             raise CannotReadError(f"whether {phrase!r} is {noun!r}")
     return _FORWARD, "an adjective restricts" if dep == "amod" else "a noun restricts another"
 
 
 def _is_not_factual(tree: Tree, preposition: int) -> bool:
-    """Check whether a phrase names a source, or a story, in which something is so."""
+    """Check whether a phrase attributes the clause to a source or to fiction: "according to", "in a novel"."""
     if tree.words[preposition].lower() == "according":
         return True
     noun = tree.first(preposition, "pobj")
-    is_story = noun is not None and tree.lemmas[noun] in known.NOT_FACTUAL
+    is_story = noun is not None and tree.lemmas[noun] in relations.NOT_FACTUAL
     return is_story and tree.lemmas[preposition] == "in" and tree.pos[tree.heads[preposition]] in VERBS

@@ -1,44 +1,53 @@
-"""Contexts of comparisons: superlatives, and what follows "than" or "as".
+"""Contexts of comparisons: superlatives, and the phrase after "than" or "as".
 
-"The tallest boy in the class" changes with each word of its noun phrase. What a clause says of when and where belongs
-to a comparison too: who ran faster in Rome did not run faster everywhere.
+"The tallest boy in the class" changes with each word of its noun phrase. Adverbials of time and place belong to a
+comparison too: "she ran faster in Rome" does not mean that she ran faster everywhere.
 """
 
 from collections.abc import Iterator
 
-from unbag.baselines.natlog import relations as known
+from unbag.baselines.natlog import relations
 from unbag.baselines.natlog.parsing import NOUNS, OBJECTS, Tree
-from unbag.baselines.natlog.scopes import Operator, adverbials, clause, downward, neither, opaque, subjects, verb_above
+from unbag.baselines.natlog.scopes import (
+    Operator,
+    adverbials,
+    clause,
+    opaque,
+    project_downward,
+    project_non_monotone,
+    subjects,
+    verb_above,
+)
 
 
-def of_comparisons(tree: Tree) -> Iterator[Operator]:
-    """Yield the operators of a sentence's comparisons."""
+def comparison_operators(tree: Tree) -> Iterator[Operator]:
+    """Iterate over the operators of the comparisons in a sentence."""
     yield from _of_superlatives(tree)
     for i, lemma in enumerate(tree.lemmas):
         is_than = lemma == "than"
-        is_as = lemma == "as" and i > 0 and any(tree.lemmas[n] in known.BEFORE_AS for n in range(max(0, i - 6), i))
+        is_as = lemma == "as" and i > 0 and any(tree.lemmas[n] in relations.BEFORE_AS for n in range(max(0, i - 6), i))
         if (is_than or is_as) and tree.deps[i] in ("prep", "mark", "cc", "pobj"):
             yield from _of_standard(tree, i)
 
 
 def _of_standard(tree: Tree, token: int) -> Iterator[Operator]:
-    """Yield the operators of "than" or of the second "as", with what something is compared."""
+    """Iterate over the operators of "than", or of the second "as"; their domain is the standard of comparison."""
     is_clause = tree.deps[token] == "mark"
     inside = tree.subtree(tree.heads[token] if is_clause else token) - {token}
     nouns = [noun for noun in tree.determiners if noun in inside]
     if not is_clause and any(tree.determiners[noun][0].free for noun in nouns):
-        yield Operator(tree.words[token].lower(), token, inside, downward)
+        yield Operator(tree.words[token].lower(), token, inside, project_downward)
     elif not nouns or all(tree.determiners[noun][0].named for noun in nouns):
         # "Taller than a boy" can mean any boy or a certain one. "Taller than every boy" is about every boy.
         yield opaque(tree.words[token].lower(), token, inside)
     verb = verb_above(tree, token)
-    yield Operator(tree.words[token].lower(), token, adverbials(tree, verb) - inside - {token}, neither)
+    yield Operator(tree.words[token].lower(), token, adverbials(tree, verb) - inside - {token}, project_non_monotone)
 
 
 def _of_superlatives(tree: Tree) -> Iterator[Operator]:
     for i, tag in enumerate(tree.tags):
         noun = tree.heads[i]
-        is_superlative = tag in ("JJS", "RBS") or tree.lemmas[i] in known.UNIQUE
+        is_superlative = tag in ("JJS", "RBS") or tree.lemmas[i] in relations.UNIQUE
         if not is_superlative or any(token == i for _, _, token in tree.determiners.values()):
             continue
         name = tree.words[i].lower()
@@ -47,15 +56,15 @@ def _of_superlatives(tree: Tree) -> Iterator[Operator]:
                 noun = tree.heads[noun]
             if tree.pos[noun] in NOUNS:
                 phrase = tree.subtree(noun)
-                yield Operator(name, i, phrase - {i} | _after(tree, noun), neither)
+                yield Operator(name, i, phrase - {i} | _after(tree, noun), project_non_monotone)
                 continue
         if tag in ("JJS", "RBS"):  # "she runs fastest", "he is the oldest in the village"
             verb = verb_above(tree, i)
-            yield Operator(name, i, (clause(tree, verb) | subjects(tree, verb)) - {i}, neither)
+            yield Operator(name, i, (clause(tree, verb) | subjects(tree, verb)) - {i}, project_non_monotone)
 
 
 def _after(tree: Tree, noun: int) -> frozenset[int]:
-    """Return the adverbial right after a noun phrase, which parsers may mistake for the verb's."""
+    """Collect the adverbial right after a noun phrase, which parsers may attach to the verb by mistake."""
     if tree.deps[noun] not in OBJECTS:
         return frozenset()
     end = max(tree.subtree(noun)) + 1

@@ -1,31 +1,30 @@
-r"""Determiners as conditions on two counts, and what follows from them: how two are related, what each does inside.
+r"""Determiners as conditions on two counts, the relations between them, and their projections.
 
-A determiner Q puts a set X (its noun phrase, the restrictor) to a set Y (the rest of its clause, the scope). Whether
-Q(X, Y) holds is a matter of n = |X ∩ Y| and m = |X \ Y|, for all that are read here:
+A determiner Q relates a set X (its noun phrase, the restrictor) to a set Y (the rest of its clause, the scope). For all
+determiners of this module, the truth of Q(X, Y) depends only on n = |X ∩ Y| and m = |X \ Y|:
 
 | kind | holds if | |
 |---|---|---|
 | some | n ≥ k | a, the, some, two, at least two, several (k = 2), many (k = 3), names and bare plurals |
-| exactly | n = k | about, around and between too: no more is known of them than that they are not monotone |
-| every | m = 0 and n ≥ 1 | all, each, every; what is spoken of is not empty (Akoju et al. 2023, section 3.3, 1) |
+| exactly | n = k | about, around and between too, which are only known to be not monotone |
+| every | m = 0 and n ≥ 1 | all, each, every; X is not empty (Akoju et al. 2023, section 3.3, 1) |
 | not every | m > 0 | |
 | all but | m = k | |
 | at most | n ≤ k | no (k = 0), few (k = 2), fewer than three |
 | most | n > m | more than half of |
 | half | n = m | |
 | share | n ≥ k % of n + m | |
-| other | not known | every other, both, enough: no relation is promised |
+| other | unknown | every other, both, enough: no relation is derived |
 
-Neither the relations of determiners to each other nor what becomes of a relation inside one ("projectivity", MacCartney
-& Manning 2009, section 4.2) is written down: both are found by going through small worlds, as many things in each part
-as a determiner can tell apart. Vague words (many, several, few) have a number that stands for whatever number is meant;
-`vague` keeps it from being compared with another number.
+The relations between determiners, and the effect of a determiner on a relation inside it ("projectivity", MacCartney
+& Manning 2009, section 4.2), are computed and not listed. Both come from an enumeration of small worlds, with as many
+things in each part as a determiner can distinguish. The number of a vague word (many, several, few) is a placeholder
+for the intended number; `vague` prevents comparisons with other numbers.
 
-Determiners of several words are found before a sentence is parsed, and replaced by one word that a parser knows.
-
-"At least three students", "most of the people", "every one of the two dogs": parsers hang these up in a different way
-each time. Here each is read as a `Determiner`, and `some` (or `no`) stands in its place in the sentence that is parsed,
-so that the tree is that of "some students". Nobody, everything and the like become "no person", "some thing".
+Determiners of several words are replaced before parsing. Parsers attach "at least three students", "most of the people"
+and "every one of the two dogs" in different ways. Each becomes a `Determiner`, and the parser gets `some` (or `no`) in
+its place, so that the tree is that of "some students". "Nobody", "everything" and similar pronouns become "no person"
+and "some thing".
 """
 
 import re
@@ -40,7 +39,7 @@ from unbag.baselines.natlog.relations import Context, Part, Relation, project, r
 
 
 class Kind(Enum):
-    """The conditions of the table above."""
+    """The conditions of the module's table."""
 
     SOME = "some"
     EXACTLY = "exactly"
@@ -56,17 +55,17 @@ class Kind(Enum):
 
 @dataclass(frozen=True)
 class Determiner:
-    """A determiner as it is read.
+    """A determiner and its condition.
 
     Attributes:
-        kind: its condition.
-        number: k.
-        vague: whether k stands for a number that the words leave open.
-        named: whether it names individuals that the other sentence may name too: a, the, two, no determiner at all.
-            Captions speak of what there is, and two sentences contradict each other only about one event (de Marneffe,
-            Rafferty & Manning 2008, section 3).
-        free: whether it is `any`, which is some under a negation and every elsewhere.
-        words: the words of one of which no condition is known; empty for all others.
+        kind: Condition of the determiner.
+        number: The number k of the condition.
+        vague: Whether k is a placeholder for a number that the words leave open.
+        named: Whether the phrase names individuals that the other sentence may name too: a, the, two, no determiner.
+            Captions describe existing things, and two sentences contradict each other only about one event (de
+            Marneffe, Rafferty & Manning 2008, section 3).
+        free: Whether the determiner is `any`, which means "some" under a negation and "every" elsewhere.
+        words: Text of a determiner of kind `OTHER`; empty for all others.
     """
 
     kind: Kind
@@ -77,7 +76,7 @@ class Determiner:
     words: str = ""
 
     def holds(self, n: int, m: int) -> bool:
-        """Tell whether it holds of n members that do and m that do not."""
+        """Check the condition for n members of X in Y and m members of X outside of Y."""
         k = self.number
         match self.kind:
             case Kind.SOME:
@@ -103,7 +102,7 @@ class Determiner:
 
     @property
     def is_existential(self) -> bool:
-        """Whether it holds only where there are members that do: then "he sang in Q cities" says that he sang."""
+        """Whether the condition needs n > 0: then "he sang in Q cities" entails "he sang"."""
         return self.kind is not Kind.OTHER and not any(self.holds(0, m) for m in range(1, self.number + 2))
 
 
@@ -114,17 +113,17 @@ ANY: Final = Determiner(Kind.EVERY, free=True)
 FEW: Final = Determiner(Kind.AT_MOST, 2, vague=True)
 
 Projection = Callable[[Relation], Relation]
-"""From the relation of what is put into a context to the one that is sure of what comes out."""
+"""Maps the relation of two phrases to the relation of two sentences that contain them in the same context."""
 
-_MOST_TOLD_APART: Final = 3
+_SIZES: Final = 3  # parts of 0, 1 or 2 things: with k of at most 1, no determiner distinguishes more
 _HALF: Final = 50
-"""The share that stands for all: small worlds have no member too few or too many for a smaller or a larger one."""
+"""The share that represents all shares in small worlds, which have too few members to distinguish other shares."""
 
 
-def between(first: Determiner, second: Determiner) -> Relation | None:
-    """Return the relation of Q(X, Y) to R(X, Y); None where it is not known, such as for a vague number.
+def determiner_relation(first: Determiner, second: Determiner) -> Relation | None:
+    """Compute the relation of Q(X, Y) to R(X, Y); None if it is unknown, such as for a vague number.
 
-    >>> between(EVERY, A).value, between(NO, A).value, between(EVERY, NO).value
+    >>> determiner_relation(EVERY, A).value, determiner_relation(NO, A).value, determiner_relation(EVERY, NO).value
     ('forward_entailment', 'negation', 'alternation')
     """
     if first == second:
@@ -139,81 +138,81 @@ def between(first: Determiner, second: Determiner) -> Relation | None:
 
 
 def _counts(determiner: Determiner) -> bool:
-    """Tell whether a number is part of what it says: not so of a, every and no."""
+    """Check whether the meaning of a determiner includes a number; that of "a", "every" and "no" does not."""
     plain = {Kind.SOME: 1, Kind.AT_MOST: 0}
     return determiner.kind not in (Kind.EVERY, Kind.NOT_EVERY, Kind.MOST, Kind.HALF, Kind.SHARE) and (
         determiner.number != plain.get(determiner.kind)
     )
 
 
-def restrictor(determiner: Determiner) -> Projection:
-    """Return what becomes of a relation of X to X': that of Q(X, Y) to Q(X', Y).
+def restrictor_projection(determiner: Determiner) -> Projection:
+    """Build the projection from the relation of X to X' to the relation of Q(X, Y) to Q(X', Y).
 
-    >>> restrictor(EVERY)(Relation.FORWARD_ENTAILMENT).value
+    >>> restrictor_projection(EVERY)(Relation.FORWARD_ENTAILMENT).value
     'reverse_entailment'
     """
     if determiner.named:
-        return _of_one_thing
-    inside = _inside(determiner, first=True)
-    return partial(_weak, inside, _of_one_thing) if determiner.kind in _WEAK else inside
+        return _project_named
+    inside = _inside_projection(determiner, first=True)
+    return partial(_project_weak, inside, _project_named) if determiner.kind in _WEAK else inside
 
 
-def scope(determiner: Determiner) -> Projection:
-    """Return what becomes of a relation of Y to Y': that of Q(X, Y) to Q(X, Y').
+def scope_projection(determiner: Determiner) -> Projection:
+    """Build the projection from the relation of Y to Y' to the relation of Q(X, Y) to Q(X, Y').
 
-    >>> scope(EVERY)(Relation.NEGATION).value, scope(NO)(Relation.FORWARD_ENTAILMENT).value
+    >>> scope_projection(EVERY)(Relation.NEGATION).value, scope_projection(NO)(Relation.FORWARD_ENTAILMENT).value
     ('alternation', 'reverse_entailment')
     """
     if determiner.named:
-        return same
-    inside = _inside(determiner, first=False)
-    return partial(_weak, inside, same) if determiner.kind in _WEAK else inside
+        return project_identity
+    inside = _inside_projection(determiner, first=False)
+    return partial(_project_weak, inside, project_identity) if determiner.kind in _WEAK else inside
 
 
 _WEAK: Final = (Kind.SOME, Kind.EXACTLY)
-"""Those that speak of the same individuals in both sentences where these exclude each other (`clauses`)."""
+"""Determiners that refer to the same individuals in both sentences, if the phrases inside exclude each other."""
 
 
-def _weak(inside: Projection, named: Projection, relation: Relation) -> Relation:
+def _project_weak(inside: Projection, named: Projection, relation: Relation) -> Relation:
     return named(relation) if relation in (Relation.NEGATION, Relation.ALTERNATION) else inside(relation)
 
 
-def same(relation: Relation) -> Relation:
-    """Project through what changes nothing, such as what is said of a thing that is named."""
+def project_identity(relation: Relation) -> Relation:
+    """Project through a context that changes nothing, such as the clause of a named thing."""
     return relation
 
 
-def negated(relation: Relation) -> Relation:
+def project_negation(relation: Relation) -> Relation:
     """Project through a negation."""
     return relation.negated
 
 
-def _of_one_thing(relation: Relation) -> Relation:
-    """Project through a noun phrase that names one thing in both sentences: an empty pool is no full pool."""
+def _project_named(relation: Relation) -> Relation:
+    """Project through a noun phrase that names one thing in both sentences: an empty pool is not a full pool."""
     if relation is Relation.NEGATION:
         return Relation.ALTERNATION
     return Relation.INDEPENDENCE if relation is Relation.COVER else relation
 
 
-def _inside(determiner: Determiner, *, first: bool) -> Projection:
+def _inside_projection(determiner: Determiner, *, first: bool) -> Projection:
     if determiner.kind is Kind.OTHER:
         return partial(project, context=Context.NON_MONOTONE)
     number = _HALF if determiner.kind is Kind.SHARE else min(determiner.number, 1)
-    return partial(_projected, determiner.kind, number, first)
+    return partial(_projected_relation, determiner.kind, number, first)
 
 
 @cache
-def _projected(kind: Kind, number: int, first: bool, relation: Relation) -> Relation:
-    """Return the relation of two sentences that differ in X (first), or in Y.
+def _projected_relation(kind: Kind, number: int, first: bool, relation: Relation) -> Relation:
+    """Compute the relation of two sentences that differ in X (`first`), or in Y.
 
-    X and X' have members, and what is the same in both sentences is neither empty nor all there is, as MacCartney &
-    Manning have it.
+    As in MacCartney & Manning, X and X' are not empty. The set that both sentences share is neither empty nor the
+    whole universe.
     """
     determiner = Determiner(kind, number)
-    # In X and in X' (or in Y and in Y'), and in what stays as it is.
+    # A part is (in X, in X', in the shared set), or the same with Y and Y'.
     parts = [part for part in product((True, False), repeat=3) if part[:2] not in relation.empty]
     outcomes: set[Part] = set()
-    for sizes in product(range(_MOST_TOLD_APART), repeat=len(parts)):
+    for sizes in product(range(_SIZES), repeat=len(parts)):
         world = [(part, size) for part, size in zip(parts, sizes, strict=True) if size]
         if {part[2] for part, _ in world} != {True, False}:
             continue
@@ -246,7 +245,7 @@ _VALUES: Final = {**NUMBERS, **_ARTICLED}
 _BY_LENGTH: Final = sorted(_VALUES, key=len, reverse=True)
 _N: Final = rf"(?P<n>\d[\d,]*|{'|'.join(_BY_LENGTH)})"
 _MANY: Final = rf"(?P<m>\d{{2,}}|{'|'.join(word for word, number in NUMBERS.items() if number > 9)})"
-"""Who jumps over two fences does not jump two fences and more."""
+"""Numbers after "over", "under" and "about", from ten on: "jumps over two fences" is about a place, not a count."""
 _OF: Final = r"(?: of(?: the| these| those)?)?"
 _PARTS: Final = {
     name: 100 // number
@@ -260,7 +259,7 @@ _SHARE: Final = (
 
 
 def _unknown(_: int) -> Determiner:
-    """Build a determiner that no condition is known of."""
+    """Build a determiner with an unknown condition."""
     return Determiner(Kind.OTHER)
 
 
@@ -307,15 +306,15 @@ _RULES: Final[tuple[tuple[str, Callable[[int], Determiner]], ...]] = (
 _NOT_BEFORE: Final = frozenset(
     "but over right alone around at once longer more doubt matter the of in on to from by and or".split()
 )
-"""What a determiner does not stand before: "no longer", "at least in Rome"."""
+"""Words that no determiner precedes: "no longer", "at least in Rome"."""
 _TIMES: Final = frozenset(
     "day night morning afternoon evening week weekend month year summer winter spring autumn time".split()
 )
-"""What "all" does not stand before as a determiner: "all day" is one day."""
+"""Nouns before which "all" does not quantify: "all day" is one day."""
 _NOT_AFTER: Final = frozenset("the how as too so my his her its our their your".split())
-"""What makes something else of a word: "the most beautiful", "at all", "how many", "the few"."""
+"""Words after which a word is no determiner: "the most beautiful", "how many", "the few"."""
 _FLOATING: Final = re.compile(r"(?:\w+s|men|women|children|people|they|we|you|are|were|have|will|can)", re.IGNORECASE)
-"""What stands before an "all" or "each" of a subject: "the boys all sang", "they were all singing"."""
+"""Words before a floating "all" or "each", which belongs to the subject: "the boys all sang", "they were all tired"."""
 _PRONOUNS: Final = {
     **dict.fromkeys(("nobody", "no one", "no-one"), ("no person", NO)),
     "nothing": ("no thing", NO),
@@ -335,26 +334,26 @@ _PRONOUN: Final = re.compile(
 )
 
 
-class Quantified(NamedTuple):
+class QuantifiedSentence(NamedTuple):
     """A sentence whose determiners are one word each.
 
     Attributes:
-        text: the sentence to parse.
-        determiners: what was found, with the words that said it, by the place in `text` of the word that stands for it.
+        text: Sentence for the parser.
+        determiners: Each determiner and its original words, by the character offset in `text` of its replacement.
     """
 
     text: str
     determiners: dict[int, tuple[Determiner, str]]
 
 
-def quantified(sentence: str) -> Quantified:
-    """Find a sentence's determiners.
+def replace_determiners(sentence: str) -> QuantifiedSentence:
+    """Find the determiners of a sentence, and replace each by one word.
 
-    >>> quantified("At most three of the boys saw nobody.").text
+    >>> replace_determiners("At most three of the boys saw nobody.").text
     'Some boys saw no person.'
     """
     pieces: list[str] = []
-    found: dict[int, tuple[Determiner, str]] = {}
+    determiners: dict[int, tuple[Determiner, str]] = {}
     length = end = 0
 
     def put(text: str) -> None:
@@ -375,20 +374,20 @@ def quantified(sentence: str) -> Quantified:
         else:
             continue
         put(sentence[end:start])
-        found[length] = (determiner, sentence[start:stop])
+        determiners[length] = (determiner, sentence[start:stop])
         put(instead.capitalize() if start == 0 else instead)
         end = stop
     put(sentence[end:])
-    return Quantified("".join(pieces), found)
+    return QuantifiedSentence("".join(pieces), determiners)
 
 
 def _is_something_else(before: list[str], rest: str, length: int) -> bool:
-    """Check whether the word before makes something else of a determiner.
+    """Check whether the word before shows that a candidate is no determiner.
 
     Args:
-        before: The word before, if there is one.
-        rest: The sentence from the determiner on.
-        length: Length of the determiner.
+        before: The word before the candidate; empty at the start of the sentence.
+        rest: The sentence from the candidate on.
+        length: Length of the candidate in characters.
     """
     if not before:
         return False

@@ -1,15 +1,23 @@
-"""Edits: what has to be done to a premise to come to a hypothesis, and what each does where it is done.
+"""Edits that turn a premise into a hypothesis, each with its lexical relation.
 
-Leaving out what restricts (an adjective, an adjunct, a relative clause, a conjunct) goes to something more general;
-putting it in, to something more specific; a word for a word, to what the lexicon says. Determiners, negations and
-modals are compared at the words they belong to.
+To delete a restrictive phrase (an adjective, an adjunct, a relative clause, a conjunct) makes a sentence more general;
+to insert one makes it more specific. A substitution has the relation of the two words in the lexicon. Determiners,
+negations and modals are compared at the words they belong to.
 """
 
 from typing import Final
 
-from unbag.baselines.natlog import relations as known
-from unbag.baselines.natlog.alignment import LOOSE, CannotReadError, Edit, Sort, anchor, at_one_place, left_over
-from unbag.baselines.natlog.determiners import A, between
+from unbag.baselines.natlog import relations
+from unbag.baselines.natlog.alignment import (
+    LOOSE,
+    CannotReadError,
+    Edit,
+    EditKind,
+    anchor,
+    is_same_place,
+    iter_removals,
+)
+from unbag.baselines.natlog.determiners import A, determiner_relation
 from unbag.baselines.natlog.lexicon import LexicalRelations
 from unbag.baselines.natlog.parsing import NOUNS, OBJECTS, SUBJECTS, Tree
 from unbag.baselines.natlog.polarity import determiner_of
@@ -19,50 +27,51 @@ from unbag.data.text.grammar import ARTICLES
 _CORE: Final = (*SUBJECTS, *OBJECTS, "pobj", "ROOT", "acomp", "xcomp", "ccomp", "pcomp", "agent")
 _SPAN: Final = 4
 _ATTRIBUTES: Final = frozenset({"amod", "compound", "nmod", "nummod", "poss"})
-"""Dependencies of words that say something of the noun they stand at."""
+"""Dependencies of the words that modify a noun."""
 _DETAILS: Final = frozenset("another this that these those small large big huge".split())
-"""Words of determiners that say more than "a" or "the": which one, or how large a group."""
+"""Words of determiners that are more specific than "a" or "the": they say which individual, or how large a group."""
 _COMPARED: Final = frozenset({"JJR", "JJS", "RBR", "RBS"})
 _FORWARD: Final = Relation.FORWARD_ENTAILMENT
 
 
-def edits(premise: Tree, hypothesis: Tree, pairs: dict[int, int], words: LexicalRelations) -> list[Edit]:
-    """Return the edits from a premise to a hypothesis, in the order of their places.
+def find_edits(premise: Tree, hypothesis: Tree, pairs: dict[int, int], words: LexicalRelations) -> list[Edit]:
+    """Find the edits from a premise to a hypothesis, in the order of their places.
 
     Args:
-        premise: its tree.
-        hypothesis: its tree.
-        pairs: which of the hypothesis's words is aligned to which of the premise's.
-        words: the lexicon.
+        premise: Tree of the premise.
+        hypothesis: Tree of the hypothesis.
+        pairs: Hypothesis token of each aligned premise token.
+        words: Relations of words.
 
     Raises:
-        CannotReadError: if one of them is none that is known here.
+        CannotReadError: If no rule covers a difference between the two sentences.
     """
-    pairs = _of_one_noun(premise, hypothesis, pairs)
+    pairs = _without_moved_modifiers(premise, hypothesis, pairs)
     back = {j: i for i, j in pairs.items()}
-    found: list[Edit] = []
+    edits: list[Edit] = []
     consumed: tuple[set[int], set[int]] = (set(), set())
     between_same = _between_same(premise, hypothesis)
-    one_place = all(len(tokens) <= _SPAN for tokens in between_same)  # parsers may hang up the same words otherwise
+    # Parsers may attach the same words in two ways. A short difference is trusted more than the trees around it.
+    one_place = all(len(tokens) <= _SPAN for tokens in between_same)
     if one_place and (phrase := _one_phrase(premise, hypothesis, between_same, words)):
         return [phrase]
-    if exchanged := _exchanged(premise, hypothesis):
-        return [exchanged]
+    if exchange := _exchange(premise, hypothesis):
+        return [exchange]
     for i, j in sorted(pairs.items()):
         if edit := _substitution(premise, i, hypothesis, j, words, pairs, consumed):
-            found.append(edit)
-        found += _determiners(premise, i, hypothesis, j, pairs)
-        found += _negations(premise, i, hypothesis, j)
-        found += _modals(premise, i, hypothesis, j)
+            edits.append(edit)
+        edits += _determiners(premise, i, hypothesis, j, pairs)
+        edits += _negations(premise, i, hypothesis, j)
+        edits += _modals(premise, i, hypothesis, j)
         if not one_place:
-            _same_place(premise, i, hypothesis, j, pairs)
-    for root, place, tokens, (relation, source) in left_over(premise, hypothesis, pairs, consumed[0], words):
-        found.append(Edit(Sort.DELETE, premise.text(tokens), "", relation, source, root, place, tokens))
-    for root, place, tokens, (relation, source) in left_over(hypothesis, premise, back, consumed[1], words):
-        found.append(Edit(Sort.INSERT, "", hypothesis.text(tokens), relation.converse, source, place, root, tokens))
-    found = _without_moves(found, premise, hypothesis, pairs)
-    _refuse_paraphrases(found, premise, hypothesis)
-    return found
+            _check_same_role(premise, i, hypothesis, j, pairs)
+    for root, place, tokens, (relation, source) in iter_removals(premise, hypothesis, pairs, consumed[0], words):
+        edits.append(Edit(EditKind.DELETE, premise.text(tokens), "", relation, source, root, place, tokens))
+    for root, place, tokens, (relation, source) in iter_removals(hypothesis, premise, back, consumed[1], words):
+        edits.append(Edit(EditKind.INSERT, "", hypothesis.text(tokens), relation.converse, source, place, root, tokens))
+    edits = _without_moves(edits, premise, hypothesis, pairs)
+    _check_paraphrases(edits, premise, hypothesis)
+    return edits
 
 
 def _substitution(
@@ -88,9 +97,9 @@ def _substitution(
                 if related := words.relation(old, new, "NOUN"):
                     consumed[0].update(first)
                     consumed[1].update(second)
-                    return Edit(Sort.SUBSTITUTE, old, new, related.relation, related.source, i, j)
+                    return Edit(EditKind.SUBSTITUTE, old, new, related.relation, related.source, i, j)
     if pos == "PROPN" and two == "person":
-        return Edit(Sort.SUBSTITUTE, premise.words[i], "person", _FORWARD, "a name", i, j)
+        return Edit(EditKind.SUBSTITUTE, premise.words[i], "person", _FORWARD, "a name", i, j)
     if pos == "PRON" or hypothesis.pos[j] == "PRON" or (pos == "PROPN" and not words.is_entry(one)):
         raise CannotReadError(f"how {premise.words[i]!r} and {hypothesis.words[j]!r} are related")
     if (premise.tags[i] in _COMPARED) is not (hypothesis.tags[j] in _COMPARED) and one[:3] == two[:3]:
@@ -102,32 +111,32 @@ def _substitution(
     relation = related.relation
     _check_measured(premise, i, hypothesis, j, relation)
     if relation is Relation.ALTERNATION and pos in NOUNS and premise.deps[i] != "attr":
-        # Two things may do the same, and one may do it to two.
+        # Words that exclude each other need not give sentences that do: a cat and a dog may both sleep.
         relation = Relation.INDEPENDENCE
-    return Edit(Sort.SUBSTITUTE, premise.words[i], hypothesis.words[j], relation, related.source, i, j)
+    return Edit(EditKind.SUBSTITUTE, premise.words[i], hypothesis.words[j], relation, related.source, i, j)
 
 
 def _check_measured(premise: Tree, i: int, hypothesis: Tree, j: int, relation: Relation) -> None:
-    """Check that no adjective is measured by both of two nouns: a small elephant is no small animal.
+    """Check that no gradable adjective modifies both nouns: a small elephant is not a small animal.
 
     Raises:
-        CannotReadError: If one is.
+        CannotReadError: If one does.
     """
     if relation not in (_FORWARD, Relation.REVERSE_ENTAILMENT) or premise.pos[i] not in NOUNS:
         return
-    # The word before as well: parsers may take the noun for a part of what follows.
+    # The word before as well: parsers may read the noun as part of the next phrase.
     one, two = (
         {tree.lemmas[n] for n in (*tree.children[noun], max(noun - 1, 0))}
         for tree, noun in ((premise, i), (hypothesis, j))
     )
     nouns = premise.lemmas[i], hypothesis.lemmas[j]
-    is_occupation = any(noun.endswith(known.OCCUPATIONS) for noun in nouns)
-    if measured := one & two & (known.GRADABLE | (known.RATED if is_occupation else frozenset())):
+    is_occupation = any(noun.endswith(relations.OCCUPATIONS) for noun in nouns)
+    if measured := one & two & (relations.GRADABLE | (relations.RATED if is_occupation else frozenset())):
         raise CannotReadError(f"how {min(measured)!r} is measured for {nouns[0]!r} and {nouns[1]!r}")
 
 
 def _phrases(tree: Tree, noun: int, aligned: set[int]) -> list[tuple[int, ...]]:
-    """Return a noun with the words right before it that are not aligned, the longest phrase first."""
+    """Build the phrases of a noun and the unaligned words right before it, the longest first."""
     start = noun
     while start and start - 1 not in aligned and start - 1 not in tree.silent and tree.heads[start - 1] >= start:
         start -= 1
@@ -139,7 +148,7 @@ def _joined(tree: Tree, tokens: tuple[int, ...]) -> str:
 
 
 def _determined(tree: Tree, noun: int, aligned: set[int]) -> int:
-    """Return the noun that a noun shares its determiner with, where that is not aligned: "no cat or dog"."""
+    """Find the unaligned noun whose determiner a conjunct shares ("no cat or dog"), else the noun itself."""
     shares = tree.deps[noun] == "conj" and noun not in tree.determiners and tree.heads[noun] not in aligned
     return tree.heads[noun] if shares else noun
 
@@ -149,7 +158,7 @@ def _determiners(premise: Tree, i: int, hypothesis: Tree, j: int, pairs: dict[in
         return []
     i, j = _determined(premise, i, set(pairs)), _determined(hypothesis, j, set(pairs.values()))
     one, two = determiner_of(premise, i), determiner_of(hypothesis, j)
-    relation = between(one, two)
+    relation = determiner_relation(one, two)
     texts = [tree.determiners[n][1] if n in tree.determiners else "" for tree, n in ((premise, i), (hypothesis, j))]
     if relation is None:
         raise CannotReadError(f"how the determiners {texts[0]!r} and {texts[1]!r} are related")
@@ -158,13 +167,13 @@ def _determiners(premise: Tree, i: int, hypothesis: Tree, j: int, pairs: dict[in
         if not (first < second or second < first):
             raise CannotReadError(f"how the determiners {texts[0]!r} and {texts[1]!r} are related")
         relation = _FORWARD if second < first else Relation.REVERSE_ENTAILMENT
-        return [Edit(Sort.DETERMINER, texts[0] or "no determiner", texts[1] or "no determiner", relation, "", i, j)]
+        return [Edit(EditKind.DETERMINER, texts[0] or "no determiner", texts[1] or "no determiner", relation, "", i, j)]
     is_number = relation is not Relation.EQUIVALENCE and max(one.number, two.number) > 1
-    if is_number and premise.lemmas[i] in known.UNITS:  # within two hours is not within one
+    if is_number and premise.lemmas[i] in relations.UNITS:  # within two hours is not within one
         raise CannotReadError(f"how {texts[0]!r} and {texts[1]!r} of {premise.words[i]!r} are related")
     if relation is Relation.EQUIVALENCE and (one.kind, one.number) == (two.kind, two.number):
         return []
-    return [Edit(Sort.DETERMINER, texts[0] or "no determiner", texts[1] or "no determiner", relation, "", i, j)]
+    return [Edit(EditKind.DETERMINER, texts[0] or "no determiner", texts[1] or "no determiner", relation, "", i, j)]
 
 
 def _negations(premise: Tree, i: int, hypothesis: Tree, j: int) -> list[Edit]:
@@ -172,7 +181,7 @@ def _negations(premise: Tree, i: int, hypothesis: Tree, j: int) -> list[Edit]:
     if (one is None) is (two is None):
         return []
     texts = [tree.words[n] if n is not None else "" for tree, n in ((premise, one), (hypothesis, two))]
-    return [Edit(Sort.NEGATION, texts[0], texts[1], Relation.NEGATION, "", i, j)]
+    return [Edit(EditKind.NEGATION, texts[0], texts[1], Relation.NEGATION, "", i, j)]
 
 
 def _modals(premise: Tree, i: int, hypothesis: Tree, j: int) -> list[Edit]:
@@ -183,17 +192,21 @@ def _modals(premise: Tree, i: int, hypothesis: Tree, j: int) -> list[Edit]:
     if one in possible and two in possible:
         return []
     if not one and two in possible:
-        return [Edit(Sort.INSERT, "", two, _FORWARD, "what is so can be", i, j)]
+        return [Edit(EditKind.INSERT, "", two, _FORWARD, "what is so can be", i, j)]
     if one in possible and not two:
-        return [Edit(Sort.DELETE, one, "", Relation.REVERSE_ENTAILMENT, "what is so can be", i, j)]
+        return [Edit(EditKind.DELETE, one, "", Relation.REVERSE_ENTAILMENT, "what is so can be", i, j)]
     raise CannotReadError(f"how {one or premise.words[i]!r} and {two or hypothesis.words[j]!r} are related")
 
 
-def _same_place(premise: Tree, i: int, hypothesis: Tree, j: int, pairs: dict[int, int]) -> None:
-    """Refuse two aligned words that have different parts in their sentences."""
+def _check_same_role(premise: Tree, i: int, hypothesis: Tree, j: int, pairs: dict[int, int]) -> None:
+    """Check that two aligned words have the same role in their sentences.
+
+    Raises:
+        CannotReadError: If the roles differ.
+    """
     one, two = anchor(premise, i, set(pairs)), anchor(hypothesis, j, set(pairs.values()))
-    core = premise.deps[i] in _CORE or hypothesis.deps[j] in _CORE or premise.lemmas[i] in known.OF_THINGS
-    same_head = at_one_place(one, two, pairs)
+    core = premise.deps[i] in _CORE or hypothesis.deps[j] in _CORE or premise.lemmas[i] in relations.OF_THINGS
+    same_head = is_same_place(one, two, pairs)
     if core and not same_head:
         raise CannotReadError(f"what part {premise.words[i]!r} has in both sentences")
     if core and same_head and {premise.deps[i], hypothesis.deps[j]} & {*SUBJECTS, "dobj"}:
@@ -203,8 +216,8 @@ def _same_place(premise: Tree, i: int, hypothesis: Tree, j: int, pairs: dict[int
             raise CannotReadError(f"what part {premise.words[i]!r} has in both sentences")
 
 
-def _exchanged(premise: Tree, hypothesis: Tree) -> Edit | None:
-    """Return what is done where subject and object have changed places, and nothing else has."""
+def _exchange(premise: Tree, hypothesis: Tree) -> Edit | None:
+    """Build the edit of a pair that differs only in the exchange of subject and object; None for other pairs."""
     one, two = premise.root, hypothesis.root
     if premise.lemmas[one] != hypothesis.lemmas[two]:
         return None
@@ -216,9 +229,9 @@ def _exchanged(premise: Tree, hypothesis: Tree) -> Edit | None:
     def phrase(tree: Tree, noun: int) -> list[str]:
         return [tree.lemmas[i] for i in sorted(tree.subtree(noun)) if i not in tree.silent]
 
-    said = [premise.determiners[noun][1] if noun in premise.determiners else "" for noun in (subject, object_)]
+    articles = [premise.determiners[noun][1] if noun in premise.determiners else "" for noun in (subject, object_)]
     if not all(
-        word == "the" or premise.pos[noun] == "PROPN" for word, noun in zip(said, (subject, object_), strict=True)
+        word == "the" or premise.pos[noun] == "PROPN" for word, noun in zip(articles, (subject, object_), strict=True)
     ):
         return None
     if not all(determiner_of(tree, noun) == A for tree in (premise, hypothesis) for noun in tree.determiners):
@@ -235,7 +248,7 @@ def _exchanged(premise: Tree, hypothesis: Tree) -> Edit | None:
     if rest[0] != rest[1]:
         return None
     return Edit(
-        Sort.SUBSTITUTE,
+        EditKind.SUBSTITUTE,
         premise.text(premise.subtree(one)),
         hypothesis.text(hypothesis.subtree(two)),
         Relation.ALTERNATION,
@@ -248,7 +261,7 @@ def _exchanged(premise: Tree, hypothesis: Tree) -> Edit | None:
 def _one_phrase(
     premise: Tree, hypothesis: Tree, between_same: tuple[list[int], list[int]], words: LexicalRelations
 ) -> Edit | None:
-    """Return what is done where one noun, of several words perhaps, stands for another ("body of water")."""
+    """Build the edit of a pair that differs only in one noun phrase ("body of water"); None for other pairs."""
     heads, texts = [], []
     for tree, rest in zip((premise, hypothesis), between_same, strict=True):
         if not rest or not tree.operator_tokens.isdisjoint(rest):
@@ -263,11 +276,11 @@ def _one_phrase(
     if related is None or related.relation is Relation.ALTERNATION:
         return None
     _check_measured(premise, heads[0], hypothesis, heads[1], related.relation)
-    return Edit(Sort.SUBSTITUTE, texts[0], texts[1], related.relation, related.source, heads[0], heads[1])
+    return Edit(EditKind.SUBSTITUTE, texts[0], texts[1], related.relation, related.source, heads[0], heads[1])
 
 
 def _between_same(premise: Tree, hypothesis: Tree) -> tuple[list[int], list[int]]:
-    """Return the tokens of both sentences, but for articles, between the words that are the same before and after."""
+    """Collect the tokens between the common prefix and the common suffix of two sentences, without articles."""
     one, two = ([word.lower() for word in tree.words] for tree in (premise, hypothesis))
     start = 0
     while start < min(len(one), len(two)) and one[start] == two[start]:
@@ -279,60 +292,67 @@ def _between_same(premise: Tree, hypothesis: Tree) -> tuple[list[int], list[int]
     return first, second
 
 
-def _of_one_noun(premise: Tree, hypothesis: Tree, pairs: dict[int, int]) -> dict[int, int]:
-    """Return the aligned words without those that say something of one noun there and of another here."""
+def _without_moved_modifiers(premise: Tree, hypothesis: Tree, pairs: dict[int, int]) -> dict[int, int]:
+    """Drop the pairs of aligned modifiers that belong to different nouns in the two sentences."""
 
     def moved(i: int, j: int) -> bool:
         if not {premise.deps[i], hypothesis.deps[j]} <= _ATTRIBUTES:
             return False
-        return not at_one_place(anchor(premise, i, set(pairs)), anchor(hypothesis, j, set(pairs.values())), pairs)
+        return not is_same_place(anchor(premise, i, set(pairs)), anchor(hypothesis, j, set(pairs.values())), pairs)
 
     return {i: j for i, j in pairs.items() if not moved(i, j)}
 
 
-def _without_moves(found: list[Edit], premise: Tree, hypothesis: Tree, pairs: dict[int, int]) -> list[Edit]:
-    """Drop what was only moved: it belongs to the same word there, or to one that parsers mistake.
+def _without_moves(edits: list[Edit], premise: Tree, hypothesis: Tree, pairs: dict[int, int]) -> list[Edit]:
+    """Drop deletions and insertions of the same words, where only the place or the parse differs.
 
-    "A happy dog sees a cat" and "A dog sees a happy cat" say different things of the two.
+    The words must attach to the same word, or have a dependency that parsers often confuse. "A happy dog sees a cat"
+    and "A dog sees a happy cat" differ in meaning, so their edits stay.
     """
 
     def is_move(one: Edit, two: Edit) -> bool:
         if one.premise.lower() != two.hypothesis.lower() or one.left is None or two.right is None:
             return False
-        if at_one_place(two.left, one.right, pairs):
+        if is_same_place(two.left, one.right, pairs):
             return True
         if not {premise.deps[one.left], hypothesis.deps[two.right]} <= LOOSE:
             return False
         nouns = [premise.pos[premise.heads[one.left]] in NOUNS, hypothesis.pos[hypothesis.heads[two.right]] in NOUNS]
-        return not all(nouns) and not (any(nouns) and premise.lemmas[one.left] in known.OF_THINGS)
+        return not all(nouns) and not (any(nouns) and premise.lemmas[one.left] in relations.OF_THINGS)
 
-    gone = [edit for edit in found if edit.sort is Sort.DELETE]
-    come = [edit for edit in found if edit.sort is Sort.INSERT]
-    for edit in gone:
-        same = next((other for other in come if is_move(edit, other)), None)
+    deletions = [edit for edit in edits if edit.kind is EditKind.DELETE]
+    insertions = [edit for edit in edits if edit.kind is EditKind.INSERT]
+    for edit in deletions:
+        same = next((other for other in insertions if is_move(edit, other)), None)
         if same is not None:
-            found = [each for each in found if each is not edit and each is not same]
-            come.remove(same)
-    return found
+            edits = [each for each in edits if each is not edit and each is not same]
+            insertions.remove(same)
+    return edits
 
 
-def _refuse_paraphrases(found: list[Edit], premise: Tree, hypothesis: Tree) -> None:
-    """Refuse what goes to something more general and to something more specific at one word.
+def _check_paraphrases(edits: list[Edit], premise: Tree, hypothesis: Tree) -> None:
+    """Check that no edit to a more general phrase meets an edit to a more specific phrase at one word.
 
-    "A skit which is funny" is a funny skit, "costumed performer" nearly a clown: what the two come to is not known.
+    Such pairs are often paraphrases, which the rules do not cover: "a skit which is funny" is a funny skit, a
+    "costumed performer" is nearly a clown.
+
+    Raises:
+        CannotReadError: If two such edits meet.
     """
-    general = [edit for edit in found if edit.sort is not Sort.INSERT and edit.relation is _FORWARD]
-    specific = [edit for edit in found if edit.sort is not Sort.DELETE and edit.relation is Relation.REVERSE_ENTAILMENT]
+    general = [edit for edit in edits if edit.kind is not EditKind.INSERT and edit.relation is _FORWARD]
+    specific = [
+        edit for edit in edits if edit.kind is not EditKind.DELETE and edit.relation is Relation.REVERSE_ENTAILMENT
+    ]
     for one in general:
         for two in specific:
-            if Sort.DETERMINER in (one.sort, two.sort):
+            if EditKind.DETERMINER in (one.kind, two.kind):
                 continue
             lemmas = [
                 {tree.lemmas[i] for i in edit.leaving if i not in tree.silent}
                 for tree, edit in ((premise, one), (hypothesis, two))
             ]
             places = [
-                premise.heads[edit.left] if edit.left is not None and edit.sort is Sort.DELETE else edit.left
+                premise.heads[edit.left] if edit.left is not None and edit.kind is EditKind.DELETE else edit.left
                 for edit in (one, two)
             ]
             attributes = (

@@ -1,26 +1,35 @@
-"""Contexts that a word makes of a whole clause: "only", exceptions, adverbs of quantification, kinds, conditions.
+"""Operators whose domain is a whole clause: "only", exceptions, adverbs of quantification, kinds, conditions.
 
-Where the monotonicity of a clause is not known, the operator is opaque.
+If the monotonicity of a clause is unknown, its operator is opaque.
 """
 
 from collections.abc import Iterator
 from typing import Final
 
-from unbag.baselines.natlog import relations as known
+from unbag.baselines.natlog import relations
 from unbag.baselines.natlog.determiners import Kind
 from unbag.baselines.natlog.parsing import NOUNS, OBJECTS, SUBJECTS, VERBS, Tree
-from unbag.baselines.natlog.scopes import ADVERBIALS, Operator, clause, downward, neither, opaque, subjects, verb_above
+from unbag.baselines.natlog.scopes import (
+    ADVERBIALS,
+    Operator,
+    clause,
+    opaque,
+    project_downward,
+    project_non_monotone,
+    subjects,
+    verb_above,
+)
 
 _STEADS: Final = (("instead", "of"), ("rather", "than"))
 
 
-def of_focus(tree: Tree) -> Iterator[Operator]:
-    """Yield the operators of words whose domain is a clause."""
+def focus_operators(tree: Tree) -> Iterator[Operator]:
+    """Iterate over the operators of words whose domain is a clause."""
     everything = frozenset(range(len(tree.words)))
     for i, word in enumerate(map(str.lower, tree.words)):
         if i in tree.operator_tokens or _is_reciprocal(tree, i):
             continue
-        if word in known.QUANTITIES:
+        if word in relations.QUANTITIES:
             yield _of_stray_quantity(tree, i, word)
         elif is_exceptive(tree, i) or has_condition_at(tree, i):
             yield opaque(word, i, everything - {i})
@@ -45,23 +54,23 @@ def is_exceptive(tree: Tree, token: int) -> bool:
             for noun, (determiner, _, _) in tree.determiners.items()
         )
     pairs = (("apart", "from"), ("aside", "from"), ("other", "than"))
-    return word in known.EXCEPTIVES or (word, following) in pairs
+    return word in relations.EXCEPTIVES or (word, following) in pairs
 
 
 def has_condition_at(tree: Tree, token: int) -> bool:
-    """Check whether a token begins a condition that is not read: "as long as", "provided that", "should it rain"."""
+    """Check whether a token begins a condition without rules: "as long as", "provided that", "should it rain"."""
     words = [word.lower() for word in tree.words[token : token + 3]]
     if words in (["as", "long", "as"], ["so", "long", "as"], ["in", "event", "of"]) or words[:2] == ["in", "case"]:
         return True
     if words[:2] in (["provided", "that"], ["assuming", "that"], ["supposing", "that"], ["on", "condition"]):
         return True
-    if words[0] in known.RARELY and words[1:2] == ["had"]:  # "hardly had he eaten an apple when …": he ate one
+    if words[0] in relations.RARELY and words[1:2] == ["had"]:  # "hardly had he eaten an apple when …": he ate an apple
         return True
     return token == 0 and tree.deps[token] == "aux" and words[0] in ("should", "had", "were")
 
 
 def _of_stray_quantity(tree: Tree, token: int, word: str) -> Operator:
-    """Build the operator of a quantity that belongs to no noun: "no longer", "the boys all sang", "nor"."""
+    """Build the operator of a quantity word without a noun: "no longer", "the boys all sang", "nor"."""
     verb = verb_above(tree, token)
     if word in ("all", "each", "both") and (left := subjects(tree, verb)):
         return opaque(word, token, left - {token})
@@ -72,31 +81,31 @@ def _of_adverb(tree: Tree, token: int, word: str) -> Iterator[Operator]:
     verb = verb_above(tree, token)
     whole = clause(tree, verb) | subjects(tree, verb)
     is_going_on = tree.tags[verb] == "VBG"
-    if word in known.ONLY and tree.pos[tree.heads[token]] not in NOUNS and not (word == "just" and is_going_on):
-        yield Operator(word, token, whole - {token}, neither)
-    elif word in known.ALMOST and tree.pos[tree.heads[token]] in VERBS:
-        yield Operator(word, token, clause(tree, verb, subject=False) - {token}, neither)
-    elif word in known.USUALLY and not is_going_on:
+    if word in relations.ONLY and tree.pos[tree.heads[token]] not in NOUNS and not (word == "just" and is_going_on):
+        yield Operator(word, token, whole - {token}, project_non_monotone)
+    elif word in relations.ALMOST and tree.pos[tree.heads[token]] in VERBS:
+        yield Operator(word, token, clause(tree, verb, subject=False) - {token}, project_non_monotone)
+    elif word in relations.USUALLY and not is_going_on:
         heads = {child for child in tree.children[verb] if tree.deps[child] in ADVERBIALS}
-        yield Operator(word, token, frozenset(heads - {token}), neither)
+        yield Operator(word, token, frozenset(heads - {token}), project_non_monotone)
     elif word == "yet" and tree.words[token + 1 : token + 2] == ("to",):
-        yield Operator("yet to", token, clause(tree, verb, subject=False) - {token}, downward)
+        yield Operator("yet to", token, clause(tree, verb, subject=False) - {token}, project_downward)
     elif word in ("once", "twice", "thrice"):
         before = [each.lower() for each in tree.words[max(0, token - 2) : token]]
         inside = clause(tree, verb, subject=False) - tree.subtree(token)
         if before == ["at", "most"]:
-            yield Operator(f"at most {word}", token, inside, downward)
-        elif before[-1:] and before[-1] in known.EXACTLY:
-            yield Operator(f"{before[-1]} {word}", token, inside | subjects(tree, verb), neither)
+            yield Operator(f"at most {word}", token, inside, project_downward)
+        elif before[-1:] and before[-1] in relations.EXACTLY:
+            yield Operator(f"{before[-1]} {word}", token, inside | subjects(tree, verb), project_non_monotone)
     elif (
         word == "when" and tree.deps[tree.heads[token]] == "advcl" and _is_habitual(tree, tree.heads[tree.heads[token]])
     ):
-        # "He hides when a dog barks" is about every dog that barks, or about this one.
+        # "He hides when a dog barks" is about every dog that barks, or about one certain dog.
         yield opaque(word, token, tree.subtree(tree.heads[token]) - {token})
 
 
 def _of_kinds(tree: Tree) -> Iterator[Operator]:
-    """Yield the operators of bare nouns that name a kind: "red apples taste sweet", "he hates dogs"."""
+    """Iterate over the operators of bare nouns that name a kind: "red apples taste sweet", "he hates dogs"."""
     for noun, dep in enumerate(tree.deps):
         if tree.pos[noun] != "NOUN" or noun in tree.determiners:
             continue
@@ -104,17 +113,19 @@ def _of_kinds(tree: Tree) -> Iterator[Operator]:
             continue
         verb = tree.heads[noun]
         is_subject = dep in SUBJECTS and tree.deps[verb] in ("ROOT", "ccomp", "conj") and _is_of_kind(tree, noun, verb)
-        # The lemma of "hates" can come out as "hat".
-        is_object = dep in OBJECTS and {tree.lemmas[verb], tree.words[verb].lower()[:-1]} & known.TOWARD_KINDS
+        # Lemmatizers may turn "hates" into "hat".
+        is_object = dep in OBJECTS and {tree.lemmas[verb], tree.words[verb].lower()[:-1]} & relations.TOWARD_KINDS
         if is_subject or is_object:
             yield opaque(f"{tree.words[noun].lower()} in general", noun, tree.subtree(noun))
 
 
 def _is_of_kind(tree: Tree, noun: int, verb: int) -> bool:
-    """Check whether a bare subject names a kind: not so in a caption, which mostly says where something is."""
-    if not _is_habitual(tree, verb) or not (tree.tags[noun] == "NNS" or tree.lemmas[noun] in known.MASSES):
+    """Check whether a bare subject names a kind; a place makes it a caption, which is about individuals."""
+    if not _is_habitual(tree, verb) or not (tree.tags[noun] == "NNS" or tree.lemmas[noun] in relations.MASSES):
         return False
-    says_where = any(tree.deps[child] == "prep" and tree.lemmas[child] in known.WHERE for child in tree.children[verb])
+    says_where = any(
+        tree.deps[child] == "prep" and tree.lemmas[child] in relations.WHERE for child in tree.children[verb]
+    )
     return not says_where
 
 
@@ -127,7 +138,7 @@ def _is_reciprocal(tree: Tree, token: int) -> bool:
 
 
 def _is_habitual(tree: Tree, verb: int) -> bool:
-    """Check whether a verb is in the simple present, which says what is so in general."""
+    """Check whether a verb is in the simple present, which describes habits."""
     helpers = [child for child in tree.children[verb] if tree.deps[child] in ("aux", "auxpass")]
     if helpers:
         return tree.tags[helpers[0]] in ("VBZ", "VBP") and tree.tags[verb] not in ("VBG", "VBN")

@@ -1,4 +1,4 @@
-"""The relation between two sentences, read off their finite models, and the models that show it."""
+"""The relation between two sentences, computed from their finite models, and the models as a proof."""
 
 from dataclasses import replace
 from functools import cache
@@ -10,13 +10,13 @@ from unbag.baselines.natlog.relations import PARTS, Relation, relation_of
 
 
 def relate(shape: Shape) -> Relation:
-    """Return the relation of a premise to a hypothesis.
+    """Compute the relation of a premise to a hypothesis.
 
-    Each sentence is the set of the models that make it true; Table 3 of Akoju et al. (2023) says what relation two sets
-    have. Where one of the sentences is true in all models or in none, more than one would hold, and nothing is learnt
-    from it: independence, as where no relation of the words is known (section 3.3, 4).
+    Each sentence denotes the set of models that make it true; Table 3 of Akoju et al. (2023) defines the relation of
+    two sets. If a sentence is true in all models or in none, more than one relation would hold. The result is then
+    independence, as for words without a known relation (section 3.3, 4).
 
-    Pairs of one shape have one answer, which is found once: what is unknown of a word is its name.
+    Pairs of one shape have the same relation, whatever the words, so the result is cached by shape.
     """
     return _relate(_nameless(shape))
 
@@ -27,7 +27,7 @@ def _relate(shape: Shape) -> Relation:
 
 
 def _nameless(shape: Shape) -> Shape:
-    """Return the shape with its adjectives and adverbs numbered in the order they come."""
+    """Replace the adjectives and adverbs of a shape by numbers, in the order of their occurrence."""
     adjectives: dict[str, str] = {}
     adverbs: dict[str, str] = {}
 
@@ -51,19 +51,19 @@ def _nameless(shape: Shape) -> Shape:
 _TRUTH_NAMES: Final = {True: "true", False: "false"}
 
 
-def prove(shape: Shape, subjects: tuple[str, str], verbs: tuple[str, str], objects: tuple[str, str]) -> str:
-    """Return what shows a relation, in words.
+def format_proof(shape: Shape, subjects: tuple[str, str], verbs: tuple[str, str], objects: tuple[str, str]) -> str:
+    """Format the proof of a relation.
 
-    The first line is the relation. Then comes a line for each pair of truth values: a model in which premise and
-    hypothesis have them, or that there is none, and which relations that rules out.
+    The first line is the relation. One line follows for each pair of truth values. It describes a model in which
+    premise and hypothesis have these values, or says that there is none, and names the relations that this rules out.
 
     Args:
-        shape: the two sentences.
-        subjects: the subject's noun in the premise and in the hypothesis; in an exchanged pair, those of the premise's
-            subject and of the hypothesis's object, which are the same.
-        verbs: likewise the verbs.
-        objects: likewise the object's nouns, empty where there is none; in an exchanged pair, the premise's object, the
-            hypothesis's subject.
+        shape: Shape of the two sentences.
+        subjects: Subject nouns of premise and hypothesis. In an exchanged pair, the nouns of the premise's subject and
+            of the hypothesis's object, which are equal.
+        verbs: Verbs of premise and hypothesis.
+        objects: Object nouns of premise and hypothesis, empty for a verb without object. In an exchanged pair, the
+            nouns of the premise's object and of the hypothesis's subject.
     """
     models = outcomes(shape)
     relation = relation_of(models)
@@ -82,33 +82,33 @@ def prove(shape: Shape, subjects: tuple[str, str], verbs: tuple[str, str], objec
 def _description(
     shape: Shape, model: Model, subjects: tuple[str, str], verbs: tuple[str, str], objects: tuple[str, str]
 ) -> str:
-    who = [f"s{number}" for number in range(1, len(model.subjects) + 1)]
-    whom = [f"o{number}" for number in range(1, len(model.objects) + 1)]
-    things = [_is(name, thing, subjects) for name, thing in zip(who, model.subjects, strict=True)]
-    things += [_is(name, thing, objects) for name, thing in zip(whom, model.objects, strict=True)]
+    agents = [f"s{number}" for number in range(1, len(model.subjects) + 1)]
+    patients = [f"o{number}" for number in range(1, len(model.objects) + 1)]
+    things = [_is(name, thing, subjects) for name, thing in zip(agents, model.subjects, strict=True)]
+    things += [_is(name, thing, objects) for name, thing in zip(patients, model.objects, strict=True)]
     times = []
     for time, rows in enumerate(model.times):
-        doings = []
-        for subject, row in zip(who, rows, strict=True):
-            for i, doing in enumerate(row):
+        events = []
+        for subject, row in zip(agents, rows, strict=True):
+            for i, event in enumerate(row):
                 thing = model.objects[i]
-                other = whom[i] if _names(thing, objects) else ""
+                other = patients[i] if _names(thing, objects) else ""
                 does = [(subject, verbs[0], other), (subject, verbs[1], other)]
                 if shape.lexicon.exchanged:
                     does[1] = (other, verbs[1], subject)
                 texts = dict.fromkeys(
                     " ".join(filter(None, words))
                     for side, words in enumerate(does)
-                    # A verb without object is done to a thing of its own, and only to that.
-                    if doing.verbs[side] and (all(objects) or thing.nouns[side])
+                    # A verb without object has an object of its own, and only that one.
+                    if event.verbs[side] and (all(objects) or thing.nouns[side])
                 )
-                doings += [", ".join([text, *sorted(doing.adverbs)]) for text in texts]
-        times.append(("now " if time == 0 else "at another time ") + ("; ".join(doings) or "nothing is done"))
+                events += [", ".join([text, *sorted(event.adverbs)]) for text in texts]
+        times.append(("now " if time == 0 else "at another time ") + ("; ".join(events) or "nothing is done"))
     return f"{', '.join(filter(None, things))}; {'; '.join(dict.fromkeys(times))}."
 
 
 def _names(thing: Thing, nouns: tuple[str, str]) -> list[str]:
-    """Return the nouns that fit a thing; the one of a verb without object has none."""
+    """Collect the nouns that fit a thing; the object of a verb without object has no noun."""
     return list(dict.fromkeys(noun for noun, fits in zip(nouns, thing.nouns, strict=True) if fits and noun))
 
 

@@ -1,7 +1,7 @@
-"""How two words are related: what WordNet says of them, and a few words that WordNet does not have.
+"""Relations between words: from WordNet, and from a short list of prepositions that WordNet lacks.
 
-All senses of a part of speech count, the common ones more: of "a is a kind of b" and "b is a kind of a" that one holds
-which needs fewer edges and less rare senses.
+All senses of a part of speech count, and common senses count more. If both "a is a kind of b" and "b is a kind of a"
+have a path, the path with fewer edges and more common senses decides.
 """
 
 from collections.abc import Collection, Hashable, Iterator
@@ -13,7 +13,7 @@ from unbag.baselines.wordnet.relations import Lexicon, are_antonyms
 
 _PARTS: Final = {"NOUN": "n", "PROPN": "n", "NUM": "n", "VERB": "v", "AUX": "v", "ADJ": "as", "ADV": "r"}
 _RARE: Final = 6
-"""Senses after the first so many of a word count for nothing."""
+"""Number of senses per word; WordNet lists the common ones first, and later ones are ignored."""
 _ANYTHING: Final = frozenset({"thing", "object", "entity", "something"})
 _PLACES: Final = (
     frozenset({"in", "inside", "within", "into"}),
@@ -31,43 +31,47 @@ _OPPOSITE: Final = tuple(
 
 
 class Related(NamedTuple):
-    """The relation of one word to another, and where it is from."""
+    """The relation of one word to another, and its source."""
 
     relation: Relation
     source: str
 
 
 class LexicalRelations:
-    """Relations of words, in a lexicon such as WordNet."""
+    """Relations of words, from a lexicon such as WordNet."""
 
     def __init__(self, lexicon: Lexicon) -> None:
-        """Take a lexicon, whose senses may have the part of speech that NLTK's have."""
+        """Set up the caches.
+
+        Args:
+            lexicon: Lexicon. Its senses may have a method `pos`, as those of NLTK have.
+        """
         self._lexicon = lexicon
         self.relation = lru_cache(maxsize=1 << 16)(self._relation)
         self._above = lru_cache(maxsize=1 << 14)(self._ancestors)
         self._senses = lru_cache(maxsize=1 << 15)(self._of_part)
 
     def is_entry(self, phrase: str, pos: str = "NOUN") -> bool:
-        """Tell whether a phrase has a sense of a part of speech."""
+        """Check whether a phrase has a sense of a part of speech."""
         return bool(self._senses(phrase, _PARTS.get(pos, "")))
 
     def is_living(self, noun: str) -> bool:
-        """Check whether a noun in its most common sense is a living thing."""
+        """Check whether the most common sense of a noun is a living thing."""
         living = set(self._senses("living thing", "n"))
         return any(above in living for sense in self._senses(noun, "n")[:1] for above, _ in self._up(sense))
 
     def is_kind_of(self, phrase: str, kind: str) -> bool:
-        """Check whether a noun phrase is a kind of another."""
+        """Check whether a noun phrase is a hyponym of another."""
         related = self.relation(phrase, kind, "NOUN")
         return related is not None and related.relation is Relation.FORWARD_ENTAILMENT
 
     def _relation(self, first: str, second: str, pos: str) -> Related | None:
-        """Return the relation of two words or phrases of one part of speech; None if there is none that is known.
+        """Look up the relation of two words or phrases of one part of speech; None if it is unknown.
 
         Args:
-            first: a lemma or an inflected form, in lower case.
-            second: another.
-            pos: their universal POS tag.
+            first: Lemma or inflected form, in lower case.
+            second: Lemma or inflected form, in lower case.
+            pos: Universal POS tag of both.
         """
         if first == second:
             return Related(Relation.EQUIVALENCE, "the same word")
@@ -79,12 +83,12 @@ class LexicalRelations:
         if parts == "n" and first in _ANYTHING and self._senses(second, parts):
             return Related(Relation.REVERSE_ENTAILMENT, "everything is a thing")
         up, down = self._distance(first, second, parts), self._distance(second, first, parts)
-        found = [(cost, sort) for sort, cost in (("up", up), ("down", down)) if cost is not None]
-        if found:
+        ways = [(cost, direction) for direction, cost in (("up", up), ("down", down)) if cost is not None]
+        if ways:
             if up == down or self._share(first, second, parts):
                 return Related(Relation.EQUIVALENCE, "WordNet: synonyms")
-            _, sort = min(found)
-            if sort == "up":
+            _, direction = min(ways)
+            if direction == "up":
                 return Related(Relation.FORWARD_ENTAILMENT, f"WordNet: {first} is a kind of {second}")
             return Related(Relation.REVERSE_ENTAILMENT, f"WordNet: {second} is a kind of {first}")
         if are_antonyms(self._lexicon, first, second):
@@ -92,23 +96,26 @@ class LexicalRelations:
         return None
 
     def _share(self, first: str, second: str, parts: str) -> bool:
-        """Tell whether two words share one of their two most common senses."""
+        """Check whether two words share one of their two most common senses."""
         return not set(self._senses(first, parts)[:2]).isdisjoint(self._senses(second, parts)[:2])
 
     def _distance(self, first: str, second: str, parts: str) -> int | None:
-        """Return edges from the first up to the second, and the ranks of the senses; None if there is no way."""
+        """Compute the cost of the way up from the first word to the second: edges plus the ranks of both senses.
+
+        None if the second is not above the first.
+        """
         ranks = {sense: rank for rank, sense in enumerate(self._senses(second, parts))}
         costs = [edges + rank + ranks[s] for s, (edges, rank) in self._above(first, parts).items() if s in ranks]
         return min(costs, default=None)
 
     def _ancestors(self, phrase: str, parts: str) -> dict[Hashable, tuple[int, int]]:
-        """Return the senses of a phrase and all above them, with edges and rank of the sense they were come to from."""
-        found: dict[Hashable, tuple[int, int]] = {}
+        """Collect the senses of a phrase and their hypernyms, each with its edges and the rank of the start sense."""
+        ancestors: dict[Hashable, tuple[int, int]] = {}
         for rank, sense in enumerate(self._senses(phrase, parts)):
             for above, edges in self._up(sense):
-                if above not in found or sum(found[above]) > edges + rank:
-                    found[above] = (edges, rank)
-        return found
+                if above not in ancestors or sum(ancestors[above]) > edges + rank:
+                    ancestors[above] = (edges, rank)
+        return ancestors
 
     def _up(self, sense: Hashable) -> Iterator[tuple[Hashable, int]]:
         seen, frontier, edges = {sense}, [sense], 0

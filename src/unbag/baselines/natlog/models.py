@@ -1,24 +1,23 @@
-"""Finite models of a pair of sentences: which of them make the premise true, the hypothesis, both, neither.
+"""Finite models of a pair of sentences, by the truth values of premise and hypothesis.
 
-A model is some things that the subjects can speak of, some that the objects can, for each which nouns and adjectives
-fit it, and who does what to whom, now and at up to two other times. `truth` says what a sentence means in one.
+A model consists of subject things and object things, the nouns and adjectives that fit each thing, and the events
+between them, now and at up to two other times. `truth` evaluates a sentence in a model.
 
-`outcomes` goes through the models without making them one by one. What one subject does to the objects says nothing of
-what another does, so it is enough to know which pairs of truth values (premise's verb phrase, hypothesis's) one subject
-can have, given the objects, and then to share these out among the subjects. Subjects are added one at a time, as long
-as anything changes that a quantifier could see: it sees no difference between k + 1 of them and more, where k is the
-largest number in the pair ("exactly k" fails at k + 1 that do, "all but k" at k + 1 that do not). So any number of
-subjects is covered.
+`outcomes` searches the models without listing them all. The events of one subject are independent of those of another.
+So the search first computes the pairs of truth values (premise's verb phrase, hypothesis's) that one subject can have,
+given the objects, and then distributes these over the subjects. It adds subjects one at a time, until no quantifier can
+detect a change. No quantifier distinguishes k + 1 subjects from more, where k is the largest number in the pair
+("exactly k" fails at k + 1 members in Y, "all but k" at k + 1 members outside). So any number of subjects is covered.
 
-**The bound** is on the objects, which the subjects share. Things are alike if the two (modified) noun phrases fit them
-alike, so there are three kinds: in both, in the premise's only, in the hypothesis's only. At most `bound` things of a
-kind are tried, beside the named ones and those without which a noun would be empty; 2 (k + 1) by default. A quantifier,
-true or false, stays as it is when all but k + 1 of its things are taken away, so 2 (k + 1) suffice for two sentences
-and one subject; that subjects share their objects makes no difference on any shape that occurs: a test raises the
-bound. Two other times are enough: one where the premise's *always* fails, one where the hypothesis's does.
+**The bound** applies to the objects, which the subjects share. Things are equivalent if the two (modified) noun phrases
+fit them equally, so there are three kinds: in both, in the premise's only, in the hypothesis's only. The search tries
+at most `bound` things of a kind (default: 2 (k + 1)), besides named things and things that keep a noun from being
+empty. The value of a quantifier does not change when all but k + 1 of its things are removed, so 2 (k + 1) suffice for
+two sentences and one subject. That subjects share their objects makes no difference on any shape that occurs: a test
+raises the bound. Two other times suffice: one where the premise's *always* fails, one where the hypothesis's does.
 
-In an exchanged pair (x does it to y, y to x) one subject's doings are another's, so there the models are made one by
-one: all that have at most `_MOST_DOINGS` pairs of a doer and another, at all times together.
+In an exchanged pair (x does it to y, y to x) the events of different subjects are not independent, so these models are
+listed one by one: all with at most `_MOST_EVENTS` pairs of an agent and a patient, over all times.
 """
 
 from collections.abc import Iterator, Sequence
@@ -31,29 +30,29 @@ from unbag.baselines.natlog.parsing import ALWAYS, NEVER, Clause, Lexicon, NounP
 from unbag.baselines.natlog.relations import PARTS, Part, Relation
 
 _OTHER_TIMES: Final = 2
-_MOST_DOINGS: Final = 9  # of 2 or 3 options each: up to 3⁹ = 19,683 models of a sentence
+_MOST_EVENTS: Final = 9  # of 2 or 3 options each: up to 3⁹ = 19,683 models of a sentence
 
 
 class Thing(NamedTuple):
-    """A thing: whether the noun of the premise and that of the hypothesis fits it, and which adjectives do."""
+    """A thing: whether the nouns of premise and hypothesis fit it, and the adjectives that do."""
 
     nouns: Part
     adjectives: frozenset[str] = frozenset()
 
     def fits(self, side: int, phrase: NounPhrase) -> bool:
-        """Tell whether it is in the set of a phrase of the premise (side 0) or the hypothesis (1)."""
+        """Check whether the thing is in the set of a phrase of the premise (side 0) or the hypothesis (side 1)."""
         return self.nouns[side] and (phrase.adjective is None or phrase.adjective in self.adjectives)
 
 
-class Doing(NamedTuple):
-    """What somebody does to something: whether the premise's verb says so, the hypothesis's, and in what manner."""
+class Event(NamedTuple):
+    """An event of an agent and a patient: whether the verbs of premise and hypothesis describe it, and its manner."""
 
     verbs: Part = (False, False)
     adverbs: frozenset[str] = frozenset()
 
 
-Row = tuple[Doing, ...]
-"""What one subject does to each of the objects at one time."""
+Row = tuple[Event, ...]
+"""The events of one subject with each object at one time."""
 
 
 @dataclass(frozen=True)
@@ -61,10 +60,10 @@ class Model:
     """A small world.
 
     Attributes:
-        subjects: what the subjects speak of; in an exchanged pair, the premise's subject and the hypothesis's object.
-        objects: likewise the objects. A verb without object has a thing of its own, the last one, as if it were one.
-        named: how many of the first subjects and of the first objects are those that phrases name.
-        times: what each subject does to each object, now and at the other times.
+        subjects: Things of the subjects; in an exchanged pair, of the premise's subject and the hypothesis's object.
+        objects: Things of the objects. A verb without object has one artificial object, the last thing.
+        named: Number of subjects and of objects that phrases name; named things come first.
+        times: Events of each subject with each object, now and at the other times.
     """
 
     subjects: tuple[Thing, ...]
@@ -74,35 +73,35 @@ class Model:
 
 
 def truth(side: int, clause: Clause, lexicon: Lexicon, model: Model) -> bool:
-    """Tell whether the premise (side 0) or the hypothesis (1) is true in a model."""
+    """Evaluate the premise (side 0) or the hypothesis (side 1) in a model."""
     turned = side == 1 and lexicon.exchanged
-    doers, others = (model.objects, model.subjects) if turned else (model.subjects, model.objects)
-    named_doers, named_others = reversed(model.named) if turned else model.named
+    agents, patients = (model.objects, model.subjects) if turned else (model.subjects, model.objects)
+    named_agents, named_patients = reversed(model.named) if turned else model.named
 
-    def does(doer: int, other: int, time: int) -> bool:
-        doing = model.times[time][other][doer] if turned else model.times[time][doer][other]
-        return doing.verbs[side] and (clause.adverb is None or _manner(side, clause, lexicon) in doing.adverbs)
+    def does(agent: int, patient: int, time: int) -> bool:
+        event = model.times[time][patient][agent] if turned else model.times[time][agent][patient]
+        return event.verbs[side] and (clause.adverb is None or _manner(side, clause, lexicon) in event.adverbs)
 
-    def plain(doer: int, time: int) -> bool:
+    def plain(agent: int, time: int) -> bool:
         if clause.object is None:
-            return does(doer, len(others) - 1, time)
-        who = [(thing, does(doer, other, time)) for other, thing in enumerate(others)]
-        return _holds(side, clause.object, lexicon, who, named_others)
+            return does(agent, len(patients) - 1, time)
+        things = [(thing, does(agent, patient, time)) for patient, thing in enumerate(patients)]
+        return _holds(side, clause.object, lexicon, things, named_patients)
 
-    who = [
-        (thing, clause.modified([plain(doer, time) for time in range(len(model.times))]))
-        for doer, thing in enumerate(doers)
+    things = [
+        (thing, clause.modified([plain(agent, time) for time in range(len(model.times))]))
+        for agent, thing in enumerate(agents)
     ]
-    return _holds(side, clause.subject, lexicon, who, named_doers)
+    return _holds(side, clause.subject, lexicon, things, named_agents)
 
 
 def _manner(side: int, clause: Clause, lexicon: Lexicon) -> str:
-    """Return the name of a manner: what x does to y and what y does to x are two doings, each with its own."""
+    """Build the name of a manner; in an exchanged pair, the events x to y and y to x have separate manners."""
     return f"{clause.adverb} in return" if side == 1 and lexicon.exchanged else str(clause.adverb)
 
 
-def _holds(side: int, phrase: NounPhrase, lexicon: Lexicon, who: list[tuple[Thing, bool]], named: int) -> bool:
-    members = [(i, does) for i, (thing, does) in enumerate(who) if thing.fits(side, phrase)]
+def _holds(side: int, phrase: NounPhrase, lexicon: Lexicon, things: list[tuple[Thing, bool]], named: int) -> bool:
+    members = [(i, does) for i, (thing, does) in enumerate(things) if thing.fits(side, phrase)]
     if phrase.names(lexicon.coreferent):
         assert named >= phrase.number
         if sum(does for i, does in members if i < phrase.number) < phrase.number:
@@ -114,11 +113,12 @@ def _holds(side: int, phrase: NounPhrase, lexicon: Lexicon, who: list[tuple[Thin
 
 
 def outcomes(shape: Shape, bound: int | None = None) -> dict[Part, Model]:
-    """Return which pairs of truth values the premise and the hypothesis can have, each with a model that shows it.
+    """Search the pairs of truth values that premise and hypothesis can have, each with an example model.
 
     Args:
-        shape: the two sentences.
-        bound: how many objects of a kind are tried (in an exchanged pair, subjects too); see the module.
+        shape: Shape of the two sentences.
+        bound: Maximum number of objects of a kind, in an exchanged pair also of subjects (default: 2 (k + 1), see the
+            module).
     """
     if shape.lexicon.exchanged:
         return _exchanged_outcomes(shape, bound or _enough(shape.premise.subject, *_objects(shape)))
@@ -139,12 +139,14 @@ def _outcomes(shape: Shape, bound: int) -> dict[Part, Model]:
     most = 1 + max(phrase.number for phrase in phrases)
     models: dict[Part, Model] = {}
     for objects, ways in _ways(premise, hypothesis, lexicon, bound, most):
-        for values, who in _shared_out(premise.subject, hypothesis.subject, lexicon, frozenset(ways), most).items():
+        for values, subjects in _distributions(
+            premise.subject, hypothesis.subject, lexicon, frozenset(ways), most
+        ).items():
             if values not in models:
-                named = sum(thing.named for thing in who)
-                times = zip(*(ways[thing.values] for thing in who), strict=True)
+                named = sum(subject.named for subject in subjects)
+                times = zip(*(ways[subject.values] for subject in subjects), strict=True)
                 models[values] = Model(
-                    tuple(thing.thing for thing in who), objects.things, (named, objects.named), tuple(times)
+                    tuple(subject.thing for subject in subjects), objects.things, (named, objects.named), tuple(times)
                 )
         if len(models) == len(PARTS):
             break
@@ -158,11 +160,11 @@ def _timed(premise: Clause, hypothesis: Clause) -> bool:
 def _kinds(
     premise: NounPhrase | None, hypothesis: NounPhrase | None, relation: Relation, coreferent: bool
 ) -> tuple[int, list[Thing], bool]:
-    """Return how many things two phrases name, the kinds of things, and whether only the named ones matter."""
+    """Compute the number of things that two phrases name, the kinds of things, and whether only named things matter."""
     phrases = [phrase for phrase in (premise, hypothesis) if phrase is not None]
     named = max((phrase.number for phrase in phrases if phrase.names(coreferent)), default=0)
     adjectives = sorted({phrase.adjective for phrase in phrases if phrase.adjective})
-    if premise is None or hypothesis is None:  # one of the verbs has no object: the other's noun stands alone
+    if premise is None or hypothesis is None:  # one of the verbs has no object: only the other noun counts
         nouns: list[Part] = [(premise is not None, hypothesis is not None)] if phrases else []
     else:
         nouns = [part for part in PARTS if part not in relation.empty and any(part)]
@@ -177,45 +179,45 @@ def _kinds(
 
 class _Domain(NamedTuple):
     things: tuple[Thing, ...]
-    named: int  # how many of the first of them are named
+    named: int  # the first things are named
 
 
 @cache
 def _domains(
     premise: NounPhrase | None, hypothesis: NounPhrase | None, relation: Relation, coreferent: bool, bound: int
 ) -> list[_Domain]:
-    """Return every choice of things for a part of the sentences, up to how the phrases fit them, the smallest first."""
+    """List the sets of things for one part of the sentences, one set per equivalence class, the smallest first."""
     named, kinds, closed = _kinds(premise, hypothesis, relation, coreferent)
     phrases = (premise, hypothesis)
-    # Which of the phrases fit is all that sentences see of a thing.
-    seen = {
+    # Two things are equivalent if the same phrases fit them: no sentence distinguishes them.
+    part_of = {
         kind: PARTS.index(tuple(phrase is not None and kind.fits(side, phrase) for side, phrase in enumerate(phrases)))
         for kind in kinds
     }
-    unseen = PARTS.index((False, False))
+    no_phrase = PARTS.index((False, False))
     domains: dict[tuple[tuple[int, ...], tuple[int, ...]], _Domain] = {}
     for first in product(kinds, repeat=named):
-        # (how many other things look like each of PARTS, which nouns are not empty) -> the other things
+        # (number of other things in each of PARTS, which nouns are not empty) -> the other things
         named_fit = tuple(any(thing.nouns[side] for thing in first) for side in (0, 1))
         growing: dict[tuple[tuple[int, ...], tuple[bool, ...]], tuple[Thing, ...]] = {
             ((0,) * len(PARTS), named_fit): ()
         }
         for kind in kinds:
-            look = unseen if closed else seen[kind]
-            # One thing that no phrase fits can still be what keeps a noun from being empty.
-            limit = 1 if look == unseen else bound
+            part = no_phrase if closed else part_of[kind]
+            # A thing that no phrase fits can still keep a noun from being empty, so one of them is tried.
+            limit = 1 if part == no_phrase else bound
             longer: dict[tuple[tuple[int, ...], tuple[bool, ...]], tuple[Thing, ...]] = {}
             for (counts, nonempty), rest in growing.items():
                 longer.setdefault((counts, nonempty), rest)
                 fit = tuple(before or now for before, now in zip(nonempty, kind.nouns, strict=True))
-                for count in range(1, limit - counts[look] + 1):
-                    more = (*counts[:look], counts[look] + count, *counts[look + 1 :])
+                for count in range(1, limit - counts[part] + 1):
+                    more = (*counts[:part], counts[part] + count, *counts[part + 1 :])
                     longer.setdefault((more, fit), (*rest, *[kind] * count))
             growing = longer
         needed = tuple(any(kind.nouns[side] for kind in kinds) for side in (0, 1))
         for (counts, nonempty), rest in growing.items():
             if nonempty == needed:
-                key = tuple(seen[thing] for thing in first), counts[:unseen]
+                key = tuple(part_of[thing] for thing in first), counts[:no_phrase]
                 domains.setdefault(key, _Domain((*first, *rest), named))
     return sorted(domains.values(), key=lambda domain: len(domain.things))
 
@@ -224,17 +226,17 @@ def _domains(
 def _ways(
     premise: Clause, hypothesis: Clause, lexicon: Lexicon, bound: int, most: int
 ) -> list[tuple[_Domain, dict[Part, tuple[Row, ...]]]]:
-    """Return the choices of objects, each with the truth values that one subject's verb phrases can have there.
+    """List the choices of objects, each with the truth values that the verb phrases of one subject can have.
 
-    With each pair of values goes what the subject then does at each time. A choice that allows no more than another
-    one does is left out.
+    Each pair of values has an example row of events per time. A choice whose values are a subset of those of another
+    choice is dropped.
     """
     rows = _Rows(premise, hypothesis, lexicon, most)
     choices: list[tuple[_Domain, dict[Part, tuple[Row, ...]]]] = []
     for objects in _domains(premise.object, hypothesis.object, lexicon.object, lexicon.coreferent, bound):
         domain = objects
         if premise.object is None or hypothesis.object is None:
-            # The thing of a verb without object, where that is one.
+            # The artificial object of a verb without object.
             alone = Thing((premise.object is None, hypothesis.object is None))
             domain = _Domain((*objects.things, alone), objects.named)
         plain = rows.by_truth(domain)
@@ -255,17 +257,17 @@ def _ways(
     return choices
 
 
-class _Seen(NamedTuple):
-    """What the quantifiers see: members that do and that do not, up to as many as matter; named ones that do."""
+class _Counts(NamedTuple):
+    """The counts behind a quantifier: n and m, capped at the largest number that matters, and named members in Y."""
 
     n: int = 0
     m: int = 0
     named: int = 0
 
-    def add(self, fits: bool, does: bool, named: bool, most: int) -> "_Seen":
+    def add(self, fits: bool, does: bool, named: bool, most: int) -> "_Counts":
         if not fits:
             return self
-        return _Seen(min(most, self.n + does), min(most, self.m + (not does)), self.named + (does and named))
+        return _Counts(min(most, self.n + does), min(most, self.m + (not does)), self.named + (does and named))
 
     def holds(self, phrase: NounPhrase, coreferent: bool) -> bool:
         if phrase.names(coreferent):
@@ -276,12 +278,12 @@ class _Seen(NamedTuple):
         return phrase.holds(self.n, self.m)
 
 
-_RowState = tuple[_Seen, _Seen, bool, bool]
-"""What the premise and the hypothesis see of a row, and whether each of their verbs is used at all."""
+_State = tuple[_Counts, _Counts, bool, bool]
+"""Counts of premise and hypothesis, and flags: whether a row has an event of each verb, or a noun fits a subject."""
 
 
 class _Rows:
-    """What one subject can do to the objects at one time; objects that come first are gone through once."""
+    """The possible rows of one subject at one time; the states of each prefix of the objects are computed once."""
 
     def __init__(self, premise: Clause, hypothesis: Clause, lexicon: Lexicon, most: int) -> None:
         self._clauses = (premise, hypothesis)
@@ -294,62 +296,62 @@ class _Rows:
             for chosen in product((False, True), repeat=len(adverbs))
         ]
         self._choices = [
-            [Doing(verb, manner) for verb in verbs for manner in (manners if any(verb) else manners[:1])]
+            [Event(verb, manner) for verb in verbs for manner in (manners if any(verb) else manners[:1])]
             for verbs in _verb_choices(premise, hypothesis, lexicon.verb)
         ]
-        self._known: dict[tuple[int, tuple[Thing, ...], int], dict[_RowState, Row]] = {}
+        self._cache: dict[tuple[int, tuple[Thing, ...], int], dict[_State, Row]] = {}
 
     def by_truth(self, objects: _Domain) -> dict[Part, Row]:
-        """Return the truth values of the plain verb phrases, each with what the subject then does."""
+        """List the truth values of the plain verb phrases, each with an example row of events."""
         rows: dict[Part, Row] = {}
         for choice in range(len(self._choices)):
-            for (*seen, any1, any2), row in self._states(choice, objects.things, objects.named).items():
+            for (*counts, any1, any2), row in self._states(choice, objects.things, objects.named).items():
                 if self._one_without and (any1, any2) in self._lexicon.verb.empty:
                     continue
                 values = [
                     one.n > 0 if clause.object is None else one.holds(clause.object, self._lexicon.coreferent)
-                    for clause, one in zip(self._clauses, seen, strict=True)
+                    for clause, one in zip(self._clauses, counts, strict=True)
                 ]
                 rows.setdefault((values[0], values[1]), row)
         return rows
 
-    def _states(self, choice: int, things: tuple[Thing, ...], named: int) -> dict[_RowState, Row]:
+    def _states(self, choice: int, things: tuple[Thing, ...], named: int) -> dict[_State, Row]:
         if not things:
-            return {(_Seen(), _Seen(), False, False): ()}
+            return {(_Counts(), _Counts(), False, False): ()}
         key = (choice, things, named)
-        if key not in self._known:
+        if key not in self._cache:
             thing, index = things[-1], len(things) - 1
-            states: dict[_RowState, Row] = {}
+            states: dict[_State, Row] = {}
             for (first, second, any1, any2), row in self._states(choice, things[:-1], named).items():
-                for doing in self._choices[choice]:
+                for event in self._choices[choice]:
                     one, two = (
-                        self._added(side, seen, doing, thing, index < named, index)
-                        for side, seen in enumerate((first, second))
+                        self._added(side, counts, event, thing, index < named, index)
+                        for side, counts in enumerate((first, second))
                     )
                     if self._one_without:
-                        uses = [doing.verbs[side] and thing.nouns[side] for side in (0, 1)]
+                        uses = [event.verbs[side] and thing.nouns[side] for side in (0, 1)]
                         state = (one, two, any1 or uses[0], any2 or uses[1])
                     else:
                         state = (one, two, False, False)
-                    states.setdefault(state, (*row, doing))
-            self._known[key] = states
-        return self._known[key]
+                    states.setdefault(state, (*row, event))
+            self._cache[key] = states
+        return self._cache[key]
 
-    def _added(self, side: int, seen: _Seen, doing: Doing, thing: Thing, named: bool, index: int) -> _Seen:
+    def _added(self, side: int, counts: _Counts, event: Event, thing: Thing, named: bool, index: int) -> _Counts:
         clause = self._clauses[side]
-        does = doing.verbs[side] and (clause.adverb is None or clause.adverb in doing.adverbs)
+        does = event.verbs[side] and (clause.adverb is None or clause.adverb in event.adverbs)
         if clause.object is None:
-            return seen.add(thing.nouns[side], does, False, self._most)
+            return counts.add(thing.nouns[side], does, False, self._most)
         named = named and index < clause.object.number
-        return seen.add(thing.fits(side, clause.object), does, named, self._most)
+        return counts.add(thing.fits(side, clause.object), does, named, self._most)
 
 
 def _verb_choices(premise: Clause, hypothesis: Clause, relation: Relation) -> Iterator[list[Part]]:
-    """Yield the ways in which the two verbs can go together in what one subject does at one time."""
-    if relation is Relation.ALTERNATION:  # of doers: one of the verbs is not used at all
+    """Iterate over the ways to combine the two verbs in the events of one subject at one time."""
+    if relation is Relation.ALTERNATION:  # a relation of agents: a row has events of one verb only
         yield [(True, False), (False, False)]
         yield [(False, True), (False, False)]
-    elif (premise.object is None) != (hypothesis.object is None):  # of doers too; seen to when the row is whole
+    elif (premise.object is None) != (hypothesis.object is None):  # of agents too, checked on complete rows
         yield list(PARTS)
     else:
         yield [part for part in PARTS if part not in relation.empty]
@@ -362,69 +364,70 @@ class _Subject(NamedTuple):
 
 
 @cache
-def _shared_out(
+def _distributions(
     premise: NounPhrase, hypothesis: NounPhrase, lexicon: Lexicon, possible: frozenset[Part], most: int
 ) -> dict[Part, list[_Subject]]:
-    """Return the truth values of the sentences, each with the fewest subjects that show it.
+    """Search the truth values of the two sentences, each with the fewest subjects that produce them.
 
     Args:
-        premise: the premise's subject.
-        hypothesis: the hypothesis's.
-        lexicon: how their nouns are related.
-        possible: the truth values that one subject's verb phrases can have.
-        most: as many subjects as a quantifier can tell from more.
+        premise: Subject phrase of the premise.
+        hypothesis: Subject phrase of the hypothesis.
+        lexicon: Relations of the words.
+        possible: Truth values that the verb phrases of one subject can have.
+        most: Cap for counts, one more than the largest number in the pair.
     """
     named, kinds, closed = _kinds(premise, hypothesis, lexicon.subject, lexicon.coreferent)
     phrases = (premise, hypothesis)
     values = [part for part in PARTS if part in possible]
 
-    def grown(state: tuple[_Seen, _Seen, bool, bool], subject: _Subject, index: int) -> tuple[_Seen, _Seen, bool, bool]:
+    def add_subject(state: _State, subject: _Subject, index: int) -> _State:
         one, two = (
-            seen.add(
+            counts.add(
                 subject.thing.fits(side, phrase) and (subject.named or not closed),
                 subject.values[side],
                 subject.named and index < phrase.number,
                 most,
             )
-            for side, (seen, phrase) in enumerate(zip(state[:2], phrases, strict=True))
+            for side, (counts, phrase) in enumerate(zip(state[:2], phrases, strict=True))
         )
         return one, two, state[2] or subject.thing.nouns[0], state[3] or subject.thing.nouns[1]
 
-    layer: dict[tuple[_Seen, _Seen, bool, bool], list[_Subject]] = {(_Seen(), _Seen(), False, False): []}
+    # Breadth-first: a layer has the states of one more subject, so the first subjects to reach a state are fewest.
+    layer: dict[_State, list[_Subject]] = {(_Counts(), _Counts(), False, False): []}
     for index in range(named):
-        longer: dict[tuple[_Seen, _Seen, bool, bool], list[_Subject]] = {}
-        for state, who in layer.items():
+        longer: dict[_State, list[_Subject]] = {}
+        for state, subjects in layer.items():
             for kind, value in product(kinds, values):
                 subject = _Subject(kind, True, value)
-                longer.setdefault(grown(state, subject, index), [*who, subject])
+                longer.setdefault(add_subject(state, subject, index), [*subjects, subject])
         layer = longer
     reached = dict(layer)
     while layer:
         longer = {}
-        for state, who in layer.items():
+        for state, subjects in layer.items():
             for kind, value in product(kinds, values):
                 subject = _Subject(kind, False, value)
-                if (new := grown(state, subject, 0)) not in reached:
-                    reached[new] = longer[new] = [*who, subject]
+                if (new := add_subject(state, subject, 0)) not in reached:
+                    reached[new] = longer[new] = [*subjects, subject]
         layer = longer
-    subjects: dict[Part, list[_Subject]] = {}
-    for (one, two, *nonempty), who in reached.items():
+    by_values: dict[Part, list[_Subject]] = {}
+    for (one, two, *nonempty), subjects in reached.items():
         if all(nonempty):
             part = (one.holds(premise, lexicon.coreferent), two.holds(hypothesis, lexicon.coreferent))
-            subjects.setdefault(part, who)
-    return subjects
+            by_values.setdefault(part, subjects)
+    return by_values
 
 
 def _exchanged_outcomes(shape: Shape, bound: int) -> dict[Part, Model]:
     premise, hypothesis, lexicon = shape.premise, shape.hypothesis, shape.lexicon
     if premise.object is None or hypothesis.object is None:
-        raise ValueError(f"expected an object in both sentences of an exchanged pair, found {premise} and {hypothesis}")
+        raise ValueError(f"exchanged pair: expected an object in both sentences, got {premise} and {hypothesis}")
     first = _domains(premise.subject, hypothesis.object, lexicon.subject, lexicon.coreferent, bound)
     second = _domains(premise.object, hypothesis.subject, lexicon.object, lexicon.coreferent, bound)
     n_times = 1 + _OTHER_TIMES * _timed(premise, hypothesis)
     models: dict[Part, Model] = {}
     for subjects, objects in sorted(product(first, second), key=lambda pair: len(pair[0].things) * len(pair[1].things)):
-        if len(subjects.things) * len(objects.things) * n_times > _MOST_DOINGS:
+        if len(subjects.things) * len(objects.things) * n_times > _MOST_EVENTS:
             break
         sides = [
             _by_truth(side, clause, lexicon, subjects, objects, n_times)
@@ -432,11 +435,11 @@ def _exchanged_outcomes(shape: Shape, bound: int) -> dict[Part, Model]:
         ]
         for values in PARTS:
             if values not in models:
-                # The verb of the one sentence and that of the other go together doing by doing, or not at all.
+                # The relation of the two verbs must hold event by event.
                 for one, two in product(*(side[value] for side, value in zip(sides, values, strict=True))):
                     if lexicon.verb.empty.isdisjoint(zip(_verbs(one), _verbs(two), strict=True)):
-                        doings = [Doing((a[0], b[0]), a[1] | b[1]) for a, b in zip(one, two, strict=True)]
-                        models[values] = _world(subjects, objects, doings)
+                        events = [Event((a[0], b[0]), a[1] | b[1]) for a, b in zip(one, two, strict=True)]
+                        models[values] = _world(subjects, objects, events)
                         break
         if len(models) == len(PARTS):
             break
@@ -444,31 +447,31 @@ def _exchanged_outcomes(shape: Shape, bound: int) -> dict[Part, Model]:
 
 
 _OneSided = tuple[tuple[bool, frozenset[str]], ...]
-"""Of every possible doing at every time, whether one of the sentences' verbs says so, and in what manner."""
+"""For each possible event at each time, whether the verb of one sentence describes it, and its manner."""
 
 
-def _verbs(doings: _OneSided) -> Iterator[bool]:
-    return (verb for verb, _ in doings)
+def _verbs(events: _OneSided) -> Iterator[bool]:
+    return (verb for verb, _ in events)
 
 
 def _by_truth(
     side: int, clause: Clause, lexicon: Lexicon, subjects: _Domain, objects: _Domain, n_times: int
 ) -> dict[bool, list[_OneSided]]:
-    """Return what can be done, by whether it makes one of the sentences true; one manner for each is enough."""
+    """Group the possible events by the truth value of one sentence; one manner per set of events suffices."""
     options = [(False, frozenset[str]()), (True, frozenset[str]())]
     if clause.adverb is not None:
         options.append((True, frozenset({_manner(side, clause, lexicon)})))
     by_value: dict[bool, dict[tuple[bool, ...], _OneSided]] = {True: {}, False: {}}
-    for doings in product(options, repeat=len(subjects.things) * len(objects.things) * n_times):
-        both_sides = [Doing((verb and side == 0, verb and side == 1), manner) for verb, manner in doings]
+    for events in product(options, repeat=len(subjects.things) * len(objects.things) * n_times):
+        both_sides = [Event((verb and side == 0, verb and side == 1), manner) for verb, manner in events]
         value = truth(side, clause, lexicon, _world(subjects, objects, both_sides))
-        by_value[value].setdefault(tuple(_verbs(doings)), doings)
+        by_value[value].setdefault(tuple(_verbs(events)), events)
     return {value: list(those.values()) for value, those in by_value.items()}
 
 
-def _world(subjects: _Domain, objects: _Domain, doings: Sequence[Doing]) -> Model:
-    """Return the model with these doings, those of one time and one subject next to each other."""
+def _world(subjects: _Domain, objects: _Domain, events: Sequence[Event]) -> Model:
+    """Build a model from a flat list of events, ordered by time, then subject, then object."""
     wide, long = len(objects.things), len(subjects.things)
-    rows = [tuple(doings[start : start + wide]) for start in range(0, len(doings), wide)]
+    rows = [tuple(events[start : start + wide]) for start in range(0, len(events), wide)]
     times = tuple(tuple(rows[start : start + long]) for start in range(0, len(rows), long))
     return Model(subjects.things, objects.things, (subjects.named, objects.named), times)

@@ -1,41 +1,42 @@
-r"""A sentence's tree as natural logic sees it: content words, their determiners, and which verbs are negated.
+r"""Trees and shapes of sentences: content words with their determiners and negations, and clauses of quantifiers.
 
-What says nothing of its own (auxiliaries, "that", punctuation, determiners) is set apart: determiners are known by
-their noun, negations and modals by their verb. "There is a dog running" has the tree of "a dog is running".
+A tree keeps function words (auxiliaries, "that", punctuation, determiners) apart from content words. Determiners are
+indexed by their noun, negations and modals by their verb. "There is a dog running" has the tree of "a dog is running".
 
-A clause is read as quantifier(subject), modifier(verb), quantifier(object).
+A clause has the form quantifier(subject), modifier(verb), quantifier(object).
 
-The readings, all those of section 3.3 of Akoju et al. (2023) where it gives one, and the standard one elsewhere. X is
-the set that the noun phrase names (its adjective taken in), Y what the rest of the clause says of its members; n is
-|X ∩ Y|, m is |X \ Y|, and k the number in the phrase (1 in "a man", "every man"; 2 in "two dogs", "every two dogs").
+The readings follow section 3.3 of Akoju et al. (2023), and the standard semantics for quantifiers that it does not
+define. X is the set of the noun phrase with its adjective, and Y is the set of the rest of the clause; n is |X ∩ Y|, m
+is |X \ Y|, and k is the number in the phrase (1 in "a man", "every man"; 2 in "two dogs", "every two dogs").
 
 | quantifier | holds if | |
 |---|---|---|
 | a, some, at least | n ≥ k | "at least" without a number is "at least one" |
 | exactly | n = k | |
-| every | m = 0 and n ≥ k | section 3.3, 1: the set behind *all* is not empty, |X| > 0 |
-| not every | m > 0 or n < k | 3.3, 3: |X| ≥ 0; zero men may be among those who do. The contrary of "every" |
+| every | m = 0 and n ≥ k | section 3.3, 1: the set of *all* is not empty, |X| > 0 |
+| not every | m > 0 or n < k | 3.3, 3: |X| ≥ 0; n may be 0. The complement of "every" |
 | all but | m = k | 3.3, 2: N - k of N, which may be none |
 | no | n < k | |
-| the | the one spoken of is an X and does | a definite names one thing in both sentences |
+| the | the referent is in X and in Y | a definite names one thing in both sentences |
 
-The third sentence of 3.3, 3 ("there exists zero or one or more men that would not be included") taken by the letter
-would make "not every man" true of every man as well, and so empty; it is not read like that.
+The third sentence of 3.3, 3 ("there exists zero or one or more men that would not be included") is not taken literally:
+"not every man" would then be true of every man as well, so it would say nothing.
 
-- The subject has scope over the verb's modifiers, those over the object: "a deer isn't jumping over every fence" is
-  a deer, not, every fence.
-- *not* negates what follows. *always* is at all times, *never* at none, and a plain verb speaks of now, which is one
+- The subject has scope over the modifiers of the verb, and these have scope over the object: "a deer isn't jumping over
+  every fence" is (a deer (not (every fence))).
+- *not* negates the rest. *always* means at all times, *never* at no time, and a plain verb is about now, which is one
   of the times.
-- Adjectives and adverbs are intersective, those of Table 2 that depend on their noun (good, bad, abnormal, elegant)
-  too: "good" picks out the same things wherever it stands in a pair. So "a good old man" is a good man, as upward
-  monotone restrictive modifiers are in MacCartney (2009). An adverb picks out some of the doings of a verb, the same
-  ones in both sentences.
-- Nothing is empty that the seed's nouns name: captions speak of what there is. Modified nouns (green fences) may be.
-- **Coreference.** Read by the letter, "a man" is some man, in each sentence another one if need be. Captions of one
-  scene speak of the same man: where that is assumed, weak noun phrases (a, some, at least, exactly) name the scene's
-  individuals as *the* does, and claim n as well; strong ones (every, not every, all but, no) never name anybody. The
-  individual is one that the noun of one of the two sentences fits. It is assumed where the seed is a contradiction,
-  which two sentences can only be if they are about the same event (de Marneffe, Rafferty & Manning 2008, section 3).
+- Adjectives and adverbs are intersective, also those of Table 2 that depend on their noun (good, bad, abnormal,
+  elegant): "good" has the same extension everywhere in a pair. So "a good old man" is a good man, as with the upward
+  monotone restrictive modifiers of MacCartney (2009). An adverb selects a subset of the events of a verb, the same
+  subset in both sentences.
+- The nouns of the seed have a non-empty extension, since captions describe existing things. Modified nouns (green
+  fences) may have an empty one.
+- **Coreference.** Taken literally, "a man" is some man, possibly another one in each sentence. Captions of one scene
+  are about the same man. Under this assumption, weak noun phrases (a, some, at least, exactly) name the individuals of
+  the scene as *the* does, and also claim n; strong ones (every, not every, all but, no) never name individuals. The
+  noun of at least one of the two sentences fits the individual. The assumption holds for contradictory seeds, since
+  only sentences about the same event contradict each other (de Marneffe, Rafferty & Manning 2008, section 3).
 """
 
 from collections.abc import Iterator, Sequence
@@ -44,8 +45,8 @@ from enum import Enum
 from functools import cached_property
 from typing import Final
 
-from unbag.baselines.natlog import relations as known
-from unbag.baselines.natlog.determiners import FEW, NUMBERS, A, Determiner, Kind, quantified
+from unbag.baselines.natlog import relations
+from unbag.baselines.natlog.determiners import FEW, NUMBERS, A, Determiner, Kind, replace_determiners
 from unbag.baselines.natlog.relations import Relation
 from unbag.data.text.grammar import ARTICLES
 from unbag.data.text.parses import Parse, Parser, dependents
@@ -59,11 +60,11 @@ _SILENT: Final = frozenset(
     {"aux", "auxpass", "punct", "expl", "preconj", "intj", "case", "cc", "mark", "det", "predet"}
 )
 _DETERMINERS: Final = frozenset("a an the this that these those another".split())
-_UNREAD: Final = frozenset(
+_OTHER_DETERMINERS: Final = frozenset(
     "all each every either half both such what whatever which whichever no any more fewer less enough most fewest "
     "least".split()
 )
-"""Words at a noun that are a determiner which `quantified` has no condition for: "all day", "more dogs than cats"."""
+"""Determiners for which `replace_determiners` has no condition: "all day", "more dogs than cats"."""
 _DEGREES: Final = frozenset("too so as how".split())
 _MODALS: Final = frozenset("can could may might must should would ought shall".split())
 _MODAL: Final = {"ca": "can", "'d": "would"}
@@ -71,18 +72,18 @@ _MODAL: Final = {"ca": "can", "'d": "would"}
 
 @dataclass(frozen=True)
 class Tree:
-    """A sentence.
+    """A parsed sentence.
 
     Attributes:
-        words: its tokens, those that stand for a determiner included.
-        lemmas: dictionary forms, in lower case.
-        pos: universal POS tags.
+        words: Tokens, including the replacements of determiners.
+        lemmas: Lemmas in lower case.
+        pos: Universal POS tags.
         tags: Penn Treebank tags.
-        heads: the token that each depends on; its own for the root.
-        deps: the names of these dependencies.
-        determiners: by the position of a noun, its determiner, the words that say it, and the token that does.
-        negations: by the position of a verb, the token that negates it.
-        unread: a word that could not be hung up; empty where there is none.
+        heads: Head of each token; the root is its own head.
+        deps: Dependency labels.
+        determiners: For each noun, its determiner, the original words of the determiner, and its token.
+        negations: For each negated verb, the token of the negation.
+        unread: A determiner or negation that could not be attached; empty if there is none.
     """
 
     words: tuple[str, ...]
@@ -101,40 +102,40 @@ class Tree:
         return dependents(self.heads)
 
     def subtree(self, head: int) -> frozenset[int]:
-        """Return a token and all that depends on it."""
+        """Collect a token and its descendants."""
         tokens = [head]
-        for above in tokens:  # which grows
+        for above in tokens:  # the loop body appends to the list: a walk down the tree
             tokens += self.children[above]
         return frozenset(tokens)
 
     def above(self, token: int) -> Iterator[int]:
-        """Yield what a token depends on, up to the root."""
+        """Iterate over the ancestors of a token, up to the root."""
         while self.heads[token] != token:
             token = self.heads[token]
             yield token
 
     @property
     def root(self) -> int:
-        """The root."""
+        """The first token that is its own head."""
         return next((i for i, head in enumerate(self.heads) if i == head), 0)
 
     def first(self, token: int, *deps: str) -> int | None:
-        """Return the first child of a token with one of some dependencies."""
+        """Find the first child of a token with one of the given dependency labels."""
         return next((child for child in self.children[token] if self.deps[child] in deps), None)
 
     def text(self, tokens: frozenset[int] | set[int]) -> str:
-        """Return some tokens as text, each determiner as the sentence has it."""
-        said = {token: words for _, words, token in self.determiners.values()}
-        return " ".join(said.get(i, self.words[i]) for i in sorted(tokens))
+        """Join tokens to a text, with the original words of the determiners."""
+        originals = {token: words for _, words, token in self.determiners.values()}
+        return " ".join(originals.get(i, self.words[i]) for i in sorted(tokens))
 
     @cached_property
     def operator_tokens(self) -> frozenset[int]:
-        """The tokens that say a determiner, or a negation."""
+        """The tokens of determiners and negations."""
         return frozenset(token for _, _, token in self.determiners.values()) | set(self.negations.values())
 
     @cached_property
     def silent(self) -> frozenset[int]:
-        """The tokens that are no content: known by another, or saying nothing."""
+        """The function words: tokens that are not aligned."""
         return frozenset(
             i
             for i, dep in enumerate(self.deps)
@@ -154,15 +155,15 @@ class Tree:
 
     @cached_property
     def existential(self) -> bool:
-        """Whether it has a "there", or an "it", that only stands in the place of its subject."""
+        """Whether the sentence has an expletive "there" or "it"."""
         return any(dep == "expl" for dep in self.deps)
 
 
-def read(sentences: list[str], parser: Parser) -> Iterator[Tree]:
-    """Yield the tree of each sentence."""
-    found = [quantified(_cleaned(sentence)) for sentence in sentences]
-    parses = parser.parses([each.text for each in found])
-    for each, parse in zip(found, parses, strict=True):
+def parse_trees(sentences: list[str], parser: Parser) -> Iterator[Tree]:
+    """Parse sentences, and iterate over their trees in order."""
+    replaced = [replace_determiners(_cleaned(sentence)) for sentence in sentences]
+    parses = parser.parses([each.text for each in replaced])
+    for each, parse in zip(replaced, parses, strict=True):
         yield _tree(parse, each.determiners)
 
 
@@ -171,7 +172,7 @@ def _cleaned(sentence: str) -> str:
     return text if text.endswith((".", "!", "?", '"')) else f"{text}."
 
 
-def _tree(parse: Parse, found: dict[int, tuple[Determiner, str]]) -> Tree:
+def _tree(parse: Parse, replaced: dict[int, tuple[Determiner, str]]) -> Tree:
     heads, deps = list(parse.heads), list(parse.deps)
     offsets, offset = [], 0
     for word, space in zip(parse.words, parse.spaces, strict=True):
@@ -180,8 +181,8 @@ def _tree(parse: Parse, found: dict[int, tuple[Determiner, str]]) -> Tree:
     determiners: dict[int, tuple[Determiner, str, int]] = {}
     unread = ""
     for i, place in enumerate(offsets):
-        if place in found:
-            determiner, words = found[place]
+        if place in replaced:
+            determiner, words = replaced[place]
             noun = _noun_of(parse, i, words.lower())
             if noun is None or noun in determiners:
                 unread = words
@@ -192,7 +193,7 @@ def _tree(parse: Parse, found: dict[int, tuple[Determiner, str]]) -> Tree:
         head = heads[i]
         if deps[i] in ("det", "poss") and word in _DETERMINERS and head not in determiners:
             determiners[head] = (A, word, i)
-    for i, determiner in _unread(parse, heads, deps):
+    for i, determiner in _other_determiners(parse, heads, deps):
         if heads[i] not in determiners or parse.lower_words[i] in ("most", "fewest", "least"):
             determiners[heads[i]] = (determiner, determiner.words or parse.words[i], i)
     for i, word in enumerate(parse.lower_words):
@@ -221,17 +222,17 @@ def _tree(parse: Parse, found: dict[int, tuple[Determiner, str]]) -> Tree:
     )
 
 
-def _unread(parse: Parse, heads: list[int], deps: list[str]) -> Iterator[tuple[int, Determiner]]:
-    """Yield the words at nouns that say how many, in ways that are not read, with what they are as determiners."""
+def _other_determiners(parse: Parse, heads: list[int], deps: list[str]) -> Iterator[tuple[int, Determiner]]:
+    """Iterate over determiners of nouns that `replace_determiners` does not cover, each as token and determiner."""
     for i, word in enumerate(parse.lower_words):
         head = heads[i]
         if not (i < head and parse.pos[head] in NOUNS and deps[i] in ("det", "predet", "amod", "nummod", "quantmod")):
             continue
         before = parse.lower_words[i - 1] if i else ""
         is_degree = word in ("many", "few", "much", "little") and before in _DEGREES
-        if is_degree or (word in _UNREAD and parse.tags[i] not in ("RBR", "RBS")):
+        if is_degree or (word in _OTHER_DETERMINERS and parse.tags[i] not in ("RBR", "RBS")):
             yield i, Determiner(Kind.OTHER, words=f"{before} {word}" if is_degree or before == "the" else word)
-        elif word == "little" and parse.lemmas[head].lower() in known.MASSES and not _has_article(parse, head):
+        elif word == "little" and parse.lemmas[head].lower() in relations.MASSES and not _has_article(parse, head):
             yield i, FEW
 
 
@@ -241,7 +242,7 @@ def _has_article(parse: Parse, noun: int) -> bool:
 
 def _lemma(parse: Parse, i: int) -> str:
     if parse.tags[i] in ("JJR", "JJS", "RBR", "RBS"):
-        return parse.lower_words[i]  # the tallest is more than tall
+        return parse.lower_words[i]  # "tallest" is more specific than "tall", so the lemma would lose meaning
     lemma = parse.lemmas[i].lower()
     return {"'s": "be", "n't": "not"}.get(lemma, lemma)
 
@@ -253,13 +254,13 @@ def _number(word: str) -> int | None:
 
 
 def _possessed(parse: Parse, noun: int) -> int | None:
-    """Return what a possessor has: all of Tom's friends are friends."""
+    """Find the head noun of a possessor: "all of Tom's friends" quantifies over friends."""
     is_possessor = parse.deps[noun] == "poss" and parse.heads[noun] > noun
     return parse.heads[noun] if is_possessor else None
 
 
 def _noun_of(parse: Parse, token: int, words: str) -> int | None:
-    """Return the noun that a determiner belongs to: its head, or the last noun of those that follow it at once."""
+    """Find the noun of a determiner: its head, or the last noun of the noun phrase that follows."""
     head = parse.heads[token]
     if (possessed := _possessed(parse, head)) is not None and words.endswith(
         (" of", " of the", " of these", " of those")
@@ -276,10 +277,11 @@ def _noun_of(parse: Parse, token: int, words: str) -> int | None:
     return noun
 
 
-def like(premise: Tree, hypothesis: Tree) -> Tree:
-    """Return the hypothesis's tree; where it differs in one word of the same kind, the premise's with that word.
+def reuse_parse(premise: Tree, hypothesis: Tree) -> Tree:
+    """Parse the hypothesis like the premise, if they differ in one word of the same part of speech.
 
-    Parsers may hang up all the words around another one in another way.
+    One other word can change how a parser attaches all words around it. In such pairs the tree of the premise, with
+    the word replaced, is used for the hypothesis. Other hypotheses keep their tree.
     """
     if len(premise.words) != len(hypothesis.words) or premise.unread or hypothesis.unread:
         return hypothesis
@@ -288,10 +290,10 @@ def like(premise: Tree, hypothesis: Tree) -> Tree:
         for i, (one, two) in enumerate(zip(premise.words, hypothesis.words, strict=True))
         if one.lower() != two.lower() and not {one.lower(), two.lower()} <= ARTICLES
     ]
-    said = [
+    determiners = [
         [(determiner, token) for determiner, _, token in tree.determiners.values()] for tree in (premise, hypothesis)
     ]
-    if len(differ) != 1 or sorted(map(str, said[0])) != sorted(map(str, said[1])):
+    if len(differ) != 1 or sorted(map(str, determiners[0])) != sorted(map(str, determiners[1])):
         return hypothesis
     [i] = differ
     if i in premise.silent or premise.pos[i] != hypothesis.pos[i]:
@@ -309,8 +311,8 @@ def like(premise: Tree, hypothesis: Tree) -> Tree:
     )
 
 
-def plain(tree: Tree) -> Tree:
-    """Return the tree of "a dog is running" for that of "there is a dog running"."""
+def remove_existential(tree: Tree) -> Tree:
+    """Remove an existential "there": the tree of "there is a dog running" becomes that of "a dog is running"."""
     heads, deps, verb = list(tree.heads), list(tree.deps), tree.root
     there = tree.first(verb, "expl")
     noun = tree.first(verb, "attr", "nsubj")
@@ -333,21 +335,21 @@ def plain(tree: Tree) -> Tree:
 
 
 def _without_auxiliaries(heads: list[int], deps: list[str]) -> None:
-    """Hang on the verb what parsers hang on its auxiliary: "at no time did he eat"."""
+    """Attach to the verb the words that parsers attach to its auxiliary: "at no time did he eat"."""
     for i, head in enumerate(heads):
         while deps[head] in ("aux", "auxpass") and heads[head] != head and i != head:
             head = heads[i] = heads[head]
 
 
 def _conjoined(heads: list[int], deps: list[str]) -> None:
-    """Hang all conjuncts of a list on its first."""
+    """Attach all conjuncts of a list to the first one."""
     for i, dep in enumerate(deps):
         while dep == "conj" and deps[heads[i]] == "conj":
             heads[i] = heads[heads[i]]
 
 
 class Quantifier(Enum):
-    """A determiner as the table above reads it."""
+    """A determiner of the module's table."""
 
     A = "a"
     THE = "the"
@@ -361,23 +363,23 @@ class Quantifier(Enum):
 
 
 WEAK: Final = (Quantifier.A, Quantifier.SOME, Quantifier.AT_LEAST, Quantifier.EXACTLY)
-"""Those whose noun phrases can name individuals."""
+"""Quantifiers whose noun phrases can name individuals."""
 
 
 @dataclass(frozen=True)
 class NounPhrase:
-    """A quantifier, its number k, and an adjective that was put to the seed's noun."""
+    """A quantifier, its number k, and the adjective that a perturbation added to the noun of the seed."""
 
     quantifier: Quantifier = Quantifier.A
     number: int = 1
     adjective: str | None = None
 
     def names(self, coreferent: bool) -> bool:
-        """Tell whether the phrase names individuals that the other sentence may name too."""
+        """Check whether the phrase names individuals that the other sentence may name too."""
         return self.quantifier is Quantifier.THE or (coreferent and self.quantifier in WEAK)
 
     def holds(self, n: int, m: int) -> bool:
-        """Tell whether its quantifier holds of n members that do and m that do not."""
+        """Check the quantifier for n members of X in Y and m members of X outside of Y."""
         k = self.number
         match self.quantifier:
             case Quantifier.EXACTLY:
@@ -401,13 +403,13 @@ NEVER: Final = "never"
 
 @dataclass(frozen=True)
 class Clause:
-    """A sentence as natural logic sees it.
+    """A sentence of one clause, without its words.
 
     Attributes:
-        subject: the subject's phrase.
-        object: the object's, or None for a verb without one.
+        subject: Noun phrase of the subject.
+        object: Noun phrase of the object, or None for a verb without object.
         modifiers: `NOT`, `ALWAYS` and `NEVER` on the verb, the outermost first.
-        adverb: one that says how.
+        adverb: Adverb of manner, or None.
     """
 
     subject: NounPhrase = field(default_factory=NounPhrase)
@@ -417,34 +419,38 @@ class Clause:
 
     def __post_init__(self) -> None:
         if unread := [modifier for modifier in self.modifiers[:-1] if modifier != NOT]:
-            raise ValueError(f"expected {NOT!r} before the last of the modifiers, found {unread} in {self.modifiers}")
+            raise ValueError(f"modifiers: expected only {NOT!r} before the last, got {unread} in {self.modifiers}")
 
-    def modified(self, now_and_then: Sequence[bool]) -> bool:
-        """Tell whether the modified verb holds of one subject, from whether the plain one does: now, then elsewhen."""
+    def modified(self, by_time: Sequence[bool]) -> bool:
+        """Evaluate the modified verb for one subject.
+
+        Args:
+            by_time: Truth values of the plain verb, now and at each other time.
+        """
         value: bool | None = None
         for modifier in reversed(self.modifiers):
             if modifier == ALWAYS:
-                value = all(now_and_then)
+                value = all(by_time)
             elif modifier == NEVER:
-                value = not any(now_and_then)
+                value = not any(by_time)
             else:
-                value = not (now_and_then[0] if value is None else value)
-        return now_and_then[0] if value is None else value
+                value = not (by_time[0] if value is None else value)
+        return by_time[0] if value is None else value
 
 
 @dataclass(frozen=True)
 class Lexicon:
-    """What is known of the words of a pair before any modifier: how premise and hypothesis are related part by part.
+    """Relations between the unmodified words of premise and hypothesis, part by part.
 
     Attributes:
-        subject: the relation of the premise's subject noun to the hypothesis's.
-        verb: the relation of the premise's verb to the hypothesis's. Alternation is of doers (nobody sits and runs at
-            a time), every other relation of doings (who hits something hits it or misses it).
-        object: that of the object nouns.
-        coreferent: whether weak noun phrases name the same individuals in both sentences.
-        exchanged: the hypothesis has the premise's subject as object and its object as subject ("the turtle is
-            following the fish", "the fish is following the turtle"). `subject` is then the relation of the premise's
-            subject to the hypothesis's object; `verb` that of x doing it to y to y doing it to x.
+        subject: Relation of the premise's subject noun to the hypothesis's.
+        verb: Relation of the premise's verb to the hypothesis's. Alternation is a relation of agents (no agent sits and
+            runs at a time); all other relations are of events.
+        object: Relation of the premise's object noun to the hypothesis's.
+        coreferent: Whether weak noun phrases name the same individuals in both sentences.
+        exchanged: Whether the hypothesis exchanges the subject and the object of the premise ("the turtle is following
+            the fish", "the fish is following the turtle"). `subject` is then the relation of the premise's subject to
+            the hypothesis's object; `verb` is the relation of "x does it to y" to "y does it to x".
     """
 
     subject: Relation = Relation.EQUIVALENCE
@@ -456,7 +462,7 @@ class Lexicon:
 
 @dataclass(frozen=True)
 class Shape:
-    """All that decides the relation between two sentences: what is left of them without their words."""
+    """Two clauses and the relations of their words: everything that the relation of the sentences depends on."""
 
     premise: Clause
     hypothesis: Clause

@@ -1,13 +1,12 @@
 """The seven relations of natural logic, and their algebra.
 
 MacCartney & Manning (2009), "An extended model of natural logic", section 2; as in Table 3 of Akoju et al. (2023).
-Two sets X and Y cut a universe into four parts: what is in both, in X only, in Y only, in neither. Which of the parts
-are empty is the relation. The seven are those of sets that are neither empty nor the whole universe.
+Two sets X and Y divide a universe into four parts: both, X only, Y only, neither. The set of empty parts is the
+relation. The seven relations are those of sets that are neither empty nor the whole universe.
 
-Operators are words that reverse inclusions, or block their reading, in what depends on them.
-
-From what the literature on monotonicity and negative polarity lists (Ladusaw 1980; van der Wouden 1997; Karttunen 2012
-for verbs). The context of a word that is missing here counts as upward.
+The module also lists operators: words that reverse inclusions in their dependents, or block them. The lists follow the
+literature on monotonicity and negative polarity (Ladusaw 1980; van der Wouden 1997; Karttunen 2012 for verbs). The
+context of a word that is not listed counts as upward.
 """
 
 from collections.abc import Iterable
@@ -19,13 +18,13 @@ from typing import Final
 from unbag.data.labels import CONTRADICTION, ENTAILMENT, FORWARD_ENTAILMENT, NEUTRAL, REVERSE_ENTAILMENT
 
 Part = tuple[bool, bool]
-"""A part of the universe: whether it is in X, and whether it is in Y."""
+"""A part of the universe: whether its members are in X, and whether they are in Y."""
 
 PARTS: Final[tuple[Part, ...]] = ((True, True), (True, False), (False, True), (False, False))
 
 
 class Relation(Enum):
-    """A relation of a set X to a set Y, or of what a premise says to what a hypothesis says."""
+    """A relation of a set X to a set Y, or of a premise to a hypothesis."""
 
     EQUIVALENCE = "equivalence"
     """X = Y."""
@@ -79,7 +78,7 @@ _BY_EMPTY: Final = {empty: relation for relation, empty in _EMPTY.items()}
 
 
 def relation_of(parts: Iterable[Part]) -> Relation | None:
-    """Return the relation of two sets from the parts of the universe that are not empty.
+    """Compute the relation of two sets from the parts of the universe that are not empty.
 
     Returns:
         None if X or Y is empty or the whole universe: more than one relation would hold.
@@ -92,10 +91,10 @@ def relation_of(parts: Iterable[Part]) -> Relation | None:
 
 @cache
 def join(first: Relation, second: Relation) -> frozenset[Relation]:
-    """Return every relation that X can have to Z where X has the first to Y and Y the second to Z.
+    """Compute the relations that X can have to Z, given the relations of X to Y and of Y to Z.
 
-    MacCartney & Manning 2009, section 2.3, where more than one is possible for 17 of the 49 joins. Found by going
-    through all universes: X, Y and Z cut one into eight parts, each of which is empty or not.
+    MacCartney & Manning 2009, section 2.3: 17 of the 49 joins have more than one result. The function enumerates all
+    universes: X, Y and Z divide a universe into eight parts, each of them empty or not.
 
     >>> sorted(relation.value for relation in join(Relation.FORWARD_ENTAILMENT, Relation.ALTERNATION))
     ['alternation']
@@ -114,7 +113,7 @@ def join(first: Relation, second: Relation) -> frozenset[Relation]:
 
 
 class Context(Enum):
-    """What a context does to the sets put into it: keeps inclusions, turns them round, or neither."""
+    """The monotonicity of a context: it keeps inclusions, reverses them, or does neither."""
 
     UPWARD = "upward"
     DOWNWARD = "downward"
@@ -122,11 +121,11 @@ class Context(Enum):
 
 
 def project(relation: Relation, context: Context) -> Relation:
-    """Return what is sure of f(X) and f(Y), where X has a relation to Y and f is a context of that kind.
+    """Project the relation of X and Y to the relation of f(X) and f(Y), for a context f of the given monotonicity.
 
-    Inclusion is weak here: that f(X) ⊂ f(Y) is all that an upward context promises, and f(X) = f(Y) is not ruled out.
-    Negation, alternation and cover are lost: monotone contexts differ in what becomes of them (MacCartney & Manning
-    2009, section 4.2), and independence says nothing. `Relation.negated` is the projection through "not", which is
+    Inclusion is weak here: an upward context guarantees f(X) ⊂ f(Y) only, without ruling out f(X) = f(Y). Negation,
+    alternation and cover are lost, since monotone contexts differ in their projections (MacCartney & Manning 2009,
+    section 4.2). Independence carries no information. `Relation.negated` is the projection through "not", which is
     downward and loses nothing.
     """
     if relation is Relation.EQUIVALENCE:
@@ -144,7 +143,7 @@ _NEUTRALS: Final = (Relation.COVER, Relation.INDEPENDENCE)
 
 
 def four_way(relation: Relation) -> str | None:
-    """Return which of `data.labels.FOUR_WAY` a relation is (Akoju et al. 2023, section 4.1, 2); None for equivalence.
+    """Map a relation to `data.labels.FOUR_WAY` (Akoju et al. 2023, section 4.1, 2); None for equivalence.
 
     >>> four_way(Relation.ALTERNATION), four_way(Relation.COVER)
     ('contradiction', 'neutral')
@@ -157,7 +156,7 @@ def four_way(relation: Relation) -> str | None:
 
 
 def three_way(relation: Relation) -> str:
-    """Return the label of NLI: whether the hypothesis follows from the premise, is ruled out by it, or neither.
+    """Map a relation to the NLI label: the premise entails the hypothesis, contradicts it, or neither.
 
     >>> three_way(Relation.EQUIVALENCE), three_way(Relation.REVERSE_ENTAILMENT)
     ('entailment', 'neutral')
@@ -176,7 +175,7 @@ DOWNWARD_VERBS: Final = frozenset(
 DOWNWARD_OBJECTS: Final = frozenset(
     "avoid ban deny eschew exclude forbid lack oppose preclude prevent prohibit refuse reject shun".split()
 )
-"""Those of them of which this holds of an object too; who stops a car, or misses a bus, does so to one there is."""
+"""Verbs of `DOWNWARD_VERBS` whose object is a downward context too; that of "stop a car" or "miss a bus" is not."""
 DOWNWARD_ADJECTIVES: Final = frozenset(
     "unable unlikely unwilling reluctant impossible improbable hard difficult unaware incapable doubtful unnecessary "
     "dangerous forbidden illegal prohibited afraid unusual rare wrong stupid".split()
@@ -184,14 +183,14 @@ DOWNWARD_ADJECTIVES: Final = frozenset(
 DOWNWARD_NOUNS: Final = frozenset(
     "lack absence refusal failure inability denial doubt unwillingness prohibition ban shortage avoidance".split()
 )
-"""What follows them with "of", "to" or "that" is a downward context."""
+"""Nouns whose complement with "of", "to" or "that" is a downward context."""
 NEGATIVE_OF: Final = frozenset({"free", "devoid", "void", "innocent", "ignorant"})
-"""Adjectives of which the same holds with "of" alone: free to eat apples is free to eat fruit."""
+"""Adjectives whose complement with "of" is a downward context; with "to" it is upward: free to eat apples or fruit."""
 EMOTIVE: Final = frozenset(
     "surprised amazed astonished shocked glad happy sad sorry proud ashamed delighted disappointed angry annoyed "
     "pleased thrilled relieved upset worried surprising amazing shocking sad strange odd".split()
 )
-"""Adjectives whose "that" clause is not monotone: who is glad that a dog barked may be so for it was a dog."""
+"""Adjectives whose "that" clause is not monotone: "glad that a dog barked" may depend on the dog."""
 SURPRISING: Final = frozenset(
     "surprise amaze astonish shock annoy please delight disappoint worry bother upset anger".split()
 )
@@ -199,17 +198,17 @@ SURPRISING: Final = frozenset(
 AVERSIVE: Final = frozenset("hate fear loathe despise".split())
 """Verbs whose infinitive or gerund is not monotone: who hates cooking for many does not hate cooking."""
 FACTIVE_VERBS: Final = frozenset("forget regret resent hate like dislike detest love ignore mind".split())
-"""Verbs of which the same holds."""
+"""Verbs whose "that" clause is not monotone, as after `EMOTIVE` adjectives."""
 ASKING: Final = frozenset("wonder ask know see check decide inquire enquire care remember tell say find learn".split())
-"""Verbs after which "if" is "whether"."""
+"""Verbs after which "if" means "whether"."""
 TOWARD_KINDS: Final = frozenset("love like hate dislike detest fear enjoy prefer adore admire despise loathe".split())
-"""Verbs of which a bare noun as the object names a kind: who hates big dogs does not hate dogs."""
+"""Verbs whose bare object names a kind: who hates big dogs does not hate dogs."""
 AVERTING: Final = frozenset(
     "protect shield guard save defend keep hide differ shelter recover warn vote protest argue fight decide advise "
     "campaign demonstrate far away different safe exempt immune apart absent distinct separate isolated "
     "independent".split()
 )
-"""What makes the phrase of "from" or "against" one of which nothing is known."""
+"""Words that make a phrase with "from" or "against" opaque: its monotonicity is unknown."""
 MEASURING: Final = frozenset(
     "number percentage percent proportion share fraction amount quantity total average rate size price cost weight "
     "height length age population rest remainder half third quarter sum count ratio".split()
@@ -219,52 +218,52 @@ QUANTITIES: Final = frozenset(
     "no nobody nothing none nowhere neither nor few fewer fewest each every all both either half whoever "
     "wherever".split()
 )
-"""Words that are a determiner; elsewhere their scope is not known."""
+"""Words with a known scope as determiners only."""
 ONLY: Final = frozenset("only merely solely exclusively just".split())
 EXACTLY: Final = frozenset("exactly only just precisely merely about almost nearly most than".split())
 """Words before "once" and "twice"."""
 ALMOST: Final = frozenset("almost nearly virtually practically".split())
 USUALLY: Final = frozenset("always usually generally normally typically mostly invariably regularly constantly".split())
-"""Adverbs that are about the times a clause's adverbials name: who always sings in the morning does not always sing."""
+"""Adverbs that quantify over the times of other adverbials: who always sings in the morning does not always sing."""
 EXCEPTIVES: Final = frozenset("except excepting excluding besides barring".split())
 MASSES: Final = frozenset(
     "water wine beer milk juice tea coffee oil food bread meat rice sugar salt butter cheese money time hope interest "
     "attention information evidence snow rain sun sunlight work help effort progress sleep noise traffic light air "
     "energy space room gold silver iron wood glass paper cotton wool petrol blood music furniture advice".split()
 )
-"""Nouns without a plural: "little wine" is not much, and "wine" alone can name the kind."""
+"""Nouns without a plural: "little wine" is a quantity, and bare "wine" can name the kind."""
 WHERE: Final = frozenset(
     "in on at by near under over behind beside through across along down around into onto from".split()
 )
-"""Prepositions of places, which captions have: "children play in a park" is about these children."""
+"""Prepositions of places, typical for captions: "children play in a park" is about certain children."""
 GRADABLE: Final = frozenset(
     "big small little large great tall short long high low heavy light fast slow strong weak huge tiny".split()
 )
-"""Adjectives measured by their noun: a large mouse is no large animal."""
+"""Adjectives measured by their noun: a large mouse is not a large animal."""
 RATED: Final = frozenset("good bad great poor excellent terrible skillful skilful clumsy experienced".split())
 """Adjectives measured by an occupation: a good violinist may be a bad cook."""
 OCCUPATIONS: Final = ("er", "or", "ist", "ian", "eur", "cook", "nurse", "pilot")
 """Endings of nouns of occupations."""
 TRAILING: Final = frozenset("while when whenever since because after before until once".split())
-"""Conjunctions whose clause can be inside or outside of what is said of the main one: "he did not sing because …"."""
+"""Conjunctions whose clause can be inside or outside the scope of the main clause: "he did not sing because …"."""
 BEFORE_AS: Final = frozenset("as so same such".split())
-"""What comes before an "as" of comparison."""
+"""Words before an "as" of comparison."""
 DOWNWARD_PREPOSITIONS: Final = frozenset({"without", "before"})
 DOWNWARD_CONJUNCTIONS: Final = frozenset({"if", "whenever", "before", "lest"})
 OF_THINGS: Final = frozenset({"with", "without", "of", "like"})
-"""Prepositions that say of a thing what it has or is: of another thing, or of what is done, they say something else."""
+"""Prepositions that describe the thing they attach to: attached to another thing or to a verb, the meaning differs."""
 OTHER_PREPOSITIONS: Final = frozenset({"except", "besides", "unlike", "unless", "whether", "until", "but", "like"})
-"""Contexts of which nothing is promised in either direction."""
+"""Prepositions and conjunctions whose context is not monotone."""
 RARELY: Final = frozenset({"rarely", "seldom", "hardly", "scarcely", "barely", "infrequently"})
-"""Adverbs under which a verb's dependents are as under few."""
+"""Adverbs whose clause is a downward context, as under "few"."""
 OUTSIDE: Final = frozenset(
     "if unless because since although though whereas while when whenever after before until as so lest once".split()
 )
-"""Conjunctions whose clause is outside the scope of what is said in the main one."""
+"""Conjunctions whose clause is outside the scope of operators in the main clause."""
 PRIVATIVE: Final = frozenset(
     "fake former ex toy counterfeit imaginary fictional fictitious pretend mock bogus false would-be sham".split()
 )
-"""Adjectives whose noun does not hold: a fake gun is none."""
+"""Adjectives that exclude their noun: a fake gun is not a gun."""
 MODAL_ADJECTIVES: Final = frozenset(
     "alleged possible potential supposed putative likely probable purported presumed apparent so-called future "
     "prospective hypothetical suspected aspiring reputed claimed intended expected proposed planned attempted "
@@ -272,13 +271,13 @@ MODAL_ADJECTIVES: Final = frozenset(
     "artificial imitation replica faux pseudo quasi model dummy decoy mythical cartoon painted averted nominal half "
     "non-alcoholic vegan vegetarian synthetic".split()
 )
-"""Adjectives and nouns that leave open whether their noun holds."""
+"""Adjectives and nouns that leave open whether their noun applies."""
 MATERIALS: Final = frozenset(
     "wooden plastic paper stone bronze glass rubber chocolate snow sand clay metal iron steel gold golden silver brass "
     "copper marble wax ice porcelain ceramic cardboard cloth felt wool woolen woollen inflatable robot robotic "
     "plush gingerbread sugar lego straw tin".split()
 )
-"""What a living thing is not made of: a stone lion is none."""
+"""Materials of which no living thing is made: a stone lion is not a lion."""
 COLOURS: Final = frozenset(
     "black white red green blue yellow brown grey gray orange pink purple gold golden silver tan beige".split()
 )
@@ -287,19 +286,19 @@ UNITS: Final = frozenset(
     "mile kilometre kilometer yard pound kilogram kilo gram ton dollar euro cent percent degree litre liter gallon "
     "night morning evening afternoon weekend season".split()
 )
-"""Nouns of measures: what is done within two hours need not be done within one."""
+"""Nouns of measures: "within two hours" does not entail "within one hour"."""
 ADVERSE: Final = frozenset(
     "partly partially half formerly previously originally virtually practically falsely hypothetically theoretically "
     "seemingly purportedly ostensibly less more least most as longer how".split()
 )
-"""Adverbs without which a clause need not hold."""
+"""Adverbs such as "partly" or "formerly": the clause need not hold without them."""
 NOT_FACTUAL: Final = frozenset("dream theory imagination fantasy legend novel story tale movie film fiction".split())
-"""Nouns after "in": what is so there need not be so."""
+"""Nouns of fiction after "in": a clause about a novel is not about the world."""
 INCHOATIVE: Final = frozenset(
     "break open close shut move change grow burn drop melt sink roll ring turn shake boil freeze explode run fly sail "
     "start begin stop end crack tear spill dry fill empty".split()
 )
-"""Verbs that without an object say something of the subject: who breaks a window does not break."""
+"""Verbs that without an object describe a change of the subject: who breaks a window does not break."""
 NOT_QUITE: Final = frozenset({"almost", "nearly", "barely", "hardly", "scarcely", "rarely", "seldom", "no"})
 MODAL_ADVERBS: Final = frozenset(
     "allegedly possibly perhaps maybe probably potentially supposedly apparently reportedly presumably".split()
@@ -312,6 +311,6 @@ UNIQUE: Final = frozenset(
 COLLECTIVE: Final = frozenset(
     "meet gather marry assemble collide differ agree argue combine separate divorce cooperate share compete".split()
 )
-"""Verbs that hold of several together, and not of each."""
+"""Verbs that apply to several subjects together, not to each of them."""
 PARTS_OF_GROUPS: Final = frozenset("group bunch crowd pair couple band team set kind type sort piece lot".split())
-"""Nouns before "of" that say how many, or what portion, of the noun that follows."""
+"""Nouns before "of" that quantify the noun after it."""

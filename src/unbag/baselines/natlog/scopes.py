@@ -1,27 +1,28 @@
-"""Operators and their scopes: the tokens that stand inside a determiner, a negation or another operator.
+"""Operators and their scopes: the tokens inside a determiner, a negation or another operator.
 
-A subject has scope over its verb and the verb's dependents. The verb's negation has scope over the same without the
-subject, an object over the verb and its other dependents. What precedes the subject, or stands in a clause with
-"because" and the like, is outside of all three. An adverbial before the subject has scope over the whole clause.
+A subject has scope over its verb and the verb's dependents. The negation of a verb has the same scope without the
+subject. An object has scope over the verb and its other dependents. Phrases before the subject and clauses with
+"because" and similar conjunctions are outside of all three scopes. An adverbial before the subject has scope over the
+whole clause.
 """
 
 from dataclasses import dataclass
 
-from unbag.baselines.natlog import relations as known
+from unbag.baselines.natlog import relations
 from unbag.baselines.natlog.determiners import Projection
 from unbag.baselines.natlog.parsing import SUBJECTS, VERBS, Tree
 from unbag.baselines.natlog.relations import Context, Relation, project
 
 ADVERBIALS = ("prep", "npadvmod", "advmod", "advcl")
-"""Dependencies of what says when, where, how or why."""
+"""Dependencies of adverbials of time, place, manner and reason."""
 
 
-def downward(relation: Relation) -> Relation:
-    """Project through a context that turns inclusions round."""
+def project_downward(relation: Relation) -> Relation:
+    """Project through a context that reverses inclusions."""
     return project(relation, Context.DOWNWARD)
 
 
-def neither(relation: Relation) -> Relation:
+def project_non_monotone(relation: Relation) -> Relation:
     """Project through a context that is not monotone."""
     return project(relation, Context.NON_MONOTONE)
 
@@ -31,12 +32,12 @@ class Operator:
     """A word with a domain.
 
     Attributes:
-        name: Its name in a proof.
-        owner: The token it belongs to: the noun of a determiner, the verb of a negation.
-        domain: The tokens inside.
-        project: The relation of two sentences, given the relation of what differs inside.
-        restricts: Whether it is the restrictor of a determiner.
-        is_opaque: Whether its monotonicity is not known. A pair that differs inside is not read.
+        name: Name of the operator in a proof.
+        owner: Token that the operator belongs to: the noun of a determiner, the verb of a negation.
+        domain: Tokens inside the operator.
+        project: Map from the relation of two phrases in the domain to the relation of the sentences.
+        restricts: Whether the domain is the restrictor of a determiner.
+        is_opaque: Whether the monotonicity is unknown. Pairs that differ inside get no label.
     """
 
     name: str
@@ -47,18 +48,18 @@ class Operator:
     is_opaque: bool = False
 
     @property
-    def mark(self) -> Context:
-        """Whether it is upward or downward, or neither."""
-        return mark(self.project)
+    def monotonicity(self) -> Context:
+        """The monotonicity of the operator."""
+        return monotonicity(self.project)
 
 
 def opaque(name: str, owner: int, domain: frozenset[int] | set[int]) -> Operator:
-    """Build an operator whose monotonicity is not known."""
-    return Operator(name, owner, frozenset(domain), neither, is_opaque=True)
+    """Build an operator whose monotonicity is unknown."""
+    return Operator(name, owner, frozenset(domain), project_non_monotone, is_opaque=True)
 
 
-def mark(projection: Projection) -> Context:
-    """Return whether a projection keeps inclusions, turns them round, or neither."""
+def monotonicity(projection: Projection) -> Context:
+    """Classify a projection: it keeps inclusions, reverses them, or does neither."""
     out = projection(Relation.FORWARD_ENTAILMENT)
     if out is Relation.FORWARD_ENTAILMENT:
         return Context.UPWARD
@@ -66,7 +67,7 @@ def mark(projection: Projection) -> Context:
 
 
 def clause(tree: Tree, verb: int, *, subject: bool = True) -> frozenset[int]:
-    """Return what a verb's subject has scope over, or (without `subject`) what its negation has scope over."""
+    """Collect the scope of the subject of a verb, or (without `subject`) the scope of its negation."""
     left = [child for child in tree.children[verb] if tree.deps[child] in SUBJECTS]
     start = min(left, default=-1)
     inside = {verb}
@@ -76,7 +77,7 @@ def clause(tree: Tree, verb: int, *, subject: bool = True) -> frozenset[int]:
             continue
         if child < start and dep in ("advcl", "prep", "npadvmod", "advmod", "ccomp"):
             continue
-        if dep == "advcl" and any(tree.lemmas[c] in known.OUTSIDE for c in tree.children[child]):
+        if dep == "advcl" and any(tree.lemmas[c] in relations.OUTSIDE for c in tree.children[child]):
             continue
         if dep == "conj" and not _shares(tree, child, subject=subject):
             continue
@@ -85,7 +86,7 @@ def clause(tree: Tree, verb: int, *, subject: bool = True) -> frozenset[int]:
 
 
 def _shares(tree: Tree, conjunct: int, *, subject: bool) -> bool:
-    """Check whether a verb that is a conjunct has the subject, or the negation, of the first."""
+    """Check whether a conjunct verb shares the subject, or the negation, of the first verb."""
     deps = {tree.deps[child] for child in tree.children[conjunct]}
     if deps & {"nsubj", "nsubjpass"}:
         return False
@@ -94,33 +95,33 @@ def _shares(tree: Tree, conjunct: int, *, subject: bool) -> bool:
 
 
 def subjects(tree: Tree, verb: int) -> frozenset[int]:
-    """Return the tokens of a verb's subject."""
+    """Collect the tokens of the subject of a verb."""
     return frozenset[int]().union(
         *(tree.subtree(child) for child in tree.children[verb] if tree.deps[child] in SUBJECTS)
     )
 
 
 def adverbials(tree: Tree, verb: int) -> frozenset[int]:
-    """Return the tokens of what says of a verb when, where, how or why."""
+    """Collect the tokens of the adverbials of a verb."""
     return frozenset[int]().union(
         *(tree.subtree(child) for child in tree.children[verb] if tree.deps[child] in ADVERBIALS)
     )
 
 
 def verb_above(tree: Tree, token: int) -> int:
-    """Return the nearest verb that a token depends on, or the root."""
+    """Find the nearest verb that a token depends on (the token itself included), or the root."""
     if tree.pos[token] in VERBS:
         return token
     return next((above for above in tree.above(token) if tree.pos[above] in VERBS), tree.root)
 
 
 def scope_of(tree: Tree, noun: int) -> frozenset[int]:
-    """Return what stands in the scope of a noun phrase's determiner."""
+    """Collect the scope of the determiner of a noun phrase."""
     inside = tree.subtree(noun)
     possessed: frozenset[int] = frozenset()
     while tree.deps[noun] in ("conj", "poss", "appos") and noun != tree.heads[noun]:
         if tree.deps[noun] == "poss":
-            possessed = tree.subtree(tree.heads[noun])  # "no boy's old book": whose book it is says more of the book
+            possessed = tree.subtree(tree.heads[noun])  # in "no boy's old book", "old book" is in the scope of "no"
         noun = tree.heads[noun]
     return (_outside_of(tree, noun) | possessed) - inside
 
@@ -137,17 +138,17 @@ def _outside_of(tree: Tree, noun: int) -> frozenset[int]:
     if tree.pos[head] == "ADP":
         return frozenset({head})
     if tree.pos[head] in VERBS:
-        found = clause(tree, head, subject=False)
+        scope = clause(tree, head, subject=False)
         if adverbial is not None and is_fronted(tree, adverbial):
-            found |= subjects(tree, head)
-        return found - tree.subtree(noun)
+            scope |= subjects(tree, head)
+        return scope - tree.subtree(noun)
     return frozenset({head})
 
 
 def adverbial_of(tree: Tree, noun: int) -> int | None:
-    """Return the head of the adverbial that a noun phrase is, or is the object of; None if it is none.
+    """Find the head of the adverbial that a noun phrase forms; None if the phrase is no adverbial.
 
-    "Every morning" is one by the noun, "on every morning" by the preposition.
+    The head is the noun in "every morning", and the preposition in "on every morning".
     """
     top = noun
     while tree.deps[top] in ("pobj", "pcomp") and tree.heads[top] != top:

@@ -1,9 +1,9 @@
-"""Seed pairs: the parts of their sentences, and what their label tells of how the words are related.
+"""Seed pairs: the parts of their sentences, and the relations of their words that follow from the label.
 
 The parts are found without a parser, in clauses of the form subject, auxiliary, verb, object ("two dogs are playing by
-a tree"), which is how captions are written; with part-of-speech tags also in those without auxiliary ("a man plays a
-guitar"). Whatever looks like more than one clause, or like a quantifier that is there already, is refused: a wrong
-reading would give wrong labels.
+a tree"), the usual form of captions. With part-of-speech tags, clauses without auxiliary also work ("a man plays a
+guitar"). Sentences that may have more than one clause, or already have a quantifier, are rejected: a wrong reading
+would give wrong labels.
 """
 
 from collections.abc import Sequence
@@ -33,12 +33,12 @@ _NOT_ONE_CLAUSE: Final = frozenset(
     "nobody nothing nowhere none never always every everyone everybody each all any both few many most several only "
     "than as".split()
 )
-"""Words after which a sentence is more than quantifier(subject), modifier(verb), quantifier(object)."""
+"""Words of sentences that do not have the form quantifier(subject), modifier(verb), quantifier(object)."""
 
 
 @dataclass(frozen=True)
 class Noun:
-    """A noun phrase: `a`, `the`, `two`, … or nothing, then the rest of it, and whether it is a plural."""
+    """A noun phrase: its determiner (`a`, `the`, `two`, … or empty), its other words, and whether it is a plural."""
 
     determiner: str
     words: str
@@ -47,14 +47,14 @@ class Noun:
 
 @dataclass(frozen=True)
 class Parts:
-    """A sentence taken apart.
+    """The parts of a sentence.
 
     Attributes:
-        subject: the subject.
-        auxiliary: `is`, `can`, …; empty where there is none.
-        negation: what follows the auxiliary, `not` or `n't`; empty where nothing does.
-        verb: the verb with its preposition (`sitting in`), or what stands for it (`on`, `empty`).
-        object: the object; None where there is none.
+        subject: Subject.
+        auxiliary: `is`, `can`, …; empty if there is none.
+        negation: `not` or `n't` after the auxiliary; empty if there is none.
+        verb: Verb with its preposition (`sitting in`), or another predicate (`on`, `empty`).
+        object: Object; None if there is none.
     """
 
     subject: Noun
@@ -70,15 +70,15 @@ class Parts:
 
 
 def parts(sentence: str, tags: Sequence[tuple[str, str]] | None = None) -> Parts | None:
-    """Take a sentence apart.
+    """Split a sentence into its parts.
 
     Args:
-        sentence: an English sentence.
-        tags: its tokens with their universal part-of-speech tags (`data.text.tagging.Tagger`), for sentences whose verb
-            has no auxiliary; without them these are refused.
+        sentence: English sentence.
+        tags: Tokens with their universal part-of-speech tags (`data.text.tagging.Tagger`). Sentences whose verb has no
+            auxiliary need them and are rejected without.
 
     Returns:
-        None if it is not of the form that this module knows.
+        The parts, or None for a sentence of another form.
 
     >>> parts("An old man is sitting in a field.").verb
     'sitting in'
@@ -101,7 +101,7 @@ def parts(sentence: str, tags: Sequence[tuple[str, str]] | None = None) -> Parts
     before = words[:position]
     if not before or not rest or _NOT_ONE_CLAUSE.intersection(before + rest):
         return None
-    # What is put to "a man's hand" would be put to the man.
+    # A modifier for "a man's hand" would attach to the man.
     if any("," in word or word.endswith(("'s", "s'")) for word in words):
         return None
     subject = _noun(before)
@@ -122,14 +122,14 @@ def _pieces(word: str) -> list[str]:
 
 
 def _finite(words: Sequence[str], tags: Sequence[tuple[str, str]]) -> int | None:
-    """Return the position of a present-tense verb: the first word tagged as verb, if it looks like one."""
+    """Find the position of a present-tense verb: the first word tagged as a verb, if its ending fits."""
     if [token.lower() for token, tag in tags if tag != "PUNCT"] != list(words):
         return None
     position = next((position for position, (_, tag) in enumerate(tags) if tag == "VERB"), None)
     if not position:
         return None
     subject = _noun(words[:position])
-    # A past or a participle has no "does not" that could be made of its form.
+    # Only present-tense forms can be negated with "does not" or "do not".
     if subject is None or words[position].endswith(("ed", "ing")):
         return None
     singular = words[position].endswith("s") and not words[position].endswith("ss")
@@ -144,7 +144,7 @@ def _noun(words: Sequence[str]) -> Noun | None:
             return None
         rest = " ".join(words[1:])
         return Noun(words[0], rest, words[0] in NUMBERS or (words[0] not in ARTICLES and looks_plural(rest)))
-    # Without determiner only a plural can be counted.
+    # Without determiner, only a plural noun can take a quantifier.
     return Noun("", " ".join(words), True) if words[-1].endswith("s") and words[0] not in _PREPOSITIONS else None
 
 
@@ -159,13 +159,19 @@ def _verb_and_object(words: Sequence[str]) -> tuple[str, Noun | None]:
 
 
 def phrase(noun: Noun, ranks: Sequence[int]) -> NounPhrase:
-    """Return how natural logic reads a seed's noun phrase; of numbers only the order among `ranks` matters."""
+    """Build the noun phrase of a shape from that of a seed.
+
+    Args:
+        noun: Noun phrase of the seed.
+        ranks: Numbers of the pair, ascending. A number is replaced by its rank plus 2: models stay small, and only the
+            order of numbers matters.
+    """
     quantifier = _DETERMINERS.get(noun.determiner, Quantifier.A)
     return NounPhrase(quantifier, 1 + ranks.index(NUMBERS[noun.determiner]) + 1 if noun.determiner in NUMBERS else 1)
 
 
 def clauses(premise: Parts, hypothesis: Parts) -> tuple[Clause, Clause]:
-    """Return how natural logic reads the sentences of a pair."""
+    """Build the clauses of a pair for natural logic."""
     nouns = [noun for side in (premise, hypothesis) for noun in (side.subject, side.object) if noun is not None]
     ranks = sorted({NUMBERS[noun.determiner] for noun in nouns if noun.determiner in NUMBERS})
     first, second = (
@@ -187,20 +193,20 @@ _RELATION_OF: Final = {
 
 
 def lexicon(premise: Parts, hypothesis: Parts, label: str) -> Lexicon | None:
-    """Return what a seed's label tells of its words.
+    """Infer the relations of the words of a seed from its label.
 
-    Words that are the same are equivalent. Those that differ have the relation that the label names: forward
-    entailment, alternation, or none that is known. Of a contradiction it is the verbs that exclude each other if they
-    differ, else the nouns. Where one of the sentences is negated, the words stand in the relation that the negation
-    turns into the label: "not" does all the contradicting of "a deer is jumping", "an animal isn't jumping".
+    Equal words are equivalent. Different words have the relation of the label: forward entailment, alternation, or
+    independence. In a contradiction the verbs exclude each other if they differ, else the nouns do. If a sentence is
+    negated, the words have the relation that the negation turns into the label: in "a deer is jumping", "an animal
+    isn't jumping" the contradiction comes from "not" alone.
 
     Args:
-        premise: the premise's parts.
-        hypothesis: the hypothesis's parts.
-        label: one of `data.labels.LABELS`.
+        premise: Parts of the premise.
+        hypothesis: Parts of the hypothesis.
+        label: One of `data.labels.LABELS`.
 
     Returns:
-        None if the label does not come out of these relations: the words are related in some other way.
+        The relations, or None if they do not reproduce the label: the words are then related in another way.
     """
     same_verb = premise.verb == hypothesis.verb
     pairs = {"subject": (premise.subject, hypothesis.subject), "object": (premise.object, hypothesis.object)}
@@ -237,7 +243,7 @@ def _exchanged(premise: Parts, hypothesis: Parts) -> bool:
 
 
 def _under_negation(related: Relation, premise: bool, hypothesis: bool) -> Relation:
-    """Return the relation that the words have if that of the sentences, some of them negated, is `related`."""
+    """Compute the relation of the words from the relation of the sentences, given which of these are negated."""
     if premise and hypothesis:
         return related.negated if related is not Relation.ALTERNATION else Relation.COVER
     if related is Relation.ALTERNATION:

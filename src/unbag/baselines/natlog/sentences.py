@@ -1,6 +1,6 @@
-"""The labeller of ordinary sentences, as a predictor, with proofs in words.
+"""The natural-logic labeller of ordinary sentences, its predictor, and its proofs as text.
 
-A proof has a line per step: the edit, its context, what follows from it, and the relation so far.
+A proof has one line per step: the edit, its context, the projected relation, and the relations so far.
 """
 
 from collections.abc import Iterator, Sequence
@@ -11,10 +11,10 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from unbag.baselines.natlog.alignment import CannotReadError, Sort, align
-from unbag.baselines.natlog.edits import edits
+from unbag.baselines.natlog.alignment import CannotReadError, EditKind, align
+from unbag.baselines.natlog.edits import find_edits
 from unbag.baselines.natlog.lexicon import LexicalRelations
-from unbag.baselines.natlog.parsing import VERBS, Tree, like, plain, read
+from unbag.baselines.natlog.parsing import VERBS, Tree, parse_trees, remove_existential, reuse_parse
 from unbag.baselines.natlog.proofs import Step, label_of, prove
 from unbag.baselines.natlog.relations import Relation
 from unbag.baselines.wordnet.database import open_wordnet
@@ -24,19 +24,19 @@ from unbag.data.text.parses import Parser
 from unbag.data.text.tagging import PIPELINE
 from unbag.inference.predictor import checked_pairs, probabilities_of_label
 
-_AT_ONCE: Final = 1_000
-_MOST_WORDS: Final = 300  # every word of a sentence is held against every word of the other
+_BATCH_SIZE: Final = 1_000  # pairs whose trees are in memory at a time
+_MOST_WORDS: Final = 300  # the alignment compares every word with every word of the other sentence
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What the labeller says of a pair.
+    """The label of a pair with its proof, or the reason why there is none.
 
     Attributes:
-        label: one of `data.labels.LABELS`; None for a pair that it cannot read.
-        relation: of the premise to the hypothesis; None likewise. Independence where none is proved.
-        steps: the proof.
-        unread: what it cannot read, in words; empty where it can.
+        label: One of `data.labels.LABELS`; None for a pair that the rules do not cover.
+        relation: Relation of the premise to the hypothesis; independence if no relation is proved, None without label.
+        steps: Steps of the proof.
+        unread: Construction that the rules do not cover; empty for a pair with a label.
     """
 
     label: str | None
@@ -46,63 +46,69 @@ class Verdict:
 
 
 class Labeller:
-    """Labels pairs by edits in their contexts.
+    """A prover that labels pairs by edits in their contexts.
 
     Attributes:
-        identity: what decides its answers.
+        identity: Parser and lexicon, on which the labels depend.
     """
 
     def __init__(self, parser: Parser, lexicon: Lexicon, name: str) -> None:
-        """Take a parser and a lexicon of that name; `load` finds both."""
+        """Set up the labeller; `load` finds a parser and a lexicon.
+
+        Args:
+            parser: Dependency parser.
+            lexicon: Lexicon, such as WordNet.
+            name: Name and version of the lexicon.
+        """
         self._parser = parser
         self._words = LexicalRelations(lexicon)
         self.identity = {"pipeline": parser.identity, "lexicon": name}
 
     @classmethod
     def load(cls, pipeline: str | Path = PIPELINE, *, cache: Path | None = None) -> "Labeller":
-        """Return one with a spaCy pipeline and the WordNet of this machine.
+        """Load a labeller with a spaCy pipeline and the WordNet of this machine.
 
         Args:
-            pipeline: an installed package, a folder, or a Hub repository.
-            cache: the folder for parsed sentences.
+            pipeline: Installed package, folder, or Hub repository of the pipeline.
+            cache: Folder for parsed sentences (default: `unbag/parses` in the user's cache folder).
 
         Raises:
-            ImportError: without NLTK.
-            ValueError: without the pipeline or WordNet; the message names the step that installs it.
+            ImportError: If NLTK is not installed.
+            ValueError: If the pipeline or WordNet is not installed; the message names the command that installs it.
         """
         wordnet = open_wordnet()
         return cls(Parser(pipeline, cache=cache), wordnet, wordnet.identity)
 
     def label(self, premise: str, hypothesis: str) -> Verdict:
-        """Return what it says of a pair."""
+        """Label one pair."""
         [verdict] = self.labels([premise], [hypothesis])
         return verdict
 
     def labels(self, premises: Sequence[str], hypotheses: Sequence[str]) -> Iterator[Verdict]:
-        """Yield what it says of n pairs, in order."""
-        for start in range(0, len(premises), _AT_ONCE):
-            some = [texts[start : start + _AT_ONCE] for texts in (premises, hypotheses)]
-            distinct = list(dict.fromkeys([*some[0], *some[1]]))
-            trees = dict(zip(distinct, read(distinct, self._parser), strict=True))
-            for premise, hypothesis in zip(*some, strict=True):
+        """Label n pairs, and iterate over their verdicts in order."""
+        for start in range(0, len(premises), _BATCH_SIZE):
+            batch = [texts[start : start + _BATCH_SIZE] for texts in (premises, hypotheses)]
+            distinct = list(dict.fromkeys([*batch[0], *batch[1]]))
+            trees = dict(zip(distinct, parse_trees(distinct, self._parser), strict=True))
+            for premise, hypothesis in zip(*batch, strict=True):
                 yield self._verdict(trees[premise], trees[hypothesis])
 
     def _verdict(self, premise: Tree, hypothesis: Tree) -> Verdict:
         try:
             for tree in (premise, hypothesis):
                 _check(tree)
-            hypothesis = like(premise, hypothesis)
+            hypothesis = reuse_parse(premise, hypothesis)
             if premise.existential is not hypothesis.existential:
-                premise, hypothesis = plain(premise), plain(hypothesis)
+                premise, hypothesis = remove_existential(premise), remove_existential(hypothesis)
             pairs = align(premise, hypothesis, self._words)
             if not pairs:
                 raise CannotReadError("what the two sentences have in common")
-            found = edits(premise, hypothesis, pairs, self._words)
-            possible, steps = prove(premise, hypothesis, found)
+            edits = find_edits(premise, hypothesis, pairs, self._words)
+            possible, proof = prove(premise, hypothesis, edits)
         except CannotReadError as error:
             return Verdict(None, None, unread=str(error))
         label, relation = label_of(possible)
-        return Verdict(label, relation, tuple(steps))
+        return Verdict(label, relation, tuple(proof))
 
 
 def _check(tree: Tree) -> None:
@@ -119,7 +125,7 @@ def _check(tree: Tree) -> None:
 
 
 def _is_unjoined(tree: Tree, verb: int) -> bool:
-    """Check whether a verb is a conjunct that nothing joins: "anyone caught smoking will be punished" misread."""
+    """Check whether a verb is a conjunct without conjunction, a parse error: "anyone caught smoking will be fined"."""
     head = tree.heads[verb]
     if tree.deps[verb] != "conj" or tree.pos[verb] not in VERBS or tree.pos[head] not in VERBS:
         return False
@@ -127,42 +133,46 @@ def _is_unjoined(tree: Tree, verb: int) -> bool:
 
 
 class NatlogPredictor:
-    """Answer a pair by natural logic.
+    """The natural-logic labeller as a predictor.
 
-    A pair that it cannot read has no answer. Its probabilities are all equal, as those of the WordNet baseline are for
-    what has no relation; metrics that take the likeliest label then see the first one.
+    A pair that the rules do not cover gets equal probabilities, as pairs without relation do from the WordNet baseline;
+    metrics that take the most likely label then use the first one.
 
     Attributes:
-        has_probabilities: False: a label is chosen or none is.
-        identity: what decides its answers.
+        has_probabilities: False: the predictor chooses one label or none.
+        identity: Parser and lexicon, on which the predictions depend.
     """
 
     label_space = LABELS
     has_probabilities = False
 
     def __init__(self, labeller: Labeller) -> None:
-        """Take a labeller."""
+        """Set up the predictor.
+
+        Args:
+            labeller: Labeller that proves the labels.
+        """
         self._labeller = labeller
         self.identity = {"kind": "natlog", **labeller.identity}
 
     @classmethod
     def load(cls, pipeline: str | Path = PIPELINE) -> "NatlogPredictor":
-        """Return the predictor with a spaCy pipeline and the WordNet of this machine.
+        """Load the predictor with a spaCy pipeline and the WordNet of this machine.
 
         Raises:
-            ImportError: without NLTK.
-            ValueError: without the pipeline or WordNet; the message names the step that installs it.
+            ImportError: If NLTK is not installed.
+            ValueError: If the pipeline or WordNet is not installed; the message names the command that installs it.
         """
         return cls(Labeller.load(pipeline))
 
     def predict(self, premises: Sequence[str], hypotheses: Sequence[str]) -> NDArray[np.float32]:
-        """Return the probabilities of n pairs, shape (n, 3): 1 for the label that is proved, or 1/3 for each."""
+        """Predict the probabilities of n pairs, shape (n, 3): 1 for the proved label, or 1/3 for each label."""
         verdicts = self._labeller.labels(*checked_pairs(premises, hypotheses))
         rows = [probabilities_of_label(verdict.label) for verdict in verdicts]
         return np.array(rows, dtype=np.float32).reshape(-1, len(LABELS))
 
 
-_SAID: Final = {
+_SIGNS: Final = {
     Relation.EQUIVALENCE: "≡",
     Relation.FORWARD_ENTAILMENT: "⊏",
     Relation.REVERSE_ENTAILMENT: "⊐",
@@ -176,7 +186,7 @@ _MOST_NAMED: Final = 3
 
 
 def explanation(verdict: Verdict) -> list[str]:
-    """Return a verdict's proof, a line a step; for a pair that is not read, what is not."""
+    """Format the proof of a verdict, one line per step; without label, one line with the uncovered construction."""
     if verdict.label is None or verdict.relation is None:
         return [f"cannot read: {verdict.unread}"]
     if not verdict.steps:
@@ -186,26 +196,26 @@ def explanation(verdict: Verdict) -> list[str]:
 
 def _step(step: Step) -> str:
     edit = step.edit
-    match edit.sort:
-        case Sort.SUBSTITUTE:
+    match edit.kind:
+        case EditKind.SUBSTITUTE:
             done = f'"{edit.premise}" becomes "{edit.hypothesis}"'
-        case Sort.DELETE:
+        case EditKind.DELETE:
             done = f'"{edit.premise}" is left out'
-        case Sort.INSERT:
+        case EditKind.INSERT:
             done = f'"{edit.hypothesis}" is put in'
-        case Sort.DETERMINER:
+        case EditKind.DETERMINER:
             done = f'the determiner "{edit.premise}" becomes "{edit.hypothesis}"'
-        case Sort.NEGATION:
+        case EditKind.NEGATION:
             done = f'"{edit.premise}" is taken away' if edit.premise else f'"{edit.hypothesis}" is put in'
     because = f" ({edit.source})" if edit.source else ""
     inside = "; ".join(
-        f'inside "{operator.name}", {operator.mark.value.replace("_", "-")}' for operator in step.context
+        f'inside "{operator.name}", {operator.monotonicity.value.replace("_", "-")}' for operator in step.context
     )
     context = f"; {inside}: {_sign(step.relation)}" if step.context else ""
     few = len(step.joined) <= _MOST_NAMED
-    known = " or ".join(_sign(each) for each in Relation if each in step.joined) if few else "anything"
-    return f"{done}: {_sign(edit.relation)}{because}{context}. So far: {known}"
+    possible = " or ".join(_sign(each) for each in Relation if each in step.joined) if few else "anything"
+    return f"{done}: {_sign(edit.relation)}{because}{context}. So far: {possible}"
 
 
 def _sign(relation: Relation) -> str:
-    return f"{relation.value.replace('_', ' ')} {_SAID[relation]}"
+    return f"{relation.value.replace('_', ' ')} {_SIGNS[relation]}"

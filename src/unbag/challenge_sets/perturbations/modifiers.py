@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import Final, NamedTuple
 
-from unbag.baselines.natlog.labeller import prove, relate
+from unbag.baselines.natlog.labeller import format_proof, relate
 from unbag.baselines.natlog.parsing import ALWAYS, NEVER, NOT, Clause, NounPhrase, Quantifier, Shape
 from unbag.baselines.natlog.relations import Relation
 from unbag.baselines.natlog.seeds import INFLECTED, NUMBERS, Noun, Parts, clauses, lexicon, parts
@@ -166,7 +166,7 @@ forward_entailment.
     premise, hypothesis = seed.premise, seed.hypothesis
     others = (hypothesis.subject, hypothesis.object)
     subject, object_ = reversed(others) if seed.shape.lexicon.exchanged else others
-    return prove(
+    return format_proof(
         modified_shape(seed.shape, *sides(change, pair.position)),
         (premise.subject.words, subject.words if subject else ""),
         (premise.verb, hypothesis.verb),
