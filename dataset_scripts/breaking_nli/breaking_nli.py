@@ -197,7 +197,7 @@ class BreakingNli(OfficialSet):
         rejected: Counter[str] = Counter()
         rows = substitution.generated(examples, self._substituter, rejected)
         yield from substitution.tables(rows, self._measure)
-        self.keep_counts(rejected)
+        self.save_build_counts(rejected)
 
     def validate_names(self) -> None:
         """Refuse to begin without WordNet, too, where that is asked for."""
@@ -223,7 +223,7 @@ class BreakingNli(OfficialSet):
             from unbag.baselines.wordnet.database import open_wordnet
 
             options["wordnet_version"] = open_wordnet().identity
-        if rejected := self.kept_counts():
+        if rejected := self.build_counts():
             options["rejected"] = rejected
         return options
 

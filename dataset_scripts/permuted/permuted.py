@@ -129,7 +129,7 @@ class Permuted(ChallengeSetBuilder):
             ratios=self._ratios,
             counts=counts,
         )
-        self.keep_counts(counts)
+        self.save_build_counts(counts)
 
     def warm_caches(self, source: Source) -> None:
         """Load the tokenizer, which forked processes then need not, and tag what mini-trees are counted in."""
@@ -139,7 +139,7 @@ class Permuted(ChallengeSetBuilder):
 
     def exclusion_counts(self) -> dict[str, int]:
         """Return how many examples had enough words but no q different permutations."""
-        return {f"with fewer than {self.config.q} different permutations": self.kept_counts().get(TOO_FEW, 0)}
+        return {f"with fewer than {self.config.q} different permutations": self.build_counts().get(TOO_FEW, 0)}
 
     def provenance(self) -> dict[str, Any]:
         """Return what cut the sentences where that is more than spaCy, whose version is on record anyway."""

@@ -170,7 +170,7 @@ class Resnli(ChallengeSetBuilder):
 
         counts = table.counts(pairs()).matrix
         if self._is_prepared:
-            build_stats.keep_read(Path(self._output_dir), 0, {**read, build_stats.LABELLED: len(labels)})
+            build_stats.save_read_counts(Path(self._output_dir), 0, {**read, build_stats.LABELLED: len(labels)})
         _require_each_label(labels, sources[0].name)
         gold = np.array(labels, dtype=np.int64)
         uncertainty = rounded(averaged.fit(counts, table.vectors, gold).uncertainty(counts, gold), _UNCERTAINTY)

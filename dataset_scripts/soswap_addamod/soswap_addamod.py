@@ -148,7 +148,7 @@ class SoswapAddamod(ChallengeSetBuilder):
             words=config.words,
             counts=counts,
         )
-        self.keep_counts(counts)
+        self.save_build_counts(counts)
 
     def requirements(self) -> Iterator[Requirement]:
         """Yield the pairs, the split that attests adjectives too, and the pipeline that parses."""
@@ -159,7 +159,7 @@ class SoswapAddamod(ChallengeSetBuilder):
 
     def provenance(self) -> dict[str, Any]:
         """Return the parser's identity; how many premises there were, pairs of each kind, and refusals by reason."""
-        return {"parser": Parser(self.config.pipeline).identity, "counts": self.kept_counts()}
+        return {"parser": Parser(self.config.pipeline).identity, "counts": self.build_counts()}
 
 
 SoswapAddamod.BUILDER_CONFIGS = [

@@ -174,7 +174,7 @@ def described(request: Request, builder: Any, rows: Any) -> BuiltSet:
         rows = draw_examples(rows, request.examples, request.seed)
         left_out["not drawn"] = used - request.examples
         drawn = {"examples": request.examples, "examples_seed": request.seed}
-    people = human_agreement.people(rows, votes)
+    people = human_agreement.annotator_accuracy(rows, votes)
     return BuiltSet(
         request=request,
         rows=rows,

@@ -18,7 +18,7 @@ def _accuracy(label: str) -> Quantity:
         rows = {scores["labels"][row["label"]]: row["accuracy"] for row in scores["by_label"]}
         return rows.get(label)
 
-    return Quantity(f"accuracy_{label}", f"accuracy, {label}", roles=roles("quoted"), worked_out=of_label)
+    return Quantity(f"accuracy_{label}", f"accuracy, {label}", roles=roles("quoted"), compute=of_label)
 
 
 SET: Final = ChallengeSet(

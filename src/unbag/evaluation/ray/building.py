@@ -83,7 +83,7 @@ def build(request: Request, out: str | Path) -> dict[str, Any]:
         _require_seen(folder, wanted)
         for number, notes in enumerate(said):
             for kind in _NOTES:
-                build_stats.keep(Path(builder._output_dir), f"{kind}-part", number, notes[kind])
+                build_stats.save_counts(Path(builder._output_dir), f"{kind}-part", number, notes[kind])
         rows = {name: RowsInParts(folder, [part.file for part in each]) for name, each in parts.items()}
         _require_unique(builder, said, rows)
         loading.validate_row_range(builder, map(len, rows.values()))
@@ -136,7 +136,7 @@ def _notes(asked: str, plan: Mapping[str, Any], folder: Folder, part: Part) -> d
         tables = [table for _, table in builder._generate_tables(**plan, **opened, spans=part.spans)]
         for source in sources:
             build_stats.validate_unique_ids(source, Path(builder._output_dir))
-        notes = {kind: dict(build_stats.kept(Path(builder._output_dir), kind)) for kind in _NOTES}
+        notes = {kind: dict(build_stats.load_counts(Path(builder._output_dir), kind)) for kind in _NOTES}
     schema = builder.info.features.arrow_schema
     table = pa.concat_tables([table.cast(schema) for table in tables]) if tables else schema.empty_table()
     notes[_USED] = {_USED: len(table.column("source_id").unique())}
