@@ -215,7 +215,7 @@ def test_another_file_is_refused(official, tmp_path):
         (None, {"data": "pairs.csv", "file": "a.zip"}, "expected a file with the config 'official' only"),
         (None, {"data": "pairs.csv", "language": "zh"}, "expected English pairs"),
         (None, {"data": "pairs.csv", "q": 0}, "found q = 0"),
-        ("ocnli-validation", {}, "the breaking_nli set is not made of Chinese pairs"),
+        ("ocnli-validation", {}, "the breaking_nli set cannot be built from Chinese pairs"),
     ],
 )
 def test_what_cannot_be_is_refused(config, options, words):

@@ -1,4 +1,4 @@
-"""Counts that are stored beside a set's rows during a build. Each process writes its own files, one per span of rows."""
+"""Counts stored beside a set's rows during a build. Each process writes its own files, one per span of rows."""
 
 import json
 from collections import Counter

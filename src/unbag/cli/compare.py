@@ -41,10 +41,10 @@ def compare(
       unbag compare runs/a runs/b --format latex > table.tex
     """
     validate_output_form(form, as_json=as_json)
-    from unbag.challenge_sets.results import whole
+    from unbag.challenge_sets.results import explain_damaged_records
     from unbag.evaluation import comparison
     from unbag.reports.comparison import exported, view
 
-    with whole(*paths):
+    with explain_damaged_records(*paths):
         compared = comparison.compare(*paths, across_data=across_data, quantities=number or (), level=level)
     show(form, view(compared), exported(compared), as_json=as_json)

@@ -38,7 +38,7 @@ def draw(
       unbag people draw ORG/MODEL --corpus mnli --out people
       unbag people score people people/sheet.csv
     """
-    from unbag.challenge_sets.request import build, check
+    from unbag.challenge_sets.request import build, validated_builder
     from unbag.data.predictions import SetPredictions
     from unbag.evaluation import human_study
     from unbag.evaluation.model_loading import predictor_of
@@ -48,7 +48,7 @@ def draw(
 
     human_study.validate_pair_count(number)
     [request] = pairs.requests(["permuted"])
-    check(request)
+    validated_builder(request)
     predictor, _ = predictor_of(model, label_map=parsed(label_map))
     built = build(request)
     if (predictor.identity or {}).get("kind") == "transformer":

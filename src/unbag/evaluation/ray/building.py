@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from unbag.challenge_sets import build_stats, loading
-from unbag.challenge_sets.request import Request, check, described, records
+from unbag.challenge_sets.request import Request, records, to_built_set, validated_builder
 from unbag.data.columns import distinct
 from unbag.data.sources import Source
 from unbag.evaluation.ray.cluster import caught, cluster, unpack_outcome, validate_ray
@@ -70,7 +70,7 @@ def build(request: Request, out: str | Path) -> dict[str, Any]:
     if str(out).endswith(".parquet"):
         raise ValueError(f"the engine ray writes a folder of files, found --out {out}; leave out .parquet")
     validate_ray()
-    folder, builder = Folder(out), check(request)
+    folder, builder = Folder(out), validated_builder(request)
     with TemporaryDirectory(prefix="unbag-") as tmp:
         builder._output_dir = _prepared(tmp)
         # Before Ray is there: what is made ready may be made by forks of this process, which its threads would hinder.
@@ -87,7 +87,7 @@ def build(request: Request, out: str | Path) -> dict[str, Any]:
         rows = {name: RowsInParts(folder, [part.file for part in each]) for name, each in parts.items()}
         _require_unique(builder, said, rows)
         loading.validate_row_range(builder, map(len, rows.values()))
-        built = described(request, builder, rows[builder.EVALUATED or splits[0].name])
+        built = to_built_set(request, builder, rows[builder.EVALUATED or splits[0].name])
         _, record = records(built, rows)
     folder.write(RECORD, (json.dumps(record, indent=2, ensure_ascii=False) + "\n").encode())
     return record
