@@ -203,7 +203,7 @@ def test_corpus_all_with_a_file_for_sets_without_one_is_refused():
 
 @pytest.mark.parametrize("name", ["breaking_nli", "sicck"])
 def test_set_from_a_corpus_with_a_file_of_the_authors_is_refused(tmp_path, name):
-    with pytest.raises(ValueError, match=r"file: expected a file with the config 'official' only, .* leave out the"):
+    with pytest.raises(ValueError, match=r"file: expected a file with the config 'official' only, .* omit the"):
         loading.builder(name, "snli-validation", file=str(tmp_path))
 
 

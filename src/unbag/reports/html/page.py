@@ -19,7 +19,7 @@ from unbag.challenge_sets.base import ChallengeSet
 from unbag.challenge_sets.papers.counterparts import counterparts_of
 from unbag.challenge_sets.results import Result
 from unbag.challenge_sets.views.figures import Figure, Group, Point, Series, TextTable, bare, table
-from unbag.challenge_sets.views.tables import interval, left_out
+from unbag.challenge_sets.views.tables import exclusion_summary, interval
 from unbag.evaluation import verdict
 from unbag.reports import papers as paper_tables
 from unbag.reports.html import examples
@@ -223,7 +223,7 @@ def _section(group: Group, gathered: ReportData) -> Section:
         columns=min(_COLUMNS, len(figures)) if not beside else 2 if figures else 1,
         figures=tuple(_drawn(each, gathered, wide=not beside and len(figures) == 1) for each in figures),
         published=tuple(_published(each) for each in papers.tables() if each.set == group.set),
-        note=left_out(first.data),
+        note=exclusion_summary(first.data),
     )
 
 
