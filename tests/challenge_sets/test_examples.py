@@ -110,7 +110,7 @@ def test_permuted_shows_the_share_of_orders_and_one_of_them():
     assert _kinds(shown) == [("most accepted", "a#1"), ("flipped", "b#0")]
     assert [line.name for line in shown[0].lines] == ["premise", "hypothesis", "premise permuted"]
     assert [shown[0].lines[2].text[start:end] for start, end, _ in shown[0].lines[2].marks] == ["one two"]
-    assert [each.note for each in shown] == ["2 of 2 orders accepted", "1 of 2 orders accepted"]
+    assert [each.note for each in shown] == ["2 of 2 permutations accepted", "1 of 2 permutations accepted"]
     # No answer is right of words in no order; and it tells of words alone only where the pair in order is right.
     assert [(each.outcome, each.fails) for each in shown] == [("accepted", True), ("accepted", False)]
     assert [each.before for each in shown] == [

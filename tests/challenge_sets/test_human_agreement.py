@@ -62,8 +62,8 @@ def test_annotator_accuracy_of_rows_with_annotators_labels_is_none():
 def test_exclusion_summary_with_annotators_states_their_accuracy():
     data = {"rows": 5, "left_out": {"unlabelled": 1}}
     estimate = {"share": 0.8, "low": 0.7, "high": 0.9, "pairs": 3}
-    assert exclusion_summary(data) == "5 rows; left out 1 unlabelled"
+    assert exclusion_summary(data) == "5 rows; excluded 1 unlabelled"
     assert exclusion_summary({**data, "people": estimate}) == (
-        "5 rows; left out 1 unlabelled. One annotator gives the gold label of 0.800 [0.700, 0.900] of the 3 pairs as "
-        "they were"
+        "5 rows; excluded 1 unlabelled. One annotator gives the gold label of 0.800 [0.700, 0.900] of the 3 "
+        "unchanged pairs"
     )

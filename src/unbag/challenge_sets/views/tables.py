@@ -10,7 +10,7 @@ from unbag.challenge_sets.results import Result
 from unbag.scoring.bootstrap import Estimate
 
 
-def headed(title: str, result: Result, *columns: str, words: int = 1) -> Table:
+def result_table(title: str, result: Result, *columns: str, words: int = 1) -> Table:
     """Build an empty table with the model, the title of the set and the corpus as heading.
 
     Args:
