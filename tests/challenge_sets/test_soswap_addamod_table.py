@@ -30,7 +30,7 @@ RESULT = Result(
         "name": "snli",
         "split": "validation",
         "rows": 10_000,
-        "left_out": {"whose premise was met before or makes no pair": 8_000},
+        "left_out": {"with a repeated premise or one that makes no pair": 8_000},
     },
     scores=_scores(),
     environment={},
@@ -45,7 +45,7 @@ def test_the_table_fits_a_terminal_and_has_a_column_a_kind():
     assert max(len(line) for line in lines) <= 80
     [contradiction] = [line for line in lines if "contradiction" in line]
     assert contradiction.split()[1:] == ["0.040", "[0.030,", "0.050]"] * 2
-    assert "600 SOSwap, 600 AddAmod pairs, of 10,000 rows; excluded 8,000 whose" in " ".join(" ".join(lines).split())
+    assert "600 SOSwap, 600 AddAmod pairs, of 10,000 rows; excluded 8,000 with" in " ".join(" ".join(lines).split())
 
 
 def test_reading_states_accuracy_by_kind_and_the_share_of_entailment():
