@@ -204,7 +204,7 @@ def test_ids_without_an_order_are_refused_before_a_set_is_made(monkeypatch):
         ({"model": "org/model", "train_data": ["snli"]}, "training is for lexical, hypothesis-only or majority; org"),
         ({"device": "cpu"}, "device is for a Hub id or a folder or causal:ORG/LM; by_length is a function"),
         ({"corpus": "snli"}, "either a corpus or data of your own, not both"),
-        ({"data": None, "labels": list(LABELS)}, "labels says how data of your own is read, and no data is named"),
+        ({"data": None, "labels": list(LABELS)}, "labels: expected it together with data of your own, got no data"),
         ({"options": {"Q": 3}}, "no option 'Q'"),
         ({"sets": "permute"}, "expected a challenge set of"),
         ({"full": True}, "full is for all sets"),

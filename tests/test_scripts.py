@@ -12,7 +12,7 @@ def test_every_room_is_found_and_documented():
 
 
 def test_a_thing_that_is_not_there_is_named_with_those_that_are():
-    with pytest.raises(ValueError, match=r"expected one of .*permutation_acceptance.* in metrics, found 'accuracy'"):
+    with pytest.raises(ValueError, match=r"metrics: expected one of .*permutation_acceptance.*, got 'accuracy'"):
         scripts.folder("metrics", "accuracy")
 
 
@@ -22,5 +22,5 @@ def test_a_trainer_says_how_to_run_it_and_what_it_needs():
         text = (scripts.ROOT / "trainers" / f"{name}.py").read_text()
         assert text.startswith("# /// script\n"), "`hf jobs uv run` reads what it needs there"
     assert set(scripts.files("trainers")) - {"debias"} < set(recipes()), "the recipe of a file has its name"
-    with pytest.raises(ValueError, match=r"expected one of .*finetune.* in trainers, found 'magic'"):
+    with pytest.raises(ValueError, match=r"trainers: expected one of .*finetune.*, got 'magic'"):
         scripts.file("trainers", "magic")

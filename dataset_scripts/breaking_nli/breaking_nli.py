@@ -1,4 +1,4 @@
-"""Breaking NLI: pairs that differ in one word, the authors' own and such as are made from any corpus."""
+"""Breaking NLI: pairs that differ in one word, from the authors or generated from any corpus."""
 
 import json
 import zipfile
@@ -46,8 +46,8 @@ _CITATION = """@inproceedings{glockner-etal-2018-breaking,
   booktitle = {Proceedings of ACL}, year = {2018}, url = {https://aclanthology.org/P18-2103}, eprint = {1805.02266},
   archivePrefix = {arXiv}}"""
 
-# The commit is that at which an index of public repositories has the file; the bytes were those of a copy got elsewhere
-# and are what the hash says, wherever they come from.
+# The commit comes from an index of public repositories. The hash was computed from a copy of another origin, so that it
+# verifies the download independently of the address.
 PINNED: Final = PinnedFile(
     url="https://raw.githubusercontent.com/BIU-NLP/Breaking_NLI/efbf39cbd7bfc1f6d4c5324f0530934b2926a736/"
     "breaking_nli_dataset.zip",
@@ -55,17 +55,17 @@ PINNED: Final = PinnedFile(
     name="breaking_nli_dataset.zip",
 )
 PAPERS_LEAST_BIGRAMS: Final = 10
-"""How often Wikipedia has a bigram that a replacement makes (Glockner et al. 2018, section 3.1)."""
+"""Minimum count in Wikipedia of each bigram that a replacement creates (Glockner et al. 2018, section 3.1)."""
 
 _MEMBER: Final = "data/dataset.jsonl"
 _COLUMNS: Final = {"id": "pairID", "premise": "sentence1", "hypothesis": "sentence2", "label": "gold_label"}
 
 
 def read_rows(path: Path) -> Iterator[dict[str, Any]]:
-    """Yield the rows of the official zip file, as it names them.
+    """Iterate over the rows of the official zip file, with the file's own column names.
 
     Raises:
-        DataError: if it is another file, or a row has other columns.
+        DataError: If the file has another content, or a row lacks columns.
     """
     columns = {*_COLUMNS.values(), "category", "annotator_labels"}
     try:
@@ -73,7 +73,7 @@ def read_rows(path: Path) -> Iterator[dict[str, Any]]:
             for number, line in enumerate(lines, start=1):
                 row = json.loads(line)
                 if missing := sorted(columns - set(row)):
-                    raise DataError(f"{path}, {_MEMBER}, line {number}: missing {missing}, found {sorted(row)}")
+                    raise DataError(f"{path}, {_MEMBER}, line {number}: missing {missing}, got {sorted(row)}")
                 yield row
     except (zipfile.BadZipFile, KeyError) as error:
         raise DataError(f"{path}: expected a zip file with {_MEMBER} ({error})") from error
@@ -81,29 +81,30 @@ def read_rows(path: Path) -> Iterator[dict[str, Any]]:
 
 @dataclass
 class BreakingNliConfig(OfficialConfig):
-    """Which pairs are made, and what is known of their words.
+    """The generated pairs, and the statistics of their words.
 
     Attributes:
-        train_data: corpora, whose train splits are taken, and files of pairs: what the words and bigrams of a generated
-            pair must occur in, and where `pair_frequency` is counted. By default the corpus the pairs are made from, or
-            your own data; the official config then counts nothing.
-        embeddings: word embeddings for the column `similarity`: a model of the Hub or a folder, a spaCy pipeline, or a
-            text file of word vectors (`unbag.baselines.lexical.embeddings.find`); none by default.
-        wordnet: whether WordNet's antonyms, synonyms and hypernyms come in beside the word lists.
-        min_similarity: the least cosine, by `embeddings`, of a word and an antonym that WordNet has for it; a word
-            that the table lacks has none. The paper has such a threshold, by GloVe, and does not say which.
-        neutral: whether nouns are replaced by such as are below them too (dog for animal), whose label is neutral.
-        prepositions: whether a preposition of place is adapted (in the kitchen, on the balcony), as in the paper; else
-            what would need another one is not made.
-        bigrams: corpora, whose train splits are taken, files of pairs, and texts (`.txt`, `.txt.gz`: a sentence a line,
-            or a table of two words and their count a line), which must have each bigram that a replacement makes. By
-            default the training corpus; the paper's are Wikipedia's.
-        min_bigrams: how often they must have it: by default 10 times where `bigrams` are named, as in the paper, and
-            once in a training corpus, which is far smaller than Wikipedia.
-        q: replacements of each premise at most.
-        seed: decides what is replaced and by what.
-        words: `all`; or `held_out`, pairs whose old and new word are both of the half of the vocabulary that
-            `unbag train … --augment` makes no pair with; or `training`, those of the half that it does.
+        train_data: Corpora (their train splits) and files of pairs that must contain the words and bigrams of a generated
+            pair, and in which `pair_frequency` is counted (default: the corpus of the premises, or your own data; for
+            the official config none, so that nothing is counted).
+        embeddings: Word embeddings for the column `similarity`: a Hub model or a folder, a spaCy pipeline, or a text
+            file of word vectors (`unbag.baselines.lexical.embeddings.find`). Default: none.
+        wordnet: Whether WordNet's antonyms, synonyms and hypernyms are used beside the word lists.
+        min_similarity: Minimum cosine similarity, by `embeddings`, of a word and its WordNet antonym. Words without
+            an embedding get no antonyms. The paper uses such a threshold with GloVe, but does not give its value.
+        neutral: Whether nouns are also replaced by their hyponyms (animal by dog), with the label neutral.
+        prepositions: Whether a preposition of place is adapted (in the kitchen, on the balcony), as in the paper. If
+            false, replacements that need another preposition are not made.
+        bigrams: Corpora (their train splits), files of pairs, and texts that must contain each bigram that a
+            replacement creates (default: `training`; the paper uses Wikipedia). A text (`.txt`, `.txt.gz`) has one
+            sentence per line, or two words and their count per line.
+        min_bigrams: Minimum count of each such bigram (default: 10 with `bigrams`, as in the paper; 1 with a training
+            corpus, which is far smaller than Wikipedia).
+        q: Maximum number of replacements per premise.
+        seed: Random seed for the choice of replacements.
+        words: Vocabulary of the replacements: `all`; `held_out`, where the old and the new word are both in the half
+            of the vocabulary that `unbag train … --augment` does not use; or `training`, where both are in the half
+            that it uses.
     """
 
     FILES: ClassVar[tuple[str, ...]] = (*OfficialConfig.FILES, "train_data", "embeddings", "bigrams")
@@ -121,7 +122,7 @@ class BreakingNliConfig(OfficialConfig):
     words: str = vocabulary_split.ALL
 
     def own_options(self) -> dict[str, Any]:
-        """Return the options that decide the rows: not the words, where they are all."""
+        """Collect the options that determine the rows, without `words` at its default."""
         return {
             name: value
             for name, value in super().own_options().items()
@@ -129,38 +130,45 @@ class BreakingNliConfig(OfficialConfig):
         }
 
     def check(self) -> None:
-        """Refuse what cannot be.
+        """Validate the options.
 
         Raises:
-            ValueError: if an option has no such value.
+            ValueError: If an option has an invalid value, or the config does not support the option.
         """
         super().check()
         vocabulary_split.check(self.words)
         if self.is_official and self.words != vocabulary_split.ALL:
-            raise ValueError(f"the config {OFFICIAL!r} has the authors' words, found words={self.words!r}")
-        if self.is_official and (taken := [name for name in ("wordnet", "neutral", "bigrams") if getattr(self, name)]):
-            raise ValueError(f"the config {OFFICIAL!r} replaces nothing, so it takes no {' or '.join(taken)}")
+            raise ValueError(
+                f"words: expected {vocabulary_split.ALL!r} with the config {OFFICIAL!r}, which has the authors' words, "
+                f"got {self.words!r}"
+            )
+        if self.is_official and (given := [name for name in ("wordnet", "neutral", "bigrams") if getattr(self, name)]):
+            raise ValueError(
+                f"the config {OFFICIAL!r} replaces no words, so it does not support {' or '.join(given)}; omit "
+                f"{'it' if len(given) == 1 else 'them'}, or choose a corpus"
+            )
         least = self.min_similarity
         if least is not None and not (self.wordnet and self.embeddings and -1 <= least <= 1):
             raise ValueError(
-                "expected min_similarity from -1 to 1 beside wordnet=true and embeddings, of whose antonyms and by "
-                f"which it is, found {least:g} with wordnet={self.wordnet} and embeddings={self.embeddings}"
+                "least_similarity: expected a number from -1 to 1 together with wordnet=true and embeddings, got "
+                f"{least:g} with wordnet={self.wordnet} and embeddings={self.embeddings}"
             )
-        Substituter(CorpusCounts(Counter(), Counter(), Counter()), self.q, self.bigrams_at_least)  # refuses what cannot
+        # The constructor validates its options; the empty counts are placeholders.
+        Substituter(CorpusCounts(Counter(), Counter(), Counter()), self.q, self.min_bigram_count)
 
     @property
-    def bigrams_at_least(self) -> int:
-        """How often each bigram must be attested."""
+    def min_bigram_count(self) -> int:
+        """Minimum count of each new bigram."""
         if self.min_bigrams is None:
             return PAPERS_LEAST_BIGRAMS if self.bigrams else 1
         return self.min_bigrams
 
 
 class BreakingNli(OfficialSet):
-    """Premises, each with a hypothesis that differs in one word or phrase.
+    """Pairs of a premise and a hypothesis that differ in one word or phrase.
 
-    Configs: `official`, the authors' 8,193 pairs; `<corpus>-<split>`, pairs made from the premises of a corpus;
-    `data=…` takes data of your own.
+    Configs: `official`, the authors' 8,193 pairs; `<corpus>-<split>`, pairs generated from the premises of a corpus.
+    `data=…` uses data of your own.
     """
 
     VERSION = datasets.Version("1.0.0")
@@ -169,12 +177,12 @@ class BreakingNli(OfficialSet):
     LICENCE = "cc-by-sa-4.0"
     CREATORS: ClassVar[Mapping[Made, Sequence[str]]] = {
         "sentences": ("crowdsourced", "machine-generated"),
-        "labels": ("crowdsourced",),  # the majority of three
+        "labels": ("crowdsourced",),  # majority of three annotators
     }
     MACHINE_MADE: ClassVar[frozenset[Made]] = frozenset({"sentences", "labels"})
     SCHEMA = substitution.SCHEMA
     CITATION = _CITATION
-    UNFIT = "with a premise met before or no word to replace"
+    UNFIT = "with a repeated premise or no word to replace"
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         if kwargs.get("embeddings"):
@@ -182,25 +190,25 @@ class BreakingNli(OfficialSet):
         super().__init__(*args, **kwargs)
 
     def sources(self, *, streaming: bool = False) -> list[Source]:
-        """Open the official pairs, or the corpus whose premises are taken."""
+        """Open the official pairs, or the corpus of the premises."""
         if not self.config.is_official:
-            # In one piece: a premise that several examples have is taken once, wherever they are.
+            # In one piece: each distinct premise is used once, and only one process sees all of them.
             return [self.config.open(streaming=streaming).in_one_piece()]
         with zipfile.ZipFile(self.official_file()) as archive:
             return [self.official_source(Path(_MEMBER).name, archive.read(_MEMBER), _COLUMNS)]
 
     def tables(self, source: Source, examples: Iterator[Example]) -> Iterator[pa.Table]:
-        """Yield the pairs; count, for the record, the candidates that were not used."""
+        """Iterate over the pairs, and count the rejected candidates for the record."""
         if self.config.is_official:
             yield from substitution.tables(self._authors(examples), self._measure)
             return
         rejected: Counter[str] = Counter()
         rows = substitution.generated(examples, self._substituter, rejected)
         yield from substitution.tables(rows, self._measure)
-        self.keep_counts(rejected)
+        self.save_build_counts(rejected)
 
     def validate_names(self) -> None:
-        """Refuse to begin without WordNet, too, where that is asked for."""
+        """Validate the names, and check that WordNet is installed if the options need it."""
         super().validate_names()
         if self.config.wordnet:
             from unbag.baselines.wordnet.database import validate_installed
@@ -208,7 +216,7 @@ class BreakingNli(OfficialSet):
             validate_installed()
 
     def provenance(self) -> dict[str, Any]:
-        """Return what the training corpus was, which tables, and why candidates were not used, by reason."""
+        """Describe the training corpus, the bigram sources, the embeddings, and the rejected candidates by reason."""
         options: dict[str, Any] = {"attested_in": sources_record(self._training())}
         if self.config.bigrams:
             options["bigrams_of"] = [
@@ -216,19 +224,19 @@ class BreakingNli(OfficialSet):
                 *({"origin": path.name, "split": "", "revision": file_hash(path)} for path in self._bigram_texts()),
             ]
         if not self.config.is_official:
-            options["min_bigrams"] = self.config.bigrams_at_least
+            options["min_bigrams"] = self.config.min_bigram_count
         if self.config.embeddings:
             options["embeddings"] = embeddings.identity_of(self.config.embeddings)
         if self.config.wordnet:
             from unbag.baselines.wordnet.database import open_wordnet
 
             options["wordnet_version"] = open_wordnet().identity
-        if rejected := self.kept_counts():
+        if rejected := self.build_counts():
             options["rejected"] = rejected
         return options
 
     def requirements(self) -> Iterator[Requirement]:
-        """Yield the pairs, what their words must be attested in, and what is known of the words."""
+        """Iterate over the pairs, the training and bigram corpora, the embeddings and WordNet."""
         yield from super().requirements()
         config = self.config
         yield from requirements.of_corpora(config.train_data or ([config.corpus] if config.corpus else []))
@@ -244,7 +252,7 @@ class BreakingNli(OfficialSet):
             yield Row(name, name, premise, hypothesis, label, categories[name], annotators=annotators)
 
     def _training(self) -> list[Source]:
-        """Open the training corpus; nothing for the official pairs where none is named."""
+        """Open the training corpora; empty for the official pairs without the option `training`."""
         config = self.config
         if config.train_data or config.corpus:
             names = tuple(config.train_data or (config.corpus,))
@@ -260,7 +268,7 @@ class BreakingNli(OfficialSet):
 
     @cached_property
     def _bigrams(self) -> Bigrams | None:
-        """What must have the bigrams; None for the training corpus."""
+        """Counts of the bigram sources; None if the training corpus is used."""
         if not self.config.bigrams:
             return None
         of_pairs = (corpus_counts.of_examples(source.examples()) for source in self._bigram_sources())
@@ -287,7 +295,7 @@ class BreakingNli(OfficialSet):
         return Substituter(
             self._corpus_counts,
             config.q,
-            config.bigrams_at_least,
+            config.min_bigram_count,
             config.seed,
             lists=(*WORD_LISTS, *(NEUTRAL_LISTS if config.neutral else ())),
             more=more,
@@ -299,11 +307,11 @@ class BreakingNli(OfficialSet):
         )
 
     def _measure(self, old: str, new: str) -> WordPair:
-        frequency = self._corpus_counts.pairs.get((old, new), 0) if self._counts(old, new) else None
+        frequency = self._corpus_counts.pairs.get((old, new), 0) if self._is_counted(old, new) else None
         return WordPair(frequency, self._similarity(old, new))
 
-    def _counts(self, old: str, new: str) -> bool:
-        """Tell whether contradictions with two words were counted: WordNet's words are too many."""
+    def _is_counted(self, old: str, new: str) -> bool:
+        """Check whether contradictions with two words were counted. WordNet has too many words to count them all."""
         if self.config.is_official:
             return bool(self.config.train_data)
         return {old, new} <= _LISTED
@@ -313,16 +321,17 @@ class BreakingNli(OfficialSet):
         if not self.config.embeddings:
             return lambda old, new: None
         table = embeddings.load(self.config.embeddings)
-        known: dict[str, Any] = {}
+        vectors: dict[str, Any] = {}
 
         def similarity(old: str, new: str) -> float | None:
             for word in (old, new):
-                if word not in known:
-                    [known[word]] = table.means([(word,)])
-            norms = np.linalg.norm([known[old], known[new]], axis=1)
+                if word not in vectors:
+                    [vectors[word]] = table.means([(word,)])
+            norms = np.linalg.norm([vectors[old], vectors[new]], axis=1)
             if not norms.all():
-                return None  # a word that the table lacks
-            return float(rounded(np.clip(known[old] @ known[new] / norms.prod(), -1, 1), SIMILARITY))
+                return None  # the mean over no vectors is 0: the table lacks a word
+            # Clipped, since rounding errors can push the cosine of parallel vectors slightly beyond 1.
+            return float(rounded(np.clip(vectors[old] @ vectors[new] / norms.prod(), -1, 1), SIMILARITY))
 
         return similarity
 

@@ -1,4 +1,4 @@
-"""CS_λ: NLI pairs scored by how far their words mislead, so that composing them is what is left."""
+"""CS_λ: NLI pairs with a score of how much their words mislead a model that ignores word order."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -31,23 +31,23 @@ _CITATION = """@inproceedings{nie-etal-2019-analyzing,
   author = {Nie, Yixin and Wang, Yicheng and Bansal, Mohit},
   booktitle = {Proceedings of AAAI}, year = {2019}, url = {https://doi.org/10.1609/aaai.v33i01.33016867},
   eprint = {1811.07033}, archivePrefix = {arXiv}}"""
-_LEAST_FOLDS = 2
+_MIN_FOLDS = 2
 
 
 @dataclass
 class CsLambdaConfig(SourceConfig):
-    """Which lexical model scores the pairs, and which of them are kept.
+    """The lexical model that scores the pairs, and the threshold for a pair to be included.
 
     Attributes:
-        train_data: corpora, whose train splits are taken, and files of pairs: what the lexical model is fitted to. By
-            default SNLI and MNLI, for Chinese OCNLI.
-        lexical: a fitted model instead: a folder or Hub repository.
-        pipeline: which words count: those that a spaCy pipeline tags as nouns, verbs, adjectives, adverbs or *there* in
-            their sentence, by default the language's own one, or `all`.
-        max_train_pairs: Number of training pairs to draw; None for all.
-        folds: into how many parts the training pairs are cut, where the pairs to score are among them.
-        min_lms: λ: the LMS that an example must have. The `lms` column makes any other a filter.
-        seed: decides what is drawn, held out, and in which fold a pair is.
+        train_data: Corpora (their train splits) and files of pairs that the lexical model is fitted to (default: SNLI and
+            MNLI; for Chinese OCNLI).
+        lexical: Fitted lexical model, a folder or Hub repository, instead of fitting one.
+        pipeline: spaCy pipeline that tags the sentences (default: by language). Words count that the pipeline tags as
+            noun, verb, adjective, adverb or *there*. `all` counts every word.
+        max_train_pairs: Maximum number of training pairs (default: all).
+        folds: Number of cross-fitting folds, if the pairs to score are among the training pairs.
+        min_lms: λ, the minimum LMS of an example. A filter on the column `lms` gives any other λ.
+        seed: Random seed for sampling, the held-out pairs and the folds.
     """
 
     FILES: ClassVar[tuple[str, ...]] = (*SourceConfig.FILES, "train_data", "lexical", "pipeline")
@@ -61,28 +61,30 @@ class CsLambdaConfig(SourceConfig):
     seed: int = DEFAULT_SEED
 
     def check(self) -> None:
-        """Refuse what cannot be.
+        """Validate the options.
 
         Raises:
-            ValueError: if an option has no such value.
+            ValueError: If an option has an invalid value.
         """
         super().check()
         validate_language(self.sentences_in)
         if self.max_train_pairs is not None:
             check_int("the number of training pairs", self.max_train_pairs, least=1)
         if not 0 <= self.min_lms <= 1:
-            raise ValueError(f"expected a least LMS (λ) from 0 to 1, found {self.min_lms}")
-        if self.folds < _LEAST_FOLDS:
-            raise ValueError(f"expected at least {_LEAST_FOLDS} folds, found {self.folds}")
+            raise ValueError(f"least_lms: expected λ from 0 to 1, got {self.min_lms}")
+        if self.folds < _MIN_FOLDS:
+            raise ValueError(f"folds: expected at least {_MIN_FOLDS}, got {self.folds}")
         if self.lexical and (self.train_data or self.pipeline or self.max_train_pairs):
-            raise ValueError("expected either a fitted lexical model or how to fit one (train_data, pipeline, pairs)")
+            raise ValueError(
+                "expected either a fitted model (lexical) or options to fit one (train_data, pipeline, pairs), got both"
+            )
 
 
 class CsLambda(ChallengeSetBuilder):
-    """Every example of a corpus split with its LMS, the lexical model's probabilities and the misleading features.
+    """Examples of a corpus split with their LMS, the lexical model's probabilities and the misleading features.
 
-    Configs: `<corpus>-<split>`; `data=…` takes data of your own. Where the corpus is in the lexical model's training
-    data, the scores come from cross-fitting.
+    Configs: `<corpus>-<split>`. `data=…` uses data of your own. If the corpus is in the lexical model's training data,
+    the scores come from cross-fitting.
     """
 
     VERSION = datasets.Version("1.0.0")
@@ -92,16 +94,16 @@ class CsLambda(ChallengeSetBuilder):
     UNFIT = "below λ"
 
     def tables(self, source: Source, examples: Iterator[Example]) -> Iterator[pa.Table]:
-        """Yield each example that has the least LMS, with its scores."""
+        """Iterate over the examples with at least the minimum LMS, with their scores."""
         scorer = _scorer(self._models(source), self.config.seed)
         return scored_tables(examples, scorer, min_lms=self.config.min_lms)
 
     def warm_caches(self, source: Source) -> None:
-        """Fit the lexical models."""
+        """Fit the lexical models before worker processes start."""
         self._models(source)
 
     def validate_names(self) -> None:
-        """Refuse what is surely no lexical model, and to begin without what cuts the sentences, too."""
+        """Validate the names, and check for the config file of a local lexical model and for the tokenizer package."""
         super().validate_names()
         if is_segmented(self.config.sentences_in):
             optional_deps.require(SEGMENTER)
@@ -109,12 +111,12 @@ class CsLambda(ChallengeSetBuilder):
             validate_file(Path(self.config.lexical) / CONFIG_FILE)
 
     def provenance(self) -> dict[str, Any]:
-        """Return the records of the lexical models."""
+        """Collect the records of the lexical models."""
         [source] = self.sources()
         return {"lexical_models": [_record(folder) for folder in self._models(source)]}
 
     def requirements(self) -> Iterator[Requirement]:
-        """Yield the pairs, and the lexical model or what it is fitted to."""
+        """Iterate over the pairs, and the lexical model or its training data and pipeline."""
         yield from super().requirements()
         config = self.config
         if config.lexical:

@@ -1,4 +1,4 @@
-"""The permuted set: NLI pairs whose words are in no order, with the gold label of the original."""
+"""The permuted set: NLI pairs with permuted words and the gold label of the original pair."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -36,24 +36,24 @@ _CITATION = """@inproceedings{sinha-etal-2021-unnatural,
   author = {Sinha, Koustuv and Parthasarathi, Prasanna and Pineau, Joelle and Williams, Adina},
   booktitle = {Proceedings of ACL-IJCNLP}, year = {2021}, url = {https://aclanthology.org/2021.acl-long.569},
   eprint = {2101.00010}, archivePrefix = {arXiv}}"""
-_LEAST_WORDS = 2  # one word has nowhere to go
-_MOST_PERMUTATIONS = 10_000  # up to 100 MB of a usual pair, 2 GB of the longest sentences
+_MIN_WORDS = 2  # a single word has no other position
+_MOST_PERMUTATIONS = 10_000  # up to 100 MB for a usual pair, 2 GB for the longest sentences
 
 
 @dataclass
 class PermutedConfig(SourceConfig):
-    """What is permuted, and how: the options of `unbag.challenge_sets.perturbations.permutation`.
+    """The permutations: options of `unbag.challenge_sets.perturbations.permutation`.
 
     Attributes:
-        mode: both, hypothesis, clumped_25, clumped_50 or clumped_75.
-        q: permutations of each pair.
-        min_words: words, beside punctuation, that both sentences must have.
-        characters: whether the words of Chinese sentences are their characters; by default a segmenter cuts them.
-        minitrees: corpora, whose train splits are taken, and files: where it is counted among which parts of speech a
-            word usually stands, for the columns `*_minitree`; they are null without.
-        minitree_by: code or text: as the authors' code computes them, or as the paper's text says.
-        pipeline: the spaCy pipeline that tags for them.
-        seed: decides every permutation.
+        mode: Permuted sentences and method: both, hypothesis, clumped_25, clumped_50 or clumped_75.
+        q: Number of permutations per pair.
+        min_words: Minimum number of words in each sentence, without punctuation.
+        characters: Whether Chinese sentences are split into characters (default: a segmenter finds words).
+        minitrees: Corpora (their train splits) and files in which the usual neighbouring parts of speech of each word
+            are counted, for the columns `*_minitree` (default: none, and the columns are null).
+        minitree_by: Definition of the mini-tree overlap: `code` as in the authors' code, or `text` as in the paper.
+        pipeline: spaCy pipeline that tags parts of speech for `minitrees`.
+        seed: Random seed of the permutations.
     """
 
     FILES: ClassVar[tuple[str, ...]] = (*SourceConfig.FILES, "minitrees", "pipeline")
@@ -68,26 +68,26 @@ class PermutedConfig(SourceConfig):
     seed: int = DEFAULT_SEED
 
     def check(self) -> None:
-        """Refuse what cannot be.
+        """Validate the options.
 
         Raises:
-            ValueError: if an option has no such value.
+            ValueError: If an option has an invalid value.
         """
         super().check()
         validate_language(self.sentences_in)
-        Permuter(self.q, self.mode, self.seed)  # refuses what cannot be
+        Permuter(self.q, self.mode, self.seed)  # validates its options
         if self.q > _MOST_PERMUTATIONS:
             raise ValueError(
-                f"q: expected at most {_MOST_PERMUTATIONS:,} permutations of each pair, got {self.q:,}; all of a pair "
-                f"are in memory at once, some gigabytes per million; lower q (the paper has {DEFAULT_Q})"
+                f"q: expected at most {_MOST_PERMUTATIONS:,} permutations per pair, got {self.q:,}; all permutations "
+                f"of a pair are in memory at once, some gigabytes per million; lower q (the paper uses {DEFAULT_Q})"
             )
-        if self.min_words < _LEAST_WORDS:
-            raise ValueError(f"expected min_words of at least {_LEAST_WORDS}, found {self.min_words}")
+        if self.min_words < _MIN_WORDS:
+            raise ValueError(f"min_words: expected at least {_MIN_WORDS}, got {self.min_words}")
         check_definition(self.minitree_by)
         if self.minitrees and self.sentences_in != "en":
-            raise ValueError(f"expected English pairs for mini-trees, found the language {self.sentences_in!r}")
+            raise ValueError(f"minitrees: expected English pairs, got the language {self.sentences_in!r}")
         if self.characters and self.sentences_in != "zh":
-            raise ValueError(f"expected Chinese pairs for characters, found the language {self.sentences_in!r}")
+            raise ValueError(f"characters: expected Chinese pairs, got the language {self.sentences_in!r}")
 
 
 def _config(corpus: Corpus, split: str, mode: str) -> PermutedConfig:
@@ -96,9 +96,9 @@ def _config(corpus: Corpus, split: str, mode: str) -> PermutedConfig:
 
 
 class Permuted(ChallengeSetBuilder):
-    """Every used example of a corpus split, unpermuted and in q permutations.
+    """Every used example of a corpus split, in its original order and in q permutations.
 
-    Configs: `<corpus>-<split>` permutes both sentences, `<corpus>-<split>-<mode>` what the mode says; `data=…` takes
+    Configs: `<corpus>-<split>` permutes both sentences, `<corpus>-<split>-<mode>` depends on the mode. `data=…` uses
     data of your own. Options: `q`, `min_words`, `characters`, `seed`, `minitrees`, `minitree_by`, `pipeline`.
     """
 
@@ -110,13 +110,13 @@ class Permuted(ChallengeSetBuilder):
     UNFIT = "too short to permute"
 
     def validate_names(self) -> None:
-        """Refuse to begin without what cuts the sentences, too."""
+        """Validate the names, and check that the tokenizer package is installed."""
         super().validate_names()
         if is_segmented(self.config.sentences_in, characters=self.config.characters):
             optional_deps.require(SEGMENTER)
 
     def tables(self, source: Source, examples: Iterator[Example]) -> Iterator[pa.Table]:
-        """Yield each used example's rows: in order, then permuted."""
+        """Iterate over the rows of each used example: the original order, then the permutations."""
         config = self.config
         permuter = Permuter(config.q, config.mode, config.seed)
         counts: Counter[str] = Counter()
@@ -129,27 +129,28 @@ class Permuted(ChallengeSetBuilder):
             ratios=self._ratios,
             counts=counts,
         )
-        self.keep_counts(counts)
+        self.save_build_counts(counts)
 
     def warm_caches(self, source: Source) -> None:
-        """Load the tokenizer, which forked processes then need not, and tag what mini-trees are counted in."""
+        """Load the tokenizer, and tag the sentences that mini-trees are counted in."""
+        # Forked workers share the memory of a tokenizer that is loaded before the fork.
         tokenize("", source.language, characters=self.config.characters)
         if self.config.minitrees:
             tag_ahead(self.config.pipeline, self._training_texts())
 
     def exclusion_counts(self) -> dict[str, int]:
-        """Return how many examples had enough words but no q different permutations."""
-        return {f"with fewer than {self.config.q} different permutations": self.kept_counts().get(TOO_FEW, 0)}
+        """Count the examples with enough words but fewer than q different permutations."""
+        return {f"with fewer than {self.config.q} different permutations": self.build_counts().get(TOO_FEW, 0)}
 
     def provenance(self) -> dict[str, Any]:
-        """Return what cut the sentences where that is more than spaCy, whose version is on record anyway."""
+        """Describe the tokenizer if it is not spaCy, whose version is in every record."""
         language, characters = self.config.sentences_in, self.config.characters
         if not is_segmented(language, characters=characters):
             return {}
         return {"tokenizer": tokenizer_identity(language, characters=characters)}
 
     def requirements(self) -> Iterator[Requirement]:
-        """Yield the pairs, and for mini-trees the corpora and the pipeline."""
+        """Iterate over the pairs, and for mini-trees the corpora and the pipeline."""
         yield from super().requirements()
         if self.config.minitrees:
             yield from requirements.of_corpora(self.config.minitrees)

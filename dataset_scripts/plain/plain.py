@@ -1,4 +1,4 @@
-"""A corpus's own pairs: the ground that challenge sets are measured from, and the cross-domain table."""
+"""A corpus's own pairs: the reference point of the challenge sets, and the cross-domain table."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -20,23 +20,23 @@ _CITATION = """@inproceedings{talman-chatzikyriakidis-2019-testing,
 
 @dataclass
 class PlainConfig(SourceConfig):
-    """Which pairs; there are no options."""
+    """The choice of pairs. The set has no options of its own."""
 
 
 class Plain(ChallengeSetBuilder):
     """Every labelled pair of a corpus split, unchanged.
 
-    Configs: `<corpus>-<split>`; `data=…` takes data of your own.
+    Configs: `<corpus>-<split>`. `data=…` uses data of your own.
     """
 
     VERSION = datasets.Version("1.0.0")
     BUILDER_CONFIG_CLASS = PlainConfig
     SCHEMA = SCHEMA
     CITATION = _CITATION
-    LONGEST = None  # no sentence is cut into words
+    LONGEST = None  # sentences are not tokenized
 
     def tables(self, source: Source, examples: Iterator[Example]) -> Iterator[pa.Table]:
-        """Yield each example's row."""
+        """Iterate over the rows, one per example."""
         return plain_tables(examples)
 
 

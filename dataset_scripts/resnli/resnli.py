@@ -1,4 +1,4 @@
-"""The ReSNLI set: a corpus rearranged so that words give its test labels away least."""
+"""The ReSNLI set: a corpus rearranged so that the words of its test pairs give the labels away least."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -40,23 +40,23 @@ _SCHEMA = pa.schema(
         ("partition", pa.int32()),
     ]
 )
-_SHARE = 10  # of data of one's own, one pair in so many is for test, and one for validation
-_BATCH = 5000  # rows a table
+_SHARE = 10  # default for the user's own data: a tenth of the pairs for test, and a tenth for validation
+_BATCH = 5000  # rows per table
 
 Span = tuple[int, int, int | None, int]
-"""A source's number, a range of its rows, and the number among all examples of the first one in it."""
+"""Index of a source, first row and end of a span of its rows, and index of the span's first example among all."""
 
 
 @dataclass
 class ResnliConfig(SourceConfig):
-    """What is rearranged, and by which embeddings.
+    """The pairs to rearrange, and the word embeddings that decide the order.
 
     Attributes:
-        embeddings: word embeddings: a model of the Hub or a folder, a spaCy pipeline, or a text file of word vectors
-            (`unbag.baselines.lexical.embeddings.find`); one for English where none is named.
-        test_size: examples in the test split; by default as many as the corpus's own, or a tenth.
-        validation_size: likewise in the validation split.
-        seed: decides which examples are drawn for validation.
+        embeddings: Word embeddings: a Hub model or a folder, a spaCy pipeline, or a text file of word vectors
+            (`unbag.baselines.lexical.embeddings.find`). Default: a model for English.
+        test_size: Number of examples in the test split (default: the size of the corpus's own test split, or a tenth).
+        validation_size: Number of examples in the validation split (default: as for `test_size`).
+        seed: Random seed for the choice of validation examples.
     """
 
     FILES: ClassVar[tuple[str, ...]] = (*SourceConfig.FILES, "embeddings")
@@ -67,33 +67,35 @@ class ResnliConfig(SourceConfig):
     seed: int = DEFAULT_SEED
 
     def check(self) -> None:
-        """Refuse what cannot be.
+        """Validate the options.
 
         Raises:
-            ValueError: if an option has no such value; `UnfitError` if the pairs are in another language than the
-                embeddings.
+            ValueError: If an option has an invalid value; `UnfitError` if the embeddings are for another language than
+                the pairs.
         """
         super().check()
         if self.corpus and self.source_split is not None:
-            raise ValueError(f"expected no source_split: all of {self.corpus} is merged; found {self.source_split!r}")
+            raise ValueError(
+                f"source_split: expected none, since all splits of {self.corpus} are merged, got {self.source_split!r}"
+            )
         if self.test_size is not None and self.test_size < 1:
-            raise ValueError(f"expected a test_size of at least 1, found {self.test_size}")
+            raise ValueError(f"test_size: expected at least 1, got {self.test_size}")
         if self.validation_size is not None and self.validation_size < 0:
-            raise ValueError(f"expected a validation_size of at least 0, found {self.validation_size}")
+            raise ValueError(f"validation_size: expected at least 0, got {self.validation_size}")
         if self.sentences_in != "en" and not self.embeddings:
             raise UnfitError(
-                f"expected embeddings for the language {self.sentences_in!r}, found none (the default ones are "
+                f"embeddings: expected a table for the language {self.sentences_in!r}, got none (the default is for "
                 "English); name a table, e.g. embeddings='google-bert/bert-base-chinese' or a file of word vectors"
             )
 
 
 class Plan(NamedTuple):
-    """Where each example of some sources goes.
+    """The assignment of n examples to splits and partitions.
 
     Attributes:
-        spans: what to read.
-        uncertainty: of each example, rounded, shape (n,).
-        rearrangement: of the examples.
+        spans: Spans of rows to read.
+        uncertainty: Rounded uncertainty of each example, shape (n,).
+        rearrangement: Split and partition of each example.
     """
 
     spans: list[Span]
@@ -104,7 +106,7 @@ class Plan(NamedTuple):
 class Resnli(ChallengeSetBuilder):
     """All labelled pairs of a corpus in new train, validation and test splits.
 
-    Configs: `<corpus>`, all of its splits merged; `data=…` takes data of your own, of the Hub also several splits
+    Configs: `<corpus>` merges all of its splits. `data=…` uses data of your own; a Hub data set may name several splits
     (`source_split="train+test"`). Options: `embeddings`, `test_size`, `validation_size`, `seed`.
     """
 
@@ -117,12 +119,12 @@ class Resnli(ChallengeSetBuilder):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         if kwargs.get("embeddings"):
-            # What a name stands for may change. The cache knows a commit by its name, and a file by its content.
+            # The target of a name may change, so the cache key needs the commit of a repository. Files are hashed.
             kwargs["embeddings"] = embeddings.fixed_name(kwargs["embeddings"])
         super().__init__(*args, **kwargs)
 
     def sources(self, *, streaming: bool = False) -> list[Source]:
-        """Open the splits that are merged: training data first, test data last."""
+        """Open the splits to merge: training data first, test data last."""
         if not self.config.corpus:
             parts = (self.config.source_split or "").split("+")
             return [replace(self.config, source_split=part or None).open(streaming=streaming) for part in parts]
@@ -131,26 +133,26 @@ class Resnli(ChallengeSetBuilder):
         return [replace(self.config, source_split=split).open(streaming=streaming) for split in splits]
 
     def requirements(self) -> Iterator[Requirement]:
-        """Yield all splits and the embeddings."""
+        """Iterate over all splits and the embeddings."""
         yield from super().requirements()
         yield requirements.embeddings(self.config.embeddings or embeddings.DEFAULT)
 
     def provenance(self) -> dict[str, Any]:
-        """Return which embeddings, exactly."""
+        """Describe the embeddings by name and revision or hash."""
         return {"embeddings": embeddings.identity_of(self.config.embeddings or embeddings.DEFAULT)}
 
     def plan(self, sources: list[Source]) -> Plan:
-        """Read all pairs once, fit the model of their words, and say where each goes.
+        """Read all pairs once, fit the lexical model, and assign each pair to a split and a partition.
 
         Raises:
-            DataError: if two pairs have the same id.
-            UnfitError: if no pair has one of the three labels.
-            ValueError: if there are too few pairs for the splits or the embeddings.
+            DataError: If two pairs have the same id.
+            UnfitError: If one of the three labels does not occur.
+            ValueError: If there are too few pairs for the splits or the embeddings.
         """
         table = embeddings.load(self.config.embeddings or embeddings.DEFAULT, language=sources[0].language)
         spans: list[Span] = []
         labels: list[int] = []
-        ids: dict[str, None] = {}  # in order
+        ids: dict[str, None] = {}  # an ordered set
         read: Counter[str] = Counter()
 
         def pairs() -> Iterator[tuple[str, str]]:
@@ -160,7 +162,7 @@ class Resnli(ChallengeSetBuilder):
                     for example in source.examples(start, stop, counts=read):
                         if example.source_id in ids:
                             raise DataError(
-                                f"{source.name}, split {source.split}: the id {example.source_id!r} was met before; "
+                                f"{source.name}, split {source.split}: the id {example.source_id!r} occurs twice; "
                                 "ids must be unique over all splits. Number the rows instead (--columns id=)"
                             )
                         ids[example.source_id] = None
@@ -170,7 +172,7 @@ class Resnli(ChallengeSetBuilder):
 
         counts = table.counts(pairs()).matrix
         if self._is_prepared:
-            build_stats.keep_read(Path(self._output_dir), 0, {**read, build_stats.LABELLED: len(labels)})
+            build_stats.save_read_counts(Path(self._output_dir), 0, {**read, build_stats.LABELLED: len(labels)})
         _require_each_label(labels, sources[0].name)
         gold = np.array(labels, dtype=np.int64)
         uncertainty = rounded(averaged.fit(counts, table.vectors, gold).uncertainty(counts, gold), _UNCERTAINTY)
@@ -181,7 +183,7 @@ class Resnli(ChallengeSetBuilder):
         return Plan(spans, uncertainty, rearrange(uncertainty, list(ids), k_te, k_dv, seed=self.config.seed))
 
     def _sizes(self, labelled: dict[str, int]) -> tuple[int, int]:
-        """Return the examples for test and for validation, from those of each split."""
+        """Compute the sizes of the test and validation splits from the labelled examples of each source split."""
         config = self.config
         k_te = k_dv = max(1, sum(labelled.values()) // _SHARE)
         if config.corpus:
@@ -197,7 +199,7 @@ class Resnli(ChallengeSetBuilder):
         sources = self.sources(streaming=dl_manager.is_streaming)
         plan = self.plan(sources)
         present = set(plan.rearrangement.split.tolist())
-        # Of these only the spans are a list, which `datasets` shares out among processes.
+        # `datasets` distributes list arguments over its processes. Only the spans are a list, the sources a tuple.
         return [
             datasets.SplitGenerator(name, {"split": code, "sources": tuple(sources), **plan._asdict()})
             for code, name in enumerate(SPLITS)
@@ -212,7 +214,7 @@ class Resnli(ChallengeSetBuilder):
         uncertainty: NDArray[np.float64],
         rearrangement: Rearrangement,
     ) -> Iterator[tuple[tuple[int, int, int], pa.Table]]:
-        ours = (
+        split_rows = (
             (example, sources[number].split, float(uncertainty[i]), int(rearrangement.partition[i]))
             for number, start, stop, first in spans
             for i, example in enumerate(sources[number].examples(start, stop), start=first)
@@ -220,19 +222,19 @@ class Resnli(ChallengeSetBuilder):
         )
         number, start, *_ = spans[0]
         part = 0
-        while rows := list(islice(ours, _BATCH)):
+        while rows := list(islice(split_rows, _BATCH)):
             yield (number, start, part), _table(rows)
             part += 1
 
 
 def _require_each_label(labels: list[int], where: str) -> None:
-    """Validate that each of the three labels occurs, since the model of words is fitted to all of them."""
+    """Validate that each of the three labels occurs, since the lexical model is fitted to all of them."""
     counts = Counter(labels)
-    found = ", ".join(f"{counts[label_id(name)]:,} {name}" for name in LABELS)
+    label_counts = ", ".join(f"{counts[label_id(name)]:,} {name}" for name in LABELS)
     if labels and len(counts) < len(LABELS):
         raise UnfitError(
             f"{where}: expected pairs of all three labels, since resnli sorts pairs by how well their words predict "
-            f"each of them; found {found}. Add pairs of the missing label, or evaluate on other sets"
+            f"each of them; got {label_counts}. Add pairs of the missing label, or evaluate on other sets"
         )
 
 
@@ -256,7 +258,7 @@ def _config(corpus: Corpus) -> ResnliConfig:
     return ResnliConfig(name=corpus.name, version=Resnli.VERSION, corpus=corpus.name)
 
 
-_LANGUAGES = ("en", "zh")  # of which embeddings were ever tried
+_LANGUAGES = ("en", "zh")  # languages with tested embeddings
 
 Resnli.BUILDER_CONFIGS = [
     _config(corpus) for corpus in CORPORA.values() if corpus.language in _LANGUAGES and not corpus.is_two_way

@@ -1,4 +1,4 @@
-"""SICCK: quantifiers, negations and adjectives put to both sentences of a pair, and what natural logic makes of it."""
+"""SICCK: pairs with inserted quantifiers, negations and adjectives, labelled by natural logic."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -33,18 +33,19 @@ _CITATION = """@inproceedings{akoju-etal-2023-synthetic,
 
 @dataclass
 class SicckConfig(OfficialConfig):
-    """Which pairs, and in which labels.
+    """The choice of pairs and of the label space.
 
     Attributes:
-        space: the labels of the column `target`: `four_way`, `seven_way` or `three_way`. Pairs that the space has no
-            label for (four-way: equivalence) are left out.
-        folds: the official configs: how many folds for cross-validation the column `fold` has.
-        folding: which pairs a fold has: `contiguous`, blocks of the file as the authors' folds are, `spread`, each
-            seed's dealt to all folds, or `whole_seeds`, all of a seed in one.
-        seed: decides the folds that are `spread` or of `whole_seeds`.
-        combinations: generated configs: also modify subject and object, or verb and object, at a time.
-        pipeline: generated configs: a spaCy pipeline (a Hub repository, a package or a folder) that tags sentences
-            whose verb has no auxiliary; without it these make no seeds.
+        space: Label space of the column `target`: `four_way`, `seven_way` or `three_way`. Pairs without a label in the
+            space are excluded (four-way: equivalence).
+        folds: Official configs only. Number of cross-validation folds in the column `fold`.
+        folding: Assignment of pairs to folds: `contiguous` (blocks of the file, as the authors' folds), `spread` (the
+            pairs of each seed over all folds) or `whole_seeds` (all pairs of a seed in one fold).
+        seed: Random seed of the folds with `spread` and `whole_seeds`.
+        combinations: Generated configs only. Whether subject and object, or verb and object, are also modified
+            together.
+        pipeline: Generated configs only. spaCy pipeline (a Hub repository, a package or a folder) that tags sentences
+            whose verb has no auxiliary. Without a pipeline, these sentences are no seeds.
     """
 
     FILES: ClassVar[tuple[str, ...]] = (*OfficialConfig.FILES, "pipeline")
@@ -57,29 +58,32 @@ class SicckConfig(OfficialConfig):
     pipeline: str | None = None
 
     def check(self) -> None:
-        """Refuse what cannot be.
+        """Validate the options.
 
         Raises:
-            ValueError: if an option has no such value, or the config does not take it.
+            ValueError: If an option has an invalid value, or the config does not support the option.
         """
         if self.space not in SPACES:
-            raise ValueError(f"expected one of the label spaces {', '.join(SPACES)}, found {self.space!r}")
+            raise ValueError(f"space: expected one of the label spaces {', '.join(SPACES)}, got {self.space!r}")
         if self.folding not in FOLDINGS:
-            raise ValueError(f"expected a folding of {', '.join(FOLDINGS)}, found {self.folding!r}")
+            raise ValueError(f"folding: expected one of {', '.join(FOLDINGS)}, got {self.folding!r}")
         super().check()
         check_int("folds", self.folds, least=2)
         most = SEED_PAIRS if self.folding == WHOLE_SEEDS else PAIRS
         if self.is_official and self.folds > most:
-            raise ValueError(f"expected at most {most:,} folds of the authors' pairs, found {self.folds:,}")
+            raise ValueError(f"folds: expected at most {most:,} for the authors' pairs, got {self.folds:,}")
         if self.is_official and (self.combinations or self.pipeline):
-            raise ValueError(f"the config {self.name!r} modifies nothing, so it takes no combinations or pipeline")
+            raise ValueError(
+                f"the config {self.name!r} modifies no sentences, so it does not support combinations or pipeline; "
+                "omit them, or choose a corpus"
+            )
 
 
 class Sicck(OfficialSet):
-    """Modified pairs, each as it is and with premise and hypothesis exchanged.
+    """Modified pairs, each in both orders of premise and hypothesis.
 
-    Configs: `official`, the authors' 1,304 pairs made from 15 seeds, with four-way labels as target,
-    `official-seven_way`, `official-three_way`; `<corpus>-<split>` makes pairs from a corpus's; `data=…` from your own.
+    Configs: `official`, the authors' 1,304 pairs from 15 seeds with four-way labels as target, `official-seven_way`,
+    `official-three_way`. `<corpus>-<split>` generates pairs from a corpus, `data=…` from your own data.
     """
 
     VERSION = datasets.Version("1.0.0")
@@ -93,13 +97,13 @@ class Sicck(OfficialSet):
     MACHINE_MADE: ClassVar[frozenset[Made]] = frozenset({"sentences", "labels"})
     SCHEMA = sicck_rows.SCHEMA
     CITATION = _CITATION
-    UNFIT = "of another form than subject, verb, object"
+    UNFIT = "without the form subject, verb, object"
 
     def sources(self, *, streaming: bool = False) -> list[Source]:
         """Open the seeds."""
         if not self.config.is_official:
             return [self.config.open(streaming=streaming)]
-        # The seeds are in the authors' file like all other pairs, with the labels they gave them.
+        # The authors' file has the seeds as ordinary rows, without a modifier and with the authors' labels.
         lines = [
             json.dumps(
                 {
@@ -115,13 +119,13 @@ class Sicck(OfficialSet):
         return [self.official_source("seeds.jsonl", "".join(f"{line}\n" for line in lines).encode())]
 
     def requirements(self) -> Iterator[Requirement]:
-        """Yield the pairs, and the pipeline where one tags."""
+        """Iterate over the pairs, and the pipeline if the options name one."""
         yield from super().requirements()
         if self.config.pipeline:
             yield requirements.pipeline(self.config.pipeline)
 
     def tables(self, source: Source, examples: Iterator[Example]) -> Iterator[pa.Table]:
-        """Yield both rows of each pair made from some seeds."""
+        """Iterate over both rows of each pair made from the seeds."""
         config = self.config
         if not config.is_official:
             tagger = Tagger(config.pipeline) if config.pipeline else None

@@ -1,4 +1,4 @@
-"""The SOSwap and AddAmod set: the same words in premise and hypothesis, and another meaning."""
+"""The SOSwap and AddAmod set: premise and hypothesis with the same words and another meaning."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -33,21 +33,22 @@ _CITATION = """@article{nie-etal-2019-analyzing,
   journal = {Proceedings of the AAAI Conference on Artificial Intelligence}, volume = {33}, number = {01},
   pages = {6867--6874}, year = {2019}, url = {https://doi.org/10.1609/aaai.v33i01.33016867},
   eprint = {1811.07033}, archivePrefix = {arXiv}}"""
-_LANGUAGE = "en"  # the operators know English grammar only
+_LANGUAGE = "en"  # the operators implement English grammar only
 
 
 @dataclass
 class SoswapAddamodConfig(SourceConfig):
-    """Which pairs are made, and how.
+    """The generated pairs.
 
     Attributes:
-        kind: `soswap`, `addamod` or `both`.
-        seed: decides the adjectives of AddAmod and where they go.
-        min_count: how often an adjective must be attested with a noun.
-        attested_split: another split of the corpus whose sentences attest adjectives too, e.g. `train`.
-        pipeline: the spaCy pipeline that parses: a package, a folder or a Hub repository.
-        words: `all`; or `held_out`, pairs whose verb, adjective and nouns are all of the half of the vocabulary that
-            `unbag train … --augment` makes no pair with; or `training`, those of the half that it does.
+        kind: Kind of pairs: `soswap`, `addamod` or `both`.
+        seed: Random seed for the adjectives of AddAmod and their positions.
+        min_count: Minimum number of occurrences of an adjective with a noun.
+        attested_split: Further split of the corpus in which adjectives are counted, e.g. `train`.
+        pipeline: spaCy pipeline of the parser: a package, a folder or a Hub repository.
+        words: Vocabulary of the pairs: `all`; `held_out`, where verb, adjective and nouns are all in the half of the
+            vocabulary that `unbag train … --augment` does not use; or `training`, where they are in the half that it
+            uses.
     """
 
     FILES: ClassVar[tuple[str, ...]] = (*SourceConfig.FILES, "pipeline")
@@ -60,7 +61,7 @@ class SoswapAddamodConfig(SourceConfig):
     words: str = vocabulary_split.ALL
 
     def own_options(self) -> dict[str, Any]:
-        """Return the options that decide the rows: not the words, where they are all."""
+        """Collect the options that determine the rows, without `words` at its default."""
         return {
             name: value
             for name, value in super().own_options().items()
@@ -68,21 +69,21 @@ class SoswapAddamodConfig(SourceConfig):
         }
 
     def check(self) -> None:
-        """Refuse what cannot be.
+        """Validate the options.
 
         Raises:
-            ValueError: if an option has no such value.
+            ValueError: If an option has an invalid value.
         """
         super().check()
         if self.kind not in KINDS:
-            raise ValueError(f"expected one of the kinds {', '.join(KINDS)}, found {self.kind!r}")
+            raise ValueError(f"kind: expected one of the kinds {', '.join(KINDS)}, got {self.kind!r}")
         if self.min_count < 1:
-            raise ValueError(f"expected min_count of at least 1, found {self.min_count}")
+            raise ValueError(f"min_count: expected at least 1, got {self.min_count}")
         vocabulary_split.check(self.words)
         if self.sentences_in != _LANGUAGE:
-            raise ValueError("SOSwap and AddAmod are made of English sentences; found another language")
+            raise ValueError(f"SOSwap and AddAmod: expected English sentences, got the language {self.sentences_in!r}")
         if self.attested_split and not self.corpus:
-            raise ValueError(f"expected attested_split with a corpus only, found it with data={self.data!r}")
+            raise ValueError(f"attested_split: expected a corpus, got data={self.data!r}; omit attested_split")
 
 
 def _of_kind(config: SoswapAddamodConfig, kind: str) -> SoswapAddamodConfig:
@@ -96,7 +97,7 @@ class SoswapAddamod(ChallengeSetBuilder):
     """The pairs made from each distinct premise of a corpus split.
 
     Configs: `<corpus>-<split>-soswap`, `<corpus>-<split>-addamod`, and `<corpus>-<split>` with both, for every English
-    corpus; `data=…` takes data of your own. Options: `kind`, `seed`, `min_count`, `attested_split`, `pipeline`,
+    corpus. `data=…` uses data of your own. Options: `kind`, `seed`, `min_count`, `attested_split`, `pipeline`,
     `words`.
     """
 
@@ -105,14 +106,14 @@ class SoswapAddamod(ChallengeSetBuilder):
     SCHEMA = SCHEMA
     MACHINE_MADE: ClassVar[frozenset[Made]] = frozenset({"sentences", "labels"})
     CITATION = _CITATION
-    UNFIT = "whose premise was met before or makes no pair"
+    UNFIT = "with a repeated premise or one that makes no pair"
 
     def sources(self, *, streaming: bool = False) -> list[Source]:
-        """Open the pairs, for one process: a premise is used once, wherever it comes again."""
+        """Open the pairs in one piece. One process reads all of them, so that each distinct premise is used once."""
         return [source.in_one_piece() for source in super().sources(streaming=streaming)]
 
     def warm_caches(self, source: Source) -> None:
-        """Parse by several processes, where they may work, what one will then find parsed."""
+        """Parse the sentences with several processes. `tables` runs in one process and then reads the cached parses."""
         premises = (premise for _, premise in distinct_premises(source.examples()))
         parse_ahead(self.config.pipeline, premises)
         if self.config.kind != SOSWAP:
@@ -125,12 +126,12 @@ class SoswapAddamod(ChallengeSetBuilder):
             parse_ahead(self.config.pipeline, sentences, tag=ADJECTIVE)
 
     def _attesting(self, source: Source) -> list[Source]:
-        """Return what says which adjectives go with which nouns."""
+        """List the sources in which adjectives are counted with their nouns."""
         split = self.config.attested_split
         return [source, *([replace(self.config, source_split=split).open()] if split else [])]
 
     def tables(self, source: Source, examples: Iterator[Example]) -> Iterator[pa.Table]:
-        """Yield the pairs and count what makes none; for AddAmod the whole source is read first, for its adjectives."""
+        """Iterate over the pairs, and count the rejected premises. AddAmod first reads all sources for adjectives."""
         config = self.config
         parser = Parser(config.pipeline)
         adjectives = None
@@ -148,18 +149,18 @@ class SoswapAddamod(ChallengeSetBuilder):
             words=config.words,
             counts=counts,
         )
-        self.keep_counts(counts)
+        self.save_build_counts(counts)
 
     def requirements(self) -> Iterator[Requirement]:
-        """Yield the pairs, the split that attests adjectives too, and the pipeline that parses."""
+        """Iterate over the pairs, the split that attests adjectives, and the pipeline of the parser."""
         yield from super().requirements()
         if self.config.attested_split:
             yield from requirements.of_corpus(self.config.corpus, [self.config.attested_split], self.config.revision)
         yield requirements.pipeline(self.config.pipeline)
 
     def provenance(self) -> dict[str, Any]:
-        """Return the parser's identity; how many premises there were, pairs of each kind, and refusals by reason."""
-        return {"parser": Parser(self.config.pipeline).identity, "counts": self.kept_counts()}
+        """Describe the parser, and count the premises, the pairs of each kind and the rejections by reason."""
+        return {"parser": Parser(self.config.pipeline).identity, "counts": self.build_counts()}
 
 
 SoswapAddamod.BUILDER_CONFIGS = [

@@ -1,4 +1,4 @@
-"""The swapped set: neutral and contradicting NLI pairs with premise and hypothesis exchanged, beside those given."""
+"""The swapped set: NLI pairs as given, and neutral pairs and contradictions with premise and hypothesis exchanged."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -21,23 +21,23 @@ _CITATION = """@inproceedings{wang-etal-2019-swap,
 
 @dataclass
 class SwappedConfig(SourceConfig):
-    """Which pairs are exchanged; there are no options."""
+    """The choice of pairs. The set has no options of its own."""
 
 
 class Swapped(ChallengeSetBuilder):
-    """Every pair of a corpus split as given, and those that are neutral or contradict once more, exchanged.
+    """Every pair of a corpus split as given, and every neutral pair and contradiction also exchanged.
 
-    Configs: `<corpus>-<split>`; `data=…` takes data of your own.
+    Configs: `<corpus>-<split>`. `data=…` uses data of your own.
     """
 
     VERSION = datasets.Version("1.0.0")
     BUILDER_CONFIG_CLASS = SwappedConfig
     SCHEMA = SCHEMA
     CITATION = _CITATION
-    LONGEST = None  # no sentence is cut into words
+    LONGEST = None  # sentences are not tokenized
 
     def tables(self, source: Source, examples: Iterator[Example]) -> Iterator[pa.Table]:
-        """Yield each example's one or two rows."""
+        """Iterate over the rows, one or two per example."""
         return swapped_tables(examples)
 
 

@@ -33,29 +33,29 @@ def _result(entailment, contradiction, n=100, names=("entailment", "neutral", "c
     return Result("breaking_nli", {}, {"name": "a model"}, data, scores, {})
 
 
-def test_the_reading_says_what_is_right_by_label_and_least_by_category():
+def test_reading_states_accuracy_by_label_and_the_lowest_category():
     assert reading(_result(0.7, 0.9)) == (
-        "right on 70.0 % [65.0, 75.0] of 100 entailments, 90.0 % [85.0, 95.0] of 100 contradictions; least of "
-        "synonyms, 70.0 % [65.0, 75.0] of 100."
+        "correct on 70.0 % [65.0, 75.0] of 100 entailments, 90.0 % [85.0, 95.0] of 100 contradictions; lowest "
+        "category: synonyms, 70.0 % [65.0, 75.0] of 100."
     )
 
 
-def test_one_category_is_least_of_nothing_and_of_equals_none_is():
+def test_reading_without_a_unique_lowest_category_names_none():
     few = {"category": "planets", "accuracy": Estimate(0.0, 0.0, 0.0, 5)}
     two = _result(0.7, 0.9).scores["by_category"]
-    assert "least" not in reading(_result(0.7, 0.9, by_category=[two[0], few]))
-    assert "least" not in reading(_result(0.7, 0.7))
-    assert "; least of the categories of 50 pairs or more, of synonyms, 70.0 %" in reading(
+    assert "lowest" not in reading(_result(0.7, 0.9, by_category=[two[0], few]))
+    assert "lowest" not in reading(_result(0.7, 0.7))
+    assert "; lowest category with 50 pairs or more: synonyms, 70.0 %" in reading(
         _result(0.7, 0.9, by_category=[*two, few])
     )
 
 
 def test_a_model_of_two_labels_is_told_of_in_its_labels():
-    assert "of 100 pairs that do not entail" in reading(_result(0.9, 0.9, names=("entailment", "not_entailment")))
+    assert "of 100 pairs labelled not entailment" in reading(_result(0.9, 0.9, names=("entailment", "not_entailment")))
 
 
 def test_a_category_of_few_pairs_is_not_said_to_be_the_least():
-    assert "least" not in reading(_result(0.9, 0.9, n=10))
+    assert "lowest" not in reading(_result(0.9, 0.9, n=10))
 
 
 def test_the_table_shows_every_view_that_is_there():
@@ -69,10 +69,10 @@ def test_the_table_shows_every_view_that_is_there():
     console = Console(width=80, file=io.StringIO())
     console.print(table(_result(0.7, 0.9, by_frequency=frequency, by_similarity=similarity, unanswered=3)))
     shown = console.file.getvalue()
-    for words in ("contradiction", "colors", "0.900 [0.850, 0.950]", "pair seen 0 times", "pair seen 100+ times"):
+    for words in ("contradiction", "colors", "0.900 [0.850, 0.950]", "0 training pairs", "100+ training pairs"):
         assert words in shown
     assert "cosine 0.9 to 1" in shown
-    assert "no answer to 3" in shown
+    assert "3 pairs without an answer" in shown
     assert "1-4" not in shown  # no example
 
 

@@ -80,4 +80,4 @@ def test_permuted_orders_are_accepted_where_they_keep_the_folded_label():
 def test_breaking_nli_reads_the_labels_in_words():
     scores = scores_of("breaking_nli", [NOT_C] * 2 + [C], label=[0, 1, 2], category=["colors"] * 3, premise=list("abc"))
     said = reading(Result("breaking_nli", {}, {"name": "m"}, {}, scores, {}))
-    assert "of 2 pairs that do not contradict" in said
+    assert "of 2 pairs labelled not contradiction" in said

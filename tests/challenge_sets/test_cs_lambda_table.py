@@ -19,9 +19,10 @@ def _reading(lms):
 def test_reading_speaks_of_the_lambda_of_the_score():
     lms = np.array([0.1] * 100 + [0.65] * 60 + [0.9] * 60)
     n = int(cs_lambda_decisive({"lms": lms}).sum())
-    assert f"(λ = {MISLED:g}, {n} pairs)" in _reading(lms)
+    assert f"(λ = {MISLED:g}), correct on" in (text := _reading(lms))
+    assert f"of {n} pairs" in text
 
 
 def test_reading_of_few_misleading_pairs_speaks_of_no_lower_lambda():
     said = _reading(np.array([0.1] * 100 + [0.65] * 60 + [0.9] * 12))
-    assert said == "12 of 172 pairs are in CS_0.7; a statement about these takes 50."
+    assert said == "too few misleading pairs: 12 of 172 pairs are in CS_0.7, 50 are needed."

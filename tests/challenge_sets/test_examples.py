@@ -13,7 +13,7 @@ from unbag.challenge_sets.results import Result
 from unbag.challenge_sets.sicck import examples as sicck
 from unbag.challenge_sets.soswap_addamod import examples as soswap_addamod
 from unbag.challenge_sets.swapped import examples as swapped
-from unbag.challenge_sets.views.examples import CANDIDATES, PER_KIND, Said
+from unbag.challenge_sets.views.examples import CANDIDATES, PER_KIND, OriginalPrediction
 from unbag.data.labels import LABELS, label_id
 from unbag.data.predictions import SetPredictions
 from unbag.evaluation import report_examples
@@ -41,15 +41,15 @@ def _kinds(shown):
     return [(each.kind, each.id) for each in shown]
 
 
-def test_plain_shows_the_surest_mistakes_of_each_label_first():
+def test_choose_on_plain_lists_the_most_confident_mistakes_of_each_label_first():
     rows = _pairs(5, label=[label_id(name) for name in ("neutral", "neutral", "entailment", "neutral", "neutral")])
     answers = _answers(("entailment", 0.6), ("contradiction", 0.9), "neutral", "neutral", ("entailment", 0.7))
     shown = list(plain.choose(rows, answers))
     assert _kinds(shown) == [
-        ("surest wrong, entailment", "r2"),
-        ("surest wrong, neutral", "r1"),
-        ("surest wrong, neutral", "r4"),
-        ("surest wrong, neutral", "r0"),
+        ("most confident wrong, entailment", "r2"),
+        ("most confident wrong, neutral", "r1"),
+        ("most confident wrong, neutral", "r4"),
+        ("most confident wrong, neutral", "r0"),
     ]
     assert (shown[1].gold, shown[1].answer, shown[1].probability, shown[1].outcome) == (
         "neutral",
@@ -68,10 +68,10 @@ def test_where_the_model_gave_no_answer_the_example_says_none(sicck_rows):
     assert (shown.gold, shown.answer, shown.probability, shown.outcome) == ("neutral", "none", None, "wrong")
     both = _pairs(2, source_id=["a", "a"], swapped=[False, True])
     [shown] = swapped.choose(both, _unanswered(_answers("neutral", "neutral"), 0, 1))
-    assert (shown.answer, shown.before) == ("none", Said("as given", "none", None))
+    assert (shown.answer, shown.before) == ("none", OriginalPrediction("as given", "none", None))
     said = _answers("neutral", "entailment", "neutral", "neutral")
     [shown] = sicck.choose(sicck_rows, _unanswered(said, 0))
-    assert (shown.kind, shown.gold, shown.answer) == ("surest wrong", "reverse_entailment", "none")
+    assert (shown.kind, shown.gold, shown.answer) == ("most confident wrong", "reverse_entailment", "none")
 
 
 def test_no_more_than_the_limit_are_shown_of_a_kind():
@@ -110,10 +110,13 @@ def test_permuted_shows_the_share_of_orders_and_one_of_them():
     assert _kinds(shown) == [("most accepted", "a#1"), ("flipped", "b#0")]
     assert [line.name for line in shown[0].lines] == ["premise", "hypothesis", "premise permuted"]
     assert [shown[0].lines[2].text[start:end] for start, end, _ in shown[0].lines[2].marks] == ["one two"]
-    assert [each.note for each in shown] == ["2 of 2 orders accepted", "1 of 2 orders accepted"]
+    assert [each.note for each in shown] == ["2 of 2 permutations accepted", "1 of 2 permutations accepted"]
     # No answer is right of words in no order; and it tells of words alone only where the pair in order is right.
     assert [(each.outcome, each.fails) for each in shown] == [("accepted", True), ("accepted", False)]
-    assert [each.before for each in shown] == [Said("in order", "neutral", 0.8), Said("in order", "entailment", 0.8)]
+    assert [each.before for each in shown] == [
+        OriginalPrediction("in order", "neutral", 0.8),
+        OriginalPrediction("in order", "entailment", 0.8),
+    ]
     refused = _answers("neutral", "entailment", "contradiction", "neutral", "neutral", "neutral")
     assert [(each.kind, each.outcome, each.fails) for each in permuted.choose(rows, refused)][-1] == (
         "most refused",
@@ -126,7 +129,10 @@ def test_swapped_shows_what_changed_with_the_answer_before():
     rows = _pairs(4, source_id=["a", "a", "b", "b"], swapped=[False, True, False, True])
     shown = list(swapped.choose(rows, _answers("neutral", "entailment", "entailment", "neutral")))
     assert _kinds(shown) == [("right, then wrong", "r1"), ("wrong, then right", "r3")]
-    assert [each.before for each in shown] == [Said("as given", "neutral", 0.8), Said("as given", "entailment", 0.8)]
+    assert [each.before for each in shown] == [
+        OriginalPrediction("as given", "neutral", 0.8),
+        OriginalPrediction("as given", "entailment", 0.8),
+    ]
     assert [each.outcome for each in shown] == ["wrong", "right"]
 
 
@@ -153,7 +159,7 @@ def test_soswap_shows_what_moved_by_kind():
         hypothesis_noun=nothing,
     )
     shown = list(soswap_addamod.choose(rows, _answers("entailment", "neutral")))
-    assert _kinds(shown) == [("SOSwap, surest wrong", "r0"), ("AddAmod, surest right", "r1")]
+    assert _kinds(shown) == [("SOSwap, most confident wrong", "r0"), ("AddAmod, most confident right", "r1")]
     assert [shown[0].lines[0].text[start:end] for start, end, _ in shown[0].lines[0].marks] == ["Premise", "number"]
 
 
@@ -173,7 +179,11 @@ def sicck_rows():
 
 def test_sicck_reads_four_way_answers_by_the_reverse_rule(sicck_rows):
     [shown] = sicck.choose(sicck_rows, _answers("neutral", "entailment", "neutral", "neutral"))
-    assert (shown.kind, shown.gold, shown.answer) == ("surest right", "reverse_entailment", "reverse_entailment")
+    assert (shown.kind, shown.gold, shown.answer) == (
+        "most confident right",
+        "reverse_entailment",
+        "reverse_entailment",
+    )
     assert [line.marks != () for line in shown.lines] == [True, False]
 
 

@@ -41,7 +41,7 @@ def installed(tmp_path_factory):
 
 
 def _forget():
-    for cached in (challenge_sets.get, challenge_sets._of_others):
+    for cached in (challenge_sets.get, challenge_sets._entry_points):
         cached.cache_clear()
 
 

@@ -1,20 +1,20 @@
-"""What annotators say of a set's pairs is told where the data has their labels."""
+"""Agreement of annotators on a set's pairs, where the data has their labels."""
 
 import json
 
 import datasets
 import pytest
 
-from unbag.challenge_sets.human_agreement import people
+from unbag.challenge_sets.human_agreement import annotator_accuracy
 from unbag.challenge_sets.request import Request, build
-from unbag.challenge_sets.views.tables import exclusions
+from unbag.challenge_sets.views.tables import exclusion_summary
 
 PAIRS = [
     ("entailment", ["entailment"] * 4 + ["neutral"]),
     ("neutral", ["neutral", "neutral", "contradiction"]),
     ("contradiction", ["contradiction"] * 5),
     ("contradiction", []),
-    ("-", ["neutral", "contradiction"]),  # no gold label: left out
+    ("-", ["neutral", "contradiction"]),  # no gold label: excluded
 ]
 PREMISE = "Two young children are playing in the long green grass ."
 HYPOTHESIS = "Some happy people sit outside in the warm sun today ."
@@ -22,7 +22,7 @@ HYPOTHESIS = "Some happy people sit outside in the warm sun today ."
 
 @pytest.fixture
 def pairs(tmp_path):
-    """Return a file of pairs with annotators' labels."""
+    """Write a file of pairs with annotators' labels."""
     path = tmp_path / "pairs.jsonl"
     rows = [
         {"sentence1": f"{number} {PREMISE}", "sentence2": HYPOTHESIS, "gold_label": gold, "annotator_labels": votes}
@@ -33,37 +33,37 @@ def pairs(tmp_path):
 
 
 @pytest.mark.parametrize(("name", "options"), [("plain", {}), ("permuted", {"q": 3}), ("swapped", {})])
-def test_only_pairs_as_annotators_saw_them_count(pairs, name, options):
+def test_human_agreement_counts_unchanged_pairs_only(pairs, name, options):
     estimate = build(Request(name, options={"data": pairs, **options})).data["human"]
     assert estimate["pairs"] == 3
     assert estimate["share"] == pytest.approx((4 / 5 + 2 / 3 + 1) / 3, abs=5e-5)
     assert estimate["low"] < estimate["share"] < estimate["high"]
 
 
-def test_data_without_annotators_has_none(tmp_path):
+def test_human_agreement_without_annotators_is_absent(tmp_path):
     path = tmp_path / "pairs.csv"
     path.write_text(f"premise,hypothesis,label\n{PREMISE},{HYPOTHESIS},neutral\n")
     assert "human" not in build(Request("plain", options={"data": path})).data
 
 
-def test_a_pair_that_was_made_of_another_does_not_count():
+def test_annotator_accuracy_of_changed_pairs_is_none():
     votes = {("1", "p", "h"): ("neutral", ("neutral", "entailment"))}
     rows = datasets.Dataset.from_dict({"source_id": ["1", "1"], "premise": ["h", "p q"], "hypothesis": ["p", "h"]})
-    assert people(rows, votes) is None
+    assert annotator_accuracy(rows, votes) is None
 
 
-def test_a_set_that_has_the_labels_in_its_rows_tells_of_them_itself():
+def test_annotator_accuracy_of_rows_with_annotators_labels_is_none():
     votes = {("1", "p", "h"): ("neutral", ("neutral", "entailment"))}
     columns = {"source_id": ["1"], "premise": ["p"], "hypothesis": ["h"]}
-    assert people(datasets.Dataset.from_dict(columns), votes)["share"] == 0.5
-    assert people(datasets.Dataset.from_dict({**columns, "annotator_labels": [[1, 0]]}), votes) is None
+    assert annotator_accuracy(datasets.Dataset.from_dict(columns), votes)["share"] == 0.5
+    assert annotator_accuracy(datasets.Dataset.from_dict({**columns, "annotator_labels": [[1, 0]]}), votes) is None
 
 
-def test_every_table_says_what_one_annotator_gets():
+def test_exclusion_summary_with_annotators_states_their_accuracy():
     data = {"rows": 5, "excluded": {"unlabelled": 1}}
     estimate = {"share": 0.8, "low": 0.7, "high": 0.9, "pairs": 3}
-    assert exclusions(data) == "5 rows; left out 1 unlabelled"
-    assert exclusions({**data, "human": estimate}) == (
-        "5 rows; left out 1 unlabelled. One annotator gives the gold label of 0.800 [0.700, 0.900] of the 3 pairs as "
-        "they were"
+    assert exclusion_summary(data) == "5 rows; excluded 1 unlabelled"
+    assert exclusion_summary({**data, "human": estimate}) == (
+        "5 rows; excluded 1 unlabelled. One annotator gives the gold label of 0.800 [0.700, 0.900] of the 3 "
+        "unchanged pairs"
     )

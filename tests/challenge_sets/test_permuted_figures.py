@@ -63,7 +63,7 @@ def test_a_pair_without_overlap_in_order_has_no_mini_tree_ratio():
 
 
 def test_a_model_of_no_opinion_has_all_the_entropy_there_is():
-    [box] = _titles("both", _columns())["How sure it is of orders it accepts"].series
+    [box] = _titles("both", _columns())["Entropy of accepted permutations"].series
     assert [point.x for point in box.points] == ["D^c: right in order"]  # the second example is never accepted
     # all orders of one example, at .5, .25, .25: log 2 · 1.5 by log 3
     share = 1.5 * np.log(2) / np.log(3)
@@ -71,7 +71,7 @@ def test_a_model_of_no_opinion_has_all_the_entropy_there_is():
 
 
 def test_runs_of_three_and_four_words_are_drawn_where_words_move_in_clumps(monkeypatch):
-    monkeypatch.setattr("unbag.challenge_sets.permuted.figures._ENOUGH", 1)
+    monkeypatch.setattr("unbag.challenge_sets.permuted.figures._MIN_EXAMPLES", 1)
     assert "Acceptance by BLEU-2" in (both := _titles("both", _columns()))
     assert not {"Acceptance by BLEU-3", "Acceptance by BLEU-4"} & set(both)
     clumped = _titles("clumped_50", _columns())

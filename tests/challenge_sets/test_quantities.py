@@ -129,7 +129,7 @@ def test_a_description_names_what_is_there(name):
 
 
 def test_a_set_that_is_not_there_is_named_with_those_that_are():
-    with pytest.raises(ValueError, match=r"expected a challenge set of .*permuted.*, found 'none such'"):
+    with pytest.raises(ValueError, match=r"expected a challenge set of .*permuted.*, got 'none such'"):
         challenge_sets.get("none such")
     assert challenge_sets.find("none such") is None
 
@@ -146,7 +146,7 @@ def test_a_set_that_is_not_there_is_named_with_those_that_are():
     ],
 )
 def test_get_of_a_misspelt_set_suggests_the_one_that_is_meant(typed, meant):
-    with pytest.raises(ValueError, match=f"found '{typed}', did you mean '{meant}'[?]"):
+    with pytest.raises(ValueError, match=f"got '{typed}', did you mean '{meant}'[?]"):
         challenge_sets.get(typed)
 
 

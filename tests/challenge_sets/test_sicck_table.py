@@ -58,12 +58,12 @@ def test_the_table_fits_a_terminal_and_groups_by_modifier_and_part():
     assert "F1 0.520 [0.420, 0.620], accuracy 0.520 [0.420, 0.620], 95 % over seeds; seeds: 15 rows" in text
 
 
-def test_what_neutral_pairs_become_is_told_where_some_were_asked():
+def test_table_shows_predictions_for_neutral_pairs_if_there_are_some():
     console = Console(width=80, highlight=False)
     with console.capture() as capture:
         console.print(sicck.table(RESULT))
     lines = capture.get().splitlines()
-    [heading] = [number for number, line in enumerate(lines) if "Neutral pairs, and what" in line]
+    [heading] = [number for number, line in enumerate(lines) if "Neutral pairs and their" in line]
     told = [line.split() for line in lines[heading + 4 : heading + 7]]
     assert told[0] == ["negation", "17", "12", "75.0%", "7", "2", "0"]
     assert told[1] == ["verb", "9", "9", "0.0%", "0", "0", "0"]
@@ -74,8 +74,8 @@ def test_what_neutral_pairs_become_is_told_where_some_were_asked():
     assert "Table 10" not in capture.get()
 
 
-def test_the_reading_says_macro_f1_beside_one_answer_and_the_ends_by_type():
+def test_reading_states_macro_f1_beside_a_constant_prediction_and_the_extreme_types():
     assert sicck.reading(RESULT) == (
-        "macro F1 0.520 [0.420, 0.620] of 1,304 pairs (a constant prediction: 0.19); most of universal "
-        "quantifiers (0.52 of 217), least of negation (0.30 of 167)."
+        "macro F1 0.520 [0.420, 0.620] on 1,304 pairs (a constant prediction: 0.19); highest for universal "
+        "quantifiers (0.52 on 217), lowest for negation (0.30 on 167)."
     )

@@ -30,7 +30,7 @@ RESULT = Result(
         "name": "snli",
         "split": "validation",
         "rows": 10_000,
-        "excluded": {"whose premise was met before or makes no pair": 8_000},
+        "excluded": {"with a repeated premise or one that makes no pair": 8_000},
     },
     scores=_scores(),
     environment={},
@@ -45,16 +45,16 @@ def test_the_table_fits_a_terminal_and_has_a_column_a_kind():
     assert max(len(line) for line in lines) <= 80
     [contradiction] = [line for line in lines if "contradiction" in line]
     assert contradiction.split()[1:] == ["0.040", "[0.030,", "0.050]"] * 2
-    assert "600 SOSwap, 600 AddAmod pairs, of 10,000 rows; left out 8,000 whose" in " ".join(" ".join(lines).split())
+    assert "600 SOSwap, 600 AddAmod pairs, of 10,000 rows; excluded 8,000 with" in " ".join(" ".join(lines).split())
 
 
-def test_the_reading_says_what_is_right_by_kind_and_how_often_it_entails():
+def test_reading_states_accuracy_by_kind_and_the_share_of_entailment():
     assert soswap_addamod.reading(replace(RESULT, scores=_scores(0.9, 0.3))) == (
-        "right on 90.0 % [89.0, 91.0] of 600 SOSwap pairs and 30.0 % [29.0, 31.0] of 600 AddAmod pairs; it says "
-        "entailment, which none is, to 95.0 % [94.0, 96.0]."
+        "correct on 90.0 % [89.0, 91.0] of 600 SOSwap pairs and 30.0 % [29.0, 31.0] of 600 AddAmod pairs; "
+        "entailment, never the gold label, is predicted for 95.0 % [94.0, 96.0]."
     )
 
 
-def test_one_kind_alone_is_said_to_be_what_one_answer_does():
+def test_reading_of_one_kind_names_the_constant_prediction():
     alone = replace(RESULT, scores=_scores() | {"by_subset": {"soswap": _part(0.9)}})
-    assert "600 SOSwap pairs, which one answer for all would be too;" in soswap_addamod.reading(alone)
+    assert "600 SOSwap pairs (a constant prediction can reach 100 % on one kind);" in soswap_addamod.reading(alone)

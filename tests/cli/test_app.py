@@ -329,7 +329,7 @@ def test_any_option_of_a_set_can_be_named(folder):
     for given, words in [
         ("q=many", "expected q to be a whole number, found 'many'"),
         ("min-words=3", "no option 'min-words', did you mean min_words? permuted has "),
-        ("size=3", "seed; `unbag sets permuted` says what each is"),
+        ("size=3", "seed; run `unbag sets permuted` for their meanings"),
         ("q", "expected --option NAME=VALUE; found 'q'"),
     ]:
         refused = run("build", "permuted", "--data", "pairs.csv", "-o", given, "--output", "b.parquet", cwd=folder)

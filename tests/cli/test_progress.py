@@ -30,7 +30,7 @@ def test_sets_that_are_built_ahead_are_seen_to_be_and_no_thread_draws_them(termi
         told.append((terminal.getvalue(), threading.active_count()))
 
     told = []
-    monkeypatch.setattr(request, "check", lambda asked: asked)
+    monkeypatch.setattr(request, "validated_builder", lambda asked: asked)
     monkeypatch.setattr(request.loading, "prepare", prepare)
     with progress.watch(2, visible=True) as watched:
         build_ahead([Request("plain"), Request("swapped")], lambda *each: watched.progress_callback(BUILDING, *each))

@@ -14,7 +14,7 @@ from tests.fake_hub.corpora import mirrored
 from tests.fake_hub.running import running_hub
 from unbag.challenge_sets import loading
 from unbag.challenge_sets.failures import Failure
-from unbag.challenge_sets.request import Request, check
+from unbag.challenge_sets.request import Request, validated_builder
 from unbag.data.corpora import CORPORA, LANGUAGES
 from unbag.data.labels import LABELS, LabelError, gold_id, label_id
 from unbag.data.predictions import SetPredictions
@@ -141,14 +141,14 @@ def test_two_labels_are_scored_on_entailment_against_the_rest(tmp_path):
 
 @pytest.mark.parametrize("name", ["swapped", "cs_lambda", "resnli", "soswap_addamod", "sicck", "breaking_nli"])
 def test_a_set_that_needs_contradictions_refuses_two_labels_in_one_line(name):
-    with pytest.raises(ValueError, match="needs to know which pairs contradict, and rte tells") as error:
+    with pytest.raises(ValueError, match="needs contradictions, and rte has only") as error:
         loading.builder(name, "rte-validation")
     assert "\n" not in str(error.value)
 
 
 @pytest.mark.parametrize("name", ["resnli", "soswap_addamod", "sicck", "breaking_nli"])
 def test_a_set_of_other_languages_refuses_german_in_one_line(name):
-    with pytest.raises(ValueError, match="is not made of German pairs, as xnli_de is"):
+    with pytest.raises(ValueError, match="cannot be built from German pairs, as xnli_de has"):
         loading.builder(name, "xnli_de-test")
 
 
@@ -203,19 +203,19 @@ def test_corpus_all_with_a_file_for_sets_without_one_is_refused():
 
 @pytest.mark.parametrize("name", ["breaking_nli", "sicck"])
 def test_set_from_a_corpus_with_a_file_of_the_authors_is_refused(tmp_path, name):
-    with pytest.raises(ValueError, match=r"file: expected a file with the config 'official' only, .* leave out the"):
+    with pytest.raises(ValueError, match=r"file: expected a file with the config 'official' only, .* omit the"):
         loading.builder(name, "snli-validation", file=str(tmp_path))
 
 
 @pytest.mark.parametrize(
     ("name", "config", "said"),
     [
-        ("sicck", "ocnli-validation", "is not made of Chinese pairs"),
-        ("breaking_nli", "rte-validation", "needs to know which pairs contradict"),
+        ("sicck", "ocnli-validation", "cannot be built from Chinese pairs"),
+        ("breaking_nli", "rte-validation", "needs contradictions"),
         ("resnli", "ocnli", "expected embeddings for the language 'zh'"),
     ],
 )
 def test_set_that_a_corpus_is_not_fit_for_is_left_out_and_no_failure(name, config, said):
     with pytest.raises(loading.UnfitError, match=said) as unfit:
-        check(Request(name, config))
+        validated_builder(Request(name, config))
     assert Failure(name, unfit.value).is_skipped

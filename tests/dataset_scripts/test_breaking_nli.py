@@ -112,7 +112,7 @@ def test_the_record_says_what_was_not_made_and_why(pairs):
     assert first.config == again.config
     assert first.config["rejected"]["word not in the training corpus"] >= 1
     assert first.config["attested_in"][0]["origin"] == "pairs.jsonl"
-    assert first.data["excluded"] == {"with a premise met before or no word to replace": 3}
+    assert first.data["excluded"] == {"with a repeated premise or no word to replace": 3}
 
 
 def test_the_authors_pairs_come_with_category_and_annotators(official):
@@ -207,18 +207,18 @@ def test_another_file_is_refused(official, tmp_path):
 @pytest.mark.parametrize(
     ("config", "options", "words"),
     [
-        ("official", {"wordnet": True}, "takes no wordnet"),
-        ("official", {"words": "held_out"}, "has the authors' words, found words='held_out'"),
+        ("official", {"wordnet": True}, "does not support wordnet; omit it"),
+        ("official", {"words": "held_out"}, "has the authors' words, got 'held_out'"),
         ("snli-test", {"words": "new"}, "expected words of all, training, held_out, found 'new'"),
-        ("official", {"neutral": True, "bigrams": ("snli",)}, "takes no neutral or bigrams"),
-        (None, {"data": "pairs.csv", "min_similarity": 0.5}, "found 0.5 with wordnet=False and embeddings=None"),
+        ("official", {"neutral": True, "bigrams": ("snli",)}, "does not support neutral or bigrams; omit them"),
+        (None, {"data": "pairs.csv", "min_similarity": 0.5}, "got 0.5 with wordnet=False and embeddings=None"),
         (None, {"data": "pairs.csv", "file": "a.zip"}, "expected a file with the config 'official' only"),
         (None, {"data": "pairs.csv", "language": "zh"}, "expected English pairs"),
         (None, {"data": "pairs.csv", "q": 0}, "found q = 0"),
-        ("ocnli-validation", {}, "the breaking_nli set is not made of Chinese pairs"),
+        ("ocnli-validation", {}, "the breaking_nli set cannot be built from Chinese pairs"),
     ],
 )
-def test_what_cannot_be_is_refused(config, options, words):
+def test_invalid_options_raise(config, options, words):
     with pytest.raises(ValueError, match=words):
         loading.builder("breaking_nli", config, **options)
 

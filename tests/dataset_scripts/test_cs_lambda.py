@@ -99,12 +99,12 @@ def test_a_model_of_words_fails_where_words_mislead(options, tmp_path):
 @pytest.mark.parametrize(
     ("wrong", "words"),
     [
-        ({"min_lms": 1.5}, "from 0 to 1, found 1.5"),
-        ({"folds": 1}, "at least 2 folds, found 1"),
-        ({"lexical": "a"}, "either a fitted lexical model or how to fit one"),
+        ({"min_lms": 1.5}, "from 0 to 1, got 1.5"),
+        ({"folds": 1}, "folds: expected at least 2, got 1"),
+        ({"lexical": "a"}, r"either a fitted model \(lexical\) or options to fit one"),
     ],
 )
-def test_an_option_that_cannot_be_is_refused(options, wrong, words):
+def test_invalid_option_raises(options, wrong, words):
     with pytest.raises(ValueError, match=words):
         loading.load("cs_lambda", **options | wrong)
 

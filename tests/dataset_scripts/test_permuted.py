@@ -142,7 +142,7 @@ def test_examples_dropped_in_a_mode_are_counted_and_told(few_orders, tmp_path, o
     options = ["-o", "mode=clumped_75", "-o", "q=70"]
     built = CliRunner().invoke(app, ["build", "permuted", "--data", str(few_orders), *options, "--output", str(out)])
     assert built.exit_code == 0
-    told = "1 examples, 71 rows (4 rows; left out 1 too short to permute, 2 with fewer than 70 different permutations)"
+    told = "1 examples, 71 rows (4 rows; excluded 1 too short to permute, 2 with fewer than 70 different permutations)"
     assert told in " ".join(built.output.split())
     record = json.loads(pq.read_schema(out).metadata[b"unbag"])
     assert record["data"]["excluded"] == reasons
@@ -219,8 +219,8 @@ def test_chinese_without_a_segmenter_says_what_to_install(chinese, monkeypatch):
 @pytest.mark.parametrize(
     ("pairs_of", "option", "words"),
     [
-        ({"config": "ocnli-validation"}, {"minitrees": ["snli"]}, "expected English pairs for mini-trees, found"),
-        ({"config": "snli-validation"}, {"characters": True}, "expected Chinese pairs for characters, found"),
+        ({"config": "ocnli-validation"}, {"minitrees": ["snli"]}, "minitrees: expected English pairs, got"),
+        ({"config": "snli-validation"}, {"characters": True}, "characters: expected Chinese pairs, got"),
         ({"data": "pairs.jsonl"}, {"characters": True}, "the language 'en'"),
     ],
 )
@@ -242,14 +242,14 @@ def test_what_was_built_is_not_reused_for_other_data(pairs):
         ({"q": 0}, "q = 0"),
         (
             {"q": 10_000_000},
-            "q: expected at most 10,000 permutations of each pair, got 10,000,000; all of a pair are in",
+            "q: expected at most 10,000 permutations per pair, got 10,000,000; all permutations of a pair are in",
         ),
         ({"mode": "backwards"}, "'backwards'"),
-        ({"min_words": 1}, "min_words of at least 2, found 1"),
+        ({"min_words": 1}, "min_words: expected at least 2, got 1"),
         ({"minitree_by": "both"}, "definition: expected one of code, text, got 'both'"),
     ],
 )
-def test_options_that_cannot_be_are_refused(pairs, options, words):
+def test_invalid_options_raise(pairs, options, words):
     with pytest.raises(ValueError, match=re.escape(words)):
         _load(pairs, **options)
 
@@ -282,5 +282,5 @@ def test_an_unknown_config_is_named_with_those_there_are():
 
 
 def test_an_unknown_set_is_named_with_those_there_are():
-    with pytest.raises(ValueError, match=r"expected a challenge set of .*permuted.*, found 'shuffled'"):
+    with pytest.raises(ValueError, match=r"expected a challenge set of .*permuted.*, got 'shuffled'"):
         loading.load("shuffled", "snli")

@@ -113,7 +113,7 @@ def test_resnli_of_two_labels_names_the_missing_one(tmp_path, words, missing):
     kept = [pair for pair in _pairs(60) if pair["label"] not in (missing, "-")]
     path = tmp_path / "two.jsonl"
     path.write_text("".join(json.dumps(pair) + "\n" for pair in kept))
-    complaint = rf"two\.jsonl: expected pairs of all three labels, .* found .*\b0 {missing}\b.*evaluate on other sets"
+    complaint = rf"two\.jsonl: expected pairs of all three labels, .* got .*\b0 {missing}\b.*evaluate on other sets"
     with pytest.raises(loading.UnfitError, match=complaint):
         build(Request("resnli", None, {"data": str(path), "embeddings": str(words)}))
 
@@ -154,22 +154,22 @@ def test_other_vectors_under_the_same_name_are_not_taken_from_the_cache(pairs, w
 @pytest.mark.parametrize(
     ("options", "complaint"),
     [
-        ({"test_size": 0}, "a test_size of at least 1, found 0"),
-        ({"validation_size": -1}, "a validation_size of at least 0, found -1"),
+        ({"test_size": 0}, "test_size: expected at least 1, got 0"),
+        ({"validation_size": -1}, "validation_size: expected at least 0, got -1"),
         ({"test_size": 5000}, "as many examples as the splits take"),
         ({"words": "./absent.txt"}, "got './absent.txt', which is none of these"),
-        ({"words": "", "language": "zh"}, "expected embeddings for the language 'zh'"),
+        ({"words": "", "language": "zh"}, "embeddings: expected a table for the language 'zh'"),
     ],
 )
-def test_options_that_cannot_be_are_refused(pairs, words, options, complaint):
+def test_invalid_options_raise(pairs, words, options, complaint):
     with pytest.raises(ValueError, match=complaint):
         _splits(pairs, **{"words": words, **options})
 
 
 def test_a_corpus_is_taken_whole_and_chinese_needs_embeddings():
-    with pytest.raises(ValueError, match="all of snli is merged; found 'test'"):
+    with pytest.raises(ValueError, match="all splits of snli are merged, got 'test'"):
         loading.builder("resnli", "snli", source_split="test")
-    with pytest.raises(ValueError, match="default ones are English"):
+    with pytest.raises(ValueError, match="default is for English"):
         loading.builder("resnli", "ocnli")
 
 
@@ -230,7 +230,7 @@ def test_embeddings_that_the_hub_does_not_have_are_named():
 def test_ids_must_be_unique_over_splits(pairs, words):
     made = loading.builder("resnli", data=str(pairs), embeddings=str(words), cache_dir=pairs.parent / "cache")
     twice = made.sources() * 2
-    with pytest.raises(DataError, match="the id 'p1' was met before"):
+    with pytest.raises(DataError, match="the id 'p1' occurs twice"):
         made.plan(twice)
 
 

@@ -56,7 +56,7 @@ def test_each_pair_is_there_in_both_directions(data):
 
 def test_what_cannot_be_a_seed_is_counted(data):
     built = build(Request("sicck", options={"data": data}))
-    assert built.data["excluded"] == {"unlabelled": 1, "of another form than subject, verb, object": 1}
+    assert built.data["excluded"] == {"unlabelled": 1, "without the form subject, verb, object": 1}
     assert {row["source_id"] for row in built.rows} == {"pairs-0", "pairs-1", "pairs-2"}
 
 
@@ -157,13 +157,13 @@ def test_two_label_models_are_scored_on_three(file):
     ("config", "options", "words"),
     [
         ("official", {"space": "two_way"}, "expected one of the label spaces four_way, seven_way, three_way"),
-        ("official", {"folding": "random"}, "expected a folding of contiguous, spread, whole_seeds, found 'random'"),
-        ("official", {"combinations": True}, "'official' modifies nothing"),
+        ("official", {"folding": "random"}, "folding: expected one of contiguous, spread, whole_seeds, got 'random'"),
+        ("official", {"combinations": True}, "'official' modifies no sentences"),
         (None, {"data": "x.csv", "file": "y.csv"}, "expected a file with the config 'official' only"),
         (None, {"data": "x.csv", "language": "zh"}, "expected English pairs"),
         (None, {}, "expected either a corpus or data"),
     ],
 )
-def test_options_that_cannot_be_are_refused(config, options, words):
+def test_invalid_options_raise(config, options, words):
     with pytest.raises(ValueError, match=words):
         loading.builder("sicck", config, **options)

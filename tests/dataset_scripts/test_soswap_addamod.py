@@ -52,7 +52,7 @@ def test_a_kind_is_asked_for_and_processes_and_streaming_change_nothing(options)
 
 def test_what_is_left_out_is_counted_and_the_parser_recorded(options):
     built = build(Request("soswap_addamod", options=options))
-    assert built.data["excluded"] == {"unlabelled": 1, "whose premise was met before or makes no pair": 2}
+    assert built.data["excluded"] == {"unlabelled": 1, "with a repeated premise or one that makes no pair": 2}
     assert built.config["parser"].startswith("en_core_web_sm")
     assert built.config["counts"] == {
         "premises": 3,
@@ -86,13 +86,13 @@ def test_the_scores_by_hand(options, tmp_path):
 @pytest.mark.parametrize(
     ("option", "words"),
     [
-        ({"kind": "swap"}, "expected one of the kinds both, soswap, addamod, found 'swap'"),
-        ({"min_count": 0}, "expected min_count of at least 1, found 0"),
+        ({"kind": "swap"}, "expected one of the kinds both, soswap, addamod, got 'swap'"),
+        ({"min_count": 0}, "min_count: expected at least 1, got 0"),
         ({"language": "zh"}, "English sentences"),
-        ({"attested_split": "train"}, "attested_split with a corpus only"),
+        ({"attested_split": "train"}, "attested_split: expected a corpus"),
     ],
 )
-def test_options_that_cannot_be_are_refused(options, option, words):
+def test_invalid_options_raise(options, option, words):
     with pytest.raises(ValueError, match=words):
         loading.load("soswap_addamod", **options, **option)
 

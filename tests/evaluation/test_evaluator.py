@@ -225,9 +225,9 @@ def test_predictions_beside_an_exported_set_need_nothing_else(tmp_path, request_
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (lambda table: table.replace_schema_metadata(None), "found no record of a set in it"),
+        (lambda table: table.replace_schema_metadata(None), "got one without a record of a set"),
         (lambda table: table.drop_columns(["hypothesis"]), "the columns hypothesis of the set permuted are missing"),
-        (lambda table: table.slice(1), "has other rows than `unbag build` wrote, or in another order"),
+        (lambda table: table.slice(1), "the rows or their order differ from those that `unbag build` wrote"),
     ],
 )
 def test_a_file_that_is_no_exported_set_is_refused(tmp_path, request_, change, said):
@@ -248,7 +248,7 @@ def test_a_file_of_ids_is_refused_before_the_set_is_built(tmp_path, request_, mo
 def test_results_of_another_schema_are_refused(tmp_path):
     path = tmp_path / "results.json"
     path.write_text('{"schema": 99, "results": []}')
-    with pytest.raises(ValueError, match="expected results of schema 1, found schema 99"):
+    with pytest.raises(ValueError, match="expected results of schema 1, got schema 99"):
         results.read(path)
     path.write_text("[]")
     with pytest.raises(ValueError, match="expected a results file of unbag, found list"):

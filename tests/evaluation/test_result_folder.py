@@ -90,7 +90,7 @@ def test_write_further_set_keeps_results_examples_and_samples(tmp_path):
     _write(tmp_path, _result(set_name="swapped"))
     assert _found(tmp_path) == [("a", "plain", "snli"), ("a", "swapped", "snli")]
     assert (tmp_path / "samples" / "00-plain.parquet").read_bytes() == before
-    _, skipped = results.read_whole(tmp_path / results.FILE)
+    _, skipped = results.read_with_skipped(tmp_path / results.FILE)
     assert [each.set for each in skipped] == ["sicck"]
     selections = json.loads((tmp_path / "examples.json").read_text())["selections"]
     assert [each["set"] for each in selections] == ["plain", "swapped"]

@@ -75,7 +75,7 @@ def test_of_what_is_incomplete_the_parts_are_named_and_the_rest_is_scored(tmp_pa
     [plain] = score_tasks(predictions, output_dir=tmp_path / "again", on_failure=failures.append)
     assert plain.set == "plain"
     assert [(each.set, each.model) for each in failures] == [("permuted", "coin")]
-    _, skipped = results.read_whole(tmp_path / "again" / "results.json")
+    _, skipped = results.read_with_skipped(tmp_path / "again" / "results.json")
     assert [each.set for each in skipped] == ["permuted"]
     shard(requests, tmp_path / "shared", "1/2")
     assert (tmp_path / "shared" / "results.json").read_bytes() == expected
@@ -114,7 +114,7 @@ def test_what_fails_here_is_left_out_once_whatever_an_earlier_command_left(tmp_p
         out = tmp_path / "shared"
         asked = {"shard": Shard(0, 2), "lexical_baseline": False, "on_failure": failures.append}
         found = evaluate_all([coin], requests, output_dir=out, **asked)
-        _, skipped = results.read_whole(out / "results.json")
+        _, skipped = results.read_with_skipped(out / "results.json")
         assert [(each.set, each.model) for each in skipped] == [(each.set, each.model) for each in failures]
         return [result.set for result in found]
 

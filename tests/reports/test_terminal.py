@@ -45,7 +45,7 @@ def test_the_table_fits_a_terminal_and_says_what_was_left_out():
     shown = _shown()
     assert max(len(line) for line in shown.splitlines()) <= 80
     assert "0.785 [0.771, 0.798]" in shown
-    assert "left out 158 unlabelled, 6,145 too short to permute" in " ".join(shown.split())
+    assert "excluded 158 unlabelled, 6,145 too short to permute" in " ".join(shown.split())
 
 
 def test_what_has_no_example_is_a_dash_not_a_number():
@@ -56,8 +56,8 @@ def test_what_has_no_example_is_a_dash_not_a_number():
 @pytest.mark.parametrize(
     ("p_c", "words"),
     [
-        (Estimate(0.9, 0.89, 0.91, 2900), "of the 2,900 pairs that it gets right in order, 90.0 % [89.0, 91.0] of the"),
-        (Estimate(None, None, None, 0), "it gets no pair right"),
+        (Estimate(0.9, 0.89, 0.91, 2900), "on the 2,900 pairs that are correct in order, 90.0 % [89.0, 91.0] of the"),
+        (Estimate(None, None, None, 0), "no pair is correct in order"),
     ],
 )
 def test_the_reading_says_p_c_and_no_more(p_c, words):

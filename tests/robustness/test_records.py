@@ -16,7 +16,7 @@ from tests.robustness.damage import DAMAGES, do
 from unbag.api import evaluate
 from unbag.challenge_sets import results
 from unbag.challenge_sets.request import Request
-from unbag.challenge_sets.results import whole
+from unbag.challenge_sets.results import explain_damaged_records
 from unbag.evaluation import report_examples, samples
 from unbag.hub import results_dataset
 from unbag.hub.model import checkpoint
@@ -79,7 +79,7 @@ def test_no_spoilt_record_is_a_traceback(run, tmp_path, capsys, monkeypatch, nam
         if name == results.FILE:
             ask(capsys, "compare", folder, run)
             ask(capsys, "check", folder, "--min", "permuted:score=.1", "--no-worse-than", run)
-            with suppress(ValueError), whole(folder):
+            with suppress(ValueError), explain_damaged_records(folder):
                 results_dataset.publication("org/results", results.read(folder / name), model="org/model")
 
 
@@ -141,7 +141,7 @@ def test_no_spoilt_training_record_is_a_traceback(tmp_path):
         (folder / "training.json").write_text(json.dumps(spoilt(record, number)))
         said = ""
         try:
-            with whole(folder):
+            with explain_damaged_records(folder):
                 checkpoint(folder, "org/name", base_licence="mit")
         except ValueError as error:
             said = str(error)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from unbag.challenge_sets.request import Request, build, check
+from unbag.challenge_sets.request import Request, build, validated_builder
 from unbag.utils.hashing import file_hash
 
 
@@ -56,6 +56,6 @@ def test_a_users_file_is_hashed_once_a_set(tmp_path, monkeypatch, read):
     later(monkeypatch)
     monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "cache")
     request = Request("plain", options={"data": str(file)})
-    check(request)
+    validated_builder(request)
     assert len(build(request).rows) == 1
     assert read.count("pairs.csv") == 1

@@ -1,7 +1,7 @@
-"""The challenge sets by name: a package each, with its description in `SET` (`base.ChallengeSet`).
+"""The challenge sets by name. Each set is a package with a description in `SET` (`base.ChallengeSet`).
 
-Other packages add theirs by an entry point of the group `unbag.challenge_sets`: its name is the set's, and what it
-names is the description.
+Other packages add sets by an entry point of the group `unbag.challenge_sets`. The name of the entry point is the name
+of the set, and its object is the description.
 
     [project.entry-points."unbag.challenge_sets"]
     my_set = "my_package.my_set:SET"
@@ -20,65 +20,66 @@ GROUP: Final = "unbag.challenge_sets"
 
 
 def names() -> list[str]:
-    """Return the names of all challenge sets, ours and those of other packages."""
-    return sorted({*_ours(), *_of_others()})
+    """List the names of all challenge sets, built-in ones and those of other packages."""
+    return sorted({*_builtin_names(), *_entry_points()})
 
 
 @cache
 def get(name: str) -> ChallengeSet:
-    """Return a challenge set.
+    """Load the description of a challenge set.
 
     Raises:
-        ValueError: if there is none of that name, or what other packages call it describes another.
+        ValueError: If no set has that name, or an entry point of that name describes another set.
     """
-    described: ChallengeSet
-    if name in _ours():
-        described = import_module(f"{__name__}.{name}").SET
-    elif name in _of_others():
-        described = _of_others()[name].load()
+    challenge_set: ChallengeSet
+    if name in _builtin_names():
+        challenge_set = import_module(f"{__name__}.{name}").SET
+    elif name in _entry_points():
+        challenge_set = _entry_points()[name].load()
     else:
         raise ValueError(
-            f"expected a challenge set of {', '.join(names())}, found {name!r}{_meant(name)}; one of another package "
-            "is there when that is installed"
+            f"expected a challenge set of {', '.join(names())}, got {name!r}{_suggestion(name)}; for a set of "
+            "another package, install that package"
         )
-    if described.name != name:
-        raise ValueError(f"expected {described.package} to describe the set {name}, found {described.name}")
-    return described
+    if challenge_set.name != name:
+        raise ValueError(f"{challenge_set.package}: expected to describe the set {name}, got {challenge_set.name}")
+    return challenge_set
 
 
-def _meant(name: str) -> str:
-    """Return a question after the set that a wrong name may mean, as of its title; nothing where none is like it."""
+def _suggestion(name: str) -> str:
+    """Build a question that suggests the set with a similar name or title; empty without a similar one."""
     key = "_".join(name.strip().lower().replace("-", " ").split())
     parts = [each for each in names() if key and key in each]
     return did_you_mean(parts[0] if parts else key, names())
 
 
 def find(name: str) -> ChallengeSet | None:
-    """Return a challenge set; None where it is not installed here, as with somebody else's results."""
+    """Look up a challenge set; None if the set is not installed, e.g. for results from another machine."""
     return get(name) if name in names() else None
 
 
 def display_name(name: str) -> str:
-    """Return the name of a challenge set for people; the name itself where the set is not installed.
+    """Look up the title of a challenge set; the name itself if the set is not installed.
 
     >>> display_name("soswap_addamod")
     'SOSwap/AddAmod'
     """
-    described = find(name)
-    return name if described is None else described.title
+    challenge_set = find(name)
+    return name if challenge_set is None else challenge_set.title
 
 
 def in_evaluation_order() -> list[ChallengeSet]:
-    """Return all challenge sets, those first that are cheap to make and to ask."""
+    """List all challenge sets in the order of evaluation. Sets that are cheap to build and to predict come first."""
     return sorted(map(get, names()), key=lambda each: (each.evaluation_order, each.name))
 
 
 @cache
-def _ours() -> frozenset[str]:
+def _builtin_names() -> frozenset[str]:
     return frozenset(path.parent.name for path in Path(__file__).parent.glob("*/scores.py"))
 
 
 @cache
-def _of_others() -> dict[str, EntryPoint]:
-    # What is installed is read from the disk, package by package, and does not change while a process runs.
+def _entry_points() -> dict[str, EntryPoint]:
+    # Cached: `entry_points` reads the metadata of every installed package from disk, and these do not change while a
+    # process runs.
     return {point.name: point for point in entry_points(group=GROUP)}

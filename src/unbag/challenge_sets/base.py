@@ -1,4 +1,4 @@
-"""What a challenge set is to everything else: one description, which evaluation, tables, reports and the Hub read."""
+"""The description of a challenge set, which evaluation, tables, reports and Hub code read."""
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -16,17 +16,17 @@ from unbag.scoring.nested import iter_estimates
 from unbag.scoring.skill import Credits, skill_score
 
 LAST: Final = 1_000
-"""The place of a set that asks for none."""
+"""Default position of a set in an order: after all sets that declare one."""
 
 DEFAULT_SAMPLE: Final = 1_000
-"""Source examples drawn from a set for the suite, where it does not say how many."""
+"""Default number of source examples that the suite draws from a set."""
 
 SKILL: Final = "skill"
-"""Where `scoring.skill` is in the scores of every set; None there where it says nothing."""
+"""Key of the skill score (`scoring.skill`) in the scores of every set. The value is None if it is undefined."""
 
 Role = Literal["quoted", "compared", "beside_papers", "harness"]
-"""Where a number is shown: in cards and leaderboards; by `unbag compare`; in the report beside what papers print; and
-as a score of the task that other harnesses are given."""
+"""Where a number is shown: `quoted` in cards and leaderboards, `compared` by `unbag compare`, `beside_papers` in the
+report beside the papers' figures, `harness` as a score of the task exported to other harnesses."""
 
 Scores = Mapping[str, Any]
 
@@ -36,14 +36,14 @@ class Quantity:
     """One number of a set's scores.
 
     Attributes:
-        name: for machines; unique in its set.
-        label: for people, in the terms of the set's paper.
-        path: where it is in the scores (`scoring.nested`); "" where `worked_out` makes it of others.
-        higher_is_better: the direction.
-        roles: where it is shown.
-        counterparts: the same number in the papers.
-        worked_out: makes it from the scores; returns None where these lack it.
-        limits: the least and the greatest value that it can have.
+        name: Machine-readable name, unique in its set.
+        label: Display name, in the terms of the set's paper.
+        path: Path in the scores (`scoring.nested`); "" if `compute` derives the number from the scores.
+        higher_is_better: Whether higher values are better.
+        roles: Places where the number is shown.
+        counterparts: Columns of the papers' tables that report the same number.
+        compute: Function from the scores to the number, or to None if the scores lack it.
+        limits: Smallest and largest possible value.
     """
 
     name: str
@@ -52,34 +52,34 @@ class Quantity:
     higher_is_better: bool = True
     roles: frozenset[Role] = frozenset()
     counterparts: tuple[Counterpart, ...] = ()
-    worked_out: Callable[[Scores], Estimate | None] | None = None
+    compute: Callable[[Scores], Estimate | None] | None = None
     limits: tuple[float, float] = (0.0, 1.0)
 
     def value(self, scores: Scores) -> Estimate | None:
-        """Return the number; None where the scores lack it."""
-        return self.worked_out(scores) if self.worked_out else dict(iter_estimates(scores)).get(self.path)
+        """Look up or compute the number; None if the scores lack it."""
+        return self.compute(scores) if self.compute else dict(iter_estimates(scores)).get(self.path)
 
 
 def roles(*names: Role) -> frozenset[Role]:
-    """Return some roles."""
+    """Build a set of roles."""
     return frozenset(names)
 
 
 DIFFERENCE: Final = (-1.0, 1.0)
-"""The limits of a difference between two shares."""
+"""Limits of a difference between two shares."""
 
 SCORE: Final = Quantity(
     "skill",
     "skill score",
     f"{SKILL}.score",
     roles=roles("quoted", "compared"),
-    limits=(-math.inf, 1.0),  # far below 0 where the floor is near 1
+    limits=(-math.inf, 1.0),  # unbounded below: the denominator 1 - floor may be close to 0
 )
-"""What stands for every set where one number is asked for (`scoring.skill`)."""
+"""The skill score (`scoring.skill`), which represents every set where one number is needed."""
 
 
 class Measured(NamedTuple):
-    """A number with its value, its 95 % interval and how many examples it rests on."""
+    """A number with its value, its 95 % interval and its number of examples."""
 
     quantity: Quantity
     estimate: Estimate
@@ -89,41 +89,40 @@ class Measured(NamedTuple):
 class ChallengeSet:
     """A challenge set.
 
-    Beside this description a set's package has four modules, imported when they are asked for:
+    The set's package has four modules beside this description. They are imported on first use.
 
-        scores.py    <name>_scores(columns, answers, *, resamples, partial) and <name>_credits(columns, answers), what
-                     the skill score is made of, and, where it rests on some rows only, <name>_decisive(columns),
-                     which these are; they need numpy alone
-        table.py     table(result), which fits 80 columns, and reading(result), the scores in a sentence
-        figures.py   measures(scores), rows of name, meaning and estimate, and figures(group)
-        examples.py  RULE, what is chosen in words; MARKS, what marked words are; choose(rows, answers); and
-                     candidates(rows, answers), chosen by the rows alone, of which the report shows one first
+        scores.py    <name>_scores(columns, answers, *, resamples, partial); <name>_credits(columns, answers), the
+                     input of the skill score; optionally <name>_decisive(columns), the rows that the skill score
+                     uses. This module depends on numpy only.
+        table.py     table(result), at most 80 columns wide; reading(result), the scores in one sentence
+        figures.py   measures(scores), rows of name, meaning and estimate; figures(group)
+        examples.py  RULE, the rule of selection in words; MARKS, the meaning of marked words; choose(rows, answers);
+                     candidates(rows, answers), which depends on the rows only and gives the report its first example
 
     Attributes:
-        name: what commands call it.
-        title: the display name, in a word or two, on every surface but commands.
-        question: what it asks of a model.
-        paper: where it is from, with its address.
-        figures_from: the paper whose figures stand beside a model's, as `papers` names it.
-        metrics: the modules of `metrics/` that read its columns, the one that scores it first.
-        package: the Python package of the modules above.
-        builder: its `datasets` builder, as `module:Class`.
-        columns: what its metric reads of a row beside the label.
-        more_columns: what it reads beside these where all of a row is at hand.
-        quantities: the numbers of its scores that are shown elsewhere, in the order in which they are shown.
-        sample: source examples that the suite draws.
-        sample_options: options that the suite sets, of pairs of a corpus in English, where none of them is given.
-        sample_options_unless: further options that say these are not wanted.
-        evaluation_order: its place among the sets that are evaluated; those cheap to make and to ask come first.
-        report_order: its place in a report.
-        shuffled: what the gold label of a pair means when the words of both sentences are shuffled: how to read the
-            model's answers to such pairs (`challenge_sets.perturbations.shuffled`), which its score is held against.
-        has_shuffled_control: whether they are asked; a set whose rows are in no order already needs none.
-        is_control: whether it is a corpus as it is, which challenge sets are held against.
-        is_accuracy: whether its score is the share of rows answered right, which any harness can compute.
-        corpus_pairs: which rows are pairs of the corpus as they are, chosen for no difficulty: those that have these
-            values in these columns, all where there are none. On them a file of predictions is read in every order of
-            the labels (`label_fit`). None where there are no such rows.
+        name: Name in commands.
+        title: Display name of one or two words, used everywhere except in commands.
+        question: Question that the set answers about a model.
+        paper: Source paper, with its address.
+        figures_from: Name in `papers` of the paper whose figures are shown beside a model's scores.
+        metrics: Modules of `metrics/` that read the set's columns. The first one computes its scores.
+        package: Python package of the modules above.
+        builder: `datasets` builder, as `module:Class`.
+        columns: Columns that the metric needs beside the label.
+        more_columns: Columns that the metric also uses where complete rows are available.
+        quantities: Numbers of the scores that are shown elsewhere, in display order.
+        sample: Number of source examples that the suite draws.
+        sample_options: Options that the suite sets for English corpora if the user gives none of them.
+        sample_options_unless: Further options that switch `sample_options` off.
+        evaluation_order: Position in an evaluation. Sets that are cheap to build and to predict come first.
+        report_order: Position in a report.
+        shuffled: Meaning of the gold label when the words of both sentences are shuffled, i.e. how to read the
+            shuffled control (`challenge_sets.perturbations.shuffled`) that the score is compared with.
+        has_shuffled_control: Whether the set has a shuffled control. A set of permuted rows needs none.
+        is_control: Whether the set is an unchanged corpus, which challenge sets are compared with.
+        is_accuracy: Whether its score is the share of correct rows, which any harness can compute.
+        corpus_pairs: Column values of the rows that are unchanged, unselected pairs of the corpus; empty for all
+            rows, None for no rows. The label order of a file of predictions is checked on them (`label_fit`).
     """
 
     name: str
@@ -149,20 +148,20 @@ class ChallengeSet:
     corpus_pairs: Mapping[str, Any] | None = None
 
     def of_role(self, role: Role) -> list[Quantity]:
-        """Return the numbers that are shown somewhere; the skill score comes first."""
+        """List the numbers with a role. The skill score comes first."""
         return [quantity for quantity in (SCORE, *self.quantities) if role in quantity.roles]
 
     def by_path(self) -> dict[str, Quantity]:
-        """Return the numbers by where they are in the scores, the skill score among them."""
+        """Map paths in the scores to the numbers, including the skill score."""
         return {quantity.path: quantity for quantity in (SCORE, *self.quantities)}
 
     def measured(self, scores: Scores, role: Role) -> list[Measured]:
-        """Return the numbers that are shown somewhere with their values; without any example, left out."""
+        """List the numbers with a role and their values. Numbers without examples are omitted."""
         return list(self._measured(scores, role))
 
     def score(self, scores: Scores) -> Measured | None:
-        """Return the number that stands for the set, the skill score; None where the set cannot say."""
-        return next((one for one in self._measured(scores, "quoted") if one.quantity is SCORE), None)
+        """Look up the skill score, which represents the set; None if it is undefined."""
+        return next((each for each in self._measured(scores, "quoted") if each.quantity is SCORE), None)
 
     def score_rows(
         self,
@@ -173,15 +172,15 @@ class ChallengeSet:
         *,
         lexical_model: Mapping[str, str] | None = None,
     ) -> Scores:
-        """Compute the scores of answers to all rows of the set, with the skill score.
+        """Compute the scores of a model on all rows of the set, including the skill score.
 
         Args:
-            rows: a `datasets.Dataset`.
-            answers: of the model.
-            lexical: of the lexical baseline, if it was asked.
-            shuffled: of the model to the rows with shuffled words (`challenge_sets.perturbations.shuffled`), one for
-                each draw.
-            lexical_model: the record of the lexical baseline.
+            rows: Rows of the set, a `datasets.Dataset` of n rows.
+            answers: Predictions of the model, n rows.
+            lexical: Predictions of the lexical baseline, n rows; None if it was not run.
+            shuffled: Predictions of the model for the decisive rows with shuffled words
+                (`challenge_sets.perturbations.shuffled`), one entry per draw.
+            lexical_model: Record of the lexical baseline.
         """
         from unbag.data.columns import values
 
@@ -189,13 +188,14 @@ class ChallengeSet:
         columns = {name: values(rows, name) for name in ("label", *self.columns, *self.more_columns)}
         scores: Scores = getattr(self.module("scores"), f"{self.name}_scores")(columns, answers)
         credits_of = getattr(self.module("scores"), f"{self.name}_credits", None)
-        if credits_of is None:  # of another package, which has no such scale
+        if credits_of is None:  # a set of another package may define no skill score
             return scores
 
         def worth(given: SetPredictions) -> Credits:
             credits: Credits = credits_of(columns, given.in_space(answers.label_space))
             return credits if credits.names is not None else credits._replace(names=answers.label_space)
 
+        # The mean over the draws of the control has less variance than one draw, which matters for small sets.
         draws = [worth(each) for each in shuffled] if self.has_shuffled_control else []
         control = draws[0]._replace(credit=np.mean([each.credit for each in draws], axis=0)) if draws else None
         votes = [[int(answers.folded[vote]) for vote in labels] for labels in columns.get("annotator_labels", ())]
@@ -208,10 +208,10 @@ class ChallengeSet:
         return {**scores, SKILL: None if beyond is None else {**beyond, "lexical_model": lexical_model}}
 
     def decisive_rows(self, rows: Any) -> NDArray[np.bool_]:
-        """Return which rows the skill score rests on, shape (n,); the others need no shuffled control.
+        """Select the rows that the skill score uses, shape (n,). The other rows need no shuffled control.
 
         Args:
-            rows: a `datasets.Dataset`.
+            rows: Rows of the set, a `datasets.Dataset` of n rows.
         """
         from unbag.data.columns import values
 
@@ -219,15 +219,15 @@ class ChallengeSet:
         if decisive is None:
             return np.ones(len(rows), dtype=np.bool_)
         columns = {name: values(rows, name) for name in (*self.columns, *self.more_columns)}
-        found: NDArray[np.bool_] = decisive(columns)
-        return found
+        mask: NDArray[np.bool_] = decisive(columns)
+        return mask
 
     def module(self, part: Literal["scores", "table", "figures", "examples"]) -> Any:
         """Import one of the set's modules."""
         return import_module(f"{self.package}.{part}")
 
     def builder_class(self) -> Any:
-        """Import the `datasets` builder, whose base has no types."""
+        """Import the class of the `datasets` builder, whose base class is untyped."""
         module, _, name = self.builder.partition(":")
         return getattr(import_module(module), name)
 

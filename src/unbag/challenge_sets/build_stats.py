@@ -1,4 +1,4 @@
-"""What is noted beside a set's rows while they are made, by each process in files of its own, for the part it makes."""
+"""Counts stored beside a set's rows during a build. Each process writes its own files, one per span of rows."""
 
 import json
 from collections import Counter
@@ -13,20 +13,21 @@ from unbag.utils.files import atomic_write
 
 LABELLED: Final = "labelled"
 ANNOTATED: Final = "annotated"
-"""How many examples have a label, and how many of these have the labels of each annotator too."""
+"""Keys of the number of labelled examples, and of the labelled examples that also have each annotator's label."""
 
 _IDS: Final = "ids"
 _READ: Final = "read"
 
 
-def keep(folder: Path, kind: str, part: int, counts: Mapping[str, int]) -> None:
-    """Keep what was counted of a kind while a part of the rows was made, in the place of what is there."""
-    with atomic_write(folder / f"{kind}-{part}.json") as tmp:
+def save_counts(folder: Path, kind: str, span: int, counts: Mapping[str, int]) -> None:
+    """Store the counts of one kind for one span of rows. Overwrites earlier counts of the same span."""
+    # One file per span: processes never write to the same file, so that no lock is needed.
+    with atomic_write(folder / f"{kind}-{span}.json") as tmp:
         tmp.write_text(json.dumps(dict(sorted(counts.items()))))
 
 
-def kept(folder: Path, kind: str) -> Counter[str]:
-    """Return what was kept of a kind, summed up over all parts."""
+def load_counts(folder: Path, kind: str) -> Counter[str]:
+    """Load the counts of one kind, summed over all spans."""
     total: Counter[str] = Counter()
     for file in folder.glob(f"{kind}-*.json"):
         total.update(json.loads(file.read_text()))
@@ -34,38 +35,39 @@ def kept(folder: Path, kind: str) -> Counter[str]:
 
 
 def examples(source: Source, start: int, stop: int | None, folder: Path) -> Iterator[Example]:
-    """Yield the labelled pairs of a range of rows, and keep how many rows there are, and the digests of their ids."""
+    """Iterate over the labelled pairs of a span of rows, and store the row counts and the digests of the ids."""
     counts: Counter[str] = Counter()
     with DigestFile(_ids(folder, start)) if source.has_ids else nullcontext() as ids:
         for example in source.examples(start, stop, counts=counts, each_id=None if ids is None else ids.add):
             counts[LABELLED] += 1
             counts[ANNOTATED] += bool(example.annotators)
             yield example
-    keep_read(folder, start, counts)
+    save_read_counts(folder, start, counts)
 
 
-def keep_read(folder: Path, part: int, counts: Mapping[str, int]) -> None:
-    """Keep what was counted of the rows that were read: `rows`, those left out by reason, `LABELLED`, `ANNOTATED`."""
-    keep(folder, _READ, part, counts)
+def save_read_counts(folder: Path, span: int, counts: Mapping[str, int]) -> None:
+    """Store the counts of the rows read: `rows`, excluded rows by reason, `LABELLED`, `ANNOTATED`."""
+    save_counts(folder, _READ, span, counts)
 
 
-def read(folder: Path) -> Counter[str]:
-    """Return what was counted of the rows that a set was made from."""
-    return kept(folder, _READ)
+def load_read_counts(folder: Path) -> Counter[str]:
+    """Load the counts of the rows that a set was built from."""
+    return load_counts(folder, _READ)
 
 
 def validate_unique_ids(source: Source, folder: Path) -> None:
-    """Refuse a source of which an id comes twice, whichever parts the two are in, once all its examples were read.
+    """Validate that no id occurs twice in a source, also across spans. Call this after all examples were read.
 
     Raises:
-        DataError: naming the first that comes again, and where.
+        DataError: If an id occurs twice. The message names the first such id and its place.
     """
     files = [*folder.glob(_ids(folder, "*").name)]
     if may_repeat(files):
-        source.count()  # looks at the ids themselves
+        # Equal digests may be a collision; `count` compares the ids themselves and raises.
+        source.count()
     for file in files:
         file.unlink()
 
 
-def _ids(folder: Path, part: object) -> Path:
-    return folder / f"{_IDS}-{part}"
+def _ids(folder: Path, span: object) -> Path:
+    return folder / f"{_IDS}-{span}"

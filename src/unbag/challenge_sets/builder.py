@@ -1,4 +1,4 @@
-"""The base class of all builders, and the part of the cache key that `datasets` does not know of."""
+"""The base class of all builders, and our part of the cache key of `datasets`."""
 
 import hashlib
 import os
@@ -34,19 +34,19 @@ _MAKES_ROWS: Final = (
     *("utils/rng.py", "challenge_sets/perturbations", "baselines"),
     *("scoring/bleu.py", "scoring/pos_minitree.py", "scoring/uncertainty_partitions.py"),
 )
-"""The code that decides what rows a set has; a change of it makes every cached set stale."""
+"""Code that determines the rows of a set. A change to any of these files invalidates every cached set."""
 
 
 def builder_hash(builder_file: str, config: type[SourceConfig], options: Mapping[str, Any]) -> str:
-    """Return the part of the cache key that `datasets` leaves out: the code, the tokenizer, the user's files.
+    """Compute the part of the cache key that `datasets` does not cover: code, tokenizer versions, the user's files.
 
     Args:
-        builder_file: the builder's module; what else is in its folder counts too.
-        config: the builder's config class.
-        options: the builder's; one of `config.FILES` that names a file or folder counts with its content.
+        builder_file: Module of the builder. All modules in its folder are hashed.
+        config: Config class of the builder.
+        options: Options of the builder. Files and folders named by `config.FILES` are hashed by their content.
     """
     digest = hashlib.sha256()
-    for file in sorted(Path(builder_file).parent.glob("*.py")):  # a set of another package may make its rows there
+    for file in sorted(Path(builder_file).parent.glob("*.py")):  # a set of another package may compute its rows there
         digest.update(file.read_bytes())
     for name in _MAKES_ROWS:
         for file in _files(_PACKAGE / name):
@@ -65,8 +65,8 @@ def builder_hash(builder_file: str, config: type[SourceConfig], options: Mapping
 
 
 def named_files(value: Any) -> list[Path]:
-    """Return the files and folders that an option names; it may name what is on the Hub instead, and a list corpora."""
-    # No `isinstance` of `Path` here: `datasets` puts a class of its own in that name's place when a builder is made.
+    """List the existing files and folders that an option names. Names of Hub repositories and corpora are dropped."""
+    # No `isinstance(…, Path)` here: `datasets` replaces `Path` in a builder's module by a class of its own.
     names = [name for name in value if name not in CORPORA] if isinstance(value, list | tuple) else [value]
     return [Path(os.fspath(name)) for name in names if name and os.path.exists(name)]
 
@@ -76,29 +76,29 @@ def _files(path: Path) -> list[Path]:
 
 
 Made = Literal["sentences", "labels"]
-"""What of a pair somebody made."""
+"""Parts of a pair that have creators."""
 
 _MACHINE: Final = "machine-generated"
-_UNNAMED: Final = "data"  # the split of a file
+_UNNAMED_SPLIT: Final = "data"  # the split of a file, which has no name of its own
 _COUNTS: Final = "counts"
-_OF_FOLDERS: Final = ("meta.json", "config.json", "config.cfg")  # of a pipeline, a model, embeddings
-_TEXTS: Final = (".txt", ".txt.gz")
+_FOLDER_MARKERS: Final = ("meta.json", "config.json", "config.cfg")  # in the folder of a pipeline, model or embeddings
+_TEXT_SUFFIXES: Final = (".txt", ".txt.gz")
 
 
 class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
-    """The builder of a challenge set that is made from the pairs of a corpus or of a user's own.
+    """The builder of a challenge set from the pairs of a corpus or of the user's own data.
 
-    A set says what it is with the class attributes, and makes its rows in `tables`. Its config class holds its options
-    (`SourceConfig`), its `BUILDER_CONFIGS` the configs by name.
+    A subclass describes its set by the class attributes and builds rows in `tables`. Its config class declares the
+    options (`SourceConfig`). `BUILDER_CONFIGS` lists the configs by name.
 
     Attributes:
-        SCHEMA: its columns: `id` (unique), `source_id` (the example a row is made from), `premise`, `hypothesis`,
-            `label` (an id), then its own.
-        CITATION: BibTeX of its paper; the corpus's is added.
-        UNFIT: why a labelled example may be left out, in words that follow a number ("too short to permute").
-        EVALUATED: the split that models are evaluated on, for a set that has several.
-        LONGEST: the most characters of a sentence; None for a set that takes sentences as they are.
-        MACHINE_MADE: whether a set makes sentences, or labels, of its own, rather than take the corpus's.
+        SCHEMA: Columns: `id` (unique), `source_id` (the example that the row was made from), `premise`, `hypothesis`,
+            `label` (an id), then the set's own.
+        CITATION: BibTeX of the set's paper. The citation of the corpus is appended.
+        UNFIT: Reason why the set excludes labelled examples, as a phrase after a number ("too short to permute").
+        EVALUATED: Split that models are evaluated on, if the set has several.
+        LONGEST: Maximum number of characters of a sentence; None for a set that does not tokenize.
+        MACHINE_MADE: Parts of a pair, sentences or labels, that the set generates itself.
     """
 
     SCHEMA: ClassVar[pa.Schema]
@@ -108,57 +108,62 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
     LONGEST: ClassVar[int | None] = LONGEST_SENTENCE
     MACHINE_MADE: ClassVar[frozenset[Made]] = frozenset()
 
-    _span: int  # of the source, by its first row, of which `tables` is making rows
+    _span: int  # first row of the span of the source that `tables` is processing
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         module = str(sys.modules[type(self).__module__].__file__)
         if is_hub_id(data := str(kwargs.get("data") or "")):
-            # A branch moves: the cache must know where it stood.
+            # A branch may move, so the cache key needs the commit.
             kwargs["revision"] = hub_commit(data, kwargs.get("revision") or "main")
         elif data and Path(data).exists():
-            open_file(Path(data))  # or gigabytes of something else would be hashed
+            open_file(Path(data))  # rejects a wrong file before its gigabytes are hashed
         for option in self.BUILDER_CONFIG_CLASS.FILES:
             for path in named_files(kwargs.get(option)):
-                if not any((path / name).is_file() for name in _OF_FOLDERS):
-                    validate_file(path)  # any other folder may be the whole disk
+                if not any((path / name).is_file() for name in _FOLDER_MARKERS):
+                    validate_file(path)  # rejects any other folder, which may be the whole disk, before it is hashed
         super().__init__(*args, **{"hash": builder_hash(module, self.BUILDER_CONFIG_CLASS, kwargs), **kwargs})
 
     def tables(self, source: Source, examples: Iterator[Example]) -> Iterable[pa.Table]:
-        """Yield the rows made from some examples of a source, as tables of `SCHEMA`, some thousand rows each."""
+        """Iterate over the rows built from examples, as tables of `SCHEMA` of a few thousand rows each.
+
+        Args:
+            source: Source of the examples.
+            examples: Labelled examples of one span of the source.
+        """
         raise NotImplementedError
 
     def sources(self, *, streaming: bool = False) -> list[Source]:
-        """Open what the set is made from."""
+        """Open the sources that the set is built from."""
         return [replace(self.config.open(streaming=streaming), longest=self.LONGEST)]
 
     def validate_names(self) -> None:
-        """Refuse, before any pair is read, an option that names what is not there.
+        """Validate that the files, pipelines and corpora named by options exist. No pair is read.
 
         Raises:
-            ValueError: if the data, a pipeline, or a file or corpus of a list is none.
+            ValueError: If the data, a pipeline, or a file or corpus in a list does not exist.
         """
         pipeline = getattr(self.config, "pipeline", None)
         if pipeline and pipeline != ALL:
             pipelines.require(pipeline)
         if self.config.data and not is_hub_id(self.config.data):
-            self.config.open()  # its first row, columns and labels
+            self.config.open()  # reads and validates the first row, its columns and its label
         for option in self.config.FILES:
             names = getattr(self.config, option)
             for name in names if isinstance(names, list | tuple) else ():
-                if name.endswith(_TEXTS):
+                if name.endswith(_TEXT_SUFFIXES):
                     validate_file(Path(name))
                 else:
                     validate_corpus_names([name])
 
     def warm_caches(self, source: Source) -> None:
-        """Make, before several processes begin, what each would else make for itself, and leave it in a cache."""
+        """Fill caches before worker processes start, so that they do not repeat the same work."""
 
     def provenance(self) -> dict[str, Any]:
-        """Return what else decides the rows (a fitted model, say), for the record; no more than JSON can hold."""
+        """Describe further inputs that determine the rows, e.g. a fitted model, as JSON values for the record."""
         return {}
 
     def requirements(self) -> Iterator[Requirement]:
-        """Yield what the rows are made from that is elsewhere; a set adds what else it reads."""
+        """Iterate over the external resources that the rows are built from. Subclasses add their own."""
         config = self.config
         if config.corpus:
             base = CORPORA[config.corpus]
@@ -168,11 +173,11 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
             yield Requirement(f"the pairs {config.data or config.name} of {self.dataset_name}", self.sources)
 
     def exclusion_counts(self) -> dict[str, int]:
-        """Return how many labelled examples were left out for other reasons than `UNFIT`, by reason, in such words."""
+        """Count the labelled examples that were excluded for reasons other than `UNFIT`, by reason."""
         return {}
 
     def creators(self) -> dict[Made, list[str]]:
-        """Return who made the sentences and the labels, in the Hub's terms; of a user's own pairs that is not known."""
+        """List the creators of sentences and labels, in the Hub's terms. They are unknown for the user's own data."""
         base = CORPORA.get(self.config.corpus)
         sentences, labels = (base.sentences_by, base.labels_by) if base else ((), ())
         made = (_MACHINE,)
@@ -182,41 +187,38 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
         }
 
     def split_name(self, source: Source) -> str:
-        """Return what the split of the rows made from a source is called."""
-        return source.split or _UNNAMED
+        """Name the split of the rows built from a source."""
+        return source.split or _UNNAMED_SPLIT
 
-    def keep_counts(self, counts: Mapping[str, int]) -> None:
-        """Keep what was counted while `tables` made rows, such as why others were not, beside them."""
+    def save_build_counts(self, counts: Mapping[str, int]) -> None:
+        """Store counts from `tables`, e.g. of rejected candidates by reason, beside the rows."""
         if self._is_prepared:
-            build_stats.keep(Path(self._output_dir), _COUNTS, self._span, counts)
+            build_stats.save_counts(Path(self._output_dir), _COUNTS, self._span, counts)
 
-    def kept_counts(self) -> dict[str, int]:
-        """Return what `keep_counts` kept when the rows were made, summed up; nothing if it kept nothing."""
-        return dict(
-            sorted(build_stats.kept(Path(self._output_dir), _COUNTS).items())
-        )  # beside the rows, wherever they are
+    def build_counts(self) -> dict[str, int]:
+        """Load the counts that `save_build_counts` stored, summed over all processes; empty without such counts."""
+        return dict(sorted(build_stats.load_counts(Path(self._output_dir), _COUNTS).items()))
 
     def read_counts(self) -> Counter[str]:
-        """Return how many rows were read when the set was made, how many were left out by reason, and of what kinds.
+        """Load the numbers of rows read, of excluded rows by reason, and of labelled and annotated rows.
 
-        A builder that makes its tables in another way than by `tables` keeps them
-        (`challenge_sets.build_stats.keep_read`).
+        A builder that overrides `_generate_tables` stores them with `build_stats.save_read_counts`.
         """
-        return build_stats.read(Path(self._output_dir))
+        return build_stats.load_read_counts(Path(self._output_dir))
 
     def _build_cache_dir(self) -> str:
         folder = Path(str(super()._build_cache_dir()))
-        # Before `datasets` reads a byte of it: rows with one changed are other rows, or the end of the process.
+        # Verify the checksums before `datasets` maps the files: a flipped byte silently changes rows or crashes Arrow.
         if folder.is_dir() and (damage := checksums.damage(folder)):
             checksums.set_aside(folder, damage)
         return str(folder)
 
     def _save_info(self) -> None:
-        super()._save_info()  # the last file of a set, before its folder gets its name
+        super()._save_info()  # writes the last file of a set; afterwards `datasets` renames the folder
         checksums.seal(Path(self._output_dir))
 
     def _info(self) -> datasets.DatasetInfo:
-        self.config.check()  # here, since `datasets` sets options one by one, after a config is made
+        self.config.check()  # not in `__post_init__`: `datasets` sets the options after it has created the config
         base = CORPORA[self.config.corpus] if self.config.corpus else None
         return datasets.DatasetInfo(
             description=sys.modules[type(self).__module__].__doc__,
@@ -227,25 +229,27 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
 
     @property
     def _is_prepared(self) -> bool:
-        """Whether rows are being made to be kept, and not to be streamed."""
+        """Whether rows are being written to the cache, not streamed."""
+        # `datasets` builds in a folder `….incomplete` and renames it when the set is complete.
         return Path(self._output_dir).suffix == ".incomplete"
 
     def _split_generators(self, dl_manager: Any) -> list[datasets.SplitGenerator]:
         [source] = self.sources(streaming=dl_manager.is_streaming)
         if not dl_manager.is_streaming:
             self.warm_caches(source)
-        # A list is what `datasets` shares out among processes; the rows do not depend on who makes them.
+        # `datasets` distributes list arguments over its processes. The rows do not depend on the distribution.
         return [datasets.SplitGenerator(self.split_name(source), {"source": source, "spans": list(source.spans)})]
 
     def _prepare_split(self, split_generator: datasets.SplitGenerator, *args: Any, **how: Any) -> None:
         if how.get("num_proc"):
-            # `datasets` would warn that there are fewer spans, or none.
+            # `datasets` warns if there are fewer spans than processes.
             how["num_proc"] = min(how["num_proc"], len(split_generator.gen_kwargs.get("spans") or [None]))
         try:
-            with parallel.worker_count(1):  # a process that makes rows starts none
+            with parallel.worker_count(1):  # worker processes start no further processes
                 super()._prepare_split(split_generator, *args, **how)
         except Exception as error:
-            if isinstance(error.__context__, KeyboardInterrupt):  # Ctrl-C, and then its pool's complaint
+            # After Ctrl-C the process pool raises an error of its own, which hides the interrupt.
+            if isinstance(error.__context__, KeyboardInterrupt):
                 raise error.__context__ from None
             raise
         if (source := split_generator.gen_kwargs.get("source")) is not None:
@@ -262,20 +266,21 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
     def _generate_tables(
         self, source: Source, spans: list[tuple[int, int | None]]
     ) -> Iterator[tuple[tuple[int, int], pa.Table]]:
-        for start, stop in _joined(spans):  # what `tables` does before its first row, it does once a process
+        # Joined, so that the work that `tables` does before its first row is done once per process.
+        for start, stop in _join_spans(spans):
             self._span = start
             examples = source.examples(start, stop)
             if self._is_prepared:
                 examples = build_stats.examples(source, start, stop, Path(self._output_dir))
             for number, table in enumerate(self.tables(source, examples)):
                 yield (start, number), table
-            deque(examples, maxlen=0)  # those that no row was made of count too
+            deque(examples, maxlen=0)  # exhausts the iterator, so that examples after the last row are counted too
 
 
-def _joined(spans: Iterable[tuple[int, int | None]]) -> list[tuple[int, int | None]]:
-    """Return spans with neighbours as one.
+def _join_spans(spans: Iterable[tuple[int, int | None]]) -> list[tuple[int, int | None]]:
+    """Join adjacent spans.
 
-    >>> _joined([(0, 500), (500, 1000), (2000, None)])
+    >>> _join_spans([(0, 500), (500, 1000), (2000, None)])
     [(0, 1000), (2000, None)]
     """
     joined: list[tuple[int, int | None]] = []
@@ -287,7 +292,11 @@ def _joined(spans: Iterable[tuple[int, int | None]]) -> list[tuple[int, int | No
 
 
 class RowsError(DatasetGenerationError):
-    """Rows could not be made; `cause` says why, and goes along from one process to another, as `__cause__` does not."""
+    """Rows could not be built.
+
+    Attributes:
+        cause: Original exception. Unlike `__cause__`, the attribute survives pickling between processes.
+    """
 
     def __init__(self, cause: BaseException) -> None:
         super().__init__(f"{type(cause).__name__}: {cause}")
@@ -298,7 +307,7 @@ class RowsError(DatasetGenerationError):
 
 
 def features(schema: pa.Schema, labels: Sequence[str] = LABELS) -> datasets.Features:
-    """Return the features of a set with these columns; `label` is a `ClassLabel` of these names."""
+    """Build the features of a set from its columns. The column `label` becomes a `ClassLabel` with these names."""
     return datasets.Features(
         {**datasets.Features.from_arrow_schema(schema), "label": datasets.ClassLabel(names=list(labels))}
     )

@@ -1,4 +1,4 @@
-"""Which pairs a challenge set is made from: what the configs of all builders share."""
+"""The base class of all builder configs: the pairs that a challenge set is built from."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -12,18 +12,18 @@ from unbag.data.sources import Source, open_corpus, open_data
 
 @dataclass
 class SourceConfig(datasets.BuilderConfig):
-    """Which pairs a set is made from.
+    """The pairs that a set is built from, and how to read them.
 
     Attributes:
-        corpus: a base corpus (`unbag.data.corpora`), or nothing if `data` is given.
-        source_split: the split of the corpus or Hub data set.
-        revision: another revision than the pinned one.
-        data: a file or Hub data set of the user's own; the fields below say how to read it (`unbag.data.sources`).
-        columns: their names of our columns.
-        labels: names of its label ids, or what each label means (`E=entailment`).
-        language: one of `data.corpora.LANGUAGES`.
-        data_config: the Hub data set's config.
-        FILES: the options that may name a file or folder of the user's, whose content decides the rows.
+        corpus: Base corpus (`unbag.data.corpora`); empty if `data` is given.
+        source_split: Split of the corpus or Hub data set.
+        revision: Revision to use instead of the pinned one.
+        data: File or Hub data set of your own. The fields below describe its format (`unbag.data.sources`).
+        columns: Names that `data` uses for our columns.
+        labels: Names of its label ids, or the meaning of each label (`E=entailment`).
+        language: Language of its sentences, one of `data.corpora.LANGUAGES`.
+        data_config: Config of the Hub data set.
+        FILES: Options that may name a file or folder of the user, whose content changes the rows.
     """
 
     FILES: ClassVar[tuple[str, ...]] = ("data",)
@@ -38,27 +38,27 @@ class SourceConfig(datasets.BuilderConfig):
     data_config: str | None = None
 
     def check(self) -> None:
-        """Refuse what cannot be.
+        """Validate the options.
 
         Raises:
-            ValueError: if neither a corpus nor data is named, or both, or there is no such language.
+            ValueError: If the config has neither a corpus nor data, or both, or an unknown language.
         """
         if bool(self.corpus) == bool(self.data):
-            raise ValueError(f"expected either a corpus or data, found corpus={self.corpus!r} and data={self.data!r}")
+            raise ValueError(f"expected either a corpus or data, got corpus={self.corpus!r} and data={self.data!r}")
         if self.language not in LANGUAGES:
-            raise ValueError(f"expected a language of {', '.join(LANGUAGES)}, found {self.language!r}")
+            raise ValueError(f"language: expected one of {', '.join(LANGUAGES)}, got {self.language!r}")
 
     @property
     def sentences_in(self) -> str:
-        """The language of the pairs, whether a corpus's or a user's own."""
+        """The language of the pairs, of the corpus or of the user's own data."""
         return CORPORA[self.corpus].language if self.corpus in CORPORA else self.language
 
     def own_options(self) -> dict[str, Any]:
-        """Return the set's own options, those that decide its rows beside the pairs they are made from."""
+        """Collect the set's own options: those that change its rows, apart from the choice of the pairs."""
         return {name: getattr(self, name) for name in sorted(own_option_names(type(self)))}
 
     def load_options(self) -> dict[str, Any]:
-        """Return how the pairs are read where it is not as by default, for the record; not where a file is."""
+        """Collect the reading options with values other than the default, for the record. No paths are included."""
         names = ("columns", "labels", "language", "data_config") if self.data else ("revision",)
         default = type(self)
         return {name: value for name in names if (value := getattr(self, name)) != getattr(default, name)}
@@ -79,7 +79,7 @@ class SourceConfig(datasets.BuilderConfig):
 
 
 def own_option_names(config: type[SourceConfig]) -> frozenset[str]:
-    """Return the names of the options that a set's config class adds."""
+    """List the names of the options that a set's config class adds to `SourceConfig`."""
     return frozenset(field.name for field in fields(config)) - {field.name for field in fields(SourceConfig)}
 
 
@@ -89,13 +89,13 @@ ConfigT = TypeVar("ConfigT", bound=SourceConfig)
 def source_configs(
     config: type[ConfigT], version: datasets.Version, *, language: str | None = None, two_way: bool = True
 ) -> list[ConfigT]:
-    """Return a config `<corpus>-<split>` for each split of each base corpus.
+    """Build one config `<corpus>-<split>` per split of each base corpus.
 
     Args:
-        config: the class of the configs.
-        version: of the set.
-        language: only of corpora in this language.
-        two_way: also of corpora that tell entailment from the rest alone.
+        config: Class of the configs.
+        version: Version of the set.
+        language: Language of the corpora to include; None for all.
+        two_way: Whether to include corpora with two labels, entailment and not entailment.
     """
     return [
         config(name=f"{corpus.name}-{split}", version=version, corpus=corpus.name, source_split=split)

@@ -1,4 +1,4 @@
-"""A challenge set that could not be evaluated, and why: told at the end, so that it does not cost the others."""
+"""Challenge sets that could not be evaluated, with the reason. If one set fails, the others still run."""
 
 from dataclasses import dataclass
 
@@ -13,9 +13,9 @@ class Failure:
     """A set without a result.
 
     Attributes:
-        set: its name.
-        error: what went wrong.
-        model: of which model; None where the set could not be made, so for all.
+        set: Name of the set.
+        error: Exception that stopped the build or the evaluation.
+        model: Name of the model; None if the set could not be built, which concerns all models.
     """
 
     set: str
@@ -24,20 +24,20 @@ class Failure:
 
     @property
     def is_skipped(self) -> bool:
-        """Whether nothing went wrong: a package or other people's file is not at hand, or the pairs are not for it."""
+        """Whether the set was skipped without an error: a package or file is missing, or the pairs do not fit."""
         return isinstance(self.error, ImportError | MissingError | MissingFileError | UnfitError)
 
     def counts(self, *, named: bool) -> bool:
-        """Check whether the command has failed by it (exit code 1): a set that the user named is required.
+        """Check whether this failure makes the command fail (exit code 1). A set that the user named is required.
 
         Args:
-            named: whether the user named the sets, and did not leave the choice to the suite.
+            named: Whether the user named the sets; False if the suite chose them.
         """
         return named or not self.is_skipped
 
     @property
     def reason(self) -> str:
-        """The reason in one line; what is none of our own messages with the name of its type."""
+        """The reason in one line. Exceptions of unexpected types are prefixed with their type name."""
         message = " ".join(redact(str(self.error)).split())
         ours = isinstance(self.error, ValueError | ImportError | OSError)
         return message if ours and message else f"{type(self.error).__name__}: {message}"

@@ -1,4 +1,4 @@
-"""What people answer to the pairs that a challenge set is made of, where the data has their labels."""
+"""Agreement of the annotators on the pairs that a challenge set is built from, where the data has their labels."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
@@ -15,11 +15,11 @@ _DECIMALS: Final = 4
 _PAIR: Final = ("source_id", "premise", "hypothesis")
 
 Votes = dict[tuple[str, str, str], tuple[str, tuple[str, ...]]]
-"""The gold label and the annotators' labels of a pair, by its id and its two sentences."""
+"""The gold label and the annotators' labels of each pair, by id, premise and hypothesis."""
 
 
 def votes(sources: Iterable[Source]) -> Votes:
-    """Return what annotators said of the examples of some sources, of those that any did."""
+    """Collect the labels of all examples that have annotators' labels."""
     return {
         (example.source_id, example.premise, example.hypothesis): (example.label, example.annotators)
         for source in sources
@@ -28,33 +28,33 @@ def votes(sources: Iterable[Source]) -> Votes:
     }
 
 
-def people(rows: Any, said: Votes) -> Mapping[str, Any] | None:
-    """Return how often one annotator gives the gold label of those pairs of a set that annotators saw, as given.
+def annotator_accuracy(rows: Any, labels_of_pairs: Votes) -> Mapping[str, Any] | None:
+    """Compute how often one annotator gives the gold label, over the unchanged pairs of a set.
 
-    A row that was made of a pair, permuted or exchanged, is none that they saw: it does not count. The estimate is that
-    of `scoring.accuracy.agreement`, with its 95 % interval over pairs.
+    Annotators labelled the original pairs only, so permuted or exchanged rows do not count. The estimate is that of
+    `scoring.accuracy.agreement`, with its 95 % interval over pairs.
 
     Args:
-        rows: a `datasets.Dataset`.
-        said: what annotators said of the data that it was made of.
+        rows: Rows of the set, a `datasets.Dataset`.
+        labels_of_pairs: Annotators' labels in the data that the set was built from.
 
     Returns:
-        `share`, its `low` and `high`, to four decimals, and how many `pairs`; None if there is none, or if the rows
-        have the annotators' labels themselves, which the set's own scores tell of.
+        `share`, its `low` and `high`, rounded to four decimals, and the number of `pairs`. None if no pair has
+        annotators' labels, or if the rows have a column of them: the set's own scores then report the agreement.
     """
-    if not said or "annotator_labels" in rows.column_names:
+    if not labels_of_pairs or "annotator_labels" in rows.column_names:
         return None
-    seen: dict[str, tuple[str, tuple[str, ...]]] = {}
+    matched: dict[str, tuple[str, tuple[str, ...]]] = {}
     for batch in rows.select_columns(list(_PAIR)).with_format("arrow").iter(batch_size=_BATCH):
         for pair in zip(*(batch[name].to_pylist() for name in _PAIR), strict=True):
-            if pair in said:
-                seen[pair[0]] = said[pair]
-    if not seen:
+            if pair in labels_of_pairs:
+                matched[pair[0]] = labels_of_pairs[pair]
+    if not matched:
         return None
-    gold = np.array([gold_id(label) for label, _ in seen.values()])
-    right = agreement([list(map(gold_id, labels)) for _, labels in seen.values()], gold).share
+    gold = np.array([gold_id(label) for label, _ in matched.values()])
+    right = agreement([list(map(gold_id, labels)) for _, labels in matched.values()], gold).share
     estimate = named_estimates({"human": (right, 1.0)})["human"]
-    # It is stored in the set's file, whose bytes are the same on every machine.
+    # Rounded, since the record is stored in the set's file, and its bytes must not differ between processors.
     bounds = {"share": estimate.value, "low": estimate.low, "high": estimate.high}
     rounded = {name: None if value is None else round(value, _DECIMALS) for name, value in bounds.items()}
     return {**rounded, "pairs": estimate.n}

@@ -1,4 +1,4 @@
-"""Build a challenge set by name, with its options."""
+"""Construction of a challenge set by name and options."""
 
 import inspect
 import os
@@ -19,77 +19,79 @@ DEFAULT_CORPUS: Final = "snli"
 
 
 class UnfitError(ValueError):
-    """A set that cannot be made from the pairs that it was asked for."""
+    """A set that cannot be built from the requested pairs."""
 
 
 def builder(name: str, config: str | None = None, *, cache_dir: Path | None = None, **options: Any) -> Any:
-    """Return the `datasets` builder of a challenge set.
+    """Create the `datasets` builder of a challenge set.
 
     Args:
-        name: the set, e.g. `permuted`.
-        config: one of its configs, e.g. `snli-validation-hypothesis`; a corpus alone means its default split. Without
-            one, `data` says what it is made from.
-        cache_dir: where built sets are kept; by default where `datasets` keeps its own.
-        options: the set's own options (`q=10`), and for data of your own `data`, `columns`, `labels`, `language`, …
+        name: Name of the set, e.g. `permuted`.
+        config: Config of the set, e.g. `snli-validation-hypothesis`. A corpus name means its default split. None if
+            the option `data` names the pairs.
+        cache_dir: Folder of built sets (default: the cache of `datasets`).
+        options: Options of the set (`q=10`); for data of your own also `data`, `columns`, `labels`, `language`, …
 
     Raises:
-        ValueError: if there is no such set, config or option.
+        ValueError: If the set, the config or an option does not exist, or an option has an invalid value.
     """
     for what, value in (("a challenge set", name), ("a config", "" if config is None else config)):
         if not isinstance(value, str):
-            raise ValueError(f"expected the name of {what}, found {value!r}")
+            raise ValueError(f"expected the name of {what}, got {value!r}")
     cls = challenge_sets.get(name).builder_class()
     if config is None:
         options["name"] = "custom"
     elif config in CORPORA:
         config, options = config_name(name, config, None, options)
     if config is not None and config not in cls.builder_configs:
-        raise _no_config(name, config, cls.builder_configs)
-    known = [option.name for option in fields(cls.BUILDER_CONFIG_CLASS)]
-    if unknown := sorted(set(options) - set(known)):
-        raise ValueError(f"the {name} set has no option {', '.join(map(repr, unknown))}; expected some of {known}")
+        raise _unknown_config_error(name, config, cls.builder_configs)
+    config_options = [option.name for option in fields(cls.BUILDER_CONFIG_CLASS)]
+    if unknown := sorted(set(options) - set(config_options)):
+        raise ValueError(
+            f"the {name} set has no option {', '.join(map(repr, unknown))}; expected some of {config_options}"
+        )
     require(cls.BUILDER_CONFIG_CLASS, options)
-    named = {option: _as_text(value) for option, value in options.items()}
-    return cls(config_name=config, dataset_name=f"unbag_{name}", cache_dir=cache_dir, **named)
+    text_options = {option: _as_text(value) for option, value in options.items()}
+    return cls(config_name=config, dataset_name=f"unbag_{name}", cache_dir=cache_dir, **text_options)
 
 
-def _no_config(name: str, config: str, known: Collection[str]) -> ValueError:
-    """Build the error for a config that a set does not have: why its corpus is none for it, or what it has."""
-    of_corpora: dict[str, list[str]] = {}
-    for each in known:
-        of_corpora.setdefault(each.partition("-")[0], []).append(each)
-    asked = config.partition("-")[0]
-    if asked in of_corpora:
-        return ValueError(f"the {name} set has no config {config!r}; expected one of {', '.join(of_corpora[asked])}")
-    taken = [each for each in of_corpora if each in CORPORA]
-    others = f"expected one of {', '.join(each for each in of_corpora)}"
-    if asked in CORPORA:
-        corpus = CORPORA[asked]
+def _unknown_config_error(name: str, config: str, configs: Collection[str]) -> ValueError:
+    """Build the error for a config that a set lacks. The message says why the corpus does not fit, or lists configs."""
+    by_corpus: dict[str, list[str]] = {}
+    for each in configs:
+        by_corpus.setdefault(each.partition("-")[0], []).append(each)
+    requested = config.partition("-")[0]
+    if requested in by_corpus:
+        return ValueError(f"the {name} set has no config {config!r}; expected one of {', '.join(by_corpus[requested])}")
+    supported = [each for each in by_corpus if each in CORPORA]
+    others = f"expected one of {', '.join(by_corpus)}"
+    if requested in CORPORA:
+        corpus = CORPORA[requested]
         if corpus.is_two_way:
             return UnfitError(
-                f"the {name} set needs to know which pairs contradict, and {asked} tells entailment from the rest "
-                f"alone; {others}"
+                f"the {name} set needs contradictions, and {requested} has only the labels entailment and not "
+                f"entailment; {others}"
             )
-        if taken and corpus.language not in {CORPORA[each].language for each in taken}:
+        if supported and corpus.language not in {CORPORA[each].language for each in supported}:
             return UnfitError(
-                f"the {name} set is not made of {LANGUAGES[corpus.language]} pairs, as {asked} is; {others}"
+                f"the {name} set cannot be built from {LANGUAGES[corpus.language]} pairs, as {requested} has; {others}"
             )
-    question = did_you_mean(config, known) or ";"
+    question = did_you_mean(config, configs) or ";"
     return ValueError(f"the {name} set has no config {config!r}{question} {others}")
 
 
 def _as_text(value: Any) -> Any:
-    """Return the text of a path or of a list's paths, so that a file named either way is one entry of the cache."""
+    """Convert paths to text, so that a `str` and a `Path` of one file give the same cache key."""
     if isinstance(value, list | tuple):
         return type(value)(map(_as_text, value))
     return os.fspath(value) if isinstance(value, os.PathLike) else value
 
 
 def options(name: str) -> frozenset[str]:
-    """Return the names of a set's own options, beside those that say which pairs.
+    """List the names of a set's own options, without those that choose the pairs.
 
     Raises:
-        ValueError: if there is no such set.
+        ValueError: If the set does not exist.
     """
     from unbag.challenge_sets.config import own_option_names
 
@@ -97,31 +99,35 @@ def options(name: str) -> frozenset[str]:
 
 
 def option_value(name: str, option: str, text: str) -> Any:
-    """Return the value of one of a set's own options from text, as `unbag.utils.options.read` does."""
+    """Parse the value of one of a set's own options from text, as `unbag.utils.options.read` does."""
     return read(challenge_sets.get(name).builder_class().BUILDER_CONFIG_CLASS, option, text)
 
 
 def described_options(name: str) -> list[Option]:
-    """Return a set's own options with their defaults and meanings.
+    """Describe a set's own options with defaults and meanings.
 
     Raises:
-        ValueError: if there is no such set.
+        ValueError: If the set does not exist.
     """
     return described(challenge_sets.get(name).builder_class().BUILDER_CONFIG_CLASS, options(name))
 
 
 def takes_split(name: str, corpus: str | None) -> bool:
-    """Tell whether a set is made from one split of a corpus (None: of its default one), and not from the whole of it.
+    """Check whether a set is built from one split of a corpus; False if the set merges all splits.
+
+    Args:
+        name: Name of the set.
+        corpus: Base corpus; None for the set's default corpus.
 
     Raises:
-        ValueError: if there is no such set.
+        ValueError: If the set does not exist.
     """
     cls = challenge_sets.get(name).builder_class()
     return (corpus or cls.DEFAULT_CONFIG_NAME or DEFAULT_CORPUS).partition("-")[0] not in cls.builder_configs
 
 
 def official_config(name: str) -> str | None:
-    """Return the config of the authors' own pairs, where a set is made of these by default; None for another set.
+    """Look up the config of the authors' own pairs; None if the set does not use them by default.
 
     >>> official_config("breaking_nli"), official_config("swapped")
     ('official', None)
@@ -133,16 +139,20 @@ def official_config(name: str) -> str | None:
 def config_name(
     name: str, corpus: str | None, split: str | None, options: Mapping[str, Any]
 ) -> tuple[str, dict[str, Any]]:
-    """Return the config for a split of a corpus, and those options that the config's name does not say already.
+    """Find the config for a split of a corpus, and the options that the config's name does not imply.
 
     Args:
-        name: the set.
-        corpus: a base corpus; None for what the set is made from by default.
-        split: of the corpus; None for its default one. A set that takes a corpus whole has none.
-        options: the set's; one whose value is part of a config's name (`snli-test-hypothesis`) selects that config.
+        name: Name of the set.
+        corpus: Base corpus; None for the set's default corpus.
+        split: Split of the corpus; None for its default split, and for a set that merges all splits.
+        options: Options of the set. A value that occurs in a config's name (`snli-test-hypothesis`) selects that
+            config.
+
+    Returns:
+        The name of the config and the remaining options.
 
     Raises:
-        ValueError: if there is no such set, corpus or config.
+        ValueError: If the set, the corpus or the config does not exist.
     """
     cls = challenge_sets.get(name).builder_class()
     if corpus is None:
@@ -153,7 +163,9 @@ def config_name(
         chosen = corpora.corpus(corpus)
         config = f"{corpus}-{chosen.split(split)}"
     elif split is not None:
-        raise ValueError(f"the {name} set is made from all splits of {corpus}, found the split {split!r}")
+        raise ValueError(
+            f"the {name} set merges all splits of {corpus}: expected no split, got {split!r}; omit the split"
+        )
     remaining = dict(options)
     for option, value in options.items():
         if f"{config}-{value}" in cls.builder_configs:
@@ -170,21 +182,22 @@ def load(
     cache_dir: Path | None = None,
     **options: Any,
 ) -> Any:
-    """Build a challenge set, or take it from the cache, and return the split that models are evaluated on.
+    """Build or load from the cache a challenge set, and return the split that models are evaluated on.
 
     Args:
-        name: the set, e.g. `permuted`.
-        config: one of its configs; see `builder`.
-        streaming: make rows as they are asked for, and keep nothing.
-        num_proc: processes to build with. The rows do not depend on it.
-        cache_dir: where built sets are kept.
-        options: see `builder`.
+        name: Name of the set, e.g. `permuted`.
+        config: Config of the set; see `builder`.
+        streaming: Whether to build rows lazily, without a cache.
+        num_proc: Number of build processes (default: 1). The rows do not depend on it.
+        cache_dir: Folder of built sets (default: the cache of `datasets`).
+        options: Options of the set; see `builder`.
 
     Returns:
-        A `datasets.Dataset`, memory-mapped, or an `IterableDataset`.
+        A memory-mapped `datasets.Dataset`, or an `IterableDataset` if `streaming`.
 
     Raises:
-        ValueError: if there is no such set, config or option; `data.readers.DataError` if the pairs cannot be read.
+        ValueError: If the set, the config or an option does not exist; `data.readers.DataError` if the pairs cannot be
+            read.
     """
     dataset_builder = builder(name, config, cache_dir=cache_dir, **options)
     if streaming:
@@ -194,7 +207,7 @@ def load(
 
 
 def prepare(dataset_builder: Any) -> Any:
-    """Build what a `builder` makes, or take it from the cache, and return the split that models are evaluated on.
+    """Build or load from the cache the set of a `builder`, and return the split that models are evaluated on.
 
     Raises:
         ValueError: `UnfitError` if no pair can be used; `data.readers.DataError` if the pairs cannot be read.
@@ -206,20 +219,20 @@ def prepare(dataset_builder: Any) -> Any:
     except (OSError, ValueError) as error:
         if not is_damage(error):
             raise
-    # All but the set itself comes from the cache.
+    # The cached rows are damaged: build them again. Downloads are still taken from the cache.
     _download_and_prepare(dataset_builder, download_mode="reuse_cache_if_exists")
     return _evaluated(dataset_builder, dataset_builder.as_dataset())
 
 
 def validate_row_range(dataset_builder: Any, rows: Iterable[int]) -> None:
-    """Refuse a set without rows.
+    """Validate that a set has rows.
 
     Args:
-        dataset_builder: its builder.
-        rows: how many each split has.
+        dataset_builder: Builder of the set.
+        rows: Number of rows of each split.
 
     Raises:
-        UnfitError: if none has any.
+        UnfitError: If no split has rows.
     """
     if not any(rows):
         options = ", ".join(f"{option}={value}" for option, value in dataset_builder.config.own_options().items())
@@ -227,7 +240,7 @@ def validate_row_range(dataset_builder: Any, rows: Iterable[int]) -> None:
         excluded = ", ".join(f"{counts[reason]:,} {reason}" for reason in EXCLUSION_REASONS if counts[reason])
         raise UnfitError(
             f"none of the pairs can be used for this set, with {options or 'no options'}"
-            + (f"; left out {excluded}" if excluded else "")
+            + (f"; excluded {excluded}" if excluded else "")
         )
 
 
@@ -237,14 +250,15 @@ def _download_and_prepare(dataset_builder: Any, **how: Any) -> None:
     try:
         dataset_builder.download_and_prepare(num_proc=parallel.num_proc(), **how)
     except RowsError as error:
-        if isinstance(error.cause, ValueError | ImportError | OSError):  # it names the row, the extra, the address
+        # These messages are written for users: they name the row, the missing extra or the address.
+        if isinstance(error.cause, ValueError | ImportError | OSError):
             raise error.cause from None
         raise
     except RuntimeError as error:
         if "abruptly died" not in str(error):
             raise
         raise ValueError(
-            "a process that makes rows died, killed for want of memory perhaps; take fewer of them (--num-proc), "
+            "a build process died, perhaps because the memory was full; lower the number of processes (--num-proc) "
             "and build the set again"
         ) from error
 
@@ -257,7 +271,10 @@ def _evaluated(dataset_builder: Any, splits: Any) -> Any:
 
 
 def summaries() -> list[dict[str, str]]:
-    """Return name, display name, summary and paper of each challenge set. The summary is of its builder's module."""
+    """List name, title, summary and paper of each challenge set.
+
+    The summary is the first line of the builder module's docstring.
+    """
     return [
         {
             "name": name,
@@ -271,10 +288,10 @@ def summaries() -> list[dict[str, str]]:
 
 
 def card(name: str) -> str:
-    """Return the text of a set's card, the README.md beside its builder.
+    """Read the text of a set's card, the README.md beside its builder.
 
     Raises:
-        ValueError: if there is no such set.
+        ValueError: If the set does not exist.
     """
     builder_file = Path(inspect.getfile(challenge_sets.get(name).builder_class()))
     return builder_file.with_name("README.md").read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Sets that hold their authors' own pairs, from a file of theirs, beside such as are made from any corpus."""
+"""Sets with official configs, which read the authors' published pairs, beside configs that generate pairs."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -20,11 +20,11 @@ _TEST: Final = "test"
 
 @dataclass
 class OfficialConfig(SourceConfig):
-    """Which pairs: the authors', or such as are made from English ones.
+    """The choice between the authors' pairs and pairs generated from an English corpus.
 
     Attributes:
-        file: the official configs: your copy of the authors' file, or a folder that it is in, or in a folder of that,
-            under its own name; without it, it is downloaded.
+        file: Official configs only. Your copy of the authors' file, or a folder that has the file under its own name,
+            also in a subfolder (default: download).
     """
 
     FILES: ClassVar[tuple[str, ...]] = (*SourceConfig.FILES, "file")
@@ -33,44 +33,45 @@ class OfficialConfig(SourceConfig):
 
     @property
     def is_official(self) -> bool:
-        """Whether these are the authors' pairs."""
+        """Whether the config selects the authors' pairs."""
         return bool(self.name.split("-")[0] == OFFICIAL)
 
     def own_options(self) -> dict[str, Any]:
-        """Return the options that decide the rows: not where the file is, since its content is known."""
+        """Collect the options that determine the rows, without the path of the file: its content is pinned."""
         return {name: value for name, value in super().own_options().items() if name != "file"}
 
     def check(self) -> None:
-        """Refuse what cannot be.
+        """Validate the options.
 
         Raises:
-            ValueError: if an option has no such value, or the config does not take it.
+            ValueError: If an option has an invalid value, or the config does not support the option.
         """
         if self.is_official:
             return
         super().check()
         if self.file:
-            raise ValueError(_no_file(self.name, self.file))
+            raise ValueError(_unexpected_file_message(self.name, self.file))
         if self.language != "en":
             raise ValueError(
-                f"expected English pairs, found the language {self.language!r}: what is put into them is English"
+                f"language: expected English pairs (en), got {self.language!r}; the words that the set inserts are "
+                "English"
             )
 
 
-def _no_file(config: str, file: object) -> str:
+def _unexpected_file_message(config: str, file: object) -> str:
     return (
         f"file: expected a file with the config {OFFICIAL!r} only, which has the authors' own pairs, got {file!r:.200} "
-        f"with the config {config!r}; leave out the file, or the corpus or data"
+        f"with the config {config!r}; omit the file, or the corpus or data"
     )
 
 
 class OfficialSet(ChallengeSetBuilder):
-    """The builder of such a set.
+    """The builder of a set with official configs.
 
     Attributes:
-        FILE: the authors' file.
-        LICENCE: of their pairs.
-        CREATORS: who made theirs, as `creators` says.
+        FILE: Published file of the authors.
+        LICENCE: Licence of the authors' pairs.
+        CREATORS: Creators of the authors' sentences and labels, in the format of `creators`.
     """
 
     FILE: ClassVar[PinnedFile]
@@ -82,23 +83,24 @@ class OfficialSet(ChallengeSetBuilder):
         config = kwargs.get("config_name") or kwargs.get("name") or OFFICIAL
         file = kwargs.get("file")
         if isinstance(file, str | os.PathLike) and file and config.startswith(OFFICIAL):
-            # The one file, or all of the folder would be part of the cache key; and what is wrong with it is told now.
+            # Resolve a folder to the file itself: otherwise all of the folder would enter the cache key. A wrong file
+            # also raises here, before any work is done.
             kwargs["file"] = str(fetch(self.FILE, local_copy=find(self.FILE, Path(file))))
-        elif file:  # now: what the file is would be looked at first
-            raise ValueError(_no_file(config, file))
+        elif file:  # raised here, since the base class would first open the file and complain about its format
+            raise ValueError(_unexpected_file_message(config, file))
         super().__init__(*args, **kwargs)
 
     def official_file(self) -> Path:
-        """Return a path to the authors' file: the user's copy or a download."""
+        """Find the authors' file: the user's copy or a download."""
         return fetch(self.FILE, local_copy=Path(self.config.file) if self.config.file else None)
 
     def official_source(self, name: str, lines: bytes, columns: Mapping[str, str] | None = None) -> Source:
-        """Open the authors' pairs, rewritten as lines of JSON, which are kept under a name beside other pinned files.
+        """Open the authors' pairs as JSON lines, written to the cache of pinned files.
 
         Args:
-            name: of the file of lines.
-            lines: its content.
-            columns: its names of our columns (`unbag.data.sources`).
+            name: Name of the JSON lines file.
+            lines: Content of the file.
+            columns: Names in the file of our columns (`unbag.data.sources`).
         """
         path = cache_folder("files") / self.FILE.sha256[:16] / name
         with atomic_write(path) as tmp:
@@ -107,13 +109,13 @@ class OfficialSet(ChallengeSetBuilder):
         return replace(source, name=OFFICIAL, licence=self.LICENCE, origin=self.FILE.url, revision=self.FILE.sha256)
 
     def creators(self) -> dict[Made, list[str]]:
-        """Return who made the sentences and the labels."""
+        """List the creators of the sentences and of the labels."""
         if not self.config.is_official:
             return super().creators()
         return {what: list(who) for what, who in self.CREATORS.items()}
 
     def split_name(self, source: Source) -> str:
-        """Return the name of the split: the authors' pairs are for testing, though their file does not say so."""
+        """Name the split. The authors' pairs are test data, although their file does not say so."""
         return _TEST if self.config.is_official else super().split_name(source)
 
     def _info(self) -> datasets.DatasetInfo:

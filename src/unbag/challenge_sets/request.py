@@ -1,4 +1,4 @@
-"""A challenge set as it was asked for: its rows, and the record of where they come from."""
+"""Requests for challenge sets, and the sets built from them: rows with a record of their origin."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -18,7 +18,7 @@ from unbag import challenge_sets
 from unbag.challenge_sets import build_stats, human_agreement, loading
 from unbag.challenge_sets.perturbations import shuffled
 from unbag.challenge_sets.perturbations.permutation import DEFAULT_SEED
-from unbag.challenge_sets.results import whole as whole_record
+from unbag.challenge_sets.results import explain_damaged_records
 from unbag.data import parquet
 from unbag.data.columns import column, distinct
 from unbag.data.sources import EXCLUSION_REASONS
@@ -31,11 +31,11 @@ from unbag.utils.redaction import first_line
 from unbag.utils.safe_io import DataError, parsed_json, validate_file
 
 BUILDING: Final = "building the sets"
-"""What goes on while they are built ahead."""
+"""Description of `build_ahead` in the progress display."""
 
 _BATCH: Final = 10_000  # rows read from disk at a time
 _PARQUET: Final = ".parquet"
-_RECORD: Final = b"unbag"  # in the metadata of a file's schema
+_RECORD: Final = b"unbag"  # key in the schema metadata of a Parquet file
 _IDENTIFYING: Final = ("id", "premise", "hypothesis", "label")
 
 
@@ -44,12 +44,12 @@ class Request:
     """A challenge set to evaluate on.
 
     Attributes:
-        name: the set.
-        config: one of its configs, e.g. `snli-test-hypothesis`, or a corpus; None where the options name data.
-        options: the set's options, and `data`, `columns`, … for data of your own
+        name: Name of the set.
+        config: Config of the set, e.g. `snli-test-hypothesis`, or a corpus; None if the options name data.
+        options: Options of the set; for data of your own also `data`, `columns`, …
             (`unbag.challenge_sets.loading.builder`).
-        max_examples: Number of source examples to draw; None for all.
-        seed: decides which are drawn.
+        max_examples: Maximum number of source examples to draw; None for all.
+        seed: Random seed for sampling.
     """
 
     name: str
@@ -59,10 +59,10 @@ class Request:
     seed: int = DEFAULT_SEED
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be asked for, whether a command or Python asks.
+        """Validate the fields, for commands and for Python callers.
 
         Raises:
-            ValueError: if a field has no such value.
+            ValueError: If a field has an invalid value.
         """
         require(Request, vars(self))
         if self.max_examples is not None:
@@ -71,14 +71,14 @@ class Request:
 
 @dataclass(frozen=True)
 class BuiltSet:
-    """A challenge set's rows and where they come from.
+    """The rows of a challenge set and their origin.
 
     Attributes:
-        request: what was asked for.
-        rows: a `datasets.Dataset`.
-        language: of its sentences.
-        config: the set's options as they were resolved, for the record.
-        data: where the pairs come from, for the record.
+        request: Request that the set was built for.
+        rows: Rows, a `datasets.Dataset`.
+        language: Language of the sentences.
+        config: Resolved options of the set, for the record.
+        data: Origin of the pairs, for the record.
     """
 
     request: Request
@@ -94,18 +94,18 @@ class BuiltSet:
 
     @cached_property
     def decisive(self) -> NDArray[np.bool_]:
-        """Which rows the skill score rests on (`ChallengeSet.decisive_rows`), shape (n,)."""
+        """Mask of the rows that the skill score uses (`ChallengeSet.decisive_rows`), shape (n,)."""
         return challenge_sets.get(self.request.name).decisive_rows(self.rows)
 
     @cached_property
     def control(self) -> Any:
         """The decisive rows with shuffled words, draw after draw (`perturbations.shuffled`): a `datasets.Dataset`.
 
-        None where there is none, where the set is in no order already, and of a language whose sentences are not cut
-        into words here.
+        None if there are no decisive rows, if the set declares no shuffled control, or if the language has no
+        tokenizer here.
         """
-        described, n = challenge_sets.get(self.request.name), int(self.decisive.sum())
-        if not (n and described.has_shuffled_control and has_words(self.language)):
+        challenge_set, n = challenge_sets.get(self.request.name), int(self.decisive.sum())
+        if not (n and challenge_set.has_shuffled_control and has_words(self.language)):
             return None
         from datasets import concatenate_datasets
 
@@ -113,11 +113,11 @@ class BuiltSet:
         return concatenate_datasets([shuffled.shuffled_rows(rows, self.language, draw) for draw in draws])
 
 
-def check(request: Request) -> Any:
-    """Return the builder of a set, and refuse what cannot be built, before any of its pairs is read.
+def validated_builder(request: Request) -> Any:
+    """Create the builder of a set and validate its options, before any pair is read.
 
     Raises:
-        ValueError: if there is no such set, config or option, or a file or pipeline that is named is none.
+        ValueError: If the set, the config or an option does not exist, or an option names a missing file or pipeline.
     """
     builder = loading.builder(request.name, request.config, **request.options)
     builder.validate_names()
@@ -125,61 +125,64 @@ def check(request: Request) -> Any:
 
 
 def build_ahead(requests: Sequence[Request], progress: Callable[[int, int], None] | None = None) -> None:
-    """Have sets built, for `build` to find in the cache, before a model is loaded.
+    """Build sets into the cache before a model is loaded, so that `build` finds them there.
 
-    Several processes are forked from this one, which would copy the model, and may hang where its threads compute.
+    The build forks this process. A fork after model loading would copy the model, and may deadlock on locks that the
+    model's compute threads hold.
 
     Args:
-        requests: the sets; of one that cannot be built, `build` says so.
-        progress: called with how many of how many are built.
+        requests: Sets to build.
+        progress: Called after every set with `(built_sets, total_sets)`.
     """
     for number, request in enumerate(requests):
         if progress is not None:
             progress(number, len(requests))
-        with suppress(Exception):
-            loading.prepare(check(request))
+        with suppress(Exception):  # `build` repeats a failed build later and raises its error
+            loading.prepare(validated_builder(request))
     if progress is not None:
         progress(len(requests), len(requests))
 
 
 def build(request: Request) -> BuiltSet:
-    """Build a challenge set, or take it from the cache, and draw the examples asked for.
+    """Build a challenge set or load it from the cache, and draw the requested number of examples.
 
     Raises:
-        ValueError: if there is no such set, config or option, the pairs cannot be read, or none of them can be used.
+        ValueError: If the set, the config or an option does not exist, the pairs cannot be read, or no pair can be
+            used.
     """
-    builder = check(request)
-    return described(request, builder, loading.prepare(builder))
+    builder = validated_builder(request)
+    return to_built_set(request, builder, loading.prepare(builder))
 
 
-def described(request: Request, builder: Any, rows: Any) -> BuiltSet:
-    """Return a set that was built, with the record of where its rows come from, and draw the examples asked for.
+def to_built_set(request: Request, builder: Any, rows: Any) -> BuiltSet:
+    """Combine built rows with the record of their origin, and draw the requested number of examples.
 
     Args:
-        request: the set.
-        builder: its builder, beside whose rows is what it noted while it made them.
-        rows: of the split that models are evaluated on.
+        request: Request that the rows were built for.
+        builder: Builder of the set. Its build counts are stored beside the rows.
+        rows: Rows of the split that models are evaluated on.
     """
     sources = builder.sources()
     counts = builder.read_counts()
     votes = human_agreement.votes(sources) if counts[build_stats.ANNOTATED] else {}
     used = distinct(rows, "source_id")
-    otherwise = builder.exclusion_counts()
-    unfit = counts[build_stats.LABELLED] - used - sum(otherwise.values())
+    other_reasons = builder.exclusion_counts()
+    # Builders count the rare reasons only; the rest of the labelled examples without rows has the usual reason.
+    unfit = counts[build_stats.LABELLED] - used - sum(other_reasons.values())
     excluded = {reason: counts[reason] for reason in EXCLUSION_REASONS}
-    excluded |= {builder.UNFIT: unfit, **otherwise}
+    excluded |= {builder.UNFIT: unfit, **other_reasons}
     load_options = builder.config.load_options()
-    drawn = {}
+    sampling = {}
     if request.max_examples is not None and request.max_examples < used:
         rows = draw_examples(rows, request.max_examples, request.seed)
         excluded["not drawn"] = used - request.max_examples
-        drawn = {"max_examples": request.max_examples, "sample_seed": request.seed}
-    people = human_agreement.people(rows, votes)
+        sampling = {"max_examples": request.max_examples, "sample_seed": request.seed}
+    people = human_agreement.annotator_accuracy(rows, votes)
     return BuiltSet(
         request=request,
         rows=rows,
         language=sources[0].language,
-        config=builder.config.own_options() | builder.provenance() | drawn,
+        config=builder.config.own_options() | builder.provenance() | sampling,
         data={
             "name": sources[0].name,
             "split": "+".join(source.split for source in sources),
@@ -195,7 +198,7 @@ def described(request: Request, builder: Any, rows: Any) -> BuiltSet:
 
 
 def draw_examples(rows: Any, n: int, seed: int) -> Any:
-    """Keep the rows of n source examples, chosen by the seed and the source ids alone, in their order."""
+    """Select the rows of n source examples, in their order. The choice depends on the seed and the source ids only."""
 
     def key(source_id: str) -> int:
         return int(rng.key(seed, "examples", source_id))
@@ -208,16 +211,16 @@ def draw_examples(rows: Any, n: int, seed: int) -> Any:
 def export(request: Request, path: Path) -> dict[str, Any]:
     """Write a challenge set as Parquet, and return its record: `set`, `language`, `examples`, `rows`, `config`, `data`.
 
-    The record is also in the schema metadata of each file, under `unbag`: `read_back` knows the set by it.
+    The record is also stored in the schema metadata of each file under the key `unbag`, where `read_back` reads it.
 
     Args:
-        request: the set.
-        path: a name that ends in `.parquet` is a file, of the split that models are evaluated on. Any other is a
-            folder with a file for each split, which `datasets.load_dataset` reads as splits; the record then has
-            `splits`, the `examples` and `rows` of each.
+        request: Set to export.
+        path: File or folder to write. A path that ends in `.parquet` becomes one file with the split that models are
+            evaluated on. Any other path becomes a folder with one file per split, which `datasets.load_dataset` reads
+            as splits; the record then has `splits` with the `examples` and `rows` of each.
 
     Raises:
-        ValueError: as `build`.
+        ValueError: As `build`.
     """
     built = build(request)
     if path.suffix == _PARQUET:
@@ -230,18 +233,18 @@ def export(request: Request, path: Path) -> dict[str, Any]:
 
 
 def records(built: BuiltSet, rows_of: Mapping[str, Any]) -> tuple[dict[str, dict[str, Any]], dict[str, Any]]:
-    """Return the record of each split's rows, and that of a folder of them all.
+    """Build the record of each split, and the record of a folder with all splits.
 
     Args:
-        built: the set.
-        rows_of: the rows of each of its splits.
+        built: Set with its origin.
+        rows_of: Rows of each split, by name.
     """
     counts = ("examples", "rows")
     if len(rows_of) == 1:
         [(name, rows)] = rows_of.items()
         record = _record(built, rows, built.data)
         return {name: record}, record | {"splits": {name: {key: record[key] for key in counts}}}
-    # What is in another split was left out of one, and not of the folder.
+    # For a set with several splits, `UNFIT` counts examples of the other splits. The folder includes these.
     elsewhere = challenge_sets.get(built.request.name).builder_class().UNFIT
     excluded = {reason: n for reason, n in built.data["excluded"].items() if reason != elsewhere}
     examples = {name: distinct(rows, "source_id") for name, rows in rows_of.items()}
@@ -264,7 +267,7 @@ def records(built: BuiltSet, rows_of: Mapping[str, Any]) -> tuple[dict[str, dict
 
 
 def splits_of(built: BuiltSet) -> dict[str, Any]:
-    """Return the rows of each split of a set that was built; of one whose examples were drawn, the evaluated one's."""
+    """Load the rows of each split of a built set; for a sample of examples, only those of the evaluated split."""
     builder = loading.builder(built.request.name, built.request.config, **built.request.options)
     evaluated = loading.prepare(builder)  # from the cache
     return builder.as_dataset() if built.request.max_examples is None else {str(evaluated.split): built.rows}
@@ -292,38 +295,39 @@ def _write(record: dict[str, Any], rows: Any, path: Path) -> dict[str, Any]:
 
 
 def is_exported(path: Path) -> bool:
-    """Tell whether a file is one that `export` wrote, or was made of one and kept its metadata."""
+    """Check whether `export` wrote a file, or whether a file derived from one kept the metadata."""
     if path.suffix != _PARQUET or not path.is_file():
         return False
     try:
         return _RECORD in (pq.read_schema(path).metadata or {})
-    except (pa.ArrowException, OSError, UnicodeError):  # whoever reads it says so
+    except (pa.ArrowException, OSError, UnicodeError):  # the reader of the file reports this error
         return False
 
 
 def read_back(path: Path) -> BuiltSet:
-    """Return the set in a file that `export` wrote: the rows as they are there, with the record of where they are from.
+    """Read the set in a file that `export` wrote: its rows and the record of their origin.
 
     Raises:
-        DataError: if the file is none, lacks columns of the set, or has other rows than were written.
+        DataError: If `export` did not write the file, or the file lacks columns of the set or has other rows than
+            were written.
     """
     if not is_exported(validate_file(path)):
-        raise DataError(f"{path}: expected a Parquet file that `unbag build` wrote, found no record of a set in it")
+        raise DataError(f"{path}: expected a Parquet file that `unbag build` wrote, got one without a record of a set")
     try:
         parquet.validate_row_group_size(path, "the file", path.stat().st_size)
         table = pq.read_table(path, partitioning=None)
         record = parsed_json(table.schema.metadata[_RECORD].decode())
     except (pa.ArrowException, OSError, ValueError) as error:
         raise DataError(f"{path}: cannot be read ({first_line(error)}); build it again") from None
-    with whole_record(path):
-        return _as_built(path, table, record)
+    with explain_damaged_records(path):
+        return _parse_exported(path, table, record)
 
 
-def _as_built(path: Path, table: Any, record: Mapping[str, Any]) -> BuiltSet:
+def _parse_exported(path: Path, table: Any, record: Mapping[str, Any]) -> BuiltSet:
     from datasets import Dataset
 
     if "language" not in record:
-        raise DataError(f"{path}: was written by an earlier version of unbag; build the set again")
+        raise DataError(f"{path}: an earlier version of unbag wrote this file; build the set again")
     schema = challenge_sets.get(record["set"]).builder_class().SCHEMA
     if missing := [name for name in schema.names if name not in table.column_names]:
         raise DataError(
@@ -331,7 +335,9 @@ def _as_built(path: Path, table: Any, record: Mapping[str, Any]) -> BuiltSet:
             "`unbag build` wrote (--set FILE)"
         )
     if content_hash([table], _IDENTIFYING) != record["data"]["sha256"]:
-        raise DataError(f"{path}: has other rows than `unbag build` wrote, or in another order; build it again")
+        raise DataError(
+            f"{path}: the rows or their order differ from those that `unbag build` wrote; build the set again"
+        )
     return BuiltSet(
         request=Request(record["set"], options={"data": str(path)}),
         rows=Dataset(table.select(schema.names)),

@@ -1,4 +1,4 @@
-"""What something is made from that is elsewhere: corpora, pipelines, embeddings, WordNet."""
+"""External resources that sets and models need: corpora, pipelines, embeddings, WordNet."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -7,16 +7,16 @@ from unbag.data.corpora import CORPORA
 
 
 class MissingError(ValueError):
-    """Things that a run needs are not on this machine; the message names each of them."""
+    """Resources that a run needs are not on this machine. The message names each of them."""
 
 
 @dataclass(frozen=True)
 class Requirement:
-    """One thing that is read from elsewhere.
+    """One external resource.
 
     Attributes:
-        name: what a user calls it.
-        get: fetches it, or finds it where it was fetched to; raises what says why it cannot.
+        name: Display name of the resource.
+        get: Function that downloads the resource or finds it in the cache. It raises if this fails.
     """
 
     name: str
@@ -24,14 +24,14 @@ class Requirement:
 
 
 def of_corpora(names: Iterable[str]) -> Iterator[Requirement]:
-    """Yield the train splits of those names that are corpora; files are there or not."""
+    """Iterate over the train splits of those names that are corpora. Names of files need no download."""
     for name in names:
         if name in CORPORA:
             yield from of_corpus(name, CORPORA[name].train)
 
 
 def of_corpus(name: str, splits: Iterable[str], revision: str | None = None) -> Iterator[Requirement]:
-    """Yield splits of a corpus."""
+    """Iterate over splits of a corpus, one requirement per split."""
     from unbag.data.sources import open_corpus
 
     corpus = CORPORA[name]
@@ -43,7 +43,7 @@ def of_corpus(name: str, splits: Iterable[str], revision: str | None = None) -> 
 
 
 def pipeline(name: str) -> Requirement:
-    """Return a spaCy pipeline; without a name, the one for English."""
+    """Describe a spaCy pipeline. An empty name means the default English pipeline."""
     from unbag.data.text import tagging as pipelines
 
     name = name or pipelines.PIPELINE
@@ -51,14 +51,14 @@ def pipeline(name: str) -> Requirement:
 
 
 def embeddings(name: str) -> Requirement:
-    """Return a table of word embeddings."""
+    """Describe a table of word embeddings."""
     from unbag.baselines.lexical import embeddings as tables
 
     return Requirement(f"the embeddings {name}", lambda: tables.find(name))
 
 
 def wordnet() -> Requirement:
-    """Return WordNet, which online is installed where it is missing."""
+    """Describe WordNet. If it is missing and the Hub is not offline, `get` installs it."""
 
     def get() -> object:
         from huggingface_hub import is_offline_mode

@@ -1,10 +1,10 @@
 """The result record, and the validation of records by pydantic.
 
-A result says what was measured, on which data, of which model, with what software.
+A result holds the scores of one model on one set, with the data, the options and the software versions.
 
-A schema requires what every reader of a record relies on, and no more: further fields belong to a later version or to
-the user. What a set's own tables and figures read of its scores is in no schema, so `whole` guards the code that
-renders it.
+The schemas require only the fields that every reader needs. Further fields may come from a later version or from the
+user. The fields that a set's own tables and figures read from its scores are in no schema, so
+`explain_damaged_records` guards the code that renders them.
 """
 
 import platform
@@ -26,8 +26,8 @@ from unbag.scoring.bootstrap import Estimate, to_json
 from unbag.utils.files import read_object, write_json
 from unbag.utils.redaction import first_line
 
-_LISTED: Final = 3  # faults that are named
-_LONGEST_NUMBER: Final = 40  # characters
+_LISTED: Final = 3  # errors named in a message
+_LONGEST_NUMBER: Final = 40  # characters of a number in a message
 
 
 class _Model(TypedDict):
@@ -119,7 +119,7 @@ class _RequestRecord(TypedDict):
 
 
 class TaskRecord(TypedDict):
-    """What shards of an evaluation were asked."""
+    """The task that all shards of an evaluation share."""
 
     schema: int
     request: _RequestRecord
@@ -148,62 +148,69 @@ class TrainingRecord(TypedDict):
 
 
 def read_record(path: Path, schema: type, what: str) -> dict[str, Any]:
-    """Return the record in a JSON file.
+    """Read and validate the record in a JSON file.
 
     Args:
-        path: the file.
-        schema: one of the records above.
-        what: what was expected, in a few words.
+        path: JSON file.
+        schema: One of the record types above.
+        what: Noun phrase for the expected file, for messages.
 
     Raises:
-        ValueError: naming the file, and what in it is not as expected.
+        ValueError: If the file does not match the schema. The message names the file and the fields.
     """
-    return checked(read_object(path, what=what), schema, f"{path}: expected {what}")
+    return validate_record(read_object(path, what=what), schema, f"{path}: expected {what}")
 
 
-def checked(record: Mapping[str, Any], schema: type, expected: str) -> dict[str, Any]:
-    """Return a record that is as a schema says.
+def validate_record(record: Mapping[str, Any], schema: type, expected: str) -> dict[str, Any]:
+    """Validate a record against a schema, and return a copy.
+
+    Args:
+        record: Parsed JSON object.
+        schema: One of the record types above.
+        expected: Beginning of the error message, e.g. "results.json: expected a results file".
 
     Raises:
-        ValueError: that begins with what was `expected`, and says what is not.
+        ValueError: If the record does not match the schema, or has NaN or infinite numbers.
     """
     from pydantic import ValidationError
 
-    if faulty := _not_finite(record):
+    if faulty := _first_nonfinite(record):
         raise ValueError(f"{expected}, got {faulty}, which is no finite number; the file is damaged, make it again")
     try:
         _adapter(schema).validate_python(dict(record), strict=True)
     except ValidationError as error:
-        found = error.errors(include_url=False, include_context=False, include_input=False)
-        faults = [f"{'.'.join(map(str, each['loc']))}: {each['msg'].lower()}" for each in found[:_LISTED]]
-        more = f" and {len(found) - _LISTED} more" if len(found) > _LISTED else ""
-        raise ValueError(f"{expected}, found {'; '.join(faults)}{more}") from None
+        faults = error.errors(include_url=False, include_context=False, include_input=False)
+        listed = [f"{'.'.join(map(str, each['loc']))}: {each['msg'].lower()}" for each in faults[:_LISTED]]
+        more = f" and {len(faults) - _LISTED} more" if len(faults) > _LISTED else ""
+        raise ValueError(f"{expected}, got {'; '.join(listed)}{more}") from None
     return dict(record)
 
 
-def _not_finite(record: Mapping[str, Any]) -> str:
-    """Return a number of a record that is NaN or infinite, with its path; nothing where all are finite.
+def _first_nonfinite(record: Mapping[str, Any]) -> str:
+    """Describe a number of a record that is NaN or infinite, with its path; empty if all numbers are finite.
 
-    Python reads them, though JSON has none. A whole number beyond every float is infinite too.
+    Python's JSON parser accepts NaN and Infinity, although JSON has neither. An integer above the largest float counts
+    as infinite, since the conversion to float would raise later.
     """
-    within: list[tuple[str, Any]] = [("", record)]
-    while within:
-        path, value = within.pop()
+    pending: list[tuple[str, Any]] = [("", record)]
+    while pending:
+        path, value = pending.pop()
         if isinstance(value, Mapping):
-            within += [(f"{path}.{name}" if path else str(name), each) for name, each in value.items()]
+            pending += [(f"{path}.{name}" if path else str(name), each) for name, each in value.items()]
         elif isinstance(value, list | tuple):
-            within += [(f"{path}.{number}", each) for number, each in enumerate(value)]
+            pending += [(f"{path}.{number}", each) for number, each in enumerate(value)]
+        # `not … <=` rather than `>`: comparisons with NaN are false.
         elif isinstance(value, int | float) and not abs(value) <= sys.float_info.max:
             return f"{path} = {str(value)[:_LONGEST_NUMBER]}"
     return ""
 
 
 @contextmanager
-def whole(*paths: Path) -> Iterator[None]:
-    """Stand around what shows records from these paths: one that lacks what a set's tables read is said to be broken.
+def explain_damaged_records(*paths: Path) -> Iterator[None]:
+    """Convert errors that damaged records cause while they are displayed into an error that names their files.
 
     Raises:
-        ValueError: in place of what a missing key, or a value of another kind, raises.
+        ValueError: In place of the error that a missing key or a value of the wrong type raises.
     """
     try:
         yield
@@ -216,7 +223,7 @@ def whole(*paths: Path) -> Iterator[None]:
 
 @cache
 def _adapter(schema: type) -> Any:
-    from pydantic import TypeAdapter  # a fifth of a second, for whoever reads a record
+    from pydantic import TypeAdapter  # imported here: the import takes a fifth of a second
 
     return TypeAdapter(schema)
 
@@ -240,20 +247,21 @@ _PACKAGES: Final = (
 
 @dataclass(frozen=True)
 class Result:
-    """One challenge set's scores for one model.
+    """The scores of one model on one challenge set.
 
-    It holds what the scores depend on and nothing else, so that a run that was killed and resumed leaves the same file
-    as an unbroken one: no times, no paths of the machine.
+    The record holds only what the scores depend on, without times and local paths. A run that was killed and resumed
+    therefore writes the same file as an uninterrupted run.
 
     Attributes:
-        set: the challenge set.
-        config: its options: mode, q, seed, … and the examples drawn, if not all.
-        model: what was asked: `name`, and all that decides its numbers (revision, dtype, label order, …). `options`
-            are those that it was named with, where they are not as by default; a Python object has none.
-        data: where the pairs come from (`origin`, `split`, `revision`), how they were read (`load_options`), what was
-            `excluded`, the sha256 of the rows that were predicted, and what annotators get on them (`human`).
-        scores: the metric's output, each number an `Estimate`.
-        environment: versions of Python and the packages.
+        set: Name of the challenge set.
+        config: Options of the set: mode, q, seed, … and the number of examples drawn, if not all.
+        model: Description of the model: `name`, and everything that determines its numbers (revision, dtype, label
+            order, …). `options` are the options that the user set to other values than the default; a model given as a
+            Python object has none.
+        data: Origin of the pairs (`origin`, `split`, `revision`), their reading options (`load_options`), the counts of
+            excluded rows, the sha256 of the predicted rows, and the agreement of their annotators (`people`).
+        scores: Output of the metric. Each number is an `Estimate`.
+        environment: Versions of Python and the packages.
     """
 
     set: str
@@ -265,17 +273,17 @@ class Result:
 
     @property
     def corpus(self) -> str:
-        """What the pairs come from, with its split where it has any: `snli validation`."""
+        """Name of the corpus, with its split if it has one: `snli validation`."""
         return f"{self.data['name']} {self.data['split']}".strip()
 
     @property
     def truncated_share(self) -> float:
-        """The share of the pairs that were longer than the model reads, so that it did not see their ends."""
+        """Share of the pairs that exceed the model's maximum length, so that the model did not see their ends."""
         return float(self.model.get("truncated_share", 0.0))
 
 
 def environment() -> dict[str, str]:
-    """Return the versions of what computes the numbers, where installed, and our commit in a checkout."""
+    """Collect the versions of the installed packages that affect the numbers, and in a checkout our commit."""
     versions = {"python": platform.python_version()}
     for package in _PACKAGES:
         try:
@@ -283,7 +291,7 @@ def environment() -> dict[str, str]:
         except PackageNotFoundError:
             continue
     if (scripts.ROOT / ".git").exists():
-        with suppress(OSError, subprocess.CalledProcessError):  # no git on the machine, or not ours to read
+        with suppress(OSError, subprocess.CalledProcessError):  # git is missing, or rejects another user's checkout
             command = ["git", "-C", str(scripts.ROOT), "describe", "--always", "--dirty", "--abbrev=40", "--match="]
             versions["unbag_commit"] = subprocess.run(
                 command, check=True, capture_output=True, text=True
@@ -292,7 +300,7 @@ def environment() -> dict[str, str]:
 
 
 class SkippedSet(NamedTuple):
-    """A set without a result: its name, the model's where it is one model's alone, and why."""
+    """A set without a result: its name, the name of the model if only that model lacks a result, and the reason."""
 
     set: str
     model: str | None
@@ -300,12 +308,12 @@ class SkippedSet(NamedTuple):
 
 
 def write(results: Sequence[Result], path: Path, skipped: Sequence[SkippedSet] = ()) -> None:
-    """Write results as JSON; an estimate becomes an object with `value`, `low`, `high` and `n`.
+    """Write results as JSON. An estimate becomes an object with `value`, `low`, `high` and `n`.
 
     Args:
-        results: the results.
-        path: the file.
-        skipped: the sets that were asked for and have none.
+        results: Results to write.
+        path: JSON file.
+        skipped: Requested sets without a result.
     """
     record: dict[str, Any] = {"schema": SCHEMA, "results": [to_json(vars(result)) for result in results]}
     if skipped:
@@ -317,35 +325,36 @@ def read(path: Path) -> list[Result]:
     """Read the results that `write` wrote.
 
     Raises:
-        ValueError: if the file is not a results file, or one of another schema.
+        ValueError: If the file is not a results file, or has another schema version.
     """
-    return read_whole(path)[0]
+    return read_with_skipped(path)[0]
 
 
-def read_whole(path: Path) -> tuple[list[Result], list[SkippedSet]]:
-    """Read the results, and which sets have none.
+def read_with_skipped(path: Path) -> tuple[list[Result], list[SkippedSet]]:
+    """Read the results and the skipped sets.
 
     Raises:
-        ValueError: see `read`.
+        ValueError: As `read`.
     """
     record = _record(path)
-    found = [Result(**_typed(result)) for result in record["results"]]
-    return found, [SkippedSet(**each) for each in record.get("skipped", ())]
+    results = [Result(**_parse_estimates(result)) for result in record["results"]]
+    return results, [SkippedSet(**each) for each in record.get("skipped", ())]
 
 
 def _record(path: Path) -> dict[str, Any]:
     what = "a results file of unbag"
     record = read_object(path, what=what)
     if record.get("schema", SCHEMA) != SCHEMA:
-        raise ValueError(f"{path}: expected results of schema {SCHEMA}, found schema {record['schema']!r:.40}")
-    return checked(record, ResultsRecord, f"{path}: expected {what}")
+        raise ValueError(f"{path}: expected results of schema {SCHEMA}, got schema {record['schema']!r:.40}")
+    return validate_record(record, ResultsRecord, f"{path}: expected {what}")
 
 
-def _typed(value: Any) -> Any:
+def _parse_estimates(value: Any) -> Any:
+    """Convert objects with the fields of an `Estimate` into estimates, at every depth."""
     if isinstance(value, dict):
         if set(value) == set(Estimate._fields):
-            return Estimate(**value)  # its numbers are seen to where they are read
-        return {key: _typed(item) for key, item in value.items()}
+            return Estimate(**value)  # unvalidated types: `explain_damaged_records` guards their use
+        return {key: _parse_estimates(item) for key, item in value.items()}
     if isinstance(value, list):
-        return [_typed(item) for item in value]
+        return [_parse_estimates(item) for item in value]
     return value

@@ -1,4 +1,4 @@
-"""What is asked for: sets by name, and which pairs they are made from, as requests; for commands and from Python."""
+"""Requests for sets from their names and the choice of pairs, for commands and for the Python API."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,25 +13,25 @@ from unbag.utils.options import require
 
 
 class OptionError(ValueError):
-    """An option that none of the sets has, or that does not go with another."""
+    """An option that none of the sets has, or that conflicts with another option."""
 
 
 @dataclass(frozen=True)
 class Pairs:
-    """Which pairs sets are made from, and how.
+    """The choice of pairs that sets are built from, and the options of the sets.
 
     Attributes:
-        corpus: a base corpus; by default each set's own.
-        split: of the corpus or data set; by default the one that the papers evaluate on.
-        data: a file of pairs or a data set of the Hub instead.
-        columns: its names of our columns.
-        labels: what its label ids 0, 1, 2 are called, or what each label means (`E=entailment`).
-        language: one of `data.corpora.LANGUAGES`.
-        max_examples: Number of source examples to draw; None for all.
-        seed: decides all that is drawn.
-        options: of the sets, by name. Each set takes those that it has; `SET.NAME` is for that set alone, and wins over
-            `NAME`. `read` makes values of them.
-        read: called with a set's name, an option's, and its value here.
+        corpus: Base corpus (default: each set's own).
+        split: Split of the corpus or data set (default: the one that the papers evaluate on).
+        data: File of pairs or Hub data set, instead of a corpus.
+        columns: Names that `data` uses for our columns.
+        labels: Names of its label ids 0, 1, 2, or the meaning of each label (`E=entailment`).
+        language: Language of `data`, one of `data.corpora.LANGUAGES`.
+        max_examples: Maximum number of examples (default: all).
+        seed: Random seed for sampling, and for the option `seed` of the sets.
+        options: Options of the sets, by name. Each set takes the options that it declares. `SET.NAME` applies to that
+            set only, and takes precedence over `NAME`.
+        read: Function that parses the value of an option, called with `(set_name, option, value)`.
     """
 
     corpus: str | None = None
@@ -46,46 +46,49 @@ class Pairs:
     read: Callable[[str, str, Any], Any] = field(default=lambda name, option, value: value)
 
     def __post_init__(self) -> None:
-        """Refuse what is of another kind, whether a command or Python says it.
+        """Validate the types of the fields, for commands and for Python callers.
 
         Raises:
-            ValueError: naming the first that is.
+            ValueError: If a field has a value of the wrong type. The message names the first such field.
         """
         require(Pairs, vars(self))
 
     def requests(self, names: Sequence[str], *, on_failure: Callable[[Failure], None] | None = None) -> list[Request]:
-        """Return a request for each of these sets.
+        """Build one request per set.
 
         Args:
-            names: the sets.
-            on_failure: told of a set that cannot be made from these pairs, which is then left out.
+            names: Names of the sets.
+            on_failure: Called with the failure of each set that cannot be built from these pairs. The set is skipped.
+                None: such a set raises.
 
         Raises:
-            OptionError: if an option is none of any of the sets, or pairs are named in two ways.
-            ValueError: if there is no such set, corpus or split.
+            OptionError: If no set has an option, or two options choose the pairs.
+            ValueError: If a set, the corpus or the split does not exist.
         """
         where = self._where()
-        known = {name: loading.options(name) for name in names}
+        options_of = {name: loading.options(name) for name in names}
         for option in self.options:
             of_set, _, bare = option.rpartition(".")
-            if of_set and of_set not in known:
-                raise OptionError(f"option {option!r}: expected one of the sets {', '.join(known)}, got {of_set!r}")
-            among = {of_set: known[of_set]} if of_set else known
-            if not any(bare in each for each in among.values()):
-                raise OptionError(_not_an_option(bare, among))
+            if of_set and of_set not in options_of:
+                raise OptionError(
+                    f"option {option!r}: expected one of the sets {', '.join(options_of)}, got {of_set!r}"
+                )
+            candidates = {of_set: options_of[of_set]} if of_set else options_of
+            if not any(bare in each for each in candidates.values()):
+                raise OptionError(_unknown_option_message(bare, candidates))
         if self.data is None and on_failure is not None:
-            # What no set can be made from is a mistake.
+            # An unknown corpus or split raises: it is a mistake of the user, not a reason to skip every set.
             corpora.corpus(self.corpus or loading.DEFAULT_CORPUS).split(self.split)
-        drawn = {} if self.seed is None else {"seed": self.seed}
+        seed = {} if self.seed is None else {"seed": self.seed}
         requests = []
         for name in names:
-            # The option `seed` is the set's own; the other decides what is drawn of it too.
-            given = self._of_set(name, known[name])
-            values = {option: value for option, value in drawn.items() if option in known[name]}
+            # `seed` is both an option of most sets, for their perturbations, and the seed of the sample.
+            given = self._options_of_set(name, options_of[name])
+            values = {option: value for option, value in seed.items() if option in options_of[name]}
             values |= {option: self.read(name, option, value) for option, value in given.items()}
             config = None
             if self.data is None:
-                # Of all sets, those that have splits take the split.
+                # In a run of all sets, a set that merges the splits of a corpus ignores `split`.
                 split = self.split if on_failure is None or loading.takes_split(name, self.corpus) else None
                 try:
                     config, values = loading.config_name(name, self.corpus, split, values)
@@ -94,31 +97,34 @@ class Pairs:
                         raise
                     on_failure(Failure(name, loading.UnfitError(str(error))))
                     continue
-            requests.append(Request(name, config, values | where, self.max_examples, **drawn))
+            requests.append(Request(name, config, values | where, self.max_examples, **seed))
         return requests
 
     def is_given(self) -> bool:
-        """Tell whether anything is said of the pairs."""
+        """Check whether any field differs from its default."""
         return self != Pairs(read=self.read)
 
     def shared_options(self, names: Sequence[str]) -> dict[str, list[str]]:
-        """Return the options that are given without a set and that several of these sets take, with these sets."""
-        known = {name: loading.options(name) for name in names}
-        taken = {option: [name for name in names if option in known[name]] for option in self.options}
-        return {option: takers for option, takers in taken.items() if len(takers) > 1}
+        """Collect the options given without a set that several of these sets have, with the names of these sets."""
+        options_of = {name: loading.options(name) for name in names}
+        sets_of = {option: [name for name in names if option in options_of[name]] for option in self.options}
+        return {option: sets for option, sets in sets_of.items() if len(sets) > 1}
 
-    def _of_set(self, name: str, known: Collection[str]) -> dict[str, Any]:
-        """Return the options that a set takes, by their names in that set."""
-        for_all = {option: value for option, value in self.options.items() if option in known}
-        own = {f"{name}.{option}": option for option in known}
+    def _options_of_set(self, name: str, set_options: Collection[str]) -> dict[str, Any]:
+        """Select the options of one set, by their names without the set."""
+        for_all = {option: value for option, value in self.options.items() if option in set_options}
+        own = {f"{name}.{option}": option for option in set_options}
         return for_all | {own[option]: value for option, value in self.options.items() if option in own}
 
     def _where(self) -> dict[str, Any]:
-        """Return what a set is told of pairs of one's own."""
+        """Collect the options that describe the user's own data; empty for a corpus."""
         if self.data is None:
             if self.columns or self.labels or self.language:
                 given = next(name for name in ("columns", "labels", "language") if getattr(self, name))
-                raise OptionError(f"{given} says how data of your own is read, and no data is named (--data)")
+                raise OptionError(
+                    f"{given}: expected it together with data of your own, got no data; name a file or data set "
+                    f"(--data), or omit {given}"
+                )
             return {}
         if self.corpus is not None:
             raise OptionError("name either a corpus or data of your own, not both (--corpus, --data)")
@@ -130,10 +136,10 @@ class Pairs:
         return where
 
 
-def _not_an_option(option: str, known: Mapping[str, Iterable[str]]) -> str:
-    alike = get_close_matches(option, sorted(frozenset().union(*known.values())), n=1)
-    has = "; ".join(f"{name} has {', '.join(sorted(options)) or 'none'}" for name, options in known.items())
+def _unknown_option_message(option: str, options_of: Mapping[str, Iterable[str]]) -> str:
+    similar = get_close_matches(option, sorted(frozenset().union(*options_of.values())), n=1)
+    has = "; ".join(f"{name} has {', '.join(sorted(options)) or 'none'}" for name, options in options_of.items())
     return (
-        f"no option {option!r}{f', did you mean {alike[0]}?' if alike else ';'} {has}; "
-        f"`unbag sets {next(iter(known)) if len(known) == 1 else 'NAME'}` says what each is"
+        f"no option {option!r}{f', did you mean {similar[0]}?' if similar else ';'} {has}; "
+        f"run `unbag sets {next(iter(options_of)) if len(options_of) == 1 else 'NAME'}` for their meanings"
     )

@@ -1,7 +1,7 @@
-"""The default suite: all challenge sets, with as many examples as a small model answers in minutes on a laptop.
+"""The default suite: a sample of every challenge set, small enough for a small model in minutes on a laptop.
 
-An example is drawn with everything made from it, all permutations say, by the seed and its id alone (`request`), so the
-sample depends neither on the number of processes nor on what else is evaluated.
+A source example is drawn together with all rows made from it, e.g. all permutations. The draw depends only on the seed
+and the example's id (`request`), not on the number of processes or the other sets of the run.
 """
 
 from dataclasses import replace
@@ -13,24 +13,24 @@ from unbag.data.corpora import CORPORA
 
 
 def names() -> list[str]:
-    """Return the names of all challenge sets in the order of evaluation: what is cheap to make and to ask first."""
+    """List the names of all challenge sets in the order of evaluation, cheap sets first."""
     return [each.name for each in challenge_sets.in_evaluation_order()]
 
 
 def request(name: str) -> Request:
-    """Return the request for all of a set as it is by default."""
+    """Build the request for a complete set with default options."""
     config, options = loading.config_name(name, None, None, {})
     return Request(name, config, options)
 
 
 def sampled(request: Request) -> Request:
-    """Return a request for the suite's sample of what another one asks for; what that one says itself stays."""
-    described = challenge_sets.get(request.name)
+    """Restrict a request to the suite's sample. Values that the request sets itself stay."""
+    challenge_set = challenge_sets.get(request.name)
     options = dict(request.options)
-    explicit = {*described.sample_options, *described.sample_options_unless} & set(options)
+    explicit = {*challenge_set.sample_options, *challenge_set.sample_options_unless} & set(options)
     if not explicit and _is_english_corpus(request):
-        options |= described.sample_options
-    max_examples = described.sample if request.max_examples is None else request.max_examples
+        options |= challenge_set.sample_options
+    max_examples = challenge_set.sample if request.max_examples is None else request.max_examples
     return replace(request, options=options, max_examples=max_examples)
 
 

@@ -46,7 +46,7 @@ def build(
     was stopped goes on from the files that are there.
     """
     from unbag.challenge_sets.request import export
-    from unbag.challenge_sets.views.tables import exclusions
+    from unbag.challenge_sets.views.tables import exclusion_summary
     from unbag.evaluation import prefetch
     from unbag.utils import parallel
     from unbag.utils.storage import is_address, local_copy
@@ -69,7 +69,7 @@ def build(
         print_json(record)
     else:
         used = f"{record['examples']:,} examples, {record['rows']:,} rows"
-        echo(f"{output}: {used} ({exclusions(record['data'])})")
+        echo(f"{output}: {used} ({exclusion_summary(record['data'])})")
         for split, counted in record.get("splits", {}).items():
             echo(f"  {split}: {counted['examples']:,} examples, {counted['rows']:,} rows")
 

@@ -94,7 +94,7 @@ def check(
       unbag check runs/new --no-worse-than runs/old --strict
       unbag check runs/new --max swapped:drop=.1 --badge badge.svg
     """
-    from unbag.challenge_sets.results import FILE, read, whole
+    from unbag.challenge_sets.results import FILE, explain_damaged_records, read
     from unbag.evaluation import gates
     from unbag.evaluation.verdict import of_model
     from unbag.inference.distributed import process_group
@@ -118,7 +118,7 @@ def check(
     if process_group().rank:  # the first one tells, and a launcher that sees another fail would end it before it has
         return
     notes: list[str] = []
-    with whole(run, *([] if before is None else [before])):
+    with explain_damaged_records(run, *([] if before is None else [before])):
         results = gates.of_one_model(read(run), str(run))
         checked = gates.check(results, bounds)
         if before is not None:

@@ -43,11 +43,11 @@ def compare(
       unbag compare runs/a runs/b --format latex > table.tex
     """
     validate_output_form(form, as_json=as_json)
-    from unbag.challenge_sets.results import whole
+    from unbag.challenge_sets.results import explain_damaged_records
     from unbag.evaluation import comparison
     from unbag.reports.comparison import exported, view
 
-    with whole(*paths):
+    with explain_damaged_records(*paths):
         compared = comparison.compare(
             *paths, across_data=across_data, quantities=metric or (), level=significance_level
         )

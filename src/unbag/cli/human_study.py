@@ -38,7 +38,7 @@ def sample(
       unbag human-study sample ORG/MODEL --corpus mnli --output-dir people
       unbag human-study score people people/sheet.csv
     """
-    from unbag.challenge_sets.request import build, check
+    from unbag.challenge_sets.request import build, validated_builder
     from unbag.data.predictions import SetPredictions
     from unbag.evaluation import human_study
     from unbag.evaluation.model_loading import predictor_of
@@ -48,7 +48,7 @@ def sample(
 
     human_study.validate_pair_count(num_pairs)
     [request] = pairs.requests(["permuted"])
-    check(request)
+    validated_builder(request)
     predictor, _ = predictor_of(model, label_map=parsed(label_map))
     built = build(request)
     if (predictor.identity or {}).get("kind") == "transformer":

@@ -284,9 +284,9 @@ def results(
 
     if "/" not in options.to:
         raise typer.BadParameter(f"expected --to ORG/MODEL, the model that the results are of; found {options.to!r}")
-    from unbag.challenge_sets.results import whole
+    from unbag.challenge_sets.results import explain_damaged_records
 
-    with whole(*files):
+    with explain_damaged_records(*files):
         found = read_results(files)
         publication = onto_model(options.to, found, sets, known(found, sets, map(results_file, files)))
     carry_out([publication], options)
@@ -306,10 +306,10 @@ def results_dataset(
 
     unbag publish results-dataset runs/results.json --to ORG --yes
     """
-    from unbag.challenge_sets.results import whole
+    from unbag.challenge_sets.results import explain_damaged_records
     from unbag.hub.results_dataset import NAME, publication
 
-    with whole(*files):
+    with explain_damaged_records(*files):
         made = publication(options.repo(NAME), read_results(files), model=model)
     carry_out([made], options)
 
@@ -383,7 +383,7 @@ def trained(
     with_code: bool = False,
 ) -> "Publication":
     """Return the repository of a trained model; what is what, the command's options say."""
-    from unbag.challenge_sets.results import whole
+    from unbag.challenge_sets.results import explain_damaged_records
     from unbag.hub.eval_results import known
     from unbag.hub.licences import of_model
     from unbag.hub.model import base_of, checkpoint
@@ -391,7 +391,7 @@ def trained(
     base = base_of(folder)
     if results is None:
         results = [folder / _EVALUATION] if (folder / _EVALUATION).is_dir() else []
-    with whole(folder, *results, *compare_with):
+    with explain_damaged_records(folder, *results, *compare_with):
         found = read_results(results)
         return checkpoint(
             folder,
@@ -507,13 +507,13 @@ def everything(
     """
     from unbag import challenge_sets, scripts
     from unbag.challenge_sets.failures import Failure
-    from unbag.challenge_sets.results import whole
+    from unbag.challenge_sets.results import explain_damaged_records
     from unbag.hub import leaderboard, metric_space, pair_space, results_dataset
 
     if "/" in options.to:
         raise typer.BadParameter(f"expected --to ORG, since there are many repositories; found {options.to!r}")
     if results:
-        with whole(*results):
+        with explain_damaged_records(*results):
             found = read_results(results)  # which costs nothing, before sets are built
     failures: list[Failure] = []
     publications: list[Publication] = []
@@ -532,7 +532,7 @@ def everything(
                 failures.append(Failure(pair_space.NAME, error))
         if results:
             rows = options.repo(results_dataset.NAME)
-            with whole(*results):
+            with explain_damaged_records(*results):
                 publications.append(results_dataset.publication(rows, found))
             publications.append(leaderboard.leaderboard_space(options.repo(leaderboard.NAME), rows))
         carry_out(publications, options)

@@ -61,13 +61,13 @@ def report(
       unbag report runs/my-model/suite-snli-validation --format latex --output table.tex
       unbag report runs/my-model/suite-snli-validation --badge badge.svg
     """
-    from unbag.challenge_sets.results import whole
+    from unbag.challenge_sets.results import explain_damaged_records
     from unbag.reports import badge as badges
     from unbag.reports import html, run_tables
     from unbag.utils.files import atomic_write
 
     validate_output_form(form, as_json=as_json)
-    with whole(*folders):
+    with explain_damaged_records(*folders):
         if badge is not None:
             badges.write(run_tables.subject(folders), badge)
         if form == "html":

@@ -8,7 +8,7 @@ from typing import Any, Final
 from unbag.baselines.lexical.predictors import is_order_blind
 from unbag.challenge_sets import suite
 from unbag.challenge_sets.failures import Failure
-from unbag.challenge_sets.request import BUILDING, BuiltSet, Request, build, build_ahead, check
+from unbag.challenge_sets.request import BUILDING, BuiltSet, Request, build, build_ahead, validated_builder
 from unbag.challenge_sets.results import Result
 from unbag.data.columns import column
 from unbag.data.labels import LabelError
@@ -143,7 +143,7 @@ def evaluate_all(
     for request in requests:  # what cannot be made is told now, not when the set's turn comes
         try:
             if isinstance(request, Request):
-                check(request)
+                validated_builder(request)
             asked.append(request)
         except Exception as error:
             failed(request.name, error)

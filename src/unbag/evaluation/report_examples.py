@@ -9,7 +9,7 @@ from typing import Any, Final
 from unbag import challenge_sets
 from unbag.challenge_sets import results
 from unbag.challenge_sets.results import Result
-from unbag.challenge_sets.views.examples import ExampleSelection, Line, Mark, ReportExample, Said
+from unbag.challenge_sets.views.examples import ExampleSelection, Line, Mark, OriginalPrediction, ReportExample
 from unbag.data.predictions import SetPredictions
 from unbag.utils.files import atomic_write
 
@@ -76,9 +76,9 @@ def _line(name: str, text: str, marks: list[list[Any]]) -> Line:
     return Line(name, text, tuple(Mark(*mark) for mark in marks))
 
 
-def _said(where: str, answer: str, probability: float | None) -> Said:
-    _require(Said, isinstance(answer, str) and isinstance(probability, float | int | None))
-    return Said(where, answer, probability)
+def _said(where: str, answer: str, probability: float | None) -> OriginalPrediction:
+    _require(OriginalPrediction, isinstance(answer, str) and isinstance(probability, float | int | None))
+    return OriginalPrediction(where, answer, probability)
 
 
 def _require(kind: type, fits: bool) -> None:

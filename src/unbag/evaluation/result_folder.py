@@ -49,7 +49,7 @@ def read(folder: Path) -> tuple[list[Result], list[SkippedSet]]:
     if not file.exists():
         return [], []
     try:
-        return results.read_whole(file)
+        return results.read_with_skipped(file)
     except ValueError as error:
         raise ValueError(f"{error}; {_REMEDY}, or remove that file") from None
 

@@ -198,7 +198,7 @@ class Task:
             record = json.loads(folder.read(name))
         except (ValueError, RecursionError) as error:
             raise ValueError(f"{what} ({error})") from None
-        checked = results.checked(record, results.TaskRecord, what)
+        checked = results.validate_record(record, results.TaskRecord, what)
         if checked["schema"] != _SCHEMA:
             raise ValueError(
                 f"{what} of version {_SCHEMA}, found version {checked['schema']}; start the shards again with this "

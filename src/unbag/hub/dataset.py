@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from unbag.challenge_sets import loading
-from unbag.challenge_sets.request import Request, build, check, splits_of
+from unbag.challenge_sets.request import Request, build, splits_of, validated_builder
 from unbag.challenge_sets.results import environment
 from unbag.data.corpora import CORPORA
 from unbag.data.readers import is_hub_id
@@ -93,7 +93,7 @@ def config_name(request: Request) -> str:
 def _licence(request: Request, licence: str | None) -> tuple[Request, Any, str, str]:
     """Return what is to be built, its builder, what it is made from, and its licence, before the work."""
     to_build = replace(request, config=None) if "data" in request.options else request  # there it is only a name
-    builder = check(to_build)
+    builder = validated_builder(to_build)
     origin = str(to_build.options.get("data") or builder.config.corpus or config_name(request))
     return to_build, builder, origin, licence_of(origin, builder.info.license or "", licence)
 

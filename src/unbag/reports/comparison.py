@@ -9,7 +9,7 @@ from rich.text import Text
 
 from unbag import challenge_sets
 from unbag.challenge_sets.base import SCORE
-from unbag.challenge_sets.views.tables import directed
+from unbag.challenge_sets.views.tables import with_direction
 from unbag.evaluation.comparison import Comparison, Difference
 from unbag.reports.formats import ExportedTable, Table
 from unbag.scoring.bootstrap import Estimate
@@ -92,7 +92,7 @@ def _to_paste(comparison: Comparison, differences: Sequence[Difference], *, note
         rows = [
             (
                 f"{challenge_sets.display_name(name)} · {data}" if number == 0 else "",
-                directed(each.label, each.higher_is_better),
+                with_direction(each.label, each.higher_is_better),
                 *_values(each),
                 gap(each.difference),
                 f"{each.difference.n:,}",

@@ -6,7 +6,7 @@ from pathlib import Path
 from unbag import challenge_sets
 from unbag.challenge_sets.results import Result
 from unbag.challenge_sets.views.figures import Group, Model
-from unbag.challenge_sets.views.tables import directed, interval
+from unbag.challenge_sets.views.tables import interval, with_direction
 from unbag.evaluation import quantities
 from unbag.evaluation.quantities import Number
 from unbag.evaluation.verdict import SetVerdict, of_model, scale
@@ -67,7 +67,7 @@ def _rows(group: Group, models: Sequence[str]) -> list[tuple[str, ...]]:
         if any(number.estimate.value is not None for number in found.values()):
             title = "" if rows else f"{challenge_sets.display_name(group.set)} · {group.title}"
             cells = (interval(found[model].estimate) if model in found else "" for model in models)
-            rows.append((title, directed(label, better), *cells, _counts(list(found.values()))))
+            rows.append((title, with_direction(label, better), *cells, _counts(list(found.values()))))
     return rows
 
 

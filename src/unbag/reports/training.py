@@ -10,7 +10,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from unbag.challenge_sets.views.tables import interval, titled
+from unbag.challenge_sets.views.tables import interval, new_table
 from unbag.evaluation.comparison import Comparison
 from unbag.reports import comparison as compared
 from unbag.scoring.bootstrap import Estimate
@@ -100,7 +100,7 @@ _KFOLD_NAMES: Final = {
 def kfold_table(done: Mapping[str, Any]) -> Table:
     """Return two lines for each group of pairs: the model as it is, and fine-tuned, mean ± standard deviation."""
     seeds, folds = len(done["seeds"]), done["config"]["folds"]
-    grid = titled(
+    grid = new_table(
         f"{done['model']['name']} · sicck · {folds} folds, {_PROTOCOLS[done['config']['protocol']]}",
         *("", "F1", "precision", "recall", "accuracy", "pairs"),
         caption=f"{_mean_of(seeds)}, each pair by a model that was not trained on it",
@@ -142,7 +142,7 @@ def rearranged_table(done: Mapping[str, Any]) -> Table:
     """Return the accuracy on the corpus as it is and rearranged, and what HEX changes on the same pairs."""
     (corpus, plain), (_, rearranged) = done["arrangements"].items()
     seeds, several = len(done["seeds"]), len(done["seeds"]) > 1
-    grid = titled(
+    grid = new_table(
         f"{done['config']['model']} · trained and tested on {corpus} as it is, and rearranged",
         *("", f"{corpus} [95 %]", "rearranged [95 %]", "easiest", "hardest"),
         caption=f"{_pairs(plain)} and {_pairs(rearranged)}; "

@@ -1,7 +1,8 @@
-"""Scripts outside the library: `dataset_scripts/`, `metrics/`, `trainers/`, in a checkout or inside a wheel.
+"""Import of the scripts outside the library: `dataset_scripts/`, `metrics/`, `trainers/`.
 
-They are imported from either place under one name, `unbag.scripts.dataset_scripts.<set>.<set>`, so that a process
-started by `datasets` to build with several finds them too. The first two hold a folder a script, the last files.
+The scripts lie in the root of a checkout or inside the wheel. Both places give the same import name,
+`unbag.scripts.dataset_scripts.<set>.<set>`, so that the worker processes of `datasets` can import them too.
+`dataset_scripts/` and `metrics/` have one folder per script, `trainers/` has one file per script.
 """
 
 from importlib import import_module
@@ -14,32 +15,32 @@ __path__ = [str(_HERE), str(ROOT)]
 
 
 def names(kind: str) -> list[str]:
-    """Return the scripts of a kind that have a folder each, e.g. the challenge sets of `dataset_scripts`."""
+    """List the scripts of a kind with one folder per script, e.g. the challenge sets of `dataset_scripts`."""
     return sorted(path.name for path in (ROOT / kind).iterdir() if (path / f"{path.name}.py").is_file())
 
 
 def folder(kind: str, name: str) -> Path:
-    """Return the folder of one script.
+    """Find the folder of one script.
 
     Raises:
-        ValueError: if there is none of that name.
+        ValueError: If no script has that name.
     """
     if name not in names(kind):
-        raise ValueError(f"expected one of {', '.join(names(kind))} in {kind}, found {name!r}")
+        raise ValueError(f"{kind}: expected one of {', '.join(names(kind))}, got {name!r}")
     return ROOT / kind / name
 
 
 def module(kind: str, name: str) -> Any:
-    """Import a script that has a folder.
+    """Import a script that has its own folder.
 
     Raises:
-        ValueError: if there is none of that name.
+        ValueError: If no script has that name.
     """
     return import_module(f"unbag.scripts.{kind}.{folder(kind, name).name}.{name}")
 
 
 def files(kind: str) -> list[str]:
-    """Return the names of the scripts of a kind that are single files: `trainers`."""
+    """List the scripts of a kind with one file per script: `trainers`."""
     return sorted(path.stem for path in (ROOT / kind).glob("*.py"))
 
 
@@ -47,8 +48,8 @@ def file(kind: str, name: str) -> Any:
     """Import a script that is a single file.
 
     Raises:
-        ValueError: if there is none of that name.
+        ValueError: If no script has that name.
     """
     if name not in files(kind):
-        raise ValueError(f"expected one of {', '.join(files(kind))} in {kind}, found {name!r}")
+        raise ValueError(f"{kind}: expected one of {', '.join(files(kind))}, got {name!r}")
     return import_module(f"unbag.scripts.{kind}.{name}")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from unbag.challenge_sets import suite
 from unbag.challenge_sets.failures import Failure
-from unbag.challenge_sets.request import Request, check
+from unbag.challenge_sets.request import Request, validated_builder
 from unbag.challenge_sets.selection import Pairs
 from unbag.data.corpora import CORPORA
 from unbag.data.labels import LabelError, parse_label_map
@@ -66,7 +66,7 @@ def mend(
     sets = [] if config.no_evaluate else _sets(config)
     for each in sets:  # sets and their files are validated before hours of training
         if "file" in each.options:
-            check(each)
+            validated_builder(each)
     trained = run(recipe, config, on_step=on_step(recipe.name) if on_step else None)
     record: Record = {
         "runs": [trained],

@@ -138,7 +138,7 @@ def load_finished(out: Path, wanted: dict[str, Any], *, model: str, files: Itera
     others = differences(recorded, wanted)
     if Path(model).is_dir() and folder_revision(Path(model)) != record["model"]["revision"]:
         others.append(f"the model in {model} has changed")
-    with results.whole(out / FILE):
+    with results.explain_damaged_records(out / FILE):
         read = {revision for parts in record["data"].values() for part in parts for revision in part["revisions"]}
     read.add(record.get("embeddings", "").removeprefix("sha256:"))
     others += [f"{path} has changed" for path in files if file_hash(path) not in read]

@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unbag.challenge_sets.views.examples import kept_together, marked
+from unbag.challenge_sets.views.examples import mark_phrases, unmoved_runs
 
 
 def _words(text, marks):
@@ -10,36 +10,36 @@ def _words(text, marks):
 
 def test_whole_words_are_marked_in_any_case_wherever_they_are():
     text = "Dogs chase a dog; the dogged DOG sleeps."
-    assert _words(text, marked(text, ["dog"], "misleads")) == ["dog", "DOG"]
+    assert _words(text, mark_phrases(text, ["dog"], "misleads")) == ["dog", "DOG"]
 
 
 def test_a_phrase_is_one_mark_and_the_longest_wins():
     text = "Two men play an electric  guitar in a guitar shop."
-    assert _words(text, marked(text, ["guitar", "electric guitar"], "replaced")) == ["electric  guitar", "guitar"]
+    assert _words(text, mark_phrases(text, ["guitar", "electric guitar"], "replaced")) == ["electric  guitar", "guitar"]
 
 
 def test_a_part_of_a_word_is_marked_where_no_whole_word_is():
-    assert _words("He doesn't run.", marked("He doesn't run.", ["n't"], "misleads")) == ["n't"]
-    assert _words("两只狗在跑", marked("两只狗在跑", ["狗"], "misleads")) == ["狗"]
+    assert _words("He doesn't run.", mark_phrases("He doesn't run.", ["n't"], "misleads")) == ["n't"]
+    assert _words("两只狗在跑", mark_phrases("两只狗在跑", ["狗"], "misleads")) == ["狗"]
 
 
 def test_nothing_is_marked_for_nothing():
-    assert marked("A man.", [None, "", " ", "woman"], "moved") == ()
+    assert mark_phrases("A man.", [None, "", " ", "woman"], "moved") == ()
 
 
 def test_words_that_stay_side_by_side_are_marked_as_runs():
     original = "The old man feeds small birds in the park."
     permuted = "birds in the man The old park feeds small ."
-    assert _words(permuted, kept_together(original, permuted)) == ["birds in the", "The old", "feeds small"]
+    assert _words(permuted, unmoved_runs(original, permuted)) == ["birds in the", "The old", "feeds small"]
 
 
 def test_an_order_that_parts_all_neighbours_has_no_mark():
-    assert kept_together("A dog runs fast", "fast runs dog A") == ()
+    assert unmoved_runs("A dog runs fast", "fast runs dog A") == ()
 
 
 @given(st.text(max_size=60), st.lists(st.text(max_size=8), max_size=4))
 def test_marks_lie_in_the_text_in_order_and_do_not_overlap(text, phrases):
     ends = [0]
-    for start, end, _ in marked(text, phrases, "moved"):
+    for start, end, _ in mark_phrases(text, phrases, "moved"):
         assert ends[-1] <= start < end <= len(text)
         ends.append(end)

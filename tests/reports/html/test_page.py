@@ -116,7 +116,7 @@ def test_published_figures_carry_their_models_names(written):
     [drawn] = beside_papers(gathered.groups[0], challenge_sets.get("plain"))
     # ReSNLI paper, Table 2, trained on MNLI and tested on SNLI: InferSent 53.01, the first of five.
     assert (len(drawn.series[-1].points), drawn.series[-1].is_hollow) == (5, True)
-    assert drawn.series[-1].points[0][:2] == ("InferSent, MultiNLI", figures.bare(0.5301))
+    assert drawn.series[-1].points[0][:2] == ("InferSent, MultiNLI", figures.without_interval(0.5301))
     assert drawn.places[:2] == ["org/a", "InferSent, MultiNLI"]
 
 
@@ -256,7 +256,7 @@ def test_a_seventh_model_has_a_shape_and_a_dash_of_its_own():
 def test_a_drawn_figure_has_every_point_and_nothing_that_acts():
     charts = pytest.importorskip("unbag.reports.html.charts")
     points = tuple(Point(name, Estimate(0.5, 0.4, 0.6, 9)) for name in ("x < y", "z & w"))
-    theirs = Series("the papers' models", (Point("z & w", figures.bare(0.2)),), is_reference=True)
+    theirs = Series("the papers' models", (Point("z & w", figures.without_interval(0.2)),), is_reference=True)
     drawn = charts.svg(Figure("T", "", "place", "share", "dots", (Series("a", points), theirs)), ["a"])
     hollow = charts.svg(Figure("T", "", "place", "share", "dots", (replace(theirs, is_hollow=True),)), [])
     assert (drawn.count('fill-opacity="0"'), hollow.count('fill-opacity="0"')) == (0, 1)

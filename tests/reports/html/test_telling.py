@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from unbag.challenge_sets.results import Result
-from unbag.challenge_sets.views.examples import ExampleSelection, Line, ReportExample, Said
+from unbag.challenge_sets.views.examples import ExampleSelection, Line, OriginalPrediction, ReportExample
 from unbag.challenge_sets.views.figures import Group, Model, Scored
 from unbag.reports.html.data import ReportData
 from unbag.reports.html.examples import SHORT as SHORT_PAIR
@@ -74,7 +74,9 @@ def test_all_models_are_shown_on_the_same_pair():
 
 def test_of_changed_pairs_one_that_was_right_before_tells_more():
     def changed(number, before, probability):
-        return _pair(number, "entailment", probability, before=Said("as given", before, 0.5), where="exchanged")
+        return _pair(
+            number, "entailment", probability, before=OriginalPrediction("as given", before, 0.5), where="exchanged"
+        )
 
     pairs = [changed(0, "neutral", 0.99), changed(1, "contradiction", 0.6)]
     assert _picked(("swapped", {"m": pairs})) == {"set-0": "r1"}
@@ -82,7 +84,9 @@ def test_of_changed_pairs_one_that_was_right_before_tells_more():
 
 def test_an_order_that_is_accepted_is_a_mistake_and_one_that_is_refused_is_none():
     def permuted(number, answer, before):
-        return _pair(number, answer, before=Said("in order", before, 0.9), where="permuted", has_order=False)
+        return _pair(
+            number, answer, before=OriginalPrediction("in order", before, 0.9), where="permuted", has_order=False
+        )
 
     pairs = [permuted(0, "neutral", "contradiction"), permuted(1, "contradiction", "contradiction")]
     assert _picked(("permuted", {"m": pairs})) == {"set-0": "r1"}

@@ -221,8 +221,9 @@ def trainings(ground: Path) -> Any:
     record = json.loads((ground / "trained/training.json").read_text())
     code = (
         "from pathlib import Path\nfrom unbag.hub.model import checkpoint\n"
-        "from unbag.challenge_sets.results import whole\n"
-        "with whole(Path('trained')):\n    checkpoint(Path('trained'), 'org/name', base_licence='mit')"
+        "from unbag.challenge_sets.results import explain_damaged_records\n"
+        "with explain_damaged_records(Path('trained')):\n"
+        "    checkpoint(Path('trained'), 'org/name', base_licence='mit')"
     )
 
     def draw(rng: random.Random) -> Input:

@@ -1,4 +1,4 @@
-"""Pairs that differ in one word."""
+"""Breaking NLI: pairs that differ in one word."""
 
 from typing import Final
 
@@ -12,24 +12,24 @@ _PAPER: Final = "Glockner et al. 2018"
 
 
 def _accuracy(label: str) -> Quantity:
-    """Return the accuracy on the pairs of one label: most pairs are contradictions."""
+    """Build the accuracy on the pairs of one label. Most pairs are contradictions, so overall accuracy says little."""
 
     def of_label(scores: Scores) -> Estimate | None:
         rows = {scores["labels"][row["label"]]: row["accuracy"] for row in scores["by_label"]}
         return rows.get(label)
 
-    return Quantity(f"accuracy_{label}", f"accuracy, {label}", roles=roles("quoted"), worked_out=of_label)
+    return Quantity(f"accuracy_{label}", f"accuracy, {label}", roles=roles("quoted"), compute=of_label)
 
 
 SET: Final = ChallengeSet(
     name="breaking_nli",
     title="Breaking NLI",
-    question="Is it right when one word is replaced: sofa for couch, seven for five?",
+    question="Is the model right when one word is replaced: sofa for couch, seven for five?",
     paper="Glockner et al. 2018, https://aclanthology.org/P18-2103",
     figures_from=_PAPER,
     shuffled=(
-        "The gold label of the pair in order. One word differs between the sentences, and that word is still "
-        "there: the control says how much of the set is knowledge of word pairs."
+        "The gold label of the pair in order. One word differs between the sentences, and shuffling keeps that word: "
+        "the control measures how much of the set is knowledge of word pairs."
     ),
     metrics=("category_accuracy",),
     package=__name__,

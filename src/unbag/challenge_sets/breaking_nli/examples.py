@@ -1,34 +1,34 @@
-"""Examples of Breaking NLI: the replaced word, and what the model makes of it."""
+"""Selection of Breaking NLI examples: the replaced word and the model's prediction."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 import numpy as np
 
-from unbag.challenge_sets.views.examples import PER_KIND, Line, Pairs, ReportExample, marked, top
+from unbag.challenge_sets.views.examples import PER_KIND, Line, Pairs, ReportExample, mark_phrases, top_rows
 from unbag.data.columns import column
 from unbag.data.predictions import SetPredictions
 
-_OF_A_CATEGORY: Final = 2
+_PER_CATEGORY: Final = 2
 RULE: Final = (
-    f"Up to {PER_KIND} pairs of each kind, {_OF_A_CATEGORY} of a category at most, by the probability of the answer. "
-    "Marked are the words that were replaced."
+    f"Up to {PER_KIND} pairs of each kind, at most {_PER_CATEGORY} per category, sorted by the probability of the "
+    "prediction. The replaced words are marked."
 )
-MARKS: Final[Mapping[str, str]] = {"replaced": "what was replaced"}
-"""What marked words are, by the kind of mark."""
+MARKS: Final[Mapping[str, str]] = {"replaced": "replaced words"}
+"""Meaning of marked words, by the kind of mark."""
 
 
 def choose(rows: Any, answers: SetPredictions) -> Iterator[ReportExample]:
-    """Yield the surest wrong and the surest right answers."""
+    """Iterate over the most confident wrong and the most confident right predictions."""
     pairs = Pairs(rows, answers)
     categories = column(rows, "category").to_pylist()
     for kind, wanted in (("surest wrong", ~pairs.right), ("surest right", pairs.right)):
-        for index in top(np.flatnonzero(wanted), pairs.sure, per_group=_OF_A_CATEGORY, groups=categories):
+        for index in top_rows(np.flatnonzero(wanted), pairs.confidence, per_group=_PER_CATEGORY, groups=categories):
             yield _example(pairs, kind, index)
 
 
 def candidates(rows: Any, answers: SetPredictions) -> Iterator[ReportExample]:
-    """Yield the shortest pairs."""
+    """Iterate over the shortest pairs."""
     pairs = Pairs(rows, answers)
     for index in pairs.shortest(np.arange(len(pairs.gold))):
         yield _example(pairs, "one word replaced", index)
@@ -37,5 +37,5 @@ def candidates(rows: Any, answers: SetPredictions) -> Iterator[ReportExample]:
 def _example(pairs: Pairs, kind: str, index: int) -> ReportExample:
     row = pairs.row(index)
     words = {"premise": row["replaced"], "hypothesis": row["replacement"]}
-    lines = [Line(side, row[side], marked(row[side], [word], "replaced")) for side, word in words.items()]
+    lines = [Line(side, row[side], mark_phrases(row[side], [word], "replaced")) for side, word in words.items()]
     return pairs.example(kind, index, lines, f"category {row['category']}")

@@ -1,41 +1,41 @@
-"""Breaking NLI."""
+"""Measures and figures of Breaking NLI."""
 
 from collections.abc import Iterator
 from typing import Any
 
-from unbag.challenge_sets.views.figures import Figure, Group, Point, Series, bare, figure_of
+from unbag.challenge_sets.views.figures import Figure, Group, Point, Series, group_figure, without_interval
 from unbag.scoring.bootstrap import Estimate
 
 
 def measures(scores: Any) -> Iterator[tuple[str, str, Estimate]]:
-    """Yield accuracy on all pairs and on those of each label."""
-    yield "accuracy", "share of pairs right", scores["accuracy"]
-    yield "majority", "what one constant answer gets", bare(scores["majority"], scores["n_examples"])
+    """Iterate over the accuracy on all pairs and per label, and the agreement of the annotators."""
+    yield "accuracy", "share of correct pairs", scores["accuracy"]
+    yield "majority", "accuracy of a constant prediction", without_interval(scores["majority"], scores["n_examples"])
     for row in scores["by_label"]:
-        yield scores["labels"][row["label"]], "share of the pairs of this label right", row["accuracy"]
+        yield scores["labels"][row["label"]], "share of correct pairs among those of this label", row["accuracy"]
     if "human" in scores:
-        yield "human", "how often one annotator gives the gold label", scores["human"]
+        yield "human", "share of pairs where one annotator gives the gold label", scores["human"]
     if "kappa" in scores:
         yield "κ", "Fleiss' κ of the annotators: agreement beyond chance", scores["kappa"]["overall"]
 
 
 def figures(group: Group) -> list[Figure | None]:
-    """Return accuracy by category, and by similarity and frequency where they were measured."""
+    """Build figures of the accuracy by category, and by similarity and frequency where these are available."""
     order = _order(group)
-    people = tuple(
+    human = tuple(
         Point(row["category"], row["human"]) for row in group.scored[0].result.scores["by_category"] if "human" in row
     )
-    category = figure_of(
+    category = group_figure(
         group,
         lambda scores: sorted(_categories(scores), key=lambda point: order[point[0]]),
-        references=[Series("one annotator", people, is_reference=True)] if people else [],
+        references=[Series("one annotator", human, is_reference=True)] if human else [],
         title="Accuracy by category of word",
-        about="Categories from the best to the worst of the first model; lines are 95 % intervals.",
+        about="Categories are sorted by the accuracy of the first model. Lines are 95 % intervals.",
         x="category",
         y="accuracy",
         kind="dots",
     )
-    similarity = figure_of(
+    similarity = group_figure(
         group,
         lambda scores: (
             (f"{row['low']:g} to {row['high']:g}", row["accuracy"]) for row in scores.get("by_similarity", ())
@@ -46,11 +46,11 @@ def figures(group: Group) -> list[Figure | None]:
         y="accuracy",
         kind="dots",
     )
-    frequency = figure_of(
+    frequency = group_figure(
         group,
         lambda scores: ((_times(row), row["accuracy"]) for row in scores.get("by_frequency", ())),
-        title="Contradictions by what training showed",
-        about="Accuracy by how many contradicting training pairs have the one word and the other.",
+        title="Contradictions by frequency in the training data",
+        about="Accuracy by the number of contradicting training pairs that have both words, one in each sentence.",
         x="training pairs",
         y="accuracy",
         kind="dots",

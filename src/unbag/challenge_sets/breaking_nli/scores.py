@@ -1,4 +1,4 @@
-"""Category accuracy of the Breaking NLI set."""
+"""Category accuracy and credits of Breaking NLI."""
 
 from typing import Any
 
@@ -15,11 +15,18 @@ from unbag.scoring.skill import Credits
 def breaking_nli_scores(
     columns: Columns, answers: SetPredictions, *, resamples: int = DEFAULT_RESAMPLES, partial: bool = False
 ) -> dict[str, Any]:
-    """Score answers with `scoring.category_accuracy`; examples of one premise are drawn together.
+    """Compute `scoring.category_accuracy`. Examples with one premise are resampled together.
 
-    Equal probabilities for several labels are no answer, hence wrong: so the paper counts a pair for which its WordNet
-    baseline finds no relation. Similarity and frequency count contradictions only, as in the paper's section 5, and are
-    scored where the set was built with them; annotators' agreement where the pairs have their labels.
+    A tie of the highest probability counts as no answer, hence as wrong. The paper counts a pair like this for which
+    its WordNet baseline finds no relation. The scores by similarity and frequency cover contradictions only, as in
+    section 5 of the paper. They are present if the set was built with these columns. The agreement of annotators is
+    present if the pairs have their labels.
+
+    Args:
+        columns: Columns of n rows.
+        answers: Predictions, n rows.
+        resamples: Number of bootstrap resamples.
+        partial: Whether the rows are a part of the set.
     """
     votes = [[int(answers.folded[vote]) for vote in labels] for labels in columns.get("annotator_labels", ())]
     tied = _tied(answers)
@@ -37,20 +44,21 @@ def breaking_nli_scores(
 
 
 def breaking_nli_credits(columns: Columns, answers: SetPredictions) -> Credits:
-    """Return for `scoring.skill` which pairs are answered right; those of one premise are drawn together."""
+    """Compute the credits for `scoring.skill`: 1 for a correct pair. Pairs of one premise are resampled together."""
     gold = answers.gold(columns["label"])
     return Credits((answers.predicted == gold) & ~_tied(answers), gold, columns.get("premise", range(len(gold))))
 
 
 def _tied(answers: SetPredictions) -> NDArray[np.bool_]:
-    """Return which rows have several labels of the highest probability, shape (n,)."""
+    """Find the rows where several labels share the highest probability, shape (n,)."""
+    # Exact equality is intended: it detects predictors that give the same value to several labels, not near ties.
     best = answers.probabilities.max(axis=1, keepdims=True)
     tied: NDArray[np.bool_] = (answers.probabilities == best).sum(axis=1) > 1
     return tied
 
 
 def _of_contradictions(columns: Columns, name: str) -> list[Any] | None:
-    """Return a column of numbers with None for all but contradictions; None where it has no number."""
+    """Read a column of numbers with None for all rows but contradictions; None if no number remains."""
     if name not in columns:
         return None
     values = np.asarray(columns[name], dtype=np.float64)

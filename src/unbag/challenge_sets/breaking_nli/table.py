@@ -1,4 +1,4 @@
-"""Category accuracy as a table: the rows of Glockner et al. 2018, Table 4, for one model."""
+"""Terminal table of category accuracy: the rows of Glockner et al. 2018, Table 4, for one model."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -8,27 +8,27 @@ from rich.text import Text
 
 from unbag.challenge_sets.breaking_nli import SET
 from unbag.challenge_sets.results import Result
-from unbag.challenge_sets.views.tables import exclusions, headed, interval, share, value
+from unbag.challenge_sets.views.tables import exclusion_summary, result_table, share, value
 from unbag.data.labels import CONTRADICTION, ENTAILMENT, NEUTRAL, NOT_CONTRADICTION, NOT_ENTAILMENT
 
 _PLURAL: Final = {
     ENTAILMENT: "entailments",
     NEUTRAL: "neutral pairs",
     CONTRADICTION: "contradictions",
-    NOT_ENTAILMENT: "pairs that do not entail",
-    NOT_CONTRADICTION: "pairs that do not contradict",
+    NOT_ENTAILMENT: "pairs labelled not entailment",
+    NOT_CONTRADICTION: "pairs labelled not contradiction",
 }
-_ENOUGH: Final = 50  # pairs: the standard error of an accuracy is then below a tenth
+_MIN_PAIRS: Final = 50  # from 50 pairs the standard error of an accuracy is below 0.1
 
 
 def table(result: Result) -> RenderableType:
-    """Return accuracy overall, by gold label, by category, and by similarity and frequency where they are known.
+    """Build the table of accuracy overall, by gold label and category, and by similarity and frequency if present.
 
-    Beside it is what one annotator scores, where the pairs have annotators' labels.
+    If the pairs have annotators' labels, a column shows the accuracy of one annotator.
     """
     scores = result.scores
-    people = "human" in scores
-    grid = headed(SET.title, result, "", "n", "accuracy [95 %]", *(["human"] if people else []))
+    has_human = "human" in scores
+    grid = result_table(SET.title, result, "", "n", "accuracy [95 %]", *(["human"] if has_human else []))
     grid.add_row("all", *_cells(scores["n_examples"], scores), end_section=True)
     names = scores["labels"]
     views: list[tuple[str, Any]] = [
@@ -41,27 +41,27 @@ def table(result: Result) -> RenderableType:
         rows = [row for row in scores.get(view, []) if row["accuracy"].n]
         for number, row in enumerate(rows, start=1):
             grid.add_row(name(row), *_cells(row["accuracy"].n, row), end_section=number == len(rows))
-    unanswered = f"; no answer to {scores['unanswered']:,}" if scores["unanswered"] else ""
-    return Group(grid, Text(f"{exclusions(result.data)}{unanswered}{_kappa(scores)}", style="dim"))
+    unanswered = f"; {scores['unanswered']:,} pairs without an answer" if scores["unanswered"] else ""
+    return Group(grid, Text(f"{exclusion_summary(result.data)}{unanswered}{_kappa(scores)}", style="dim"))
 
 
 def reading(result: Result) -> str:
-    """Return how often it is right by gold label, and the category of which it knows least."""
+    """Summarize the accuracy by gold label, and the category with the lowest accuracy."""
     names = result.scores["labels"]
     rows = [row for row in result.scores["by_label"] if row["accuracy"].n]
     right = ", ".join(
         f"{share(row['accuracy'])} of {row['accuracy'].n:,} {_PLURAL[names[row['label']]]}" for row in rows
     )
-    asked = [row for row in result.scores["by_category"] if row["accuracy"].n]
-    known = [row for row in asked if row["accuracy"].n >= _ENOUGH]
-    low = min((row["accuracy"].value for row in known), default=0.0)
-    least = [row for row in known if row["accuracy"].value == low]
+    nonempty = [row for row in result.scores["by_category"] if row["accuracy"].n]
+    large = [row for row in nonempty if row["accuracy"].n >= _MIN_PAIRS]
+    low = min((row["accuracy"].value for row in large), default=0.0)
+    lowest = [row for row in large if row["accuracy"].value == low]
     where = ""
-    if len(known) > 1 and len(least) == 1:  # one alone is least of nothing, and of equals none is
-        [row] = least
-        of = "" if len(known) == len(asked) else f" the categories of {_ENOUGH} pairs or more, of"
-        where = f"; least of{of} {row['category']}, {share(row['accuracy'])} of {row['accuracy'].n:,}"
-    return f"right on {right}{where}."
+    if len(large) > 1 and len(lowest) == 1:  # a lowest category needs at least two categories and no tie
+        [row] = lowest
+        scope = "" if len(large) == len(nonempty) else f" with {_MIN_PAIRS} pairs or more"
+        where = f"; lowest category{scope}: {row['category']}, {share(row['accuracy'])} of {row['accuracy'].n:,}"
+    return f"correct on {right}{where}."
 
 
 def _cells(n: int, row: Mapping[str, Any]) -> list[str]:
@@ -69,7 +69,7 @@ def _cells(n: int, row: Mapping[str, Any]) -> list[str]:
 
 
 def _kappa(scores: Mapping[str, Any]) -> str:
-    """Return Fleiss' κ of the annotators, where there are some."""
+    """Format Fleiss' κ of the annotators; empty without annotators."""
     if "kappa" not in scores:
         return ""
     kappa, names = scores["kappa"], scores["labels"]
@@ -80,5 +80,5 @@ def _kappa(scores: Mapping[str, Any]) -> str:
 def _times(row: dict[str, Any]) -> str:
     least, most = row["least"], row["most"]
     if most is None:
-        return f"pair seen {least}+ times"
-    return f"pair seen {least} times" if least == most else f"pair seen {least}-{most} times"
+        return f"{least}+ training pairs"
+    return f"{least} training pairs" if least == most else f"{least}-{most} training pairs"

@@ -1,4 +1,4 @@
-"""Pairs whose words point to the wrong label."""
+"""CS_λ: pairs whose words point to a wrong label."""
 
 from typing import Final
 
@@ -9,7 +9,7 @@ _PAPER: Final = "Nie et al. 2019"
 
 
 def _accuracy(threshold: float, *more_roles: Role) -> Quantity:
-    """Return the accuracy on CS_λ for a λ of the paper's Table 5."""
+    """Build the accuracy on CS_λ for a λ of the paper's Table 5."""
     return Quantity(
         f"accuracy_cs_{threshold:g}",
         f"accuracy, CS_{threshold:g}",
@@ -22,12 +22,12 @@ def _accuracy(threshold: float, *more_roles: Role) -> Quantity:
 SET: Final = ChallengeSet(
     name="cs_lambda",
     title="CS_λ",
-    question="Is it right where the words point to the wrong label?",
+    question="Is the model right where the words point to a wrong label?",
     paper="Nie et al. 2019, https://doi.org/10.1609/aaai.v33i01.33016867",
     figures_from=_PAPER,
     shuffled=(
-        "The gold label of the pair in order. Words point to another label here, so that what a model still "
-        "gets without order is knowledge of words that the lexical model lacks."
+        "The gold label of the pair in order. The words of these pairs point to another label. Accuracy without word "
+        "order therefore shows knowledge of words that the lexical model lacks."
     ),
     metrics=("compositionality_sensitivity",),
     package=__name__,
@@ -54,8 +54,8 @@ SET: Final = ChallengeSet(
             limits=DIFFERENCE,
         ),
     ),
-    sample=10_000,  # few have words that mislead as much as λ = 0.7 asks
-    # Tagging a million sentences to fit the lexical model would take the longest of all.
+    sample=10_000,  # large, since only a few pairs reach λ = 0.7
+    # Without these options, tagging a million sentences for the lexical model would dominate the time of the suite.
     sample_options={"train_data": ("snli",), "max_train_pairs": 20_000},
     sample_options_unless=frozenset({"lexical"}),
     evaluation_order=6,

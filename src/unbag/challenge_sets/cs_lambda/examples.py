@@ -1,4 +1,4 @@
-"""Examples of CS_λ: where the words point most surely to the wrong label."""
+"""Selection of CS_λ examples: pairs whose words point most strongly to a wrong label."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
@@ -6,30 +6,30 @@ from typing import Any, Final
 import numpy as np
 
 from unbag.challenge_sets.cs_lambda.scores import MISLED
-from unbag.challenge_sets.views.examples import PER_KIND, Line, Pairs, ReportExample, marked, top
+from unbag.challenge_sets.views.examples import PER_KIND, Line, Pairs, ReportExample, mark_phrases, top_rows
 from unbag.data.columns import numbers
 from unbag.data.labels import LABELS
 from unbag.data.predictions import SetPredictions
 
 RULE: Final = (
-    f"Up to {PER_KIND} examples of each kind, by how surely the lexical model points to a wrong label (LMS), where the "
-    "model is misled and where it is not. Marked are the words of the features that mislead most."
+    f"Up to {PER_KIND} examples of each kind, sorted by the lexical model's probability of a wrong label (LMS), for "
+    "wrong and for right predictions. The words of the most misleading features are marked."
 )
 MARKS: Final[Mapping[str, str]] = {"misleads": "misleading words"}
-"""What marked words are, by the kind of mark."""
+"""Meaning of marked words, by the kind of mark."""
 
 
 def choose(rows: Any, answers: SetPredictions) -> Iterator[ReportExample]:
-    """Yield the most misleading pairs, wrong and right."""
+    """Iterate over the most misleading pairs, first wrong, then right predictions."""
     pairs = Pairs(rows, answers)
     lms = numbers(rows, "lms").astype(np.float64)
     for kind, wanted in (("most misleading, wrong", ~pairs.right), ("most misleading, right", pairs.right)):
-        for index in top(np.flatnonzero(wanted), lms):
+        for index in top_rows(np.flatnonzero(wanted), lms):
             yield _example(pairs, kind, index)
 
 
 def candidates(rows: Any, answers: SetPredictions) -> Iterator[ReportExample]:
-    """Yield the shortest pairs of CS_0.5."""
+    """Iterate over the shortest pairs of CS_0.7."""
     pairs = Pairs(rows, answers)
     for index in pairs.shortest(np.flatnonzero(numbers(rows, "lms").astype(np.float64) >= MISLED)):
         yield _example(pairs, "words mislead", index)
@@ -38,7 +38,7 @@ def candidates(rows: Any, answers: SetPredictions) -> Iterator[ReportExample]:
 def _example(pairs: Pairs, kind: str, index: int) -> ReportExample:
     row = pairs.row(index)
     lines = [
-        Line(side, row[side], marked(row[side], [feature[side] for feature in row["misleading"]], "misleads"))
+        Line(side, row[side], mark_phrases(row[side], [feature[side] for feature in row["misleading"]], "misleads"))
         for side in ("premise", "hypothesis")
     ]
     return pairs.example(kind, index, lines, _note(row))
@@ -48,7 +48,7 @@ def _note(row: dict[str, Any]) -> str:
     probabilities = {label: row[f"lexical_{label}"] for label in LABELS}
     likeliest = max(probabilities, key=probabilities.__getitem__)
     features = ", ".join(_feature(feature) for feature in row["misleading"])
-    return f"words alone say {likeliest} ({probabilities[likeliest]:.2f}); most misleading: {features}"
+    return f"lexical model: {likeliest} ({probabilities[likeliest]:.2f}); most misleading: {features}"
 
 
 def _feature(feature: dict[str, Any]) -> str:

@@ -1,28 +1,28 @@
-"""CS_λ."""
+"""Measures and figures of CS_λ."""
 
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
-from unbag.challenge_sets.views.figures import Figure, Group, Point, Series, figure_of
+from unbag.challenge_sets.views.figures import Figure, Group, Point, Series, group_figure
 from unbag.scoring.bootstrap import Estimate
 
 _REFERENCES: Final = {"human": "one annotator", "majority": "majority vote"}
 
 
 def measures(scores: Any) -> Iterator[tuple[str, str, Estimate]]:
-    """Yield accuracy, drop, majority vote and the human estimate by λ."""
+    """Iterate over accuracy, drop, majority vote and the human estimate by λ."""
     for subset in scores["subsets"]:
         name = f"CS_{subset['lambda']:g}" if subset["lambda"] else "all"
         yield name, f"accuracy on {subset['n']:,} pairs", subset["accuracy"]
         if subset["lambda"]:
-            yield f"{name} drop", "accuracy on all less that", subset["drop"]
-        yield f"{name} majority", "who always gives the most frequent label", subset["majority"]
+            yield f"{name} drop", f"accuracy on all pairs minus accuracy on {name}", subset["drop"]
+        yield f"{name} majority", "accuracy of always predicting the most frequent label", subset["majority"]
         if "human" in subset:
-            yield f"{name} human", "one annotator's label, drawn at random", subset["human"]
+            yield f"{name} human", "accuracy of one annotator, drawn at random", subset["human"]
 
 
 def figures(group: Group) -> list[Figure | None]:
-    """Return accuracy by λ, with people and the majority vote beside it."""
+    """Build the figure of accuracy by λ, with the human estimate and the majority vote."""
     scores = group.scored[0].result.scores
     references = [
         Series(name, tuple(Point(*point) for point in _points(key)(scores)), is_reference=True, number=number)
@@ -30,12 +30,13 @@ def figures(group: Group) -> list[Figure | None]:
         if key in scores["subsets"][0]
     ]
     return [
-        figure_of(
+        group_figure(
             group,
             _points("accuracy"),
             references=references,
             title="Accuracy by λ",
-            about="λ is how surely the words alone point to a wrong label: 0 is every pair, 0.7 the most misleading.",
+            about="λ is the lowest LMS of a pair: the lexical model's probability of a wrong label. λ = 0 includes all "
+            "pairs, λ = 0.7 the most misleading ones.",
             x="λ",
             y="accuracy",
             kind="curve",

@@ -1,4 +1,4 @@
-"""Compositionality sensitivity of the CS_λ set."""
+"""Compositionality sensitivity and credits of CS_λ."""
 
 from typing import Any, Final
 
@@ -11,13 +11,20 @@ from unbag.scoring.compositionality_sensitivity import compositionality_sensitiv
 from unbag.scoring.skill import Credits
 
 MISLED: Final = 0.7
-"""The λ of the pairs on which the skill score rests."""
+"""The λ of the pairs that the skill score uses."""
 
 
 def cs_lambda_scores(
     columns: Columns, answers: SetPredictions, *, resamples: int = DEFAULT_RESAMPLES, partial: bool = False
 ) -> dict[str, Any]:
-    """Score answers with `scoring.compositionality_sensitivity`; the human estimate where annotators' labels are."""
+    """Compute `scoring.compositionality_sensitivity`, with the human estimate if annotators' labels are available.
+
+    Args:
+        columns: Columns of n rows.
+        answers: Predictions, n rows.
+        resamples: Number of bootstrap resamples.
+        partial: Whether the rows are a part of the set.
+    """
     annotations = columns.get("annotator_labels", ())
     votes = [[int(answers.folded[vote]) for vote in labels] for labels in annotations]
     scores = compositionality_sensitivity(
@@ -32,12 +39,12 @@ def cs_lambda_scores(
 
 
 def cs_lambda_credits(columns: Columns, answers: SetPredictions) -> Credits:
-    """Return for `scoring.skill` which pairs of CS_0.7, the paper's choice of λ, are answered right."""
+    """Compute the credits for `scoring.skill`: 1 for a correct pair. Only CS_0.7, the paper's choice of λ, counts."""
     gold = answers.gold(columns["label"])
     return Credits(answers.predicted == gold, gold, range(len(gold)), counts=cs_lambda_decisive(columns))
 
 
 def cs_lambda_decisive(columns: Columns) -> NDArray[np.bool_]:
-    """Return which rows are in CS_0.7, shape (n,)."""
+    """Select the rows of CS_0.7, shape (n,)."""
     misled: NDArray[np.bool_] = np.asarray(columns["lms"], dtype=np.float64) >= MISLED
     return misled

@@ -1,7 +1,7 @@
-"""The papers' own figures: every table of numbers, as printed, with its source; typed in once, never recomputed.
+"""Published figures of the papers: every table of numbers as printed, with its source. They are never recomputed.
 
-One file a paper. A table's `rows` have first the cells that say what was measured (`keys`), then the numbers
-(`values`), None where the paper has a dash. Figures only; the words that describe a table are ours.
+There is one file per paper. The `rows` of a table begin with cells that identify the measurement (`keys`), followed by
+the numbers (`values`), None where the paper has a dash. The files quote numbers only; the descriptions are ours.
 """
 
 import tomllib
@@ -12,7 +12,7 @@ from importlib import resources
 from typing import Any, Final
 
 UNITS: Final = ("share", "percent", "points", "count")
-"""What a number may be: a share of 1, per cent, a difference of percentages, a number of things."""
+"""Units of numbers: share of 1, per cent, difference of percentages, count."""
 
 _NOT_PRINTED: Final = "-"
 _PER_CENT: Final = 100
@@ -25,17 +25,17 @@ class PaperTable:
     """One table of a paper.
 
     Attributes:
-        paper: the paper in short, e.g. "Nie et al. 2019".
-        number: the table's number; a section's where the paper gives it none.
-        set: the challenge set that it is about.
-        about: what it shows, in our words.
-        keys: names of the columns that say what was measured.
-        values: names of the columns of numbers; "x ±" holds the standard deviations of the column "x".
-        units: the unit of each column of `values`.
-        rows: the cells, those of `keys` before those of `values`.
-        corpora: our name (`snli validation`) by the paper's, of the cells in the key "corpus".
-        remark: what a reader should know of the figures.
-        untrained: the first cells of the rows that owe nothing to training data: people, rules.
+        paper: Short name of the paper, e.g. "Nie et al. 2019".
+        number: Number of the table, or of the section for a table without a number.
+        set: Challenge set that the table is about.
+        about: Description of the table, in our words.
+        keys: Names of the columns that identify the measurement.
+        values: Names of the columns of numbers. "x ±" holds the standard deviations of the column "x".
+        units: Unit of each column of `values`.
+        rows: Cells, those of `keys` before those of `values`.
+        corpora: Map from the paper's names in the key "corpus" to ours (`snli validation`).
+        remark: Note on the figures for readers.
+        untrained: First cells of the rows that do not depend on training data: humans, rules.
     """
 
     paper: str
@@ -52,18 +52,18 @@ class PaperTable:
 
     @property
     def source(self) -> str:
-        """Where the figures are printed, e.g. "Nie et al. 2019, Table 5"."""
+        """Reference to the printed figures, e.g. "Nie et al. 2019, Table 5"."""
         kind = "section" if "." in self.number else "Table"
         return f"{self.paper}, {kind} {self.number}"
 
     def shares(self, name: str) -> list[float | None]:
-        """Return a column of `values` by row, as shares of 1.
+        """Read a column of `values` as shares of 1, one per row.
 
         Raises:
-            ValueError: if there is no such column, or it holds neither shares nor percentages.
+            ValueError: If the column does not exist, or holds neither shares nor percentages.
         """
         if self.units.get(name) not in ("share", "percent"):
-            raise ValueError(f"{self.source}: expected a column of shares among {self.values}, found {name!r}")
+            raise ValueError(f"{self.source}: expected a column of shares among {self.values}, got {name!r}")
         column = len(self.keys) + self.values.index(name)
         divisor = _PER_CENT if self.units[name] == "percent" else 1
         cells = [row[column] for row in self.rows]
@@ -84,7 +84,7 @@ class Paper:
 
 @cache
 def papers() -> tuple[Paper, ...]:
-    """Return the papers, by name of their file."""
+    """Load all papers, sorted by file name."""
     files = [file for file in resources.files(__name__).iterdir() if file.name.endswith(".toml")]
     return tuple(
         _read(tomllib.loads(file.read_text(encoding="utf-8"))) for file in sorted(files, key=lambda file: file.name)
@@ -92,21 +92,21 @@ def papers() -> tuple[Paper, ...]:
 
 
 def tables(name: str | None = None) -> list[PaperTable]:
-    """Return all tables, or those about one challenge set.
+    """List all tables, or the tables about one challenge set.
 
     Raises:
-        ValueError: if no table is about it.
+        ValueError: If no table is about the set.
     """
     all_tables = [table for paper in papers() for table in paper.tables]
     if name is None:
         return all_tables
-    if about := [table for table in all_tables if table.set == name]:
-        return about
-    raise ValueError(f"expected one of {', '.join(sorted({table.set for table in all_tables}))}, found {name!r}")
+    if set_tables := [table for table in all_tables if table.set == name]:
+        return set_tables
+    raise ValueError(f"expected one of {', '.join(sorted({table.set for table in all_tables}))}, got {name!r}")
 
 
 def table(short: str, number: str) -> PaperTable:
-    """Return one table by its paper and number."""
+    """Look up one table by paper and number."""
     [match] = [one for one in tables() if (one.paper, one.number) == (short, number)]
     return match
 

@@ -1,4 +1,4 @@
-"""The papers' models beside ours: the published figures that a number of ours has as counterparts."""
+"""Published figures that correspond to the quantities of the challenge sets."""
 
 from collections.abc import Iterable
 from typing import Final, NamedTuple
@@ -9,15 +9,15 @@ _CORPUS: Final = "corpus"
 
 
 class Counterpart(NamedTuple):
-    """A column of a paper's table that holds what a number of ours is.
+    """A column of a paper's table that reports the same quantity as a number of ours.
 
     Attributes:
-        paper: in short, e.g. "Nie et al. 2019".
-        table: its number.
-        column: its name.
-        corpus: our name of what all rows were measured on, with or without a split, where the table has no such key.
-        same_rows: whether ours are the very rows of the paper where all are asked: a corpus, or the authors' file. A
-            set that is made anew has others.
+        paper: Short name of the paper, e.g. "Nie et al. 2019".
+        table: Number of the table.
+        column: Name of the column.
+        corpus: Our name of the corpus, with or without a split, if the table has no key "corpus".
+        same_rows: Whether our complete set has exactly the rows of the paper: a corpus, or the authors' file. A
+            generated set has other rows.
     """
 
     paper: str
@@ -31,10 +31,10 @@ class Published(NamedTuple):
     """A published figure.
 
     Attributes:
-        model: what was measured, by the table's keys: "ESIM", "ESIM, MultiNLI + SNLI".
-        value: a share of 1.
-        source: paper and table.
-        is_comparable: whether it is of the very rows of ours, where all are asked, and owes nothing to training data.
+        model: Measured model, from the table's keys: "ESIM", "ESIM, MultiNLI + SNLI".
+        value: Value, a share of 1.
+        source: Paper and table.
+        is_comparable: Whether the figure was measured on exactly our rows and does not depend on training data.
     """
 
     model: str
@@ -44,19 +44,20 @@ class Published(NamedTuple):
 
 
 def counterparts_of(counterparts: Iterable[Counterpart], corpus: str) -> list[Published]:
-    """Return the figures in some columns, in the order of the columns.
+    """List the published figures in columns of papers, in the order of the columns.
 
     Args:
-        counterparts: the columns.
-        corpus: what our figure was measured on, e.g. `snli validation`. Only figures on the same corpus are
-            counterparts, and on the same split where a table tells splits apart.
+        counterparts: Columns of papers' tables.
+        corpus: Corpus and split of our figure, e.g. `snli validation`. Only figures on the same corpus are listed, and
+            on the same split if the table distinguishes splits.
     """
     figures = []
-    for paper, number, column, of_all, same_rows in counterparts:
+    for paper, number, column, table_corpus, same_rows in counterparts:
         table = papers.table(paper, number)
         for row, value in zip(table.rows, table.shares(column), strict=True):
             keys = {key: cell for key, cell in zip(table.keys, row, strict=False) if cell is not None}
-            measured_on = table.corpora.get(str(keys.pop(_CORPUS, "")), of_all)
+            measured_on = table.corpora.get(str(keys.pop(_CORPUS, "")), table_corpus)
+            # The appended spaces make this a prefix match of whole words: "snli" matches "snli validation".
             if value is None or not measured_on or not f"{corpus} ".startswith(f"{measured_on} "):
                 continue
             comparable = same_rows and measured_on == corpus and row[0] in table.untrained

@@ -1,4 +1,4 @@
-"""Pairs whose words are in no order."""
+"""Permuted: pairs with permuted words."""
 
 from typing import Final
 
@@ -11,7 +11,7 @@ _SIDES: Final = ("premise", "hypothesis")
 
 
 def _of_paper(name: str, label: str, theirs: str, *more_roles: Role, higher_is_better: bool = False) -> Quantity:
-    """Return a quantity of section 4 of the paper, whose Tables 2 and 3 have it in a column."""
+    """Build a quantity of section 4 of the paper, with its column in Tables 2 and 3; "" for no column."""
     counterparts = (Counterpart(_PAPER, "2", theirs), Counterpart(_PAPER, "3", theirs, "ocnli validation"))
     return Quantity(
         name, label, name, higher_is_better, roles("quoted", "harness", *more_roles), counterparts if theirs else ()
@@ -25,8 +25,8 @@ SET: Final = ChallengeSet(
     paper="Sinha et al. 2021, https://aclanthology.org/2021.acl-long.569",
     figures_from=_PAPER,
     shuffled=(
-        "The rows are in no order already: the credit of an example is its answer in order less the share of its "
-        "orders that get the same label, of which a model that is blind to word order has 0."
+        "The set has no shuffled control, since its rows are permuted. The credit of an example is its prediction in "
+        "order minus the share of its permutations that get the same label. A model that ignores word order has 0."
     ),
     has_shuffled_control=False,
     metrics=(
@@ -47,11 +47,11 @@ SET: Final = ChallengeSet(
         _of_paper("omega_rand", "Ω_rand", "Ω_rand", "compared"),
         _of_paper("omega_all", "Ω_1.0", ""),
         _of_paper("p_c", "P^c", "", "compared"),
-        # Its tables come from its code, which counts no example of which no order is accepted.
+        # The paper's tables come from its code, which excludes examples without any accepted permutation.
         _of_paper("p_c_accepted", "P^c as the paper's code has it", "P^c", "beside_papers"),
         _of_paper("p_f", "P^f", "P^f"),
     ),
-    sample=240,  # times 101 rows: with the shuffled control of the other sets a run takes no longer
+    sample=240,  # 101 rows each: the set then takes about as long as another set with its shuffled control
     corpus_pairs={"permutation": ORIGINAL},
     evaluation_order=8,
     report_order=2,

@@ -1,4 +1,4 @@
-"""Examples of the permuted set: orders that the model accepts as if nothing had happened."""
+"""Selection of permuted examples: permutations that the model accepts or refuses."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
@@ -12,53 +12,54 @@ from unbag.challenge_sets.views.examples import (
     Line,
     Pairs,
     ReportExample,
-    kept_together,
     rounded_probability,
-    top,
+    top_rows,
+    unmoved_runs,
 )
 from unbag.data.columns import column, numbers
 from unbag.data.predictions import SetPredictions
 from unbag.scoring.permutation_acceptance import ORIGINAL
 
 RULE: Final = (
-    f"Up to {PER_KIND} examples of each kind. Most accepted: right in order, by the share of orders accepted, then by "
-    "the mean probability of the gold label; shown is the accepted order with the highest. Flipped: wrong in order, "
-    "accepted in some other, likewise. Most refused: right in order, by the share of orders refused; shown is the "
-    "order refused with the highest probability. Marked are words that still stand beside each other."
+    f"Up to {PER_KIND} examples of each kind. Most accepted: right in order, sorted by the share of accepted "
+    "permutations, then by the mean probability of the gold label. The accepted permutation with the most confident "
+    "prediction is shown. Flipped: wrong in order and accepted in some permutation, with the same sorting. Most "
+    "refused: right in order, sorted by the share of refused permutations. The permutation refused with the highest "
+    "probability is shown. Words that are still adjacent are marked."
 )
-MARKS: Final[Mapping[str, str]] = {"together": "words still side by side"}
-"""What marked words are, by the kind of mark."""
+MARKS: Final[Mapping[str, str]] = {"together": "words that are still adjacent"}
+"""Meaning of marked words, by the kind of mark."""
 
 
 def choose(rows: Any, answers: SetPredictions) -> Iterator[ReportExample]:
-    """Yield examples, each with one of its orders."""
+    """Iterate over examples, each with one of its permutations."""
     orders = _Orders(rows, answers)
     pairs, share = orders.pairs, orders.accepted
     gold = answers.probabilities[np.arange(len(pairs.gold)), pairs.gold].astype(np.float64)
-    sure = rounded_probability(orders.mean(gold))
+    confidence = rounded_probability(orders.mean(gold))
     correct = pairs.right[orders.original_of]
     kinds = (
-        ("most accepted", correct & (share > 0), (share, sure), True),
-        ("flipped", ~correct & (share > 0), (share, sure), True),
-        ("most refused", correct & (share < 1), (-share, -sure), False),
+        ("most accepted", correct & (share > 0), (share, confidence), True),
+        ("flipped", ~correct & (share > 0), (share, confidence), True),
+        ("most refused", correct & (share < 1), (-share, -confidence), False),
     )
     for kind, wanted, keys, accepted in kinds:
-        for source in top(np.flatnonzero(wanted), *keys):
-            candidates = orders.of(source)
+        for source in top_rows(np.flatnonzero(wanted), *keys):
+            candidates = orders.permutations_of(source)
             candidates = candidates[pairs.right[candidates] == accepted]
-            yield orders.example(kind, source, int(candidates[pairs.sure[candidates].argmax()]))
+            yield orders.example(kind, source, int(candidates[pairs.confidence[candidates].argmax()]))
 
 
 def candidates(rows: Any, answers: SetPredictions) -> Iterator[ReportExample]:
-    """Yield the shortest pairs, each in the first of its orders."""
+    """Iterate over the shortest pairs, each in its first permutation."""
     orders = _Orders(rows, answers)
     for index in orders.pairs.shortest(orders.original_of):
         source = int(orders.source[index])
-        yield orders.example("in no order", source, int(orders.of(source)[0]))
+        yield orders.example("permuted", source, int(orders.permutations_of(source)[0]))
 
 
 class _Orders:
-    """The pairs in order, by number, and the orders of each."""
+    """The original pairs, numbered by first occurrence, and the permutations of each."""
 
     def __init__(self, rows: Any, answers: SetPredictions) -> None:
         self.pairs = Pairs(rows, answers)
@@ -72,24 +73,24 @@ class _Orders:
         self.accepted = self.mean(self.pairs.right)
 
     def mean(self, values: NDArray[Any]) -> NDArray[np.float64]:
-        """Return the mean of a value over the orders of each pair, shape (pairs,)."""
+        """Compute the mean of a value over the permutations of each pair, shape (pairs,)."""
         total = np.bincount(self._source_of_permuted, weights=values[self._permuted], minlength=len(self._q))
         means: NDArray[np.float64] = total / self._q
         return means
 
-    def of(self, source: int) -> NDArray[np.int64]:
-        """Return the rows of a pair's orders."""
+    def permutations_of(self, source: int) -> NDArray[np.int64]:
+        """Find the rows of a pair's permutations."""
         rows: NDArray[np.int64] = self._permuted[self._source_of_permuted == source]
         return rows
 
     def example(self, kind: str, source: int, index: int) -> ReportExample:
-        """Return a pair in one of its orders, below the pair in order."""
+        """Build an example with the original pair, followed by one of its permutations."""
         original = int(self.original_of[source])
         first, row = self.pairs.row(original), self.pairs.row(index)
         lines = [Line(name, first[name]) for name in ("premise", "hypothesis")]
         for name in ("premise", "hypothesis"):
             if row[name] != first[name]:
-                lines.append(Line(f"{name} permuted", row[name], kept_together(first[name], row[name])))
-        note = f"{round(self.accepted[source] * self._q[source])} of {self._q[source]} orders accepted"
-        before = self.pairs.said(original, "in order")
+                lines.append(Line(f"{name} permuted", row[name], unmoved_runs(first[name], row[name])))
+        note = f"{round(self.accepted[source] * self._q[source])} of {self._q[source]} permutations accepted"
+        before = self.pairs.prediction(original, "in order")
         return self.pairs.example(kind, index, lines, note, before=before, where="permuted", has_order=False)

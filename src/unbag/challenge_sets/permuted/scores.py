@@ -1,4 +1,4 @@
-"""Permutation Acceptance of the permuted set."""
+"""Permutation Acceptance and credits of the permuted set."""
 
 from typing import Any
 
@@ -15,15 +15,19 @@ from unbag.scoring.validation import encode_names
 def permuted_scores(
     columns: Columns, answers: SetPredictions, *, resamples: int = DEFAULT_RESAMPLES, partial: bool = False
 ) -> dict[str, Any]:
-    """Score answers with `scoring.permutation_acceptance`, with acceptance by BLEU, length, and mini-tree ratio.
+    """Compute `scoring.permutation_acceptance`, with acceptance by BLEU, length and mini-tree ratio.
 
-    Of a part of the rows, examples count all of whose permutations are there.
+    Args:
+        columns: Columns of n rows.
+        answers: Predictions, n rows.
+        resamples: Number of bootstrap resamples.
+        partial: Whether the rows are a part of the set. Only examples with all of their permutations then count.
     """
     if partial:
-        columns, answers = rows_where(_of_whole_examples(columns), columns, answers)
+        columns, answers = rows_where(_has_all_permutations(columns), columns, answers)
         if not any(permutation != ORIGINAL for permutation in columns["permutation"]):
             return {}
-    sources, _ = encode_names(columns["source_id"])  # of the examples as they come, which is how they are drawn
+    sources, _ = encode_names(columns["source_id"])  # in order of occurrence, which fixes the bootstrap resamples
     return dict(
         permutation_acceptance(
             answers.predicted,
@@ -44,11 +48,12 @@ def permuted_scores(
 
 
 def permuted_credits(columns: Columns, answers: SetPredictions) -> Credits:
-    """Return for `scoring.skill` what of each example's right answer is lost with the order of its words.
+    """Compute the credits for `scoring.skill`: the loss of each example's correct prediction with its word order.
 
-    The credit is 1 for a right answer in order, less the share of the orders accepted. A bag of words and a constant
-    answer have 0 of every example, and a coin has 0 on average; one who reads has 1 in order, and out of order guesses:
-    1 - 1/m of m labels. 1 - P^c, beside which no model is asked to be right in order, has a coin at the top.
+    The credit is 1 for a correct prediction in order, minus the share of accepted permutations. A bag of words and a
+    constant prediction have 0 on every example, and random guessing has 0 on average. A perfect reader has 1 in order
+    and guesses on permutations, which gives 1 - 1/m with m labels. The paper's 1 - P^c is no such scale: it does not
+    reward correct predictions in order, so random guessing is at its top.
     """
     gold = answers.gold(columns["label"])
     right = answers.predicted == gold
@@ -56,9 +61,10 @@ def permuted_credits(columns: Columns, answers: SetPredictions) -> Credits:
     is_original = np.asarray(columns["permutation"]) == ORIGINAL
     orders = np.bincount(source[~is_original], minlength=len(names))
     accepted = np.bincount(source[~is_original], weights=right[~is_original], minlength=len(names)) / orders
-    of = source[is_original]
+    original_source = source[is_original]
     perfect = 1 - 1 / len(answers.label_space)
-    return Credits(right[is_original] - accepted[of], gold[is_original], of, guess=0.0, perfect=perfect)
+    credit = right[is_original] - accepted[original_source]
+    return Credits(credit, gold[is_original], original_source, guess=0.0, perfect=perfect)
 
 
 def _mean_of_sides(columns: Columns, name: str) -> NDArray[np.float64] | None:
@@ -70,10 +76,11 @@ def _mean_of_sides(columns: Columns, name: str) -> NDArray[np.float64] | None:
 
 
 def _minitree_ratio(columns: Columns, sources: NDArray[np.int64]) -> NDArray[np.float64] | None:
-    """Return the mini-tree overlap of each pair by that of its pair in order, shape (n,).
+    """Compute the ratio of each pair's mini-tree overlap to that of the pair in order, shape (n,).
 
-    The mean of both sentences' by the mean of both in order, as the authors' code has it (Sinha et al. 2021, Figure 4);
-    the paper's text has the ratio of one sentence only. NaN where it is not defined; None where no overlap is known.
+    The overlap is the mean over both sentences, as in the authors' code (Sinha et al. 2021, Figure 4). The paper's text
+    describes the ratio for one sentence only. The ratio is NaN if the overlap in order is 0 or missing. The result is
+    None if no overlap is known.
     """
     overlap = _mean_of_sides(columns, "minitree")
     if overlap is None or np.isnan(overlap).all():
@@ -81,13 +88,16 @@ def _minitree_ratio(columns: Columns, sources: NDArray[np.int64]) -> NDArray[np.
     is_original = np.asarray(columns["permutation"]) == ORIGINAL
     original = np.full(int(sources.max()) + 1, np.nan)
     original[sources[is_original]] = overlap[is_original]
-    below = original[sources]
-    ratio: NDArray[np.float64] = np.divide(overlap, below, out=np.full(len(overlap), np.nan), where=below > 0)
+    denominator = original[sources]
+    # `where` is False for 0 and for NaN, so that no division warns; these rows keep NaN.
+    ratio: NDArray[np.float64] = np.divide(
+        overlap, denominator, out=np.full(len(overlap), np.nan), where=denominator > 0
+    )
     return ratio
 
 
-def _of_whole_examples(columns: Columns) -> NDArray[np.bool_]:
-    """Return for which rows all permutations of their example are there, shape (n,)."""
+def _has_all_permutations(columns: Columns) -> NDArray[np.bool_]:
+    """Check for each row whether all permutations of its example are present, shape (n,)."""
     permutations: dict[Any, set[int]] = {}
     for name, permutation in zip(columns["source_id"], columns["permutation"], strict=True):
         permutations.setdefault(name, set()).add(int(permutation))

@@ -1,4 +1,4 @@
-"""A corpus as it is, which challenge sets are held against."""
+"""Plain: an unchanged corpus, which challenge sets are compared with."""
 
 from typing import Final
 
@@ -8,12 +8,12 @@ from unbag.challenge_sets.papers.counterparts import Counterpart
 SET: Final = ChallengeSet(
     name="plain",
     title="Corpus",
-    question="How often is it right on ordinary pairs?",
+    question="How often is the model right on ordinary pairs?",
     paper="Talman & Chatzikyriakidis 2019, https://aclanthology.org/W19-4810",
     figures_from="ReSNLI 2019",
     shuffled=(
-        "The gold label of the pair in order. A corpus can be solved in part without word order; the control "
-        "says how far."
+        "The gold label of the pair in order. A corpus can be solved in part without word order. The control "
+        "measures how far."
     ),
     metrics=("category_accuracy",),
     package=__name__,

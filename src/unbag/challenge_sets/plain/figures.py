@@ -1,26 +1,26 @@
-"""A corpus itself."""
+"""Measures and figures of an unchanged corpus."""
 
 from collections.abc import Iterator
 from typing import Any
 
-from unbag.challenge_sets.views.figures import Figure, Group, bare, figure_of
+from unbag.challenge_sets.views.figures import Figure, Group, group_figure, without_interval
 from unbag.scoring.bootstrap import Estimate
 
 
 def measures(scores: Any) -> Iterator[tuple[str, str, Estimate]]:
-    """Yield accuracy and the share of the commonest label."""
-    yield "accuracy", "share of pairs right", scores["accuracy"]
-    yield "majority", "what one constant answer gets", bare(scores["majority"], scores["accuracy"].n)
+    """Iterate over the accuracy and the share of the most frequent label."""
+    yield "accuracy", "share of correct pairs", scores["accuracy"]
+    yield "majority", "accuracy of a constant prediction", without_interval(scores["majority"], scores["accuracy"].n)
 
 
 def figures(group: Group) -> list[Figure | None]:
-    """Return accuracy by gold label."""
+    """Build the figure of accuracy by gold label."""
     return [
-        figure_of(
+        group_figure(
             group,
             lambda scores: zip(scores["labels"], scores["by_label"], strict=True),
             title="Accuracy by gold label",
-            about="Dots are shares of the pairs of a label that are answered right; lines are 95 % intervals.",
+            about="Dots are the accuracy on the pairs of a label. Lines are 95 % intervals.",
             x="gold label",
             y="accuracy",
             kind="dots",

@@ -1,4 +1,4 @@
-"""The rows of the plain set: a corpus's labelled pairs as they are."""
+"""Rows of the plain set: the unchanged labelled pairs of a corpus."""
 
 from collections.abc import Iterator
 from itertools import islice
@@ -14,7 +14,7 @@ SCHEMA: Final = pa.schema(PAIR)
 
 
 def plain_tables(examples: Iterator[Example]) -> Iterator[pa.Table]:
-    """Yield each example as one row: tables of `SCHEMA`."""
+    """Iterate over tables of `SCHEMA`, one row per example."""
     while some := list(islice(examples, ROWS_PER_TABLE)):
         names, premises, hypotheses, labels, _ = zip(*some, strict=True)
         yield pa.table([names, names, premises, hypotheses, list(map(gold_id, labels))], schema=SCHEMA)

@@ -1,4 +1,4 @@
-"""Accuracy on a corpus's own pairs."""
+"""Accuracy and credits of an unchanged corpus."""
 
 from typing import Any
 
@@ -11,13 +11,20 @@ from unbag.scoring.skill import Credits
 def plain_scores(
     columns: Columns, answers: SetPredictions, *, resamples: int = DEFAULT_RESAMPLES, partial: bool = False
 ) -> dict[str, Any]:
-    """Score answers with `scoring.accuracy`."""
+    """Compute `scoring.accuracy`.
+
+    Args:
+        columns: Columns of n rows.
+        answers: Predictions, n rows.
+        resamples: Number of bootstrap resamples.
+        partial: Whether the rows are a part of the set.
+    """
     gold = answers.gold(columns["label"])
     scores = accuracy(answers.predicted, gold, n_labels=len(answers.label_space), resamples=resamples)
     return {**scores, "labels": list(answers.label_space)}
 
 
 def plain_credits(columns: Columns, answers: SetPredictions) -> Credits:
-    """Return for `scoring.skill` which pairs are answered right."""
+    """Compute the credits for `scoring.skill`: 1 for a correct pair."""
     gold = answers.gold(columns["label"])
     return Credits(answers.predicted == gold, gold, range(len(gold)))

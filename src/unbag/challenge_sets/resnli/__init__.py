@@ -1,4 +1,4 @@
-"""Pairs by how little their words give the label away."""
+"""ReSNLI: pairs sorted by how little their words give the label away."""
 
 from typing import Final
 
@@ -10,13 +10,13 @@ _PAPER: Final = "ReSNLI 2019"
 SET: Final = ChallengeSet(
     name="resnli",
     title="ReSNLI",
-    question="Is it right where words give the label away least?",
+    question="Is the model right where words give the label away least?",
     paper="Refining Models' Inference Ability Independent of Simple Bag-of-Word Statistics in Natural Language "
     "Inference, anonymous EMNLP-IJCNLP 2019 submission",
     figures_from=_PAPER,
     shuffled=(
-        "The gold label of the pair in order. The mean of the word embeddings says little of it; what a model "
-        "still gets without order is other knowledge of words."
+        "The gold label of the pair in order. The mean of the word embeddings hardly predicts it. Accuracy without "
+        "word order therefore shows other knowledge of words."
     ),
     metrics=("uncertainty_partitions",),
     package=__name__,
@@ -24,7 +24,8 @@ SET: Final = ChallengeSet(
     columns=("partition",),
     more_columns=("source_split",),
     quantities=(
-        # Most test pairs are from the corpus's training split, which most models have learnt; the paper's have not.
+        # Most test pairs come from the corpus's training split, which most models were trained on. The paper's models
+        # were not trained on them.
         Quantity(
             "accuracy_unseen",
             "accuracy, pairs not from train",

@@ -1,4 +1,4 @@
-"""Examples of ReSNLI: the pairs whose words give the label away least."""
+"""Selection of ReSNLI examples: the pairs whose words give the label away least."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
@@ -6,26 +6,26 @@ from typing import Any, Final
 import numpy as np
 
 from unbag.challenge_sets.resnli.scores import unseen_pairs
-from unbag.challenge_sets.views.examples import PER_KIND, Line, Pairs, ReportExample, top
+from unbag.challenge_sets.views.examples import PER_KIND, Line, Pairs, ReportExample, top_rows
 from unbag.data.columns import column, numbers
 from unbag.data.predictions import SetPredictions
 
-RULE: Final = f"Up to {PER_KIND} examples of each kind, by how little the words give the label away (u')."
+RULE: Final = f"Up to {PER_KIND} examples of each kind, sorted by how little the words give the label away (u')."
 MARKS: Final[Mapping[str, str]] = {}
-"""What marked words are, by the kind of mark."""
+"""Meaning of marked words, by the kind of mark."""
 
 
 def choose(rows: Any, answers: SetPredictions) -> Iterator[ReportExample]:
-    """Yield the hardest pairs, wrong and right."""
+    """Iterate over the hardest pairs, first wrong, then right predictions."""
     pairs = Pairs(rows, answers)
     uncertainty = numbers(rows, "uncertainty").astype(np.float64)
     for kind, wanted in (("hardest, wrong", ~pairs.right), ("hardest, right", pairs.right)):
-        for index in top(np.flatnonzero(wanted), uncertainty):
+        for index in top_rows(np.flatnonzero(wanted), uncertainty):
             yield _example(pairs, kind, index)
 
 
 def candidates(rows: Any, answers: SetPredictions) -> Iterator[ReportExample]:
-    """Yield the shortest of the harder half, of pairs that are not from a training split where that is known."""
+    """Iterate over the shortest pairs of the harder half, without pairs of a training split where splits are known."""
     pairs = Pairs(rows, answers)
     partition = numbers(rows, "partition")
     harder = 2 * partition >= partition.max()

@@ -1,36 +1,36 @@
-"""ReSNLI."""
+"""Measures and figures of ReSNLI."""
 
 from collections.abc import Iterator
 from typing import Any, Final
 
 from unbag.challenge_sets.resnli import SET
-from unbag.challenge_sets.views.figures import Figure, Group, figure_of
+from unbag.challenge_sets.views.figures import Figure, Group, group_figure
 from unbag.scoring.bootstrap import Estimate
 
 _MEANINGS: Final = {
-    "accuracy_unseen": "of the corpus's other splits: a model that was trained on them has seen these too",
-    "accuracy": "those from train among them, which a model may have learnt",
-    "accuracy_easiest": "whose words give the label away most",
-    "accuracy_hardest": "whose words give it away least",
-    "drop": "easiest less hardest",
+    "accuracy_unseen": "pairs from the corpus's other splits; a model may have been trained on these too",
+    "accuracy": "includes pairs from train, which a model may have been trained on",
+    "accuracy_easiest": "pairs whose words give the label away most",
+    "accuracy_hardest": "pairs whose words give the label away least",
+    "drop": "accuracy on the easiest minus accuracy on the hardest partition",
 }
 
 
 def measures(scores: Any) -> Iterator[tuple[str, str, Estimate]]:
-    """Yield the set's numbers under the names that they have everywhere."""
+    """Iterate over the set's quantities with their labels, meanings and values."""
     for quantity in SET.quantities:
         if (estimate := quantity.value(scores)) is not None:
             yield quantity.label, _MEANINGS[quantity.name], estimate
 
 
 def figures(group: Group) -> list[Figure | None]:
-    """Return accuracy by partition."""
+    """Build the figure of accuracy by partition."""
     return [
-        figure_of(
+        group_figure(
             group,
             lambda scores: ((row["partition"], row["accuracy"]) for row in scores["by_partition"]),
             title="Accuracy by partition",
-            about="Partitions from 0, whose words give the label away most, to the hardest.",
+            about="Partitions are numbered by difficulty: in partition 0 the words give the label away most.",
             x="partition",
             y="accuracy",
             kind="curve",

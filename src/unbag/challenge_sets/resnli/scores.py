@@ -1,4 +1,4 @@
-"""Uncertainty partitions of ReSNLI."""
+"""Uncertainty partitions and credits of ReSNLI."""
 
 from collections.abc import Iterable
 from typing import Any, Final
@@ -11,24 +11,28 @@ from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, named_estimates
 from unbag.scoring.skill import Credits
 from unbag.scoring.uncertainty_partitions import PARTITIONS, uncertainty_partitions
 
-_TRAINING: Final = "train"  # what the names of all corpora's training splits begin with (`data.corpora.Corpus.train`)
+_TRAINING: Final = "train"  # prefix of the training splits of all corpora (`data.corpora.Corpus.train`)
 
 
 def resnli_scores(
     columns: Columns, answers: SetPredictions, *, resamples: int = DEFAULT_RESAMPLES, partial: bool = False
 ) -> dict[str, Any]:
-    """Score answers with `scoring.uncertainty_partitions`.
+    """Compute `scoring.uncertainty_partitions`.
 
-    Most of the rearranged test pairs come from the corpus's training split, and a model that was fine-tuned on that has
-    seen them. So beside the accuracy on all there is `unseen`: that on the pairs from the corpus's other splits. It is
-    missing where there is no such pair, or none from a training split, as with data whose splits are not known.
+    Most of the rearranged test pairs come from the corpus's training split, so a model fine-tuned on this split has
+    seen them. The score `unseen` is therefore the accuracy on the pairs from the other splits. It is missing if there
+    are no such pairs, or none from a training split, e.g. for data with unknown splits.
 
-    Of a part of the rows there are the accuracy on all pairs and on the two ends, and the drop between these. A set of
-    fewer than `PARTITIONS` pairs has fewer partitions. No row says so, and what looks like its last one may be any of a
-    larger set: it has no `hardest`.
+    A sample of examples may leave partitions empty. Neighbouring partitions are then joined (`join_partitions`), and
+    `set_partitions` is the number of partitions of the complete set.
 
-    Examples that were drawn may leave a partition empty. Neighbouring partitions are then joined (`join_partitions`),
-    and `set_partitions` is how many the whole set has.
+    Args:
+        columns: Columns of n rows.
+        answers: Predictions, n rows.
+        resamples: Number of bootstrap resamples.
+        partial: Whether the rows are a part of the set. The scores are then the accuracy on all pairs, on the easiest
+            and on the hardest partition, and the drop between these two. A set of fewer than `PARTITIONS` pairs has
+            fewer partitions. A part of its rows does not show this, so `hardest` is missing for such a set.
     """
     gold = answers.gold(columns["label"])
     right, partition = answers.predicted == gold, np.asarray(columns["partition"])
@@ -46,16 +50,16 @@ def resnli_scores(
 
 
 def resnli_credits(columns: Columns, answers: SetPredictions) -> Credits:
-    """Return for `scoring.skill` which pairs are answered right, of those not from a training split.
+    """Compute the credits for `scoring.skill`: 1 for a correct pair. Pairs from a training split do not count.
 
-    Where the splits are not known, or none but a training split, all pairs count.
+    If the splits are unknown, or all pairs come from a training split, all pairs count.
     """
     gold = answers.gold(columns["label"])
     return Credits(answers.predicted == gold, gold, range(len(gold)), counts=resnli_decisive(columns))
 
 
 def resnli_decisive(columns: Columns) -> NDArray[np.bool_]:
-    """Return which rows are not from a training split, shape (n,); all where that is not known, or none is."""
+    """Select the rows that are not from a training split, shape (n,); all rows if the splits are unknown or none is."""
     unseen = _unseen(columns)
     return unseen if unseen.any() else np.ones(len(unseen), dtype=np.bool_)
 
@@ -63,21 +67,22 @@ def resnli_decisive(columns: Columns) -> NDArray[np.bool_]:
 def join_partitions(partition: NDArray[Any]) -> tuple[NDArray[np.int64], int]:
     """Join neighbouring partitions until each has an example.
 
-    The partitions of a whole set stay as they are. Those of drawn examples are joined two by two, four by four and so
-    on through the divisors of their number, so that each joined partition covers the same share of the whole set.
+    The partitions of a complete set do not change. For a sample, neighbours are joined in groups of two, four, and so
+    on through the divisors of the number of partitions, so that each joined partition covers the same share of the
+    complete set.
 
     Args:
-        partition: number of each drawn example's partition in the whole set, shape (n,).
+        partition: Partition of each sampled example in the complete set, shape (n,).
 
     Returns:
-        The numbers after joining, shape (n,), and how many partitions the whole set has.
+        The partition numbers after joining, shape (n,), and the number of partitions of the complete set.
 
     >>> join_partitions(np.array([0, 4, 5, 12, 19]))
     (array([0, 0, 1, 2, 3]), 20)
     """
     numbers = np.asarray(partition, dtype=np.int64)
     present = np.unique(numbers)
-    # A set of fewer than `PARTITIONS` pairs has one pair in each partition (`baselines.lexical.rearrangement`).
+    # A complete set of fewer than `PARTITIONS` pairs has one pair per partition (`baselines.lexical.rearrangement`).
     is_small_set = len(present) == len(numbers) == present[-1] + 1
     total = len(present) if is_small_set else max(PARTITIONS, int(present[-1]) + 1)
     fewer = next(m for m in range(total, 0, -1) if total % m == 0 and len(np.unique(present * m // total)) == m)
@@ -85,12 +90,12 @@ def join_partitions(partition: NDArray[Any]) -> tuple[NDArray[np.int64], int]:
 
 
 def unseen_pairs(splits: Iterable[Any]) -> NDArray[np.bool_]:
-    """Return which pairs are not from a training split, by the names of their splits, shape (n,)."""
+    """Select the pairs that are not from a training split, by the names of their splits, shape (n,)."""
     return np.array([not str(split).startswith(_TRAINING) for split in splits], dtype=bool)
 
 
 def _unseen(columns: Columns) -> NDArray[np.bool_]:
-    """Return the same of the column; of length 0 where the splits are not known."""
+    """Apply `unseen_pairs` to the column of splits; an empty array if there is no such column."""
     return unseen_pairs(columns.get("source_split", ()))
 
 

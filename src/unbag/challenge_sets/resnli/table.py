@@ -1,4 +1,4 @@
-"""Uncertainty partitions as a table."""
+"""Terminal table of uncertainty partitions."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -9,17 +9,17 @@ from rich.text import Text
 from unbag.baselines.lexical.predictors import BASELINES
 from unbag.challenge_sets.resnli import SET
 from unbag.challenge_sets.results import Result
-from unbag.challenge_sets.views.tables import change, exclusions, headed, interval, points, share, value
+from unbag.challenge_sets.views.tables import change, exclusion_summary, points, result_table, share, value
 from unbag.scoring.bootstrap import Estimate
 
-_UNKNOWN: Final = "What the model was trained on is not known: it may have seen any of these pairs."
-_BAR: Final = 30  # characters that stand for an accuracy of 1
+_UNKNOWN: Final = "The model's training data are unknown and may include any of these pairs."
+_BAR: Final = 30  # characters of a bar for an accuracy of 1
 
 
 def table(result: Result) -> RenderableType:
-    """Return the accuracy on all, and on each partition from the easiest to the hardest as a bar."""
+    """Build the table of accuracy on all pairs and per partition, from the easiest to the hardest, with bars."""
     scores = result.scores
-    grid = headed(SET.title, result, "", "accuracy [95 %]", "")
+    grid = result_table(SET.title, result, "", "accuracy [95 %]", "")
     grid.columns[-1].justify = "left"
     grid.add_row("all", interval(scores["accuracy"]), _bar(scores["accuracy"]))
     if "unseen" in scores:
@@ -33,40 +33,40 @@ def table(result: Result) -> RenderableType:
     grid.add_row("drop, easiest to hardest", interval(scores["drop"]))
     trend = scores["rank_correlation"]
     grid.add_row("rank correlation", value(Estimate(trend, None, None, scores["n_partitions"])))
-    counts = f"{scores['n_examples']:,} examples in {_partitions(scores)}, of {exclusions(result.data)}"
+    counts = f"{scores['n_examples']:,} examples in {_partitions(scores)}, of {exclusion_summary(result.data)}"
     trained_on = result.model.get("training")
     return Group(grid, Text(f"{counts}.{f' Trained on {trained_on}.' if trained_on else ''}", style="dim"))
 
 
 def reading(result: Result) -> str:
-    """Return the accuracy on pairs not from train, where these are known, and its change from easiest to hardest.
+    """Summarize the accuracy on pairs not from train, if these are known, and the change from easiest to hardest.
 
-    Where it is not known what the model was trained on, that is said last.
+    If the training data of the model are unknown, the last sentence says so.
     """
     scores = result.scores
     accuracy = scores.get("unseen", scores["accuracy"])
-    pairs = f"pairs not from train, {accuracy.n:,} of them" if "unseen" in scores else f"all {accuracy.n:,} pairs"
+    pairs = f"the {accuracy.n:,} pairs not from train" if "unseen" in scores else f"all {accuracy.n:,} pairs"
     easiest, hardest = scores["easiest"], scores["hardest"]
-    ends = f"{points(easiest.value)} % right on the easiest partition, {points(hardest.value)} % of the hardest"
-    # Of a whole set they differ by one pair at most; of drawn examples by more.
+    ends = f"{points(easiest.value)} % on the easiest partition and {points(hardest.value)} % on the hardest"
+    # In a complete set the sizes differ by at most one pair, in a sample by more.
     sizes = f"{hardest.n:,} pairs each" if abs(easiest.n - hardest.n) <= 1 else f"{easiest.n:,} and {hardest.n:,} pairs"
     return (
-        f"right {share(accuracy)} of the time on {pairs}; {ends}, of {sizes}: {change(scores['drop'])}."
-        f"{'' if _is_known(result) else ' ' + _UNKNOWN}"
+        f"correct on {share(accuracy)} of {pairs}; {ends} ({sizes}): {change(scores['drop'])}."
+        f"{'' if _has_training_data(result) else ' ' + _UNKNOWN}"
     )
 
 
 def _partitions(scores: Mapping[str, Any]) -> str:
-    """Return how many partitions there are, and of how many of the whole set's each is made where those are more."""
+    """Describe the number of partitions, and how many partitions of the complete set each one joins."""
     n, total = scores["n_partitions"], scores.get("set_partitions")
     if total is None:
         return f"{n} partitions"
     few = f"{n} partition{'' if n == 1 else 's'}"
-    return f"{few} (each joins {total // n} of the set's {total}: too few examples to fill them)"
+    return f"{few} (each joins {total // n} of the set's {total}, since there are too few examples)"
 
 
-def _is_known(result: Result) -> bool:
-    """Return whether it is known what the model was trained on: of our own, if on nothing at all."""
+def _has_training_data(result: Result) -> bool:
+    """Check whether the training data of the model are known. For our baselines they are, even if there are none."""
     return bool(result.model.get("training")) or result.model["name"] in BASELINES
 
 

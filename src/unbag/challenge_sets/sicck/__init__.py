@@ -1,4 +1,4 @@
-"""Pairs with quantifiers, negations and adjectives put to them."""
+"""SICCK: pairs with inserted quantifiers, negations and adjectives."""
 
 from typing import Final
 
@@ -10,7 +10,7 @@ _PAPER: Final = "Akoju et al. 2023"
 
 
 def _of_paper(name: str, label: str, theirs: str, *more_roles: Role) -> Quantity:
-    """Return one of the four measures of the paper's Table 8: macro averages over the four labels, and accuracy."""
+    """Build one of the four measures of the paper's Table 8: macro averages over the four labels, and accuracy."""
     counterpart = Counterpart(_PAPER, "8", theirs, OFFICIAL, same_rows=True)
     return Quantity(name, label, name, roles=roles("quoted", "harness", *more_roles), counterparts=(counterpart,))
 
@@ -18,12 +18,12 @@ def _of_paper(name: str, label: str, theirs: str, *more_roles: Role) -> Quantity
 SET: Final = ChallengeSet(
     name="sicck",
     title="SICCK",
-    question="Does it follow every, not and at most by the rules of natural logic?",
+    question="Does the model follow natural logic for words such as every, not and at most?",
     paper="Akoju et al. 2023, https://aclanthology.org/2023.nlrse-1.12",
     figures_from=_PAPER,
     shuffled=(
-        "The four-way label of the pair in order. Modifiers such as not and every are still there, but what "
-        "they modify is not told: the control says how much their presence gives away."
+        "The four-way label of the pair in order. Shuffling keeps modifiers such as not and every, but hides what they "
+        "modify. The control measures how much their presence gives away."
     ),
     metrics=("natural_logic",),
     package=__name__,
@@ -36,7 +36,7 @@ SET: Final = ChallengeSet(
         _of_paper("recall", "macro recall", "recall"),
         _of_paper("accuracy", "accuracy", "accuracy", "compared"),
     ),
-    sample=100,  # seeds, of which the authors' pairs have fifteen: all of them
+    sample=100,  # seeds; the authors' pairs have fifteen, so that all of them are used
     evaluation_order=4,
     report_order=8,
 )

@@ -1,4 +1,4 @@
-"""Examples of SICCK: the modifier, and the four-way answer to it."""
+"""Selection of SICCK examples: the modifier and the four-way prediction."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
@@ -6,40 +6,40 @@ from typing import Any, Final
 import numpy as np
 
 from unbag.challenge_sets.sicck.scores import gold_of
-from unbag.challenge_sets.views.examples import PER_KIND, Line, Pairs, ReportExample, marked, top
+from unbag.challenge_sets.views.examples import PER_KIND, Line, Pairs, ReportExample, mark_phrases, top_rows
 from unbag.data.columns import column, numbers
 from unbag.data.predictions import SetPredictions
 from unbag.scoring.natural_logic import four_way
 
-_OF_A_MODIFIER: Final = 2
+_PER_MODIFIER: Final = 2
 RULE: Final = (
-    f"Up to {PER_KIND} pairs of each kind, {_OF_A_MODIFIER} with the same modifier at most, by the probability of the "
-    "three-way answer that the four-way one is read from. Marked is the modifier."
+    f"Up to {PER_KIND} pairs of each kind, at most {_PER_MODIFIER} per modifier, sorted by the probability of the "
+    "three-way prediction that determines the four-way one. The modifier is marked."
 )
 MARKS: Final[Mapping[str, str]] = {"modifier": "the modifier"}
-"""What marked words are, by the kind of mark."""
+"""Meaning of marked words, by the kind of mark."""
 _NONE: Final = "none"
 
 
 def choose(rows: Any, answers: SetPredictions) -> Iterator[ReportExample]:
-    """Yield the surest wrong and the surest right answers, as the reverse rule reads them."""
+    """Iterate over the most confident wrong and right four-way predictions, by the reverse rule."""
     both_ways = _BothWays(rows, answers)
     forth, modifiers = both_ways.forth, column(rows, "modifier").to_pylist()
     right = both_ways.answers[forth] == both_ways.gold[forth]
-    for kind, wanted in (("surest wrong", ~right), ("surest right", right)):
-        for index in top(forth[wanted], both_ways.pairs.sure, per_group=_OF_A_MODIFIER, groups=modifiers):
+    for kind, wanted in (("most confident wrong", ~right), ("most confident right", right)):
+        for index in top_rows(forth[wanted], both_ways.pairs.confidence, per_group=_PER_MODIFIER, groups=modifiers):
             yield both_ways.example(kind, index)
 
 
 def candidates(rows: Any, answers: SetPredictions) -> Iterator[ReportExample]:
-    """Yield the shortest pairs with a four-way label."""
+    """Iterate over the shortest pairs with a four-way label."""
     both_ways = _BothWays(rows, answers)
     for index in both_ways.pairs.shortest(both_ways.forth):
         yield both_ways.example("modified", index)
 
 
 class _BothWays:
-    """The pairs with a four-way label, and what the answers to them and to their reverse come to."""
+    """The pairs with a four-way label, and the four-way predictions derived from both orders of each pair."""
 
     def __init__(self, rows: Any, answers: SetPredictions) -> None:
         self.pairs = Pairs(rows, answers)
@@ -55,13 +55,17 @@ class _BothWays:
         self.gold = np.array([gold_of(str(label), answers) for label in gold], dtype=object)
 
     def example(self, kind: str, index: int) -> ReportExample:
-        """Return a pair with its four-way answer, and the two that it is read from."""
+        """Build an example with the four-way prediction and the two three-way predictions behind it."""
         row = self.pairs.row(index)
         phrase = None if row["modifier"] == _NONE else row["modifier"]
         lines = [
-            Line(side, row[side], marked(row[side], [phrase] if row["position"] in (side, "both") else [], "modifier"))
+            Line(
+                side,
+                row[side],
+                mark_phrases(row[side], [phrase] if row["position"] in (side, "both") else [], "modifier"),
+            )
             for side in ("premise", "hypothesis")
         ]
-        said = f"said {self.pairs.names[index]}, of the reverse {self.pairs.names[self._back[index]]}"
-        about = ", ".join(filter(None, (row["modifier"], row["part"], f"annotated {row['relation']}", said)))
-        return self.pairs.example(kind, index, lines, about, (str(self.gold[index]), str(self.answers[index])))
+        predicted = f"predicted {self.pairs.names[index]}, reversed {self.pairs.names[self._back[index]]}"
+        note = ", ".join(filter(None, (row["modifier"], row["part"], f"annotated {row['relation']}", predicted)))
+        return self.pairs.example(kind, index, lines, note, (str(self.gold[index]), str(self.answers[index])))

@@ -1,32 +1,32 @@
-"""SICCK."""
+"""Measures and figures of SICCK."""
 
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
-from unbag.challenge_sets.views.figures import Figure, Group, figure_of
+from unbag.challenge_sets.views.figures import Figure, Group, group_figure
 from unbag.scoring.bootstrap import Estimate
 from unbag.scoring.natural_logic import MEASURES
 
 _GROUPS: Final = {"modifier_type": "type of modifier", "part": "modified part", "modifier": "modifier"}
 _NONE: Final = "none"
 _NAMES: Final = {"f1": "macro F1", "precision": "macro precision", "recall": "macro recall"}
-_MEANING: Final = {"accuracy": "share of pairs right"}
+_MEANING: Final = {"accuracy": "share of correct pairs"}
 
 
 def measures(scores: Any) -> Iterator[tuple[str, str, Estimate]]:
-    """Yield the four measures on all pairs."""
+    """Iterate over the four measures on all pairs."""
     for name in MEASURES:
         yield _NAMES.get(name, name), _MEANING.get(name, "mean over the labels"), scores[name]
 
 
 def figures(group: Group) -> list[Figure | None]:
-    """Return accuracy by type of modifier, by part and by modifier."""
+    """Build figures of macro F1 by type of modifier and by modified part, and of accuracy by modifier."""
     return [
-        figure_of(
+        group_figure(
             group,
             _points(column),
             title=f"{'Macro F1' if column != 'modifier' else 'Accuracy'} by {name}",
-            about="Four-way labels by the reverse rule; lines are 95 % intervals over the seeds.",
+            about="Four-way labels are derived by the reverse rule. Lines are 95 % intervals over the seeds.",
             x=name,
             y="macro F1" if column != "modifier" else "accuracy",
             kind="dots",
@@ -36,7 +36,7 @@ def figures(group: Group) -> list[Figure | None]:
 
 
 def _points(column: str) -> Callable[[Any], Iterator[tuple[float | str, Estimate]]]:
-    # One modifier alone has pairs of few labels, and the mean of so few F1 jumps about.
+    # The pairs of one modifier have only one or two of the labels, and the macro F1 over few labels is unstable.
     measure = "accuracy" if column == "modifier" else "f1"
 
     def points(scores: Any) -> Iterator[tuple[float | str, Estimate]]:

@@ -1,4 +1,4 @@
-"""Macro F1, precision, recall and accuracy on SICCK."""
+"""Macro F1, precision, recall, accuracy and credits of SICCK."""
 
 from typing import Any, Final
 
@@ -18,12 +18,18 @@ _CROSSED: Final = ("modifier_type", "part")  # Table 10, section 5
 def sicck_scores(
     columns: Columns, answers: SetPredictions, *, resamples: int = DEFAULT_RESAMPLES, partial: bool = False
 ) -> dict[str, Any]:
-    """Score answers with `scoring.natural_logic`: four-way by the reverse rule, intervals over seeds.
+    """Compute `scoring.natural_logic`: four-way labels by the reverse rule, intervals over seeds.
 
-    A two-label model cannot tell contradiction from neutral; its gold labels are three: entailment either way, or not.
-    Those of a model that finds contradictions are two, and the reverse rule changes nothing of its answers.
-    Where there is no answer, `data.predictions.NONE` was predicted, a label like another in the macro averages. Of a
-    part of the rows, pairs count that are there both ways round.
+    A model with the labels entailment and not entailment has three gold labels: entailment in either direction, or
+    neither. A model that only detects contradictions has two gold labels, and the reverse rule does not change its
+    predictions. A row without an answer counts as the predicted label `data.predictions.NONE`, which enters the macro
+    averages like any other label.
+
+    Args:
+        columns: Columns of n rows.
+        answers: Predictions, n rows.
+        resamples: Number of bootstrap resamples.
+        partial: Whether the rows are a part of the set. Only pairs with both orders then count.
     """
     predicted = answers.names
     scored, back = _scored(columns, partial=partial)
@@ -43,7 +49,7 @@ def sicck_scores(
 
 
 def sicck_credits(columns: Columns, answers: SetPredictions) -> Credits:
-    """Return for `scoring.skill` which pairs get the right label; those of one seed are drawn together."""
+    """Compute the credits for `scoring.skill`: 1 for a correct label. Pairs of one seed are resampled together."""
     scored, back = _scored(columns)
     answered = answers.names
     predicted = four_way(answered[scored], answered[back])
@@ -54,7 +60,7 @@ def sicck_credits(columns: Columns, answers: SetPredictions) -> Credits:
 
 
 def _scored(columns: Columns, *, partial: bool = False) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Return the rows that are scored, and of each the row of its pair the other way round."""
+    """Find the scored rows and, for each, the row with premise and hypothesis reversed, shape (m,) each."""
     pairs, four = columns["pair"], columns["four_way"]
     if partial:
         back = {pairs[row] for row in np.flatnonzero(flags(columns["reverse"])).tolist()}
@@ -63,7 +69,7 @@ def _scored(columns: Columns, *, partial: bool = False) -> tuple[NDArray[np.intp
 
 
 def gold_of(label: str, answers: SetPredictions) -> str:
-    """Return a four-way label as a model's label space can say it."""
+    """Map a four-way label to the closest label in a model's label space."""
     if NOT_CONTRADICTION in answers.label_space:
         return label if label == CONTRADICTION else NOT_CONTRADICTION
     two_way = NOT_ENTAILMENT in answers.label_space

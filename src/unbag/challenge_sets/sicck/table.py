@@ -1,4 +1,4 @@
-"""SICCK's scores as a table: Table 8 of Akoju et al. (2023), and its Tables 11-17 and 10 below."""
+"""Terminal table of SICCK's scores: Table 8 of Akoju et al. (2023), followed by its Tables 11-17 and 10."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
@@ -9,7 +9,7 @@ from rich.text import Text
 
 from unbag.challenge_sets.results import Result
 from unbag.challenge_sets.sicck import SET
-from unbag.challenge_sets.views.tables import exclusions, headed, interval, titled, value
+from unbag.challenge_sets.views.tables import exclusion_summary, new_table, result_table, value
 from unbag.data.labels import CONTRADICTION, FORWARD_ENTAILMENT, NEUTRAL, REVERSE_ENTAILMENT
 from unbag.scoring.natural_logic import MEASURES
 
@@ -33,14 +33,14 @@ _NEUTRAL: Final = {
     ("modifier_type+part", "negation+object"): "  object",
     ("modifier_type+part", "universal+verb"): "universal, verb",
 }
-"""The groups whose neutral pairs Table 10 and section 5 are about."""
-_ENOUGH: Final = 100  # pairs: the standard error of a share is then below .05
+"""Groups whose neutral pairs are analysed in Table 10 and section 5."""
+_MIN_PAIRS: Final = 100  # from 100 pairs the standard error of a share is below .05
 
 
 def table(result: Result) -> RenderableType:
-    """Return the four measures with their intervals, by modifier type and by part; then what neutral pairs become."""
+    """Build the table of the four measures, by modifier type and by part, and the table of neutral pairs."""
     scores = result.scores
-    grid = headed(SET.title, result, "", "F1", "precision", "recall", "accuracy", "pairs")
+    grid = result_table(SET.title, result, "", "F1", "precision", "recall", "accuracy", "pairs")
     overall = [scores[name] for name in MEASURES]
     grid.add_row("all", *map(value, overall), f"{scores['n_examples']:,}")
     for column, names in (("modifier_type", _TYPES), ("part", _PARTS)):
@@ -51,13 +51,13 @@ def table(result: Result) -> RenderableType:
                 grid.add_row(words, *(value(group[measure]) for measure in MEASURES), f"{group['accuracy'].n:,}")
     neutral = _neutral(scores["by"])
     intervals = f"F1 {interval(scores['f1'])}, accuracy {interval(scores['accuracy'])}, 95 % over seeds"
-    return Group(grid, *neutral, Text(f"{intervals}; seeds: {exclusions(result.data)}", style="dim"))
+    return Group(grid, *neutral, Text(f"{intervals}; seeds: {exclusion_summary(result.data)}", style="dim"))
 
 
 def _neutral(by: Mapping[str, Any]) -> Iterator[Table]:
-    """Yield the table of neutral pairs, and of what the wrong answers to them are, if any were asked."""
-    grid = titled(
-        "Neutral pairs, and what they are taken for (Table 10, section 5)",
+    """Build the table of the predictions for neutral pairs, if there are neutral pairs."""
+    grid = new_table(
+        "Neutral pairs and their predicted labels (Table 10, section 5)",
         *("", "pairs", "neutral", "wrong", "contradiction", "forward", "reverse"),
     )
     for (column, name), words in _NEUTRAL.items():
@@ -72,7 +72,11 @@ def _neutral(by: Mapping[str, Any]) -> Iterator[Table]:
 
 
 def _constant_f1(by_label: Mapping[str, Any]) -> float:
-    """Return the macro F1 of the best constant prediction; its label, with a share s of the pairs, has 2s / (1 + s)."""
+    """Compute the macro F1 of the best constant prediction.
+
+    A constant prediction of a label with a share s of the pairs has precision s and recall 1 on that label, hence an
+    F1 of 2s / (1 + s), and 0 on all others.
+    """
     gold = [each["gold"] for each in by_label.values() if each["gold"]]
     if not gold:
         return 0.0
@@ -81,17 +85,17 @@ def _constant_f1(by_label: Mapping[str, Any]) -> float:
 
 
 def reading(result: Result) -> str:
-    """Return macro F1 beside that of the best constant prediction, and the best and worst type of modifier."""
+    """Summarize macro F1 beside that of the best constant prediction, and the best and worst type of modifier."""
     scores = result.scores
     pairs = f"{scores['n_examples']:,} pairs (a constant prediction: {_constant_f1(scores['by_label']):.2f})"
-    f1 = f"macro F1 {interval(scores['f1'])} of {pairs}"
+    f1 = f"macro F1 {interval(scores['f1'])} on {pairs}"
     groups = {name: scores["by"]["modifier_type"].get(name) for name in _TYPES}
-    known = {name: group["f1"] for name, group in groups.items() if group is not None and group["f1"].n >= _ENOUGH}
-    if len(known) < 2:
+    large = {name: group["f1"] for name, group in groups.items() if group is not None and group["f1"].n >= _MIN_PAIRS}
+    if len(large) < 2:
         return f"{f1}."
-    best, worst = (pick(known, key=lambda name: known[name].value) for pick in (max, min))
+    best, worst = (pick(large, key=lambda name: large[name].value) for pick in (max, min))
     kinds = (
-        f"{word} of {_TYPES[name]} ({known[name].value:.2f} of {known[name].n:,})"
-        for word, name in (("most", best), ("least", worst))
+        f"{word} for {_TYPES[name]} ({large[name].value:.2f} on {large[name].n:,})"
+        for word, name in (("highest", best), ("lowest", worst))
     )
     return f"{f1}; {', '.join(kinds)}."

@@ -1,4 +1,4 @@
-"""Pairs of the same words, with another meaning."""
+"""SOSwap and AddAmod: pairs of sentences with the same words and another meaning."""
 
 from typing import Final
 
@@ -8,11 +8,11 @@ from unbag.challenge_sets.papers.counterparts import Counterpart
 _PAPER: Final = "Nie et al. 2019"
 
 KINDS: Final = {"soswap": "SOSwap", "addamod": "AddAmod"}
-"""What the kinds of pairs are called."""
+"""Display names of the kinds of pairs."""
 
 
 def _accuracy(kind: str, theirs: str) -> Quantity:
-    """Return the share of the right label on one kind of pair: Table 2 of the paper."""
+    """Build the share of the correct label on one kind of pair, as in Table 2 of the paper."""
     return Quantity(
         f"accuracy_{kind}",
         f"accuracy, {KINDS[kind]}",
@@ -25,12 +25,12 @@ def _accuracy(kind: str, theirs: str) -> Quantity:
 SET: Final = ChallengeSet(
     name="soswap_addamod",
     title="SOSwap/AddAmod",
-    question="Is it right when subject and object change places, or an adjective moves?",
+    question="Is the model right when subject and object change places, or an adjective moves?",
     paper="Nie et al. 2019, https://doi.org/10.1609/aaai.v33i01.33016867",
     figures_from=_PAPER,
     shuffled=(
-        "The gold label of the pair in order, of which nothing is left: both sentences have the same words, "
-        "so that the control is at most a guess at the kind of the pair."
+        "The gold label of the pair in order. Shuffling destroys all evidence for it, since both sentences have the "
+        "same words. The control can at most guess the kind of the pair."
     ),
     metrics=("label_distribution",),
     package=__name__,

@@ -1,33 +1,33 @@
-"""SOSwap and AddAmod."""
+"""Measures and figures of SOSwap and AddAmod."""
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from unbag.challenge_sets.soswap_addamod import KINDS
-from unbag.challenge_sets.views.figures import Figure, Group, figure_of
+from unbag.challenge_sets.views.figures import Figure, Group, group_figure
 from unbag.scoring.bootstrap import Estimate
 
 
 def measures(scores: Any) -> Iterator[tuple[str, str, Estimate]]:
-    """Yield the accuracy on either kind, and the share of each answer."""
+    """Iterate over the accuracy on each kind of pair, and the share of each predicted label."""
     for kind, name in KINDS.items():
         if kind in (parts := scores["by_subset"]):
-            yield name, f"share of {parts[kind]['n_examples']:,} pairs right", parts[kind]["accuracy"]
+            yield name, f"share of correct pairs among {parts[kind]['n_examples']:,}", parts[kind]["accuracy"]
             for label, share in parts[kind]["shares"].items():
-                yield f"{name}: {label}", "share of answers", share
+                yield f"{name}: {label}", "share of predictions", share
 
 
 def figures(group: Group) -> list[Figure | None]:
-    """Return the share of each answer, a figure a kind."""
+    """Build the figures of the shares of predicted labels, one per kind of pair."""
     right = {"soswap": "contradiction", "addamod": "neutral"}
     return [
-        figure_of(
+        group_figure(
             group,
             _shares(kind),
-            title=f"Answers to {name}",
-            about=f"Share of the pairs that get each label. The right one is {right[kind]}; to a bag of words premise "
-            "and hypothesis are the same.",
-            x="answer",
+            title=f"Predictions for {name}",
+            about=f"Share of the pairs by predicted label. The correct label is {right[kind]}. For a bag of words, "
+            "premise and hypothesis are identical.",
+            x="predicted label",
             y="share of pairs",
             kind="dots",
         )

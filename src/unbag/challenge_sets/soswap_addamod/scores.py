@@ -1,4 +1,4 @@
-"""Label shares on SOSwap and AddAmod."""
+"""Label distribution and credits of SOSwap and AddAmod."""
 
 from typing import Any
 
@@ -13,7 +13,14 @@ from unbag.scoring.skill import Credits
 def soswap_addamod_scores(
     columns: Columns, answers: SetPredictions, *, resamples: int = DEFAULT_RESAMPLES, partial: bool = False
 ) -> dict[str, Any]:
-    """Score answers with `scoring.label_distribution`, by kind of pair; where there is no answer, it is `none`."""
+    """Compute `scoring.label_distribution` by kind of pair. Rows without an answer count as the label `none`.
+
+    Args:
+        columns: Columns of n rows.
+        answers: Predictions, n rows.
+        resamples: Number of bootstrap resamples.
+        partial: Whether the rows are a part of the set.
+    """
     predicted, names = answers.predicted, tuple(answers.label_space)
     if (predicted == NO_ANSWER).any():
         predicted, names = np.where(predicted == NO_ANSWER, len(names), predicted), (*names, NONE)
@@ -30,6 +37,6 @@ def soswap_addamod_scores(
 
 
 def soswap_addamod_credits(columns: Columns, answers: SetPredictions) -> Credits:
-    """Return for `scoring.skill` which pairs are answered right; those of one premise are drawn together."""
+    """Compute the credits for `scoring.skill`: 1 for a correct pair. Pairs of one premise are resampled together."""
     gold = answers.gold(columns["label"])
     return Credits(answers.predicted == gold, gold, columns["source_id"])

@@ -1,4 +1,4 @@
-"""Label shares on SOSwap and AddAmod as a table."""
+"""Terminal table of the label distribution on SOSwap and AddAmod."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,31 +8,32 @@ from rich.text import Text
 
 from unbag.challenge_sets.results import Result
 from unbag.challenge_sets.soswap_addamod import KINDS, SET
-from unbag.challenge_sets.views.tables import exclusions, headed, interval, share
+from unbag.challenge_sets.views.tables import exclusion_summary, result_table, share
 from unbag.data.labels import ENTAILMENT
 
 
 def table(result: Result) -> RenderableType:
-    """Return each label's share with its interval, a column a kind, and the accuracy."""
+    """Build the table of label shares and accuracy with intervals, one column per kind of pair."""
     parts = _parts(result)
-    grid = headed(SET.title, result, "answers [95 %]", *(KINDS[kind] for kind in parts))
+    grid = result_table(SET.title, result, "predicted [95 %]", *(KINDS[kind] for kind in parts))
     for label in result.scores["shares"]:
         grid.add_row(label, *(interval(part["shares"][label]) for part in parts.values()))
     grid.add_row("right", *(interval(part["accuracy"]) for part in parts.values()))
     pairs = ", ".join(f"{part['n_examples']:,} {KINDS[kind]}" for kind, part in parts.items())
-    return Group(grid, Text(f"{pairs} pairs, of {exclusions(result.data)}", style="dim"))
+    return Group(grid, Text(f"{pairs} pairs, of {exclusion_summary(result.data)}", style="dim"))
 
 
 def reading(result: Result) -> str:
-    """Return how often it is right of either kind, and how often it says that the same words entail each other."""
+    """Summarize the accuracy per kind of pair, and the share of pairs predicted as entailment."""
     parts = _parts(result)
     right = " and ".join(
         f"{share(part['accuracy'])} of {part['n_examples']:,} {KINDS[kind]} pairs" for kind, part in parts.items()
     )
-    alone = "" if len(parts) > 1 else ", which one answer for all would be too"
+    # A single kind has a single gold label, so a constant prediction is perfect on it.
+    alone = "" if len(parts) > 1 else " (a constant prediction can reach 100 % on one kind)"
     entailed = result.scores["shares"].get(ENTAILMENT)
-    says = f"; it says entailment, which none is, to {share(entailed)}" if entailed is not None else ""
-    return f"right on {right}{alone}{says}."
+    wrong = f"; entailment, never the gold label, is predicted for {share(entailed)}" if entailed is not None else ""
+    return f"correct on {right}{alone}{wrong}."
 
 
 def _parts(result: Result) -> dict[str, Mapping[str, Any]]:

@@ -1,4 +1,4 @@
-"""Pairs whose premise and hypothesis change places."""
+"""Swapped: pairs with premise and hypothesis exchanged."""
 
 from typing import Final
 
@@ -10,18 +10,18 @@ _PAPER: Final = "ReSNLI 2019"
 SET: Final = ChallengeSet(
     name="swapped",
     title="Swapped",
-    question="Does the answer stay when premise and hypothesis change places?",
+    question="Does the prediction stay when premise and hypothesis are exchanged?",
     paper="Wang, Sun & Xing 2019, https://doi.org/10.1609/aaai.v33i01.33017136",
     figures_from=_PAPER,
     shuffled=(
-        "The gold label of the exchanged pair in order. Without order a pair and its exchange differ in which "
-        "words are on which side alone."
+        "The gold label of the exchanged pair in order. Without word order, a pair and its exchange differ only in the "
+        "words of each side."
     ),
     metrics=("swap_consistency",),
     package=__name__,
     builder="unbag.scripts.dataset_scripts.swapped.swapped:Swapped",
     columns=("source_id", "swapped"),
-    quantities=(  # over neutral pairs and contradictions, which are exchanged; the last over the whole set
+    quantities=(  # over neutral pairs and contradictions, which are exchanged; the last one over the whole set
         Quantity("accuracy_before", "accuracy, as given", "accuracy_before", roles=roles("quoted", "harness")),
         Quantity("accuracy_after", "accuracy, exchanged", "accuracy_after", roles=roles("quoted", "harness")),
         Quantity("drop", "drop", "drop", False, roles("quoted", "compared", "harness"), limits=DIFFERENCE),

@@ -1,4 +1,4 @@
-"""Examples of the swapped set: answers that change when premise and hypothesis change places."""
+"""Selection of swapped examples: predictions that change when premise and hypothesis are exchanged."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
@@ -6,24 +6,24 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from unbag.challenge_sets.views.examples import PER_KIND, Line, Pairs, ReportExample, rounded_probability, top
+from unbag.challenge_sets.views.examples import PER_KIND, Line, Pairs, ReportExample, rounded_probability, top_rows
 from unbag.data.columns import column, numbers
 from unbag.data.predictions import SetPredictions
 
 RULE: Final = (
-    f"Up to {PER_KIND} examples of each kind, by the mean probability of the two answers. Shown is the pair as it was "
-    "exchanged, and both answers."
+    f"Up to {PER_KIND} examples of each kind, sorted by the mean probability of the two predictions. The exchanged "
+    "pair is shown with both predictions."
 )
 MARKS: Final[Mapping[str, str]] = {}
-"""What marked words are, by the kind of mark."""
+"""Meaning of marked words, by the kind of mark."""
 
 
 def choose(rows: Any, answers: SetPredictions) -> Iterator[ReportExample]:
-    """Yield exchanged pairs whose answer changed for the worse, for the better, and stayed wrong."""
+    """Iterate over exchanged pairs whose prediction became wrong, became right, or stayed wrong."""
     pairs = Pairs(rows, answers)
     after, before = _exchanged(rows)
     key = np.zeros(len(pairs.right))
-    key[after] = rounded_probability((pairs.sure[after] + pairs.sure[before]) / 2)
+    key[after] = rounded_probability((pairs.confidence[after] + pairs.confidence[before]) / 2)
     was = dict(zip(after.tolist(), before.tolist(), strict=True))
     kinds = (
         ("right, then wrong", pairs.right[before] & ~pairs.right[after]),
@@ -31,12 +31,12 @@ def choose(rows: Any, answers: SetPredictions) -> Iterator[ReportExample]:
         ("wrong both times", ~pairs.right[before] & ~pairs.right[after]),
     )
     for kind, wanted in kinds:
-        for index in top(after[wanted], key):
+        for index in top_rows(after[wanted], key):
             yield _example(pairs, kind, index, was[index])
 
 
 def candidates(rows: Any, answers: SetPredictions) -> Iterator[ReportExample]:
-    """Yield the shortest exchanged pairs."""
+    """Iterate over the shortest exchanged pairs."""
     pairs = Pairs(rows, answers)
     after, before = _exchanged(rows)
     was = dict(zip(after.tolist(), before.tolist(), strict=True))
@@ -45,7 +45,7 @@ def candidates(rows: Any, answers: SetPredictions) -> Iterator[ReportExample]:
 
 
 def _exchanged(rows: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the exchanged rows, and the same pairs as given."""
+    """Find the indices of the exchanged rows, and those of the same pairs as given, shape (m,) each."""
     names, swapped = column(rows, "source_id").to_pylist(), numbers(rows, "swapped").astype(bool)
     originals = {names[index]: index for index in np.flatnonzero(~swapped).tolist()}
     after = np.flatnonzero(swapped)
@@ -55,4 +55,4 @@ def _exchanged(rows: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 def _example(pairs: Pairs, kind: str, index: int, was: int) -> ReportExample:
     row = pairs.row(index)
     lines = [Line(side, row[side]) for side in ("premise", "hypothesis")]
-    return pairs.example(kind, index, lines, before=pairs.said(was, "as given"), where="exchanged")
+    return pairs.example(kind, index, lines, before=pairs.prediction(was, "as given"), where="exchanged")

@@ -1,36 +1,36 @@
-"""Swapped pairs."""
+"""Measures and figures of the swapped set."""
 
 from collections.abc import Iterator
 from typing import Any, Final
 
 from unbag.challenge_sets.swapped import SET
-from unbag.challenge_sets.views.figures import Figure, Group, figure_of
+from unbag.challenge_sets.views.figures import Figure, Group, group_figure
 from unbag.scoring.bootstrap import Estimate
 
 _MEANINGS: Final = {
     "accuracy_before": "of neutral pairs and contradictions",
     "accuracy_after": "of the same pairs",
-    "drop": "as given less exchanged",
+    "drop": "accuracy as given minus accuracy exchanged",
     "agreement": "share of the same pairs",
-    "accuracy_after_whole": "these exchanged, entailment pairs as given",
+    "accuracy_after_whole": "these pairs exchanged, entailment pairs as given",
 }
 
 
 def measures(scores: Any) -> Iterator[tuple[str, str, Estimate]]:
-    """Yield the set's numbers under the names that they have everywhere."""
+    """Iterate over the set's quantities with their labels, meanings and values."""
     for quantity in SET.quantities:
         if (estimate := quantity.value(scores)) is not None:
             yield quantity.label, _MEANINGS[quantity.name], estimate
 
 
 def figures(group: Group) -> list[Figure | None]:
-    """Return accuracy as given and exchanged by label."""
+    """Build the figure of accuracy as given and exchanged, by label."""
     return [
-        figure_of(
+        group_figure(
             group,
             _points,
             title="Accuracy as given and exchanged",
-            about="The nearer the two dots of a label, the less it matters which sentence comes first.",
+            about="The closer the two dots of a label, the less the model depends on which sentence comes first.",
             x="gold label",
             y="accuracy",
             kind="dots",

@@ -1,4 +1,4 @@
-"""Swap consistency of the swapped set."""
+"""Swap consistency and credits of the swapped set."""
 
 from typing import Any
 
@@ -15,10 +15,16 @@ from unbag.scoring.swap_consistency import swap_consistency
 def swapped_scores(
     columns: Columns, answers: SetPredictions, *, resamples: int = DEFAULT_RESAMPLES, partial: bool = False
 ) -> dict[str, Any]:
-    """Score answers with `scoring.swap_consistency`, before and after the exchange.
+    """Compute `scoring.swap_consistency`, before and after the exchange.
 
-    A two-label model's "not entailment" is right of neutral pairs and of contradictions, so it stands for whichever of
-    the two the pair is. Of a part of the rows, pairs count that are there both ways round.
+    The label "not entailment" of a two-label model is correct for neutral pairs and for contradictions. It counts as
+    the one of the two that the pair is.
+
+    Args:
+        columns: Columns of n rows.
+        answers: Predictions, n rows.
+        resamples: Number of bootstrap resamples.
+        partial: Whether the rows are a part of the set. Only pairs with both orders then count.
     """
     if partial:
         both = {name for name, swapped in zip(columns["source_id"], columns["swapped"], strict=True) if swapped} & {
@@ -28,7 +34,8 @@ def swapped_scores(
         if not both:
             return {}
     label = np.asarray(columns["label"])
-    # From the model's label space to our ids: the gold label where its fold was predicted, else a label with that fold.
+    # Map the model's label space to our ids. `folded` maps each of our ids to a label of the model. If the model
+    # predicts the label that the gold label maps to, the prediction is the gold label, else the first matching id.
     ours = np.array([list(answers.folded).index(column) for column in range(len(answers.label_space))])
     predicted = np.where(answers.predicted == answers.folded[label], label, ours[answers.predicted])
     predicted = np.where(answers.predicted == NO_ANSWER, NO_ANSWER, predicted)
@@ -46,14 +53,15 @@ def swapped_scores(
 
 
 def swapped_decisive(columns: Columns) -> NDArray[np.bool_]:
-    """Return which rows are exchanged pairs, shape (n,)."""
+    """Select the exchanged pairs, shape (n,)."""
     return flags(columns["swapped"])
 
 
 def swapped_credits(columns: Columns, answers: SetPredictions) -> Credits:
-    """Return for `scoring.skill` which neutral pairs and contradictions are answered right when exchanged.
+    """Compute the credits for `scoring.skill`: 1 for a correct prediction of the exchanged pair.
 
-    The gold label stays in these; a pair of another label has no exchanged row, and does not count.
+    Neutral pairs and contradictions keep their gold label. Pairs of another label have no exchanged row and do not
+    count.
     """
     swapped = flags(columns["swapped"])
     gold = answers.gold(columns["label"])

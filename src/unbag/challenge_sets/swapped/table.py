@@ -1,37 +1,37 @@
-"""Swap consistency as a table."""
+"""Terminal table of swap consistency."""
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
 from unbag.challenge_sets.results import Result
 from unbag.challenge_sets.swapped import SET
-from unbag.challenge_sets.views.tables import change, exclusions, headed, interval, points, share, value
+from unbag.challenge_sets.views.tables import change, exclusion_summary, points, result_table, share, value
 
 
 def table(result: Result) -> RenderableType:
-    """Return accuracy as given and exchanged, the drop and the agreement, by label; below it the paper's Table 1."""
+    """Build the table of accuracy as given and exchanged, drop and agreement by label, with the numbers of Table 1."""
     scores = result.scores
-    grid = headed(SET.title, result, "accuracy", "as given", "exchanged", "drop [95 %]", "same answer")
-    kept = {"both labels": scores, **{f"  {name}": part for name, part in scores["by_label"].items()}}
-    for name, part in kept.items():
+    grid = result_table(SET.title, result, "accuracy", "as given", "exchanged", "drop [95 %]", "same answer")
+    parts = {"both labels": scores, **{f"  {name}": part for name, part in scores["by_label"].items()}}
+    for name, part in parts.items():
         before, after, drop = (part[key] for key in ("accuracy_before", "accuracy_after", "drop"))
         grid.add_row(name, value(before), value(after), interval(drop), value(part["agreement"]))
     whole = (value(scores["overall"][key]) for key in ("accuracy_before", "accuracy_after", "drop"))
-    about = (
-        f"{exclusions(result.data)}. Entailment pairs ({scores['n_excluded']:,}) are not exchanged; accuracy on the "
-        "whole set, these as given both times (Table 1): {} before, {} after, drop {}.".format(*whole)
+    note = (
+        f"{exclusion_summary(result.data)}. Entailment pairs ({scores['n_excluded']:,}) are not exchanged. Accuracy on "
+        "the whole set, with these as given both times (Table 1): {} before, {} after, drop {}.".format(*whole)
     )
-    return Group(grid, Text(about, style="dim"))
+    return Group(grid, Text(note, style="dim"))
 
 
 def reading(result: Result) -> str:
-    """Return how the accuracy changes when the sentences change places."""
+    """Summarize how the accuracy changes when premise and hypothesis are exchanged."""
     scores = result.scores
     if scores["drop"].value is None:
         return "no pair is neutral or a contradiction."
     before, after = scores["accuracy_before"], scores["accuracy_after"]
     return (
-        f"of {after.n:,} neutral pairs and contradictions {share(before)} right as given, {share(after)} when premise "
-        f"and hypothesis change places: {change(scores['drop'])}; {points(scores['agreement'].value)} % get the same "
-        "answer both times."
+        f"correct on {share(before)} of {after.n:,} neutral pairs and contradictions as given, and on {share(after)} "
+        f"with premise and hypothesis exchanged: {change(scores['drop'])}; {points(scores['agreement'].value)} % get "
+        "the same prediction both times."
     )

@@ -1,1 +1,1 @@
-"""Parts of tables, figures and examples of results: challenge sets make theirs of them, and `report` shows these."""
+"""Building blocks of the tables, figures and examples that challenge sets define and reports show."""

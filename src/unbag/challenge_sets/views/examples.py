@@ -1,4 +1,4 @@
-"""The examples that a report shows of each set, and the positions of the words that matter in their sentences."""
+"""The examples of each set in a report, and the positions of highlighted words in their sentences."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -15,20 +15,20 @@ from unbag.data.columns import ROWS_PER_TABLE, numbers
 from unbag.data.predictions import NONE, SetPredictions
 
 PER_KIND: Final = 12
-"""How many of a kind are chosen of a set and a model: enough to see a pattern, and few enough for one page."""
+"""Maximum number of examples per kind, set and model: enough to see a pattern, few enough for one page."""
 
 CANDIDATES: Final = 100
-"""How many rows of a set are kept of every model: enough that one who is wrong of one in twenty is wrong of some."""
+"""Number of rows per set that are stored for every model. A model with an error rate of 5 % fails on about five."""
 
-MOST_SHOWN: Final = 600
-"""Characters of a sentence that are kept of an example; a document is cut, at its end or around its first mark."""
+MAX_CHARACTERS: Final = 600
+"""Maximum number of stored characters of a sentence. Longer texts are cut at the end or around the first mark."""
 
-SURE_DECIMALS: Final = 3
-"""Of a probability that is shown or that examples are chosen by: far above what differs between processors."""
+PROBABILITY_DECIMALS: Final = 3
+"""Decimals of probabilities that are shown or sorted by. The rounding hides differences between processors."""
 
 
 class Mark(NamedTuple):
-    """Words of a sentence that matter: from character `start` to before `end`; `kind` says why."""
+    """A highlighted span of a sentence: characters `start` (inclusive) to `end` (exclusive), and the kind of mark."""
 
     start: int
     end: int
@@ -36,15 +36,21 @@ class Mark(NamedTuple):
 
 
 class Line(NamedTuple):
-    """A sentence of an example: what it is (`premise`, …), its text, and its words that matter."""
+    """A sentence of an example: its name (`premise`, …), its text and its highlighted words."""
 
     name: str
     text: str
     marks: tuple[Mark, ...] = ()
 
 
-class Said(NamedTuple):
-    """What the model answered to the pair before it was changed: what that was (`in order`, …), answer, probability."""
+class OriginalPrediction(NamedTuple):
+    """The model's prediction for the pair before the perturbation.
+
+    Attributes:
+        where: Name of the original form: `in order`, `as given`.
+        answer: Predicted label.
+        probability: Probability of the predicted label; None without probabilities.
+    """
 
     where: str
     answer: str
@@ -53,20 +59,20 @@ class Said(NamedTuple):
 
 @dataclass(frozen=True)
 class ReportExample:
-    """An example as a report shows it.
+    """An example in the form that a report shows.
 
     Attributes:
-        kind: why it was chosen, e.g. "most misleading, wrong".
-        id: of its row.
-        lines: its sentences.
-        gold: the gold label, in the label space of the answer.
-        answer: the model's label; `data.predictions.NONE` where it gave no answer.
-        probability: of the answer; None where the model gave no probabilities.
-        note: what else is known of it.
-        before: what the model answered before the pair was changed; None where it is not made of another.
-        where: what was changed, where `before` is there: `permuted`, `exchanged`.
-        has_order: whether its words are in order; where they are not, the gold label is accepted or refused, and
-            neither is right.
+        kind: Reason for the choice, e.g. "most misleading, wrong".
+        id: Id of the row.
+        lines: Sentences.
+        gold: Gold label, in the label space of the prediction.
+        answer: Predicted label; `data.predictions.NONE` if the model made no prediction.
+        probability: Probability of the predicted label; None without probabilities.
+        note: Further information on the example.
+        before: Prediction for the original pair; None if the row is an original pair.
+        where: Perturbation of the pair, if `before` is present: `permuted`, `exchanged`.
+        has_order: Whether the words are in order. A permuted pair has no correct answer: the model accepts or refuses
+            the gold label.
     """
 
     kind: str
@@ -76,18 +82,18 @@ class ReportExample:
     answer: str
     probability: float | None
     note: str = ""
-    before: Said | None = None
+    before: OriginalPrediction | None = None
     where: str = ""
     has_order: bool = True
 
     @property
     def outcome(self) -> str:
-        """What the answer is: `right` or `wrong`; of words in no order `accepted` or `refused`."""
+        """Outcome of the prediction: `right` or `wrong`; for permuted words `accepted` or `refused`."""
         return ("refused", "wrong", "accepted", "right")[2 * (self.answer == self.gold) + self.has_order]
 
     @property
     def fails(self) -> bool:
-        """Whether the answer tells of a model that does not read: wrong, or, right in order, accepted without it."""
+        """Whether the model fails: a wrong prediction, or the gold label accepted both in order and permuted."""
         if self.has_order or self.before is None:
             return self.answer != self.gold
         return self.before.answer == self.gold == self.answer
@@ -95,16 +101,16 @@ class ReportExample:
 
 @dataclass(frozen=True)
 class ExampleSelection:
-    """The examples that are shown of one result.
+    """The selected examples of one result.
 
     Attributes:
-        set: the challenge set.
-        model: the model's name.
-        sha256: of the rows, as the result has it.
-        rule: what was chosen, in words.
-        examples: by kind, the first the most telling.
-        candidates: rows that were chosen by the rows alone, so that all models have the same: of these, a report picks
-            one to begin with.
+        set: Name of the challenge set.
+        model: Name of the model.
+        sha256: Hash of the rows, as in the result.
+        rule: Rule of selection, in words.
+        examples: Examples by kind, the most informative first.
+        candidates: Rows whose choice does not depend on a model, so that all models share them. A report begins with
+            one of these.
     """
 
     set: str
@@ -116,39 +122,39 @@ class ExampleSelection:
 
 
 class Pairs:
-    """Rows with their answers, from which a set's module picks."""
+    """The rows of a set with the predictions of one model, from which a set's module selects examples."""
 
     def __init__(self, rows: Any, answers: SetPredictions) -> None:
         self.rows = rows
         self.answers = answers
         self.gold = answers.gold(numbers(rows, "label"))
         self.right: NDArray[np.bool_] = answers.predicted == self.gold
-        self.sure = rounded_probability(answers.probabilities.max(axis=1))
-        """The probability of each answer, rounded, shape (n,)."""
+        self.confidence = rounded_probability(answers.probabilities.max(axis=1))
+        """Rounded probability of each prediction, shape (n,)."""
 
     @cached_property
     def names(self) -> NDArray[np.str_]:
-        """The name of each answer, shape (n,)."""
+        """Name of each predicted label, shape (n,)."""
         return self.answers.names
 
     def row(self, index: int) -> dict[str, Any]:
-        """Return one row by its columns' names."""
+        """Read one row as a dict from column names to values."""
         row: dict[str, Any] = self.rows[int(index)]
         return row
 
     def _answer(self, index: int) -> SetPredictions:
-        """Return one answer, without the names of all."""
+        """Select one prediction, so that `names` is computed for this row only."""
         one = slice(int(index), int(index) + 1)
         unanswered = self.answers.unanswered
         return self.answers._replace(
             probabilities=self.answers.probabilities[one], unanswered=None if unanswered is None else unanswered[one]
         )
 
-    def said(self, index: int, where: str = "") -> Said:
-        """Return the answer to a row."""
+    def prediction(self, index: int, where: str = "") -> OriginalPrediction:
+        """Look up the predicted label of a row and its probability."""
         answer = str(self._answer(index).names[0])
-        is_known = self.answers.has_probabilities and answer != NONE
-        return Said(where, answer, float(self.sure[index]) if is_known else None)
+        has_probability = self.answers.has_probabilities and answer != NONE
+        return OriginalPrediction(where, answer, float(self.confidence[index]) if has_probability else None)
 
     def example(
         self,
@@ -159,27 +165,28 @@ class Pairs:
         labels: tuple[str, str] | None = None,
         **more: Any,
     ) -> ReportExample:
-        """Return a row as an example.
+        """Build an example from a row.
 
         Args:
-            kind: as in `ReportExample`; likewise `lines` and `note`.
-            index: the row.
-            lines: its sentences.
-            note: what else is known of it.
-            labels: gold label and answer, where they are not the row's own; such an answer has no probability.
-            more: the other attributes.
+            kind: Reason for the choice, e.g. "most misleading, wrong".
+            index: Index of the row.
+            lines: Sentences of the example.
+            note: Further information on the example.
+            labels: Gold label and predicted label, if they differ from the row's own. Such a prediction has no
+                probability.
+            more: Other attributes of `ReportExample`.
         """
-        said = self.said(index)
-        gold, answer = labels or (self.answers.label_space[self.gold[index]], said.answer)
-        sure = None if labels else said.probability
-        shown = tuple(shortened(line, MOST_SHOWN) for line in lines)
-        return ReportExample(kind, self.row(index)["id"], shown, gold, answer, sure, note, **more)
+        prediction = self.prediction(index)
+        gold, answer = labels or (self.answers.label_space[self.gold[index]], prediction.answer)
+        probability = None if labels else prediction.probability
+        short_lines = tuple(shorten_line(line, MAX_CHARACTERS) for line in lines)
+        return ReportExample(kind, self.row(index)["id"], short_lines, gold, answer, probability, note, **more)
 
     def shortest(self, rows: NDArray[Any]) -> list[int]:
-        """Return those of some rows with the fewest characters, `CANDIDATES` at most; of equals those that come first.
+        """Select at most `CANDIDATES` rows with the fewest characters. Ties keep the order of the rows.
 
         Args:
-            rows: their indices, shape (m,).
+            rows: Indices of the rows to choose from, shape (m,).
         """
         sides = self.rows.select_columns(["premise", "hypothesis"]).with_format("arrow")
         lengths = np.concatenate(
@@ -192,12 +199,12 @@ class Pairs:
         return shortest
 
 
-def shortened(line: Line, longest: int) -> Line:
-    """Return a sentence of at most so many characters, cut where it is longer; marks that are cut off go.
+def shorten_line(line: Line, longest: int) -> Line:
+    """Cut a sentence to at most `longest` characters, and drop the marks outside the rest.
 
-    >>> shortened(Line("premise", "A man in a blue coat sleeps.", (Mark(2, 5, "moved"),)), 12)
+    >>> shorten_line(Line("premise", "A man in a blue coat sleeps.", (Mark(2, 5, "moved"),)), 12)
     Line(name='premise', text='A man in a b…', marks=(Mark(start=2, end=5, kind='moved'),))
-    >>> shortened(Line("premise", "A man in a blue coat sleeps.", (Mark(21, 27, "moved"),)), 12).text
+    >>> shorten_line(Line("premise", "A man in a blue coat sleeps.", (Mark(21, 27, "moved"),)), 12).text
     '…at sleeps.'
     """
     if len(line.text) <= longest:
@@ -216,45 +223,47 @@ def shortened(line: Line, longest: int) -> Line:
 
 
 def rounded_probability(values: NDArray[Any]) -> NDArray[np.float64]:
-    """Round probabilities to `SURE_DECIMALS`, so that every machine shows the same ones and chooses by them."""
+    """Round probabilities to `PROBABILITY_DECIMALS`, so that all processors show and sort by the same values."""
     exact: NDArray[np.float64] = values.astype(np.float64)
-    return np.round(exact, SURE_DECIMALS)
+    return np.round(exact, PROBABILITY_DECIMALS)
 
 
-def top(
+def top_rows(
     rows: NDArray[Any], *keys: NDArray[Any], per_group: int = PER_KIND, groups: Sequence[Any] | None = None
 ) -> list[int]:
-    """Return the rows with the highest keys, `PER_KIND` at most; among equals those that come first.
+    """Select at most `PER_KIND` rows with the highest keys. Ties keep the order of the rows.
 
     Args:
-        rows: where to look, by their indices, shape (m,).
-        keys: the first to order by and those that break its ties, each of every row, shape (n,). One of fractions is
-            rounded by the caller: else the processor chooses among near ties.
-        per_group: how many of one group at most.
-        groups: of every row; none where None.
+        rows: Indices of the rows to choose from, shape (m,).
+        keys: Sort keys of all rows, shape (n,) each; later keys break ties of earlier ones. The caller rounds
+            fractions: otherwise the order of near ties differs between processors.
+        per_group: Maximum number of rows per group.
+        groups: Group of every row, n hashable values; None for no groups.
 
-    >>> top(np.array([0, 1, 2, 3]), np.array([0.1, 0.9, 0.8, 0.7]), per_group=1, groups=["a", "b", "b", "a"])
+    >>> top_rows(np.array([0, 1, 2, 3]), np.array([0.1, 0.9, 0.8, 0.7]), per_group=1, groups=["a", "b", "b", "a"])
     [1, 3]
     """
-    taken: list[int] = []
-    of_group: dict[Any, int] = {}
+    selected: list[int] = []
+    group_sizes: dict[Any, int] = {}
+    # `lexsort` takes the primary key last, and sorts ascending: hence the reversal and the sign.
     for row in rows[np.lexsort([-key[rows] for key in reversed(keys)])].tolist():
         group = None if groups is None else groups[row]
-        if of_group.get(group, 0) < per_group:
-            of_group[group] = of_group.get(group, 0) + 1
-            taken.append(row)
-            if len(taken) == PER_KIND:
+        if group_sizes.get(group, 0) < per_group:
+            group_sizes[group] = group_sizes.get(group, 0) + 1
+            selected.append(row)
+            if len(selected) == PER_KIND:
                 break
-    return taken
+    return selected
 
 
-TOGETHER = "together"
+TOGETHER: Final = "together"
+"""Kind of the marks of `unmoved_runs`."""
 
 
-def marked(text: str, phrases: Iterable[str | None], kind: str) -> tuple[Mark, ...]:
-    """Return where phrases occur in a text as whole words, in any case; marks do not overlap, the longest wins.
+def mark_phrases(text: str, phrases: Iterable[str | None], kind: str) -> tuple[Mark, ...]:
+    """Mark the occurrences of phrases in a text as whole words, in any case. If occurrences overlap, the longest wins.
 
-    >>> marked("A man, a man-eater and a woman", ["man"], "misleads")
+    >>> mark_phrases("A man, a man-eater and a woman", ["man"], "misleads")
     (Mark(start=2, end=5, kind='misleads'), Mark(start=9, end=12, kind='misleads'))
     """
     candidates = []
@@ -262,21 +271,21 @@ def marked(text: str, phrases: Iterable[str | None], kind: str) -> tuple[Mark, .
         if phrase and phrase.strip():
             pattern = r"\s+".join(map(re.escape, phrase.split()))
             spans = [match.span() for match in re.finditer(rf"(?<!\w){pattern}(?!\w)", text, re.IGNORECASE)]
-            # What a tokenizer cut off a word ("n't") or a language writes without spaces has no edge.
+            # Without whole-word matches, match anywhere: clitics ("n't") and Chinese words have no word boundary.
             candidates += spans or [match.span() for match in re.finditer(pattern, text, re.IGNORECASE)]
-    taken: list[tuple[int, int]] = []
-    for start, end in sorted(candidates, key=lambda span: (span[0] - span[1], span)):
-        if all(end <= other or start >= until for other, until in taken):
-            taken.append((start, end))
-    return tuple(Mark(start, end, kind) for start, end in sorted(taken))
+    selected: list[tuple[int, int]] = []
+    for start, end in sorted(candidates, key=lambda span: (span[0] - span[1], span)):  # longest first
+        if all(end <= other or start >= until for other, until in selected):
+            selected.append((start, end))
+    return tuple(Mark(start, end, kind) for start, end in sorted(selected))
 
 
-def kept_together(original: str, permuted: str) -> tuple[Mark, ...]:
-    """Return the runs of words of a permuted sentence that stood side by side in the original too.
+def unmoved_runs(original: str, permuted: str) -> tuple[Mark, ...]:
+    """Mark the runs of words of a permuted sentence that are also adjacent in the original.
 
-    Words are what lies between the spaces of the permuted sentence, as the permuter joins them.
+    Words are separated by spaces in the permuted sentence, since the permuter joins its tokens with spaces.
 
-    >>> [mark[:2] for mark in kept_together("An old man reads a book.", "a book reads An old man .")]
+    >>> [mark[:2] for mark in unmoved_runs("An old man reads a book.", "a book reads An old man .")]
     [(0, 6), (13, 23)]
     """
     words = [match.span() for match in re.finditer(r"\S+", permuted)]

@@ -1,4 +1,4 @@
-"""Figures as plain numbers, which charts draw and tables list, for the models that predicted the same rows of a set."""
+"""Figures as plain numbers for charts and tables. A figure covers the models that predicted the same rows of a set."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -12,7 +12,13 @@ from unbag.scoring.bootstrap import Estimate
 
 @dataclass(frozen=True)
 class Model:
-    """A model of the report: its name there, its record, and whether it is one of the built-in baselines."""
+    """A model of the report.
+
+    Attributes:
+        name: Name in the report.
+        record: Record of the model in its results.
+        is_baseline: Whether the model is one of the built-in baselines.
+    """
 
     name: str
     record: dict[str, Any]
@@ -21,7 +27,7 @@ class Model:
 
 @dataclass(frozen=True)
 class Scored:
-    """One model's result on the rows of a group, with the examples selected of it, if any were kept."""
+    """The result of one model on the rows of a group, with its selected examples, if they were stored."""
 
     model: Model
     result: Result
@@ -30,12 +36,12 @@ class Scored:
 
 @dataclass(frozen=True)
 class Group:
-    """A set built from the same data in the same way, and the models that answered its rows.
+    """A set built from one corpus with one choice of options, and the models that predicted its rows.
 
     Attributes:
-        key: unique, for anchors.
-        title: of the data, e.g. "snli validation".
-        scored: in the order of the report's models.
+        key: Unique key, for anchors of the page.
+        title: Name of the data, e.g. "snli validation".
+        scored: Results, in the order of the report's models.
     """
 
     key: str
@@ -44,20 +50,26 @@ class Group:
 
     @property
     def set(self) -> str:
-        """The challenge set."""
+        """Name of the challenge set."""
         return self.scored[0].result.set
 
     @property
     def corpus(self) -> str:
-        """What the pairs come from, as `challenge_sets.papers.counterparts` names it."""
+        """Name of the corpus, in the format of `challenge_sets.papers.counterparts`."""
         return self.scored[0].result.corpus
 
 
-_MOST_ROWS: Final = 25  # of a table that is still read
+_MOST_ROWS: Final = 25  # rows of a readable table
 
 
 class Point(NamedTuple):
-    """A value with its interval at a place: a number on a curve, a name otherwise; `of` tells equals apart."""
+    """A value with its interval.
+
+    Attributes:
+        x: Position: a number on a curve, otherwise a name.
+        estimate: Value and interval.
+        of: Name that distinguishes several points at one position.
+    """
 
     x: float | str
     estimate: Estimate
@@ -66,14 +78,14 @@ class Point(NamedTuple):
 
 @dataclass(frozen=True)
 class Series:
-    """The points of one model, or of something to hold models against, such as people.
+    """The points of one model, or of a reference such as the annotators.
 
     Attributes:
-        name: the model's in the report, or what it is.
-        points: its values.
-        is_reference: whether it is no model of the report.
-        number: which of a figure's references.
-        is_hollow: whether it is of something else than the models of the report were asked, or made in another way.
+        name: Name of the model in the report, or of the reference.
+        points: Values.
+        is_reference: Whether the series is a reference and not a model of the report.
+        number: Index among the references of the figure.
+        is_hollow: Whether the values were measured on other rows than the models' or by another method.
     """
 
     name: str
@@ -85,16 +97,16 @@ class Series:
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure: shares between 0 and 1 along a curve, or as dots beside names.
+    """A figure of shares between 0 and 1, as a curve or as dots beside names.
 
     Attributes:
-        title: what it shows.
-        about: how to read it, in a sentence.
-        x: what the places are.
-        y: what the values are.
-        kind: `curve` for places that are numbers, `dots` for names.
-        series: whose values.
-        order: of names, where it is not that in which the series have them.
+        title: Title.
+        about: Explanation, one or two sentences.
+        x: Label of the positions.
+        y: Label of the values.
+        kind: `curve` for numeric positions, `dots` for names.
+        series: Series to draw.
+        order: Order of names, if it differs from the order in the series.
     """
 
     title: str
@@ -107,13 +119,13 @@ class Figure:
 
     @property
     def places(self) -> list[float | str]:
-        """The places of all series: numbers in their order, names as they come."""
+        """Positions of all series: numbers sorted, names in order of first occurrence."""
         places = list(dict.fromkeys((*self.order, *(point.x for series in self.series for point in series.points))))
         return sorted(places) if self.kind == "curve" else places
 
 
 class TextTable(NamedTuple):
-    """A table as text: its caption, the heads of its columns, its rows with the head of each first."""
+    """A table as text: caption, column headers, and rows that begin with their header."""
 
     caption: str
     columns: tuple[str, ...]
@@ -121,7 +133,7 @@ class TextTable(NamedTuple):
 
 
 def table(figure: Figure) -> TextTable:
-    """Return a figure as a table, for readers who cannot see it; of a long curve, evenly spaced places."""
+    """Convert a figure to a table, for screen readers. A long curve is sampled at evenly spaced positions."""
     ticks = figure.places
     if len(ticks) > _MOST_ROWS:
         step = (len(ticks) - 1) // (_MOST_ROWS - 5)
@@ -136,25 +148,25 @@ def table(figure: Figure) -> TextTable:
     return TextTable(f"{figure.title}: {figure.y}", (figure.x, *(series.name for series in figure.series)), tuple(rows))
 
 
-def bare(value: float | None, n: int = 0) -> Estimate:
-    """Return a value without interval."""
+def without_interval(value: float | None, n: int = 0) -> Estimate:
+    """Build an estimate without an interval."""
     return Estimate(value, None, None, n)
 
 
-def figure_of(
+def group_figure(
     group: Group,
     points: Callable[[Any], Iterable[tuple[float | str, Estimate]]],
     *,
     references: Sequence[Series] = (),
     **attributes: Any,
 ) -> Figure | None:
-    """Return a figure of all models of a group, or None where there is nothing to see.
+    """Build a figure with one series per model of a group; None if no model has values.
 
     Args:
-        group: the group.
-        points: gives a model's points from its scores.
-        references: what else to draw.
-        attributes: the other attributes of the figure.
+        group: Group of results.
+        points: Function from a model's scores to its points.
+        references: Further series to draw.
+        attributes: Other attributes of the figure.
     """
     series = []
     for scored in group.scored:

@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from unbag.challenge_sets import build_stats, loading
-from unbag.challenge_sets.request import Request, check, described, records
+from unbag.challenge_sets.request import Request, records, to_built_set, validated_builder
 from unbag.data.columns import distinct
 from unbag.data.sources import Source
 from unbag.evaluation.ray.cluster import caught, cluster, unpack_outcome, validate_ray
@@ -70,7 +70,7 @@ def build(request: Request, output: str | Path) -> dict[str, Any]:
     if str(output).endswith(".parquet"):
         raise ValueError(f"the engine ray writes a folder of files, found --output-dir {output}; leave out .parquet")
     validate_ray()
-    folder, builder = Folder(output), check(request)
+    folder, builder = Folder(output), validated_builder(request)
     with TemporaryDirectory(prefix="unbag-") as tmp:
         builder._output_dir = _prepared(tmp)
         # Before Ray is there: what is made ready may be made by forks of this process, which its threads would hinder.
@@ -83,11 +83,11 @@ def build(request: Request, output: str | Path) -> dict[str, Any]:
         _require_seen(folder, wanted)
         for number, notes in enumerate(said):
             for kind in _NOTES:
-                build_stats.keep(Path(builder._output_dir), f"{kind}-part", number, notes[kind])
+                build_stats.save_counts(Path(builder._output_dir), f"{kind}-part", number, notes[kind])
         rows = {name: RowsInParts(folder, [part.file for part in each]) for name, each in parts.items()}
         _require_unique(builder, said, rows)
         loading.validate_row_range(builder, map(len, rows.values()))
-        built = described(request, builder, rows[builder.EVALUATED or splits[0].name])
+        built = to_built_set(request, builder, rows[builder.EVALUATED or splits[0].name])
         _, record = records(built, rows)
     folder.write(RECORD, (json.dumps(record, indent=2, ensure_ascii=False) + "\n").encode())
     return record
@@ -136,7 +136,7 @@ def _notes(asked: str, plan: Mapping[str, Any], folder: Folder, part: Part) -> d
         tables = [table for _, table in builder._generate_tables(**plan, **opened, spans=part.spans)]
         for source in sources:
             build_stats.validate_unique_ids(source, Path(builder._output_dir))
-        notes = {kind: dict(build_stats.kept(Path(builder._output_dir), kind)) for kind in _NOTES}
+        notes = {kind: dict(build_stats.load_counts(Path(builder._output_dir), kind)) for kind in _NOTES}
     schema = builder.info.features.arrow_schema
     table = pa.concat_tables([table.cast(schema) for table in tables]) if tables else schema.empty_table()
     notes[_USED] = {_USED: len(table.column("source_id").unique())}

@@ -78,7 +78,7 @@ def _read(folder: Path) -> tuple[list[tuple[Result, ExampleSelection | None]], l
     path = folder / results.FILE
     if not path.is_file():
         raise ValueError(f"expected {results.FILE} in {folder}, found none; name a folder that unbag evaluate left")
-    scored, skipped = results.read_whole(path)
+    scored, skipped = results.read_with_skipped(path)
     kept = report_examples.read(folder / report_examples.FILE) if (folder / report_examples.FILE).is_file() else []
     by_result = {(each.set, each.model, each.sha256): each for each in kept}
     pairs = [(each, by_result.get((each.set, each.model["name"], each.data["sha256"]))) for each in scored]

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 from markupsafe import Markup
 
 from unbag import challenge_sets
-from unbag.challenge_sets.views.examples import Line, ReportExample, shortened
+from unbag.challenge_sets.views.examples import Line, ReportExample, shorten_line
 from unbag.challenge_sets.views.figures import Group, Scored, Series
 from unbag.reports.html.charts import swatch
 from unbag.reports.html.data import ReportData, Standings, subject_of
@@ -284,7 +284,7 @@ def _card(
 
 def _cut(example: ReportExample) -> ReportExample:
     """Return an example as a card has room for."""
-    return replace(example, lines=tuple(shortened(line, SHORT) for line in example.lines))
+    return replace(example, lines=tuple(shorten_line(line, SHORT) for line in example.lines))
 
 
 def _short_names(gathered: ReportData) -> dict[str, str]:

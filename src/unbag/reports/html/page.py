@@ -18,8 +18,8 @@ from unbag.challenge_sets import papers
 from unbag.challenge_sets.base import ChallengeSet
 from unbag.challenge_sets.papers.counterparts import counterparts_of
 from unbag.challenge_sets.results import Result
-from unbag.challenge_sets.views.figures import Figure, Group, Point, Series, TextTable, bare, table
-from unbag.challenge_sets.views.tables import exclusions, interval
+from unbag.challenge_sets.views.figures import Figure, Group, Point, Series, TextTable, table, without_interval
+from unbag.challenge_sets.views.tables import exclusion_summary, interval
 from unbag.evaluation import verdict
 from unbag.reports import papers as paper_tables
 from unbag.reports.html import examples
@@ -49,7 +49,7 @@ def beside_papers(group: Group, described: ChallengeSet) -> Iterator[Figure]:
         series = [Series(name, (Point(name, one),)) for name, one in ours if one is not None and one.value is not None]
         full = [one for one in theirs if one.is_comparable and not drawn]
         for name, some in ((_SAME, full), (_OTHER, [one for one in theirs if one not in full])):
-            points = tuple(Point(one.model, bare(one.value), one.source) for one in some)
+            points = tuple(Point(one.model, without_interval(one.value), one.source) for one in some)
             if points:
                 series.append(Series(name, points, is_reference=True, is_hollow=name == _OTHER))
         sources = ", ".join(dict.fromkeys(one.source for one in theirs))
@@ -223,7 +223,7 @@ def _section(group: Group, gathered: ReportData) -> Section:
         columns=min(_COLUMNS, len(figures)) if not beside else 2 if figures else 1,
         figures=tuple(_drawn(each, gathered, wide=not beside and len(figures) == 1) for each in figures),
         published=tuple(_published(each) for each in papers.tables() if each.set == group.set),
-        note=exclusions(first.data),
+        note=exclusion_summary(first.data),
     )
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from unbag.challenge_sets.views.examples import Line, Pairs, top
+from unbag.challenge_sets.views.examples import Line, Pairs, top_rows
 
 RULE = "Up to twelve shouted pairs."
 MARKS = {}
@@ -10,6 +10,6 @@ MARKS = {}
 
 def choose(rows, answers):
     pairs = Pairs(rows, answers)
-    for place in top(np.flatnonzero(~pairs.right), pairs.sure):
+    for place in top_rows(np.flatnonzero(~pairs.right), pairs.confidence):
         row = pairs.row(place)
         yield pairs.example("wrong", place, [Line(side, row[side]) for side in ("premise", "hypothesis")])

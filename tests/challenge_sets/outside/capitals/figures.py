@@ -1,6 +1,6 @@
 """What the report shows."""
 
-from unbag.challenge_sets.views.figures import figure_of
+from unbag.challenge_sets.views.figures import group_figure
 
 
 def measures(scores):
@@ -9,7 +9,7 @@ def measures(scores):
 
 def figures(group):
     return [
-        figure_of(
+        group_figure(
             group,
             lambda scores: [("all", scores["accuracy"])],
             title="Accuracy in capitals",

@@ -1,11 +1,11 @@
 """The table."""
 
 from capitals import SET
-from unbag.challenge_sets.views.tables import headed, interval
+from unbag.challenge_sets.views.tables import interval, result_table
 
 
 def table(result):
-    shown = headed(SET.title, result, "pairs", "accuracy [95 %]")
+    shown = result_table(SET.title, result, "pairs", "accuracy [95 %]")
     shown.add_row("all", interval(result.scores["accuracy"]))
     return shown
 
