@@ -84,9 +84,9 @@ class BreakingNliConfig(OfficialConfig):
     """The generated pairs, and the statistics of their words.
 
     Attributes:
-        train_data: Corpora (their train splits) and files of pairs that must contain the words and bigrams of a generated
-            pair, and in which `pair_frequency` is counted (default: the corpus of the premises, or your own data; for
-            the official config none, so that nothing is counted).
+        train_data: Corpora (their train splits) and files of pairs that must contain the words and bigrams of a
+            generated pair, and in which `pair_frequency` is counted (default: the corpus of the premises, or your own
+            data; for the official config none, so that nothing is counted).
         embeddings: Word embeddings for the column `similarity`: a Hub model or a folder, a spaCy pipeline, or a text
             file of word vectors (`unbag.baselines.lexical.embeddings.find`). Default: none.
         wordnet: Whether WordNet's antonyms, synonyms and hypernyms are used beside the word lists.

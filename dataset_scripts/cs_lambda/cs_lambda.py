@@ -39,8 +39,8 @@ class CsLambdaConfig(SourceConfig):
     """The lexical model that scores the pairs, and the threshold for a pair to be included.
 
     Attributes:
-        train_data: Corpora (their train splits) and files of pairs that the lexical model is fitted to (default: SNLI and
-            MNLI; for Chinese OCNLI).
+        train_data: Corpora (their train splits) and files of pairs that the lexical model is fitted to (default: SNLI
+            and MNLI; for Chinese OCNLI).
         lexical: Fitted lexical model, a folder or Hub repository, instead of fitting one.
         pipeline: spaCy pipeline that tags the sentences (default: by language). Words count that the pipeline tags as
             noun, verb, adjective, adverb or *there*. `all` counts every word.

@@ -36,7 +36,7 @@ def compute_metrics(name: str, rows: Any, id2label: Mapping[int, str]) -> Callab
     Returns:
         A function of predictions (logits, shape (n, labels), or most probable outputs, shape (n,)) and label ids, shape
         (n,). It returns the numbers that a model card quotes, by name, each with `…_low` and `…_high`, its 95 %
-        interval. `skill_no_lexical` is 0 for chance and for the best constant prediction, and 1 for perfect predictions.
+        interval. `skill_no_lexical` is 0 for chance and the best constant prediction, and 1 for perfect predictions.
 
     Raises:
         ValueError: If the set is unknown or the rows are of another set; `data.labels.LabelError` if the names are no

@@ -42,8 +42,8 @@ class CrossEncoderEvaluator(BaseEvaluator):
         CrossEncoderTrainer(model, args, train_dataset=…, loss=…, evaluator=evaluator)  # logs eval_unbag_permuted_p_c
 
     The numbers are those that a model card quotes, each with its 95 % interval (`…_p_c`, `…_p_c_low`, `…_p_c_high`).
-    All sets have `…_skill_no_lexical`: 0 is chance or the best constant prediction, 1 a perfect model. It has no lexical
-    baseline, which `unbag evaluate` computes.
+    All sets have `…_skill_no_lexical`: 0 is chance or the best constant prediction, 1 a perfect model. There is no
+    lexical baseline in it, which `unbag evaluate` adds.
 
     `CrossEncoder.predict` computes the predictions, and shares them among the processes of distributed training. The
     constructor builds the sets, once.

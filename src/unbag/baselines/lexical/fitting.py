@@ -61,7 +61,8 @@ class Recipe:
     """The options of a lexical model.
 
     Attributes:
-        train_data: Base corpora, of which the train splits are used, and files of pairs; None for the language's default.
+        train_data: Base corpora, of which the train splits are used, and files of pairs; None for the
+            default of the language.
         language: One of `data.corpora.LANGUAGES` (default: the language of the training corpora, English for files).
         pipeline: Pipeline that selects the words (`unbag.baselines.lexical.words.word_reader`); None for the language's
             default.
@@ -298,7 +299,9 @@ def _sampled(recipe: Recipe, sources: Sequence[Source]) -> Iterator[Example]:
     # The sample has the pairs with the smallest random keys, so it does not depend on the order of the pairs.
     keys = np.array([_sampling_key(recipe, example) for source in sources for example in source.examples()], np.uint64)
     if recipe.max_train_pairs > len(keys):
-        raise ValueError(f"expected at most the {len(keys):,} training pairs to sample from, got {recipe.pairs:,}")
+        raise ValueError(
+            f"expected at most the {len(keys):,} training pairs to sample from, got {recipe.max_train_pairs:,}"
+        )
     last = np.partition(keys, recipe.max_train_pairs - 1)[recipe.max_train_pairs - 1]
     for source in sources:
         yield from (example for example in source.examples() if _sampling_key(recipe, example) <= last)

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from unbag.challenge_sets.breaking_nli import SET
 from unbag.challenge_sets.results import Result
-from unbag.challenge_sets.views.tables import exclusion_summary, result_table, share, value
+from unbag.challenge_sets.views.tables import exclusion_summary, interval, result_table, share, value
 from unbag.data.labels import CONTRADICTION, ENTAILMENT, NEUTRAL, NOT_CONTRADICTION, NOT_ENTAILMENT
 
 _PLURAL: Final = {

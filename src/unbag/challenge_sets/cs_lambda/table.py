@@ -8,7 +8,7 @@ from rich.text import Text
 from unbag.challenge_sets.cs_lambda import SET
 from unbag.challenge_sets.cs_lambda.scores import MISLED
 from unbag.challenge_sets.results import Result
-from unbag.challenge_sets.views.tables import change, exclusion_summary, points, result_table, share, value
+from unbag.challenge_sets.views.tables import change, exclusion_summary, interval, points, result_table, share, value
 
 _MIN_PAIRS: Final = 50  # from 50 pairs the standard error of an accuracy is below 0.1
 

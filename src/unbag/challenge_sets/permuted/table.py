@@ -8,7 +8,7 @@ from rich.text import Text
 
 from unbag.challenge_sets.permuted import SET
 from unbag.challenge_sets.results import Result
-from unbag.challenge_sets.views.tables import exclusion_summary, points, result_table, share, value
+from unbag.challenge_sets.views.tables import exclusion_summary, interval, points, result_table, share, value
 
 MEANINGS: Final = {
     "accuracy": ("A", "right in order"),

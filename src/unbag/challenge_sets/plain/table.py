@@ -5,7 +5,7 @@ from rich.text import Text
 
 from unbag.challenge_sets.plain import SET
 from unbag.challenge_sets.results import Result
-from unbag.challenge_sets.views.tables import exclusion_summary, points, result_table, share
+from unbag.challenge_sets.views.tables import exclusion_summary, interval, points, result_table, share
 
 
 def table(result: Result) -> RenderableType:

@@ -9,7 +9,7 @@ from rich.text import Text
 from unbag.baselines.lexical.predictors import BASELINES
 from unbag.challenge_sets.resnli import SET
 from unbag.challenge_sets.results import Result
-from unbag.challenge_sets.views.tables import change, exclusion_summary, points, result_table, share, value
+from unbag.challenge_sets.views.tables import change, exclusion_summary, interval, points, result_table, share, value
 from unbag.scoring.bootstrap import Estimate
 
 _UNKNOWN: Final = "The model's training data are unknown and may include any of these pairs."

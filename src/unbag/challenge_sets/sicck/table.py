@@ -9,7 +9,7 @@ from rich.text import Text
 
 from unbag.challenge_sets.results import Result
 from unbag.challenge_sets.sicck import SET
-from unbag.challenge_sets.views.tables import exclusion_summary, new_table, result_table, value
+from unbag.challenge_sets.views.tables import exclusion_summary, interval, new_table, result_table, value
 from unbag.data.labels import CONTRADICTION, FORWARD_ENTAILMENT, NEUTRAL, REVERSE_ENTAILMENT
 from unbag.scoring.natural_logic import MEASURES
 

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from unbag.challenge_sets.results import Result
 from unbag.challenge_sets.soswap_addamod import KINDS, SET
-from unbag.challenge_sets.views.tables import exclusion_summary, result_table, share
+from unbag.challenge_sets.views.tables import exclusion_summary, interval, result_table, share
 from unbag.data.labels import ENTAILMENT
 
 

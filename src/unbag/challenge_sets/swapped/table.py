@@ -5,7 +5,7 @@ from rich.text import Text
 
 from unbag.challenge_sets.results import Result
 from unbag.challenge_sets.swapped import SET
-from unbag.challenge_sets.views.tables import change, exclusion_summary, points, result_table, share, value
+from unbag.challenge_sets.views.tables import change, exclusion_summary, interval, points, result_table, share, value
 
 
 def table(result: Result) -> RenderableType:

@@ -1,9 +1,9 @@
 """Tasks of lm-evaluation-harness: one YAML file per set, `unbag.yaml` for all of them, and their scoring code.
 
-The label words are choices whose log-likelihoods are compared (`output_type: multiple_choice`). So `--model hf` predicts
-as `unbag evaluate causal:… --no-apply-chat-template` does. A metric of the harness is a function of one row and a mean
-over rows, while ours are functions of all rows. So the result of a row is its record, and the aggregation scores the
-records.
+The label words are choices whose log-likelihoods are compared (`output_type: multiple_choice`). So `--model hf`
+predicts as `unbag evaluate causal:… --no-apply-chat-template` does. A metric of the harness is a function of one row
+and a mean over rows, while ours are functions of all rows. So the result of a row is its record, and the aggregation
+scores the records.
 """
 
 import json
