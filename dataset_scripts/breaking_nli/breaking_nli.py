@@ -203,9 +203,9 @@ class BreakingNli(OfficialSet):
         """Refuse to begin without WordNet, too, where that is asked for."""
         super().validate_names()
         if self.config.wordnet:
-            from unbag.baselines.wordnet.database import validate_installed
+            from unbag.baselines.wordnet.database import validate_wordnet
 
-            validate_installed()
+            validate_wordnet()
 
     def provenance(self) -> dict[str, Any]:
         """Return what the training corpus was, which tables, and why candidates were not used, by reason."""

@@ -139,7 +139,7 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
         """
         pipeline = getattr(self.config, "pipeline", None)
         if pipeline and pipeline != ALL:
-            pipelines.require(pipeline)
+            pipelines.validate_pipeline(pipeline)
         if self.config.data and not is_hub_id(self.config.data):
             self.config.open()  # its first row, columns and labels
         for option in self.config.FILES:

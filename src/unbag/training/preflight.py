@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from unbag.baselines.lexical import embeddings
-from unbag.baselines.wordnet.database import validate_installed
+from unbag.baselines.wordnet.database import validate_wordnet
 from unbag.challenge_sets import suite
 from unbag.challenge_sets.request import check as check_set
 from unbag.data.corpora import CORPORA
@@ -60,7 +60,7 @@ def validate_trackers(names: Iterable[str]) -> None:
     Raises:
         ImportError: naming them, and the extra that brings them where one does.
     """
-    if missing := [name for name in names if not pipelines.is_installed(name)]:
+    if missing := [name for name in names if not pipelines.is_package_installed(name)]:
         packages = {f"'unbag[{EXTRA_OF[name]}]'" if name in EXTRA_OF else name for name in missing}
         raise ImportError(f"expected {', '.join(missing)} to be installed: pip install {' '.join(sorted(packages))}")
 
@@ -73,9 +73,9 @@ def _check_pairs(config: TrainConfig) -> None:
     }
     if config.augment:
         augment_option.validate_english(languages)
-        pipelines.require(pipelines.PIPELINE)
+        pipelines.validate_pipeline(pipelines.PIPELINE)
         if augment_option.asks_wordnet(config.augment):
-            validate_installed()
+            validate_wordnet()
     if config.order != "natural":
         for language in languages:
             validate_language(language)

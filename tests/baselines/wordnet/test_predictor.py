@@ -45,7 +45,7 @@ def test_edges_reach_the_relation(predictor):
     # poodle - dog - canine - carnivore: 3 edges, and the paper has 2.
     assert predictor.answer("A poodle runs.", "A cat runs.") is None
     assert WordNetPredictor(TinyLexicon(), edges=3).answer("A poodle runs.", "A cat runs.") == "contradiction"
-    with pytest.raises(ValueError, match="expected at least 1 edge"):
+    with pytest.raises(ValueError, match="edges: expected at least 1, got 0"):
         WordNetPredictor(TinyLexicon(), edges=0)
 
 

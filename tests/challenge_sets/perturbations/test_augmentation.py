@@ -11,7 +11,7 @@ from unbag.challenge_sets.perturbations.substitution import Substituted, Substit
 from unbag.challenge_sets.perturbations.vocabulary_split import HELD_OUT, TRAINING
 from unbag.challenge_sets.perturbations.word_lists import NEUTRAL_LISTS, WORD_LISTS
 from unbag.data.sources import Example
-from unbag.data.text.grammar import replacement
+from unbag.data.text.grammar import find_replacement
 
 
 class Letters:
@@ -90,7 +90,7 @@ def _nouns(parser, row):
 
 
 def _difference(premise, hypothesis):
-    found = replacement(premise, hypothesis)
+    found = find_replacement(premise, hypothesis)
     return found.old, found.new
 
 

@@ -10,7 +10,7 @@ from unbag.challenge_sets.perturbations.corpus_counts import Bigrams, count_corp
 from unbag.challenge_sets.perturbations.substitution import Candidate, Substituter
 from unbag.challenge_sets.perturbations.word_lists import WordList
 from unbag.data.sources import Example
-from unbag.data.text.grammar import replacement
+from unbag.data.text.grammar import find_replacement
 
 LISTS = (
     WordList("colors", Relation.CO_HYPONYM, ("red", "blue"), ("red", "blue", "orange")),
@@ -245,7 +245,7 @@ def test_a_pair_differs_in_the_words_it_says(tokens):
     premise = " ".join(tokens)
     corpus = [premise, *(premise.replace(old, new) for old, new in [("red", "blue"), ("dog", "animal")])]
     for found in _substituter([*CORPUS, *corpus]).of(premise):
-        difference = replacement(premise, found.hypothesis)
+        difference = find_replacement(premise, found.hypothesis)
         assert (" ".join(difference.old), " ".join(difference.new)) == (found.old, found.new)
 
 

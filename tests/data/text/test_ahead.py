@@ -19,7 +19,7 @@ def pipeline(shared):
 
 
 def test_what_was_tagged_ahead_is_found(pipeline, tmp_path, monkeypatch):
-    monkeypatch.setattr(tagging, "_AT_ONCE", 7)
+    monkeypatch.setattr(tagging, "_COMMIT_SIZE", 7)
     sentences = [text for example in list(demo.pairs("train"))[:40] for text in example[1:3]]
     alone = Tagger(pipeline, cache=tmp_path / "alone")
     with parallel.worker_count(2):
@@ -35,7 +35,7 @@ def test_what_was_tagged_ahead_is_found(pipeline, tmp_path, monkeypatch):
 @pytest.mark.nightly
 @pytest.mark.parametrize("tag", [None, "JJ"])
 def test_what_was_parsed_ahead_is_found(pipeline, tmp_path, monkeypatch, tag):
-    monkeypatch.setattr(tagging, "_AT_ONCE", 7)
+    monkeypatch.setattr(tagging, "_COMMIT_SIZE", 7)
     sentences = [text for example in list(demo.pairs("train"))[:20] for text in example[1:3]]
 
     def parses(parser):
@@ -55,7 +55,7 @@ def test_one_process_tags_nothing_ahead(tmp_path):
 
 @pytest.mark.nightly
 def test_a_model_fitted_by_several_processes_has_the_same_bits(pipeline, tmp_path, monkeypatch):
-    monkeypatch.setattr(tagging, "_AT_ONCE", 50)
+    monkeypatch.setattr(tagging, "_COMMIT_SIZE", 50)
     models = []
     for num_proc in (1, 2):
         monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / f"{num_proc}"))
@@ -82,7 +82,10 @@ def _refuses():
 
 
 def test_a_process_that_dies_is_said_in_a_sentence():
-    with parallel.worker_count(2), pytest.raises(ValueError, match=r"a process that reads sentences died.*--num-proc"):
+    with (
+        parallel.worker_count(2),
+        pytest.raises(ValueError, match=r"a process that annotates sentences died.*--num-proc"),
+    ):
         tagging.read_ahead(_dies, ["A dog."] * 9)
 
 

@@ -103,7 +103,7 @@ def _seen(parser, monkeypatch):
 
 
 def test_sentences_are_taken_as_parses_are_asked_for(parser, monkeypatch):
-    monkeypatch.setattr("unbag.data.text.parses._AT_ONCE", 2)
+    monkeypatch.setattr("unbag.data.text.parses._COMMIT_SIZE", 2)
     taken = []
     stream = parser.parses(taken.append(n) or f"Dog {n} sleeps." for n in range(6))
     next(stream)
@@ -123,7 +123,7 @@ def test_another_pipeline_has_a_cache_of_its_own(pipeline, tmp_path, monkeypatch
 def test_a_pipeline_that_does_not_parse_is_refused(tmp_path):
     spacy = pytest.importorskip("spacy")
     spacy.blank("en").to_disk(tmp_path / "blank")
-    with pytest.raises(ValueError, match=r"gives no DEP, POS, TAG, LEMMA \(it has \[\]\)"):
+    with pytest.raises(ValueError, match=r"does not set DEP, POS, TAG, LEMMA \(components: none\)"):
         Parser(tmp_path / "blank", cache=tmp_path)
 
 
@@ -132,6 +132,6 @@ def test_parses_do_not_depend_on_the_words_that_are_kept(pipeline, parser, monke
     nouns = [f"{colour} {noun}ling" for colour in ("red", "odd") for noun in ("dog", "gos")]
     sentences = [f"The {noun} {verb} a bird." for noun in nouns for verb in verbs]
     kept = list(parser.parses(sentences))
-    monkeypatch.setattr("unbag.data.text.parses._KEPT", 0)
-    monkeypatch.setattr("unbag.data.text.parses._AT_ONCE", 3)
+    monkeypatch.setattr("unbag.data.text.parses._VOCABULARY_SENTENCES", 0)
+    monkeypatch.setattr("unbag.data.text.parses._COMMIT_SIZE", 3)
     assert list(Parser(pipeline, cache=tmp_path).parses(sentences)) == kept

@@ -166,7 +166,7 @@ def fitted(
         ValueError: see `training_sources`; also if there are too few pairs.
     """
     if recipe.pipeline and recipe.pipeline != ALL:
-        pipelines.require(recipe.pipeline)
+        pipelines.validate_pipeline(recipe.pipeline)
     if is_segmented(recipe.language):
         optional_deps.require(SEGMENTER)
     sources = training_sources(recipe)

@@ -44,12 +44,12 @@ from unbag.data.text.grammar import (
     NEGATIONS,
     ORIGIN,
     PEOPLE,
-    agree,
+    adapt_article,
+    adjective_rank,
+    capitalize,
+    capitalize_demonym,
+    decapitalize,
     determiners_fit,
-    lowered,
-    named,
-    raised,
-    rank,
 )
 from unbag.data.text.parses import Parse
 from unbag.utils import rng
@@ -142,7 +142,7 @@ class AdjectiveCounts:
 
     def is_property(self, adjective: str, min_count: int) -> bool:
         """Tell whether an adjective is of a class that English orders, or at least so often a predicate."""
-        return rank(adjective) is not None or self._predicates[adjective] >= min_count
+        return adjective_rank(adjective) is not None or self._predicates[adjective] >= min_count
 
     def association(self, adjective: str, noun: str) -> float:
         """Return how many times as often as by chance an adjective modifies a noun: 2 to the mutual information.
@@ -166,9 +166,9 @@ def _modifies(parse: Parse, i: int) -> bool:
     if any(parse.tags[j] != ADJECTIVE and parse.words[j] != "," for j in between):
         return False
     following = parse.lower_words[i + 1]
-    if rank(following) is None:  # short sleeved, dark haired
+    if adjective_rank(following) is None:  # short sleeved, dark haired
         return i + 1 == noun or not following.endswith("ed")
-    return parse.lower_words[i] not in _OF_COLOURS or rank(following) != COLOUR
+    return parse.lower_words[i] not in _OF_COLOURS or adjective_rank(following) != COLOUR
 
 
 def addamod(
@@ -231,7 +231,7 @@ def _is_free(
     if not adjectives.is_property(adjective, min_count):
         return False
     nouns = [_lemma(parse, noun) for noun in (one, other)]
-    if rank(adjective) == ORIGIN and not _LIVING.issuperset(nouns):
+    if adjective_rank(adjective) == ORIGIN and not _LIVING.issuperset(nouns):
         return False
     return all(adjectives.association(adjective, noun) < COLLOCATION for noun in nouns)
 
@@ -252,23 +252,26 @@ class _Noun(NamedTuple):
             return False
         if adjective in _OF_AGE and noun in _YOUNG:
             return False
-        if rank(adjective) == AGE and not _TOLD_AGE.isdisjoint(parse.lower_words):
+        if adjective_rank(adjective) == AGE and not _TOLD_AGE.isdisjoint(parse.lower_words):
             return False
         if adjective in _OF_HAIR and not _HAIR.isdisjoint(parse.lower_words):
             return False
         if (adjective in _OF_PEOPLE and noun not in PEOPLE) or (adjective in _OF_THE_LIVING and noun not in _LIVING):
             return False
-        ranks = [rank(parse.words[i]) for i in self.adjectives]
-        if {COLOUR, ORIGIN} <= {rank(adjective), *ranks}:
-            return False  # a black Asian man: the one may be meant as the other
-        return not ranks or (rank(adjective) is not None and None not in ranks and rank(adjective) not in ranks)
+        ranks = [adjective_rank(parse.words[i]) for i in self.adjectives]
+        new_rank = adjective_rank(adjective)
+        if {COLOUR, ORIGIN} <= {new_rank, *ranks}:
+            return False  # "a black Asian man": the colour may be meant as an origin
+        return not ranks or (
+            adjective_rank(adjective) is not None and None not in ranks and adjective_rank(adjective) not in ranks
+        )
 
     def position(self, parse: Parse, adjective: str) -> int:
         """Return the index of the token before which an adjective goes that the noun takes."""
         if not self.adjectives:
             return self.start
-        new = rank(adjective)
-        after = [i for i in self.adjectives if (rank(parse.words[i]) or 0) > (new or 0)]
+        new = adjective_rank(adjective)
+        after = [i for i in self.adjectives if (adjective_rank(parse.words[i]) or 0) > (new or 0)]
         return after[0] if after else self.adjectives[-1] + 1
 
 
@@ -316,7 +319,9 @@ def _noun(parse: Parse, head: int) -> _Noun | None:
     if " ".join(parse.words[start : head + 1]).lower().endswith(_FIXED):
         return None
     # An adjective's name in a compound counts too: an orange jumpsuit, a red brick wall.
-    adjectives = [i for i in range(start, head) if parse.tags[i] == ADJECTIVE or rank(parse.words[i]) is not None]
+    adjectives = [
+        i for i in range(start, head) if parse.tags[i] == ADJECTIVE or adjective_rank(parse.words[i]) is not None
+    ]
     return _Noun(head, start, tuple(adjectives))
 
 
@@ -383,11 +388,11 @@ def _weighted(weights: dict[str, int], number: int) -> str:
 
 def _with(parse: Parse, adjective: str, position: int) -> str:
     """Return the sentence with an adjective before one of its tokens."""
-    words, adjective = list(parse.words), named(adjective)
+    words, adjective = list(parse.words), capitalize_demonym(adjective)
     if position == 0 and words[0][:1].isupper():
-        adjective, words[0] = raised(adjective), lowered(words[0], parse.pos[0])
+        adjective, words[0] = capitalize(adjective), decapitalize(words[0], parse.pos[0])
     elif position:
-        words[position - 1] = agree(words[position - 1], adjective)
+        words[position - 1] = adapt_article(words[position - 1], adjective)
     pieces = [word + " " * space for word, space in zip(words, parse.spaces, strict=True)]
     return "".join([*pieces[:position], adjective, " ", *pieces[position:]])
 

@@ -17,8 +17,8 @@ from unbag.baselines.natlog.labeller import prove, relate
 from unbag.baselines.natlog.parsing import ALWAYS, NEVER, NOT, Clause, NounPhrase, Quantifier, Shape
 from unbag.baselines.natlog.relations import Relation
 from unbag.baselines.natlog.seeds import INFLECTED, NUMBERS, Noun, Parts, clauses, lexicon, parts
-from unbag.data.text.grammar import agree, plural_phrase
-from unbag.data.text.parses import Person, agreeing
+from unbag.data.text.grammar import adapt_article, plural_phrase
+from unbag.data.text.parses import Person, conjugate
 
 SUBJECT: Final = "subject"
 VERB: Final = "verb"
@@ -254,7 +254,7 @@ def _noun(noun: Noun, modifier: Modifier | None) -> str:
     if modifier is None:
         return " ".join(filter(None, [noun.determiner, noun.words]))
     if modifier.quantifier is None:
-        return " ".join(filter(None, [agree(noun.determiner, modifier.name), modifier.name, noun.words]))
+        return " ".join(filter(None, [adapt_article(noun.determiner, modifier.name), modifier.name, noun.words]))
     number = noun.determiner if noun.determiner in NUMBERS else ""
     head = " ".join(filter(None, [number, noun.words]))
     match modifier.name:
@@ -293,4 +293,4 @@ def _contracted(auxiliary: str) -> str:
 def _agreeing(verb: str, parts: Parts, person: Person) -> str:
     # Of the verbs in -ies only the shortest have a base form in -ie: dies, lies, ties.
     lemma = verb[:-1] if verb.endswith("ies") and len(verb) == len("dies") else ""
-    return agreeing(verb, lemma, person, third=not parts.subject.plural)
+    return conjugate(verb, lemma, person, third=not parts.subject.plural)

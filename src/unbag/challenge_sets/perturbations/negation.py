@@ -29,8 +29,16 @@ from unbag.challenge_sets.perturbations.augmentation import Labeller, Made, prov
 from unbag.challenge_sets.perturbations.vocabulary_split import ALL, are_in
 from unbag.challenge_sets.perturbations.word_lists import FIXED_PHRASES
 from unbag.data.labels import CONTRADICTION, ENTAILMENT, LABELS, NEUTRAL
-from unbag.data.text.grammar import NEGATIONS, ORIGIN, PEOPLE, agree, determiners_fit, lowered, rank
-from unbag.data.text.parses import Parse, Parser, Person, agreeing, third_singular
+from unbag.data.text.grammar import (
+    NEGATIONS,
+    ORIGIN,
+    PEOPLE,
+    adapt_article,
+    adjective_rank,
+    decapitalize,
+    determiners_fit,
+)
+from unbag.data.text.parses import Parse, Parser, Person, conjugate, third_singular
 from unbag.utils import rng
 
 NOT: Final = "not"
@@ -94,7 +102,7 @@ def plain_clause(parse: Parse) -> Clause | None:
 def negations(parse: Parse, clause: Clause) -> Mapping[str, str]:
     """Return a plain sentence's negations by template, those that it takes."""
     finite, word = clause.finite, parse.words[clause.finite]
-    first = {0: lowered(parse.words[0], parse.pos[0])}
+    first = {0: decapitalize(parse.words[0], parse.pos[0])}
     found = {NOT_TRUE: f"It is not true that {_text(parse, first)}"}
     base = parse.lemmas[finite].lower()
     if parse.lower_words[finite] in _BE:
@@ -112,7 +120,7 @@ def negations(parse: Parse, clause: Clause) -> Mapping[str, str]:
     alone = start == clause.noun == finite - 1 and _OWN.isdisjoint(parse.lower_words)  # nobody is on her head
     if alone and parse.lemmas[clause.noun].lower() in PEOPLE:
         third = parse.tags[finite] == "VBZ"
-        found[NOBODY] = "Nobody " + _text(parse, {finite: agreeing(word, base, Person.SINGULAR, third=third)}, finite)
+        found[NOBODY] = "Nobody " + _text(parse, {finite: conjugate(word, base, Person.SINGULAR, third=third)}, finite)
     return found
 
 
@@ -162,7 +170,9 @@ def _can_go(parse: Parse, i: int) -> bool:
     if parse.deps[i] == "amod":
         phrase = " ".join(parse.lower_words[i : head + 1])
         # Of size, age, colour and the like: others make a name or a kind of it (martial artist, polar bear).
-        is_plain = rank(parse.words[i]) not in (None, ORIGIN) and len(span) == 1 and phrase not in FIXED_PHRASES
+        is_plain = (
+            adjective_rank(parse.words[i]) not in (None, ORIGIN) and len(span) == 1 and phrase not in FIXED_PHRASES
+        )
         return is_plain and parse.pos[head] == "NOUN" and parse.deps[head] != "compound"  # martial arts competition
     if parse.deps[i] == "advmod":
         return len(span) == 1 and parse.lower_words[i].endswith("ly") and parse.pos[head] == "VERB"
@@ -183,7 +193,7 @@ def without(parse: Parse, gone: list[int]) -> Parse:
     before = gone[0] - 1
     if before in place:
         if place[before] + 1 < len(words):
-            words[place[before]] = agree(parse.words[before], words[place[before] + 1])
+            words[place[before]] = adapt_article(parse.words[before], words[place[before] + 1])
         spaces[place[before]] = parse.spaces[gone[-1]]
     return Parse(
         words=tuple(words),

@@ -22,7 +22,7 @@ from unbag.data import columns
 from unbag.data.columns import PAIR, real
 from unbag.data.labels import label_id
 from unbag.data.sources import Example
-from unbag.data.text.grammar import agree, replacement
+from unbag.data.text.grammar import adapt_article, find_replacement
 from unbag.data.text.tokens import Word, words
 from unbag.utils import rng
 
@@ -336,7 +336,7 @@ def _replaced(
     head = premise[:old_start]
     if start and premise[sentence[start - 1].end : old_start] == " ":
         article = sentence[start - 1]
-        head = premise[: article.start] + agree(article.text, new.split()[0]) + " "
+        head = premise[: article.start] + adapt_article(article.text, new.split()[0]) + " "
     for place, word in others.items():  # before the article
         old = sentence[place]
         word = word.capitalize() if old.text[0].isupper() else word
@@ -391,7 +391,7 @@ class Row(NamedTuple):
 
     def words(self) -> tuple[str, str]:
         """Return what was replaced by what, as the sentences differ; nothing where that is more than one phrase."""
-        difference = replacement(self.premise, self.hypothesis)
+        difference = find_replacement(self.premise, self.hypothesis)
         return ("", "") if difference is None else (" ".join(difference.old), " ".join(difference.new))
 
 

@@ -33,7 +33,7 @@ from unbag.challenge_sets.perturbations.soswap.phrases import (
     person_of,
     subject_span,
 )
-from unbag.data.text.grammar import determiners_fit, lowered, raised
+from unbag.data.text.grammar import capitalize, decapitalize, determiners_fit
 from unbag.data.text.parses import OBJECTIVE, SUBJECTIVE, Parse
 
 
@@ -81,8 +81,8 @@ def soswap(parse: Parse) -> Swap | Refusal:
     repaired = words != list(parse.words)
     first = parse.first_word
     if subject.start == first and parse.words[first][:1].isupper():
-        words[first] = lowered(words[first], parse.pos[first])
-        words[object_.start] = raised(words[object_.start])
+        words[first] = decapitalize(words[first], parse.pos[first])
+        words[object_.start] = capitalize(words[object_.start])
     order = [
         *range(subject.start),
         *object_,

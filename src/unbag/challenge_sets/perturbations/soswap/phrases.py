@@ -11,7 +11,7 @@ from unbag.challenge_sets.perturbations.soswap.clause import (
     is_of_the_body,
 )
 from unbag.data.text.grammar import ARTICLES, CLOTHES, COLOURS, MISREAD, WITHOUT_TOOL
-from unbag.data.text.parses import Parse, Person, agreeing
+from unbag.data.text.parses import Parse, Person, conjugate
 
 _PLURAL: Final = frozenset("you we they us them both many few several others these those people police cattle".split())
 _OF_MANY: Final = frozenset("lot number couple bunch variety majority dozen handful all some most half plenty".split())
@@ -39,7 +39,7 @@ def finite_of(parse: Parse, verb: int) -> int | None:
 def agreeing_with(parse: Parse, finite: int, person: Person) -> str:
     """Return a verb that `finite_of` found as it agrees with another subject."""
     third = parse.tags[finite] == "VBZ"
-    return agreeing(parse.words[finite], parse.lemmas[finite].lower(), person, third=third)
+    return conjugate(parse.words[finite], parse.lemmas[finite].lower(), person, third=third)
 
 
 def person_of(parse: Parse, head: int, span: range) -> Person:
