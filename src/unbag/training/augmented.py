@@ -4,11 +4,11 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from unbag.challenge_sets.perturbations.augmentation import Maker, Reversed, SoswapAddamod, Swapped, drawn
+from unbag.challenge_sets.perturbations.augmentation import PairGenerator, ReversedPairs, SoswapAddamodPairs, SwappedPairs, drawn
 from unbag.challenge_sets.perturbations.corpus_counts import count_corpus
-from unbag.challenge_sets.perturbations.negation import Negated
+from unbag.challenge_sets.perturbations.negation import NegatedPairs
 from unbag.challenge_sets.perturbations.soswap_addamod import ADDAMOD, SOSWAP, adjective_counts
-from unbag.challenge_sets.perturbations.substitution import Substituted, Substituter
+from unbag.challenge_sets.perturbations.substitution import SubstitutedPairs, Substituter
 from unbag.challenge_sets.perturbations.vocabulary_split import ALL
 from unbag.challenge_sets.perturbations.word_lists import NEUTRAL_LISTS, WORD_LISTS
 from unbag.data.sources import Example
@@ -82,25 +82,25 @@ class Augmented:
         return {"words": self._words, "first_epoch": self._first}
 
 
-def _maker(kind: str, examples: list[Example], premises: list[str], parser: Parser, wordnet: Any, words: str) -> Maker:
+def _maker(kind: str, examples: list[Example], premises: list[str], parser: Parser, wordnet: Any, words: str) -> PairGenerator:
     if kind in (SOSWAP, ADDAMOD):
         if kind == SOSWAP and words != ALL:  # few verbs and nouns are all of one half: hypotheses are swapped too
             premises = list(dict.fromkeys([*premises, *(example.hypothesis for example in examples)]))
         adjectives = adjective_counts(examples, parser) if kind == ADDAMOD else None
-        return SoswapAddamod(premises, parser, kind=kind, adjectives=adjectives, words=words)
-    if kind == Swapped.kind:
-        return Swapped(examples, parser)
-    if kind == Substituted.kind:
+        return SoswapAddamodPairs(premises, parser, kind=kind, adjectives=adjectives, words=words)
+    if kind == SwappedPairs.kind:
+        return SwappedPairs(examples, parser)
+    if kind == SubstitutedPairs.kind:
         from unbag.challenge_sets.perturbations.wordnet_candidates import WordNetCandidates
 
         lists = (*WORD_LISTS, *NEUTRAL_LISTS)
-        return Substituted(
+        return SubstitutedPairs(
             premises, Substituter(count_corpus(examples), lists=lists, more=WordNetCandidates(wordnet), words=words)
         )
     from unbag.baselines.natlog.sentences import Labeller
 
     labeller = Labeller(parser, wordnet, wordnet.identity)
-    if kind == Negated.kind:
-        return Negated(premises, parser, labeller, words=words)
-    assert kind == Reversed.kind
-    return Reversed(examples, labeller)
+    if kind == NegatedPairs.kind:
+        return NegatedPairs(premises, parser, labeller, words=words)
+    assert kind == ReversedPairs.kind
+    return ReversedPairs(examples, labeller)

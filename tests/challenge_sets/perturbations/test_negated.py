@@ -14,7 +14,7 @@ from unbag.challenge_sets.perturbations.negation import (
     NOT_TRUE,
     TEMPLATES,
     THERE_IS_NO,
-    Negated,
+    NegatedPairs,
     negations,
     plain_clause,
     shortenings,
@@ -112,7 +112,7 @@ def test_what_can_be_left_out(parser, sentence, expected):
 
 def test_every_label_is_proved_and_every_template_of_its_half(parser, real_premises, labeller):
     for words in (TRAINING, HELD_OUT):
-        pairs = list(drawn(Negated(real_premises, parser, labeller, words=words), epoch=0, pairs=45))
+        pairs = list(drawn(NegatedPairs(real_premises, parser, labeller, words=words), epoch=0, pairs=45))
         labels = [pair.label for pair in pairs]
         assert min(map(labels.count, ("entailment", "neutral", "contradiction"))) >= 10
         verdicts = labeller.labels([pair.premise for pair in pairs], [pair.hypothesis for pair in pairs])
@@ -135,7 +135,7 @@ def _templates(text):
 def test_a_negation_is_where_no_label_is(parser, real_premises, labeller):
     """It is in the premise alone, the hypothesis alone or both, of two labels at least each."""
     made = {}
-    for pair in drawn(Negated(real_premises, parser, labeller), epoch=0, pairs=120):
+    for pair in drawn(NegatedPairs(real_premises, parser, labeller), epoch=0, pairs=120):
         side = tuple(re.search(r"\b(no|not|nobody)\b|n't", text.lower()) is not None for text in pair[1:3])
         made.setdefault(side, set()).add(pair.label)
     assert made == {

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from unbag.challenge_sets.perturbations.augmentation import OFFICIAL, Made, drawn
+from unbag.challenge_sets.perturbations.augmentation import OFFICIAL, GeneratedPair, drawn
 from unbag.challenge_sets.perturbations.vocabulary_split import HASHES, hashes, is_official
 
 
@@ -35,7 +35,7 @@ class Three:
 
     def make(self, order, seed):
         for i in order:
-            yield [Made(f"A dog number {i}.", "A dog.", "entailment")]
+            yield [GeneratedPair(f"A dog number {i}.", "A dog.", "entailment")]
 
 
 def test_no_pair_has_an_official_sentence(monkeypatch):

@@ -3,7 +3,7 @@ from collections import Counter
 import pyarrow as pa
 import pytest
 
-from unbag.challenge_sets.perturbations.augmentation import SoswapAddamod, drawn
+from unbag.challenge_sets.perturbations.augmentation import SoswapAddamodPairs, drawn
 from unbag.challenge_sets.perturbations.soswap_addamod import SCHEMA, adjective_counts, tables
 from unbag.data.labels import LABELS
 from unbag.data.sources import Example, open_data
@@ -92,7 +92,7 @@ def real_adjectives(real_parses):
 @pytest.mark.parametrize("kind", ["soswap", "addamod"])
 def test_an_epoch_has_its_pairs_of_the_seed_and_the_epoch(parser, real_premises, real_adjectives, kind):
     def epoch(number, seed=13, pairs=40):
-        maker = SoswapAddamod(real_premises, parser, kind=kind, adjectives=real_adjectives)
+        maker = SoswapAddamodPairs(real_premises, parser, kind=kind, adjectives=real_adjectives)
         return list(drawn(maker, epoch=number, pairs=pairs, seed=seed))
 
     first = epoch(1)
@@ -117,7 +117,7 @@ def test_pairs_are_made_as_they_are_asked_for(real_premises, real_parses):
                 taken.append(sentence)
                 yield parse_of[sentence]
 
-    pairs = drawn(SoswapAddamod(real_premises, Remembered(), kind="soswap"), epoch=0, pairs=1000)
+    pairs = drawn(SoswapAddamodPairs(real_premises, Remembered(), kind="soswap"), epoch=0, pairs=1000)
     assert not taken
     some = [next(pairs) for _ in range(10)]
     assert len(set(taken)) == len(taken) < len(real_premises) / 2
@@ -126,7 +126,7 @@ def test_pairs_are_made_as_they_are_asked_for(real_premises, real_parses):
 
 def test_too_few_premises_are_gone_through_again(parser, adjectives):
     premises = [*dict.fromkeys(PREMISES)]
-    made = list(drawn(SoswapAddamod(premises, parser, kind="soswap"), epoch=0, pairs=8))
+    made = list(drawn(SoswapAddamodPairs(premises, parser, kind="soswap"), epoch=0, pairs=8))
     assert len(made) == 8
     assert len({example.source_id for example in made}) == 8
     assert Counter(Counter(example.premise for example in made).values()) == {3: 2, 2: 1}
@@ -134,11 +134,11 @@ def test_too_few_premises_are_gone_through_again(parser, adjectives):
 
 def test_premises_without_a_pair_are_no_endless_search(parser):
     with pytest.raises(ValueError, match="none of 1 premises or pairs makes a pair of the kind 'soswap'"):
-        list(drawn(SoswapAddamod(["The dog sleeps."], parser, kind="soswap"), epoch=0, pairs=1))
+        list(drawn(SoswapAddamodPairs(["The dog sleeps."], parser, kind="soswap"), epoch=0, pairs=1))
 
 
 def test_what_cannot_be_made_is_refused_at_once(parser):
     with pytest.raises(ValueError, match="expected one of the kinds soswap, addamod, found 'swap'"):
-        SoswapAddamod(PREMISES, parser, kind="swap")
+        SoswapAddamodPairs(PREMISES, parser, kind="swap")
     with pytest.raises(ValueError, match="pass adjectives"):
-        SoswapAddamod(PREMISES, parser, kind="addamod")
+        SoswapAddamodPairs(PREMISES, parser, kind="addamod")

@@ -81,7 +81,7 @@ def _refuses():
     return read
 
 
-def test_a_process_that_dies_is_said_in_a_sentence():
+def test_read_ahead_process_dies_error_names_num_proc():
     with (
         parallel.worker_count(2),
         pytest.raises(ValueError, match=r"a process that annotates sentences died.*--num-proc"),

@@ -5,12 +5,12 @@ note 6). Each kind of pair has a maker; what is drawn from them, and in which or
 
 Two makers exchange premise and hypothesis, and keep the labels that are known then.
 
-`Swapped` takes the labels that survive. What contradicts, contradicts in both orders, where both sentences tell of one
+`SwappedPairs` takes the labels that survive. What contradicts, contradicts in both orders, where both sentences tell of one
 event. A neutral pair says nothing of the other order, unless the premise tells what the hypothesis does not: then that
 does not follow from the hypothesis, and the exchanged pair is neutral too. (The swapped set, as its paper has it, takes
 all neutral pairs.) What is entailed need not entail.
 
-`Reversed` takes the pairs whose label natural logic proves in both orders (`baselines.natlog.sentences`), and whose
+`ReversedPairs` takes the pairs whose label natural logic proves in both orders (`baselines.natlog.sentences`), and whose
 own label is what it proves of them as they are.
 """
 
@@ -44,7 +44,7 @@ OFFICIAL: Final = "a sentence of an official set"
 UNBALANCED: Final = "its label is half of all already"
 
 
-class Made(NamedTuple):
+class GeneratedPair(NamedTuple):
     """A pair that a maker made."""
 
     premise: str
@@ -52,7 +52,7 @@ class Made(NamedTuple):
     label: str
 
 
-class Maker(Protocol):
+class PairGenerator(Protocol):
     """What makes one kind of pairs of n sentences or pairs.
 
     Attributes:
@@ -67,7 +67,7 @@ class Maker(Protocol):
         """Return n."""
         ...
 
-    def make(self, order: Sequence[int], seed: int) -> Iterator[list[Made] | str]:
+    def make(self, order: Sequence[int], seed: int) -> Iterator[list[GeneratedPair] | str]:
         """Yield, for each of some of the n in that order, the pairs of which one is taken, or why there is none.
 
         Args:
@@ -78,7 +78,7 @@ class Maker(Protocol):
 
 
 def drawn(
-    maker: Maker, *, epoch: int, pairs: int, seed: int = DEFAULT_SEED, counts: Counter[str] | None = None
+    maker: PairGenerator, *, epoch: int, pairs: int, seed: int = DEFAULT_SEED, counts: Counter[str] | None = None
 ) -> Iterator[Example]:
     """Yield the pairs of one epoch, as they are made.
 
@@ -99,7 +99,7 @@ def drawn(
     return islice(_without_end(maker, epoch, seed, Counter() if counts is None else counts), pairs)
 
 
-def _without_end(maker: Maker, epoch: int, seed: int, counts: Counter[str]) -> Iterator[Example]:
+def _without_end(maker: PairGenerator, epoch: int, seed: int, counts: Counter[str]) -> Iterator[Example]:
     labels: Counter[str] = Counter()
     balanced = maker.balanced
     for turn in count():
@@ -144,7 +144,7 @@ def kind_of(source_id: str) -> str | None:
     return found and found[1]
 
 
-class SoswapAddamod:
+class SoswapAddamodPairs:
     """The maker of SOSwap or AddAmod pairs of some premises."""
 
     balanced = False
@@ -186,7 +186,7 @@ class SoswapAddamod:
     def __len__(self) -> int:
         return len(self._premises)
 
-    def make(self, order: Sequence[int], seed: int) -> Iterator[list[Made] | str]:
+    def make(self, order: Sequence[int], seed: int) -> Iterator[list[GeneratedPair] | str]:
         """Yield what is made of each premise: SOSwap makes the same pair of it always, AddAmod draws an adjective."""
         parses = self._parser.parses(self._premises[i] for i in order if i not in self._unfit)
         for i in order:
@@ -195,12 +195,12 @@ class SoswapAddamod:
                 self._unfit[i] = result
             yield result
 
-    def _made(self, parse: Parse, seed: int) -> list[Made] | str:
+    def _made(self, parse: Parse, seed: int) -> list[GeneratedPair] | str:
         if self.kind == SOSWAP:
             swap = swapped(parse, self._words)
-            return swap if isinstance(swap, str) else [Made(str(parse), swap.hypothesis, LABELS_OF[SOSWAP])]
+            return swap if isinstance(swap, str) else [GeneratedPair(str(parse), swap.hypothesis, LABELS_OF[SOSWAP])]
         added = addamod(parse, self._adjectives, seed=seed, min_count=self._min_count, words=self._words)
-        return [Made(*added[:2], LABELS_OF[ADDAMOD])] if isinstance(added, Addition) else str(added)
+        return [GeneratedPair(*added[:2], LABELS_OF[ADDAMOD])] if isinstance(added, Addition) else str(added)
 
 
 NOT_KNOWN: Final = "entailment, which the exchanged pair need not have"
@@ -221,7 +221,7 @@ class Labeller(Protocol):
         ...
 
 
-class Swapped:
+class SwappedPairs:
     """The maker of exchanged pairs whose label survives."""
 
     kind = "swapped"
@@ -234,7 +234,7 @@ class Swapped:
     def __len__(self) -> int:
         return len(self._examples)
 
-    def make(self, order: Sequence[int], seed: int) -> Iterator[list[Made] | str]:
+    def make(self, order: Sequence[int], seed: int) -> Iterator[list[GeneratedPair] | str]:
         """Yield what is made of each pair, whatever the seed."""
         for some in (order[start : start + _AT_ONCE] for start in range(0, len(order), _AT_ONCE)):
             examples = [self._examples[i] for i in some]
@@ -246,7 +246,7 @@ class Swapped:
                 elif example.label == NEUTRAL and not _tells_more(next(parses), next(parses)):
                     yield MAY_FOLLOW
                 else:
-                    yield [Made(example.hypothesis, example.premise, example.label)]
+                    yield [GeneratedPair(example.hypothesis, example.premise, example.label)]
 
 
 def _tells_more(premise: Parse, hypothesis: Parse) -> bool:
@@ -260,7 +260,7 @@ def _tells_more(premise: Parse, hypothesis: Parse) -> bool:
     return len(new) >= _LEAST_NEW
 
 
-class Reversed:
+class ReversedPairs:
     """The maker of exchanged pairs whose label is proved."""
 
     kind = "reversed"
@@ -275,13 +275,13 @@ class Reversed:
     def __len__(self) -> int:
         return len(self._examples)
 
-    def make(self, order: Sequence[int], seed: int) -> Iterator[list[Made] | str]:
+    def make(self, order: Sequence[int], seed: int) -> Iterator[list[GeneratedPair] | str]:
         """Yield what is made of each pair, whatever the seed."""
         for some in (order[start : start + _AT_ONCE] for start in range(0, len(order), _AT_ONCE)):
             self._prove([i for i in some if self._proved[i] == -2])
             for i in some:
                 example, label = self._examples[i], int(self._proved[i])
-                yield NO_PROOF if label < 0 else [Made(example.hypothesis, example.premise, LABELS[label])]
+                yield NO_PROOF if label < 0 else [GeneratedPair(example.hypothesis, example.premise, LABELS[label])]
 
     def _prove(self, numbers: list[int]) -> None:
         self._proved[numbers] = -1

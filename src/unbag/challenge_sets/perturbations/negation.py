@@ -25,7 +25,7 @@ sentence can do without; whether the shorter one follows is left to whoever prov
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple, TypeVar
 
-from unbag.challenge_sets.perturbations.augmentation import Labeller, Made, proved
+from unbag.challenge_sets.perturbations.augmentation import Labeller, GeneratedPair, proved
 from unbag.challenge_sets.perturbations.vocabulary_split import ALL, are_in
 from unbag.challenge_sets.perturbations.word_lists import FIXED_PHRASES
 from unbag.data.labels import CONTRADICTION, ENTAILMENT, LABELS, NEUTRAL
@@ -214,7 +214,7 @@ _AT_ONCE: Final = 64  # sentences whose pairs are proved together
 T = TypeVar("T")
 
 
-class Negated:
+class NegatedPairs:
     """The maker of negated pairs of some premises."""
 
     kind = "negated"
@@ -234,7 +234,7 @@ class Negated:
     def __len__(self) -> int:
         return len(self._premises)
 
-    def make(self, order: Sequence[int], seed: int) -> Iterator[list[Made] | str]:
+    def make(self, order: Sequence[int], seed: int) -> Iterator[list[GeneratedPair] | str]:
         """Yield the pairs of each premise, one of each label that is proved; the seed draws template and words."""
         for start in range(0, len(order), _AT_ONCE):
             parses = self._parser.parses(self._premises[i] for i in order[start : start + _AT_ONCE])
@@ -248,7 +248,7 @@ class Negated:
                 right = [made for made in some if proved(next(verdicts)) == made.label]
                 yield right or NO_PROOF
 
-    def _candidates(self, parse: Parse, seed: int) -> list[Made] | str:
+    def _candidates(self, parse: Parse, seed: int) -> list[GeneratedPair] | str:
         """Return one pair of each label, those that there are."""
         clause = plain_clause(parse)
         if clause is None:
@@ -259,19 +259,19 @@ class Negated:
         long, key = str(parse), int(rng.key(seed, "negated", str(parse)))
         template = _one(sorted(by_template), key, "template")
         not_long = by_template[template]
-        pairs = [Made(long, not_long, CONTRADICTION), Made(not_long, long, CONTRADICTION)]
+        pairs = [GeneratedPair(long, not_long, CONTRADICTION), GeneratedPair(not_long, long, CONTRADICTION)]
         shorter = [(each, clause) for each in shortenings(parse) if (clause := plain_clause(each)) is not None]
         if shorter:
             short, clause = _one(shorter, key, "shorter")
             not_short = negations(short, clause).get(template)
             if not_short is not None:
                 pairs += [
-                    Made(long, not_short, CONTRADICTION),
-                    Made(not_short, long, CONTRADICTION),
-                    Made(not_short, not_long, ENTAILMENT),
-                    Made(not_long, not_short, NEUTRAL),
-                    Made(str(short), not_long, NEUTRAL),
-                    Made(not_long, str(short), NEUTRAL),
+                    GeneratedPair(long, not_short, CONTRADICTION),
+                    GeneratedPair(not_short, long, CONTRADICTION),
+                    GeneratedPair(not_short, not_long, ENTAILMENT),
+                    GeneratedPair(not_long, not_short, NEUTRAL),
+                    GeneratedPair(str(short), not_long, NEUTRAL),
+                    GeneratedPair(not_long, str(short), NEUTRAL),
                 ]
         by_label = {label: [made for made in pairs if made.label == label] for label in LABELS}
         return [_one(some, key, label) for label, some in by_label.items() if some]

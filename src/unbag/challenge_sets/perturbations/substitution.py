@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple, Protocol
 import pyarrow as pa
 
 from unbag.baselines.wordnet.relations import Relation
-from unbag.challenge_sets.perturbations.augmentation import Made
+from unbag.challenge_sets.perturbations.augmentation import GeneratedPair
 from unbag.challenge_sets.perturbations.corpus_counts import Bigrams, CorpusCounts, with_edges
 from unbag.challenge_sets.perturbations.swapped import distinct
 from unbag.challenge_sets.perturbations.vocabulary_split import ALL, are_in
@@ -452,7 +452,7 @@ NO_WORD = "no word to replace"
 _EVERY = 100  # replacements of a premise: more than any has
 
 
-class Substituted:
+class SubstitutedPairs:
     """The maker of pairs with one word replaced."""
 
     kind = "substituted"
@@ -465,10 +465,10 @@ class Substituted:
     def __len__(self) -> int:
         return len(self._premises)
 
-    def make(self, order: Sequence[int], seed: int) -> Iterator[list[Made] | str]:
+    def make(self, order: Sequence[int], seed: int) -> Iterator[list[GeneratedPair] | str]:
         """Yield what is made of each premise, a pair for each word that can be replaced; the seed draws by what."""
         substituter = replace(self._substituter, q=_EVERY, seed=seed)
         for i in order:
             premise = self._premises[i]
             found = substituter.of(premise)
-            yield [Made(premise, each.hypothesis, each.label) for each in found] or NO_WORD
+            yield [GeneratedPair(premise, each.hypothesis, each.label) for each in found] or NO_WORD
