@@ -21,14 +21,14 @@ from unbag.challenge_sets.builder import Made
 from unbag.challenge_sets.config import source_configs
 from unbag.challenge_sets.official import OfficialConfig, OfficialSet
 from unbag.challenge_sets.perturbations import corpus_counts, substitution, vocabulary_split
-from unbag.challenge_sets.perturbations.corpus_counts import Bigrams, CorpusCounts, count_corpus, is_text
+from unbag.challenge_sets.perturbations.corpus_counts import Bigrams, CorpusCounts, count_corpus, is_bigram_file
 from unbag.challenge_sets.perturbations.substitution import (
     DEFAULT_Q,
     DEFAULT_SEED,
     SIMILARITY,
     Candidates,
-    Row,
     Substituter,
+    SubstitutionRow,
     WordPair,
 )
 from unbag.challenge_sets.perturbations.word_lists import NEUTRAL_LISTS, WORD_LISTS
@@ -135,7 +135,7 @@ class BreakingNliConfig(OfficialConfig):
             ValueError: if an option has no such value.
         """
         super().check()
-        vocabulary_split.check(self.words)
+        vocabulary_split.validate_words(self.words)
         if self.is_official and self.words != vocabulary_split.ALL:
             raise ValueError(f"the config {OFFICIAL!r} has the authors' words, found words={self.words!r}")
         if self.is_official and (taken := [name for name in ("wordnet", "neutral", "bigrams") if getattr(self, name)]):
@@ -192,11 +192,11 @@ class BreakingNli(OfficialSet):
     def tables(self, source: Source, examples: Iterator[Example]) -> Iterator[pa.Table]:
         """Yield the pairs; count, for the record, the candidates that were not used."""
         if self.config.is_official:
-            yield from substitution.tables(self._authors(examples), self._measure)
+            yield from substitution.substitution_tables(self._authors(examples), self._measure)
             return
         rejected: Counter[str] = Counter()
-        rows = substitution.generated(examples, self._substituter, rejected)
-        yield from substitution.tables(rows, self._measure)
+        rows = substitution.generate_rows(examples, self._substituter, rejected)
+        yield from substitution.substitution_tables(rows, self._measure)
         self.keep_counts(rejected)
 
     def validate_names(self) -> None:
@@ -238,10 +238,10 @@ class BreakingNli(OfficialSet):
         if config.wordnet:
             yield requirements.wordnet()
 
-    def _authors(self, examples: Iterator[Example]) -> Iterator[Row]:
+    def _authors(self, examples: Iterator[Example]) -> Iterator[SubstitutionRow]:
         categories = {str(row["pairID"]): row["category"] for row in read_rows(self.official_file())}
         for name, premise, hypothesis, label, annotators in examples:
-            yield Row(name, name, premise, hypothesis, label, categories[name], annotators=annotators)
+            yield SubstitutionRow(name, name, premise, hypothesis, label, categories[name], annotators=annotators)
 
     def _training(self) -> list[Source]:
         """Open the training corpus; nothing for the official pairs where none is named."""
@@ -252,10 +252,10 @@ class BreakingNli(OfficialSet):
         return [] if config.is_official else self.sources()
 
     def _bigram_texts(self) -> list[Path]:
-        return [Path(name) for name in self.config.bigrams or () if is_text(name)]
+        return [Path(name) for name in self.config.bigrams or () if is_bigram_file(name)]
 
     def _bigram_sources(self) -> list[Source]:
-        names = tuple(name for name in self.config.bigrams or () if not is_text(name))
+        names = tuple(name for name in self.config.bigrams or () if not is_bigram_file(name))
         return training_sources(Recipe(names, self.config.language)) if names else []
 
     @cached_property
@@ -263,8 +263,8 @@ class BreakingNli(OfficialSet):
         """What must have the bigrams; None for the training corpus."""
         if not self.config.bigrams:
             return None
-        of_pairs = (corpus_counts.of_examples(source.examples()) for source in self._bigram_sources())
-        return corpus_counts.together(chain(of_pairs, map(corpus_counts.of_file, self._bigram_texts())))
+        of_pairs = (corpus_counts.count_bigrams(source.examples()) for source in self._bigram_sources())
+        return corpus_counts.merge_bigrams(chain(of_pairs, map(corpus_counts.read_bigrams, self._bigram_texts())))
 
     @cached_property
     def _corpus_counts(self) -> CorpusCounts:

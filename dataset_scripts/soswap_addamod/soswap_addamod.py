@@ -20,7 +20,7 @@ from unbag.challenge_sets.perturbations.soswap_addamod import (
     SOSWAP,
     adjective_counts,
     distinct_premises,
-    tables,
+    soswap_addamod_tables,
 )
 from unbag.challenge_sets.requirements import Requirement
 from unbag.data.sources import Example, Source
@@ -78,7 +78,7 @@ class SoswapAddamodConfig(SourceConfig):
             raise ValueError(f"expected one of the kinds {', '.join(KINDS)}, found {self.kind!r}")
         if self.min_count < 1:
             raise ValueError(f"expected min_count of at least 1, found {self.min_count}")
-        vocabulary_split.check(self.words)
+        vocabulary_split.validate_words(self.words)
         if self.sentences_in != _LANGUAGE:
             raise ValueError("SOSwap and AddAmod are made of English sentences; found another language")
         if self.attested_split and not self.corpus:
@@ -138,7 +138,7 @@ class SoswapAddamod(ChallengeSetBuilder):
             for attesting in self._attesting(source):
                 adjectives = adjective_counts(attesting.examples(), parser, adjectives)
         counts: Counter[str] = Counter()
-        yield from tables(
+        yield from soswap_addamod_tables(
             examples,
             parser,
             kind=config.kind,

@@ -62,7 +62,7 @@ def built():
         )
         for number, (premise, hypothesis, label) in enumerate(PAIRS)
     ]
-    rows = datasets.Dataset(pa.concat_tables(sicck_rows.tables(pairs, sicck_rows.FOUR_WAY)))
+    rows = datasets.Dataset(pa.concat_tables(sicck_rows.sicck_tables(pairs, sicck_rows.FOUR_WAY)))
     return BuiltSet(Request("sicck"), rows, "en", {"folds": FOLDS}, {"origin": "made up", "revision": "1"})
 
 
@@ -146,7 +146,7 @@ def test_the_authors_protocol_learns_reverse_entailment_as_entailment(built):
 
     relations = [Relation.FORWARD_ENTAILMENT, Relation.REVERSE_ENTAILMENT, Relation.NEGATION, Relation.INDEPENDENCE]
     pairs = [of(relation, number) for number, relation in enumerate(each for each in relations for _ in range(2))]
-    rows = datasets.Dataset(pa.concat_tables(sicck_rows.tables(pairs, sicck_rows.FOUR_WAY)))
+    rows = datasets.Dataset(pa.concat_tables(sicck_rows.sicck_tables(pairs, sicck_rows.FOUR_WAY)))
     two = BuiltSet(built.request, rows, "en", {}, built.data)
     data = fold_data(two, 0, seed=1)
     examples = sorted(example for part in (*data.training, *data.held_out) for example in part.examples)

@@ -4,7 +4,13 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from unbag.challenge_sets.perturbations.augmentation import PairGenerator, ReversedPairs, SoswapAddamodPairs, SwappedPairs, drawn
+from unbag.challenge_sets.perturbations.augmentation import (
+    PairGenerator,
+    ReversedPairs,
+    SoswapAddamodPairs,
+    SwappedPairs,
+    sample_epoch,
+)
 from unbag.challenge_sets.perturbations.corpus_counts import count_corpus
 from unbag.challenge_sets.perturbations.negation import NegatedPairs
 from unbag.challenge_sets.perturbations.soswap_addamod import ADDAMOD, SOSWAP, adjective_counts
@@ -63,7 +69,7 @@ class Augmented:
         for maker in self._makers:
             left_out: Counter[str] = Counter()
             n = self._pairs[maker.kind]
-            some = list(drawn(maker, epoch=epoch, pairs=n, seed=self._seed, counts=left_out))
+            some = list(sample_epoch(maker, epoch=epoch, pairs=n, seed=self._seed, counts=left_out))
             labels = Counter(example.label for example in some)
             different = len({example[1:3] for example in some})
             record[maker.kind] = {
@@ -82,7 +88,9 @@ class Augmented:
         return {"words": self._words, "first_epoch": self._first}
 
 
-def _maker(kind: str, examples: list[Example], premises: list[str], parser: Parser, wordnet: Any, words: str) -> PairGenerator:
+def _maker(
+    kind: str, examples: list[Example], premises: list[str], parser: Parser, wordnet: Any, words: str
+) -> PairGenerator:
     if kind in (SOSWAP, ADDAMOD):
         if kind == SOSWAP and words != ALL:  # few verbs and nouns are all of one half: hypotheses are swapped too
             premises = list(dict.fromkeys([*premises, *(example.hypothesis for example in examples)]))

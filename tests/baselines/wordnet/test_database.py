@@ -65,9 +65,7 @@ def test_open_wordnet_not_installed_error_names_the_command(monkeypatch, tmp_pat
     monkeypatch.setattr(nltk.data, "path", [])
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     assert not module.is_wordnet_installed()
-    with pytest.raises(
-        ValueError, match=r"install it from .* `python -m unbag.baselines.wordnet.install`"
-    ):
+    with pytest.raises(ValueError, match=r"install it from .* `python -m unbag.baselines.wordnet.install`"):
         module.open_wordnet.__wrapped__()
 
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.challenge_sets.perturbations.conftest import parse_of
-from unbag.challenge_sets.perturbations.addamod import Addition, AdjectiveCounts, Refusal, addamod
+from unbag.challenge_sets.perturbations.addamod import AddAmodExclusion, Addition, AdjectiveCounts, addamod
 from unbag.data.text.grammar import adjective_rank
 from unbag.data.text.parses import Parse
 
@@ -136,35 +136,37 @@ def test_a_or_an_follows_the_adjective():
 
 def test_an_adjective_of_the_same_class_or_of_no_known_class_does_not_join_another():
     big_man = sentence(phrase("the", ["big"], "", "man", "nsubj"), A_DOG)
-    assert addamod(big_man, adjective_counts(["tiny", "rusty"], ["man", "dog"])) is Refusal.NOT_TAKEN
+    assert addamod(big_man, adjective_counts(["tiny", "rusty"], ["man", "dog"])) is AddAmodExclusion.NOT_TAKEN
     rusty_man = sentence(phrase("the", ["rusty"], "", "man", "nsubj"), A_DOG)
-    assert addamod(rusty_man, adjective_counts(["old"], ["man", "dog"])) is Refusal.NOT_TAKEN
+    assert addamod(rusty_man, adjective_counts(["old"], ["man", "dog"])) is AddAmodExclusion.NOT_TAKEN
     assert addamod(big_man, adjective_counts(["old"], ["man", "dog"])).adjective == "old"
 
 
 @pytest.mark.parametrize("adjective", ["red", "elderly", "teenage"])
 def test_people_are_not_red_and_only_people_are_elderly(adjective):
-    assert addamod(sentence(THE_MAN, A_DOG), adjective_counts([adjective], ["man", "dog"])) is Refusal.NOT_TAKEN
+    assert (
+        addamod(sentence(THE_MAN, A_DOG), adjective_counts([adjective], ["man", "dog"])) is AddAmodExclusion.NOT_TAKEN
+    )
     things = sentence(phrase("the", [], "", "hat", "nsubj"), phrase("a", [], "", "car", "dobj"))
     made = addamod(things, adjective_counts([adjective], ["hat", "car"]))
-    assert made.adjective == "red" if adjective == "red" else made is Refusal.NOT_TAKEN
+    assert made.adjective == "red" if adjective == "red" else made is AddAmodExclusion.NOT_TAKEN
     people = sentence(THE_MAN, phrase("a", [], "", "woman", "dobj"))
     made = addamod(people, adjective_counts([adjective], ["man", "woman"]))
-    assert made is Refusal.NOT_TAKEN if adjective == "red" else made.adjective == adjective
+    assert made is AddAmodExclusion.NOT_TAKEN if adjective == "red" else made.adjective == adjective
 
 
 def test_the_animals_may_be_young_but_not_a_car():
     young = adjective_counts(["young"], ["man", "dog", "car"])
     assert addamod(sentence(THE_MAN, A_DOG), young).adjective == "young"
     a_car = phrase("a", [], "", "car", "dobj")
-    assert addamod(sentence(THE_MAN, a_car), young) is Refusal.NOT_TAKEN
+    assert addamod(sentence(THE_MAN, a_car), young) is AddAmodExclusion.NOT_TAKEN
 
 
 def test_an_adjective_must_be_attested_often_enough_with_both():
     adjectives = adjective_counts(["wet"], ["man"], times=9)
     adjectives.add(_noun_phrase("wet", "dog"))
     parse = sentence(THE_MAN, A_DOG)
-    assert addamod(parse, adjectives) is Refusal.NOT_SHARED
+    assert addamod(parse, adjectives) is AddAmodExclusion.NOT_SHARED
     assert addamod(parse, adjectives, min_count=1).adjective == "wet"
 
 
@@ -187,22 +189,22 @@ def test_both_directions_are_drawn_and_the_seed_decides():
 # What is refused, parsed by the pipeline, in words of ours; every adjective below is attested with every noun.
 NOUNS = "man dog cat hat group person clown front jean teacher car house woman street pair shoe fisherman".split()
 REFUSED = {
-    "The man sleeps.": Refusal.ONE_NOUN,
-    "A dog sees a dog.": Refusal.ONE_NOUN,
-    "Tom sees a dog.": Refusal.ONE_NOUN,
-    "He sees a dog.": Refusal.ONE_NOUN,
-    "A man in jeans": Refusal.ONE_NOUN,
-    "A group of people sleeps.": Refusal.ONE_NOUN,
-    "The man is a teacher.": Refusal.ONE_NOUN,
-    "A man is dressed as a clown.": Refusal.ONE_NOUN,
+    "The man sleeps.": AddAmodExclusion.ONE_NOUN,
+    "A dog sees a dog.": AddAmodExclusion.ONE_NOUN,
+    "Tom sees a dog.": AddAmodExclusion.ONE_NOUN,
+    "He sees a dog.": AddAmodExclusion.ONE_NOUN,
+    "A man in jeans": AddAmodExclusion.ONE_NOUN,
+    "A group of people sleeps.": AddAmodExclusion.ONE_NOUN,
+    "The man is a teacher.": AddAmodExclusion.ONE_NOUN,
+    "A man is dressed as a clown.": AddAmodExclusion.ONE_NOUN,
     "The dog sleeps in front of the house.": None,
-    "The men and women sleep.": Refusal.ONE_NOUN,
-    "The man has a fisherman's hat.": Refusal.ONE_NOUN,
-    "Another man sees a dog.": Refusal.ONE_NOUN,
-    "The man does not see the dog.": Refusal.NEGATED,
-    "The man sleeps without a hat.": Refusal.NEGATED,
-    "The red man sees a dog.": Refusal.NOT_SHARED,
-    "A old man sees a dog.": Refusal.DETERMINER,
+    "The men and women sleep.": AddAmodExclusion.ONE_NOUN,
+    "The man has a fisherman's hat.": AddAmodExclusion.ONE_NOUN,
+    "Another man sees a dog.": AddAmodExclusion.ONE_NOUN,
+    "The man does not see the dog.": AddAmodExclusion.NEGATED,
+    "The man sleeps without a hat.": AddAmodExclusion.NEGATED,
+    "The red man sees a dog.": AddAmodExclusion.NOT_SHARED,
+    "A old man sees a dog.": AddAmodExclusion.DETERMINER,
 }
 
 
@@ -251,7 +253,7 @@ def test_an_adjective_that_moves_tells_a_property(attested, moves):
         [_noun_phrase(adjective, noun) if noun else _predicate(adjective) for adjective, noun in attested] * 2
     )
     made = addamod(sentence(THE_HAT, A_CAR), adjectives)
-    assert isinstance(made, Addition) if moves else made is Refusal.NOT_FREE
+    assert isinstance(made, Addition) if moves else made is AddAmodExclusion.NOT_FREE
 
 
 @pytest.mark.parametrize(("others", "moves"), [(124, True), (128, False)])
@@ -264,7 +266,7 @@ def test_an_adjective_does_not_leave_a_noun_that_it_makes_a_name_with(others, mo
     assert adjectives.association("red", "car") == (4 + 2 * others) * 2 / (4 * (2 + others))
     assert adjectives.association("red", "house") == 0
     made = addamod(sentence(THE_HAT, A_CAR), adjectives)
-    assert isinstance(made, Addition) if moves else made is Refusal.NOT_FREE
+    assert isinstance(made, Addition) if moves else made is AddAmodExclusion.NOT_FREE
 
 
 def test_only_what_is_directly_before_a_noun_modifies_it():
@@ -287,12 +289,12 @@ def test_an_adjective_does_not_go_where_noun_or_sentence_deny_it(adjective, noun
     person = phrase("a", [], "", noun, "nsubj")
     other = phrase("the", [], "", "lady" if adjective == "blond" else "car", "dobj")
     adjectives = adjective_counts([adjective], [noun, "lady", "car"])
-    assert addamod(sentence(person, [*other[:-1], *(more or []), other[-1]]), adjectives) is Refusal.NOT_TAKEN
+    assert addamod(sentence(person, [*other[:-1], *(more or []), other[-1]]), adjectives) is AddAmodExclusion.NOT_TAKEN
 
 
 def test_no_adjective_goes_within_a_fixed_name():
     parse = sentence(phrase("the", [], "", "man", "nsubj"), phrase("a", ["hard"], "", "hat", "dobj"))
-    assert addamod(parse, adjective_counts(["old"], ["man", "hat"])) is Refusal.ONE_NOUN
+    assert addamod(parse, adjective_counts(["old"], ["man", "hat"])) is AddAmodExclusion.ONE_NOUN
 
 
 def test_what_is_told_one_by_one_takes_no_adjective_as_a_whole():

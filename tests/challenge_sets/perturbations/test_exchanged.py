@@ -6,8 +6,8 @@ from unbag.challenge_sets.perturbations.augmentation import (
     NOT_KNOWN,
     ReversedPairs,
     SwappedPairs,
-    drawn,
-    proved,
+    proved_label,
+    sample_epoch,
 )
 from unbag.data.sources import Example
 
@@ -59,14 +59,14 @@ def test_only_labels_that_are_proved_in_both_orders_are_taken():
 
 
 def test_independence_is_no_proof():
-    labels = {relation: proved(Verdict("neutral", relation)) for relation in Relation}
+    labels = {relation: proved_label(Verdict("neutral", relation)) for relation in Relation}
     assert labels.pop(Relation.INDEPENDENCE) is None
     assert {relation for relation, label in labels.items() if label == "neutral"} == {
         Relation.REVERSE_ENTAILMENT,
         Relation.COVER,
     }
     assert None not in labels.values()
-    assert proved(Verdict(None, None)) is None
+    assert proved_label(Verdict(None, None)) is None
 
 
 def test_real_pairs_reversed(parser, wordnet):
@@ -74,7 +74,7 @@ def test_real_pairs_reversed(parser, wordnet):
 
     labeller = Labeller(parser, wordnet, wordnet.identity)
     kinds = [PAIRS[3], Example("e", "A dog is not barking.", "A dog is barking.", "contradiction")]
-    assert [pair[1:4] for pair in sorted(drawn(ReversedPairs(kinds, labeller), epoch=0, pairs=2))] == [
+    assert [pair[1:4] for pair in sorted(sample_epoch(ReversedPairs(kinds, labeller), epoch=0, pairs=2))] == [
         ("A dog barks.", "A poodle barks.", "neutral"),
         ("A dog is barking.", "A dog is not barking.", "contradiction"),
     ]

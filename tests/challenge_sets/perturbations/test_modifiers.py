@@ -14,15 +14,15 @@ from unbag.challenge_sets.perturbations.modifiers import (
     TYPES,
     VERB,
     Seed,
+    modified_sentence,
     modify,
-    sentence,
 )
 
 SEED = Seed.of("A black cat is eating a fish.", "A cat is eating a fish.", "entailment")
 
 
 def _said(text, part, modifier, tags=None):
-    return sentence(parts(text, tags), ((part, BY_NAME[modifier]),))
+    return modified_sentence(parts(text, tags), ((part, BY_NAME[modifier]),))
 
 
 @pytest.mark.parametrize(

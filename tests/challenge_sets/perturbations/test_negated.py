@@ -5,7 +5,7 @@ import re
 import pytest
 
 from unbag.baselines.natlog.sentences import Labeller
-from unbag.challenge_sets.perturbations.augmentation import drawn, proved
+from unbag.challenge_sets.perturbations.augmentation import proved_label, sample_epoch
 from unbag.challenge_sets.perturbations.negation import (
     CONTRACTED,
     NO,
@@ -19,7 +19,7 @@ from unbag.challenge_sets.perturbations.negation import (
     plain_clause,
     shortenings,
 )
-from unbag.challenge_sets.perturbations.vocabulary_split import HELD_OUT, TRAINING, half
+from unbag.challenge_sets.perturbations.vocabulary_split import HELD_OUT, TRAINING, vocabulary_half
 
 
 @pytest.fixture(scope="module")
@@ -112,13 +112,13 @@ def test_what_can_be_left_out(parser, sentence, expected):
 
 def test_every_label_is_proved_and_every_template_of_its_half(parser, real_premises, labeller):
     for words in (TRAINING, HELD_OUT):
-        pairs = list(drawn(NegatedPairs(real_premises, parser, labeller, words=words), epoch=0, pairs=45))
+        pairs = list(sample_epoch(NegatedPairs(real_premises, parser, labeller, words=words), epoch=0, pairs=45))
         labels = [pair.label for pair in pairs]
         assert min(map(labels.count, ("entailment", "neutral", "contradiction"))) >= 10
         verdicts = labeller.labels([pair.premise for pair in pairs], [pair.hypothesis for pair in pairs])
-        assert [proved(verdict) for verdict in verdicts] == labels
+        assert [proved_label(verdict) for verdict in verdicts] == labels
         for pair in pairs:
-            assert {half(name) for name in _templates(f"{pair.premise} {pair.hypothesis}")} == {words}
+            assert {vocabulary_half(name) for name in _templates(f"{pair.premise} {pair.hypothesis}")} == {words}
 
 
 def _templates(text):
@@ -135,7 +135,7 @@ def _templates(text):
 def test_a_negation_is_where_no_label_is(parser, real_premises, labeller):
     """It is in the premise alone, the hypothesis alone or both, of two labels at least each."""
     made = {}
-    for pair in drawn(NegatedPairs(real_premises, parser, labeller), epoch=0, pairs=120):
+    for pair in sample_epoch(NegatedPairs(real_premises, parser, labeller), epoch=0, pairs=120):
         side = tuple(re.search(r"\b(no|not|nobody)\b|n't", text.lower()) is not None for text in pair[1:3])
         made.setdefault(side, set()).add(pair.label)
     assert made == {

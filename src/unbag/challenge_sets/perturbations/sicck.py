@@ -68,7 +68,7 @@ _STRAY: Final = {("892", "position", "FE"): "both"}
 """Cells that are in the wrong column, by row: row 892 modifies both of its sentences, and both are what they say."""
 
 
-class Row(NamedTuple):
+class SicckRow(NamedTuple):
     """One pair of the file.
 
     Attributes:
@@ -105,7 +105,7 @@ class Row(NamedTuple):
         return three_way(self.relations[0])
 
 
-def read(path: Path) -> tuple[list[Row], Counter[str]]:
+def read_sicck(path: Path) -> tuple[list[SicckRow], Counter[str]]:
     """Read the file.
 
     Returns:
@@ -125,7 +125,7 @@ def read(path: Path) -> tuple[list[Row], Counter[str]]:
     return rows, counts
 
 
-def _row(cells: Mapping[str, str], counts: Counter[str]) -> Row:
+def _row(cells: Mapping[str, str], counts: Counter[str]) -> SicckRow:
     number = cells["number"]
     values = {}
     for name, known in (("position", ("premise", "hypothesis", "both")), ("part", ("subject", "verb", "object"))):
@@ -147,7 +147,7 @@ def _row(cells: Mapping[str, str], counts: Counter[str]) -> Row:
         kind = _TYPES[cells["type"]]
     except KeyError as error:
         raise ValueError(f"row {number}: unknown relation or modifier type {error}") from None
-    row = Row(
+    row = SicckRow(
         number=int(number),
         seed=cells["seed"],
         premise=sentences["premise"],
@@ -164,7 +164,7 @@ def _row(cells: Mapping[str, str], counts: Counter[str]) -> Row:
     return row
 
 
-def folds(seeds: Sequence[str], n: int = 5, *, folding: str = CONTIGUOUS, seed: int = 13) -> list[int]:
+def assign_folds(seeds: Sequence[str], n: int = 5, *, folding: str = CONTIGUOUS, seed: int = 13) -> list[int]:
     """Return a fold for each row, for cross-validation (section 4.2).
 
     Args:
@@ -210,7 +210,7 @@ def folds(seeds: Sequence[str], n: int = 5, *, folding: str = CONTIGUOUS, seed: 
     return folds
 
 
-def group_sizes(rows: Iterable[Row]) -> dict[str, Counter[str]]:
+def group_sizes(rows: Iterable[SicckRow]) -> dict[str, Counter[str]]:
     """Return how many rows there are by modifier type and by part (Tables 5 and 6)."""
     rows = list(rows)
     return {"type": Counter(row.type for row in rows), "part": Counter(row.part for row in rows)}

@@ -24,12 +24,12 @@ from unbag.challenge_sets.perturbations.modifiers import (
     VERB,
     Change,
     Seed,
+    modified_sentence,
     modified_shape,
     modify,
-    sentence,
     sides,
 )
-from unbag.challenge_sets.perturbations.sicck import Row
+from unbag.challenge_sets.perturbations.sicck import SicckRow
 from unbag.data import columns
 from unbag.data.columns import PAIR
 from unbag.data.labels import FORWARD_ENTAILMENT, REVERSE_ENTAILMENT, label_id
@@ -59,7 +59,7 @@ SCHEMA: Final = pa.schema(
 _TAGGED_AT_ONCE: Final = 1_000  # examples
 
 
-class Pair(NamedTuple):
+class SicckPair(NamedTuple):
     """A pair as it is."""
 
     id: str
@@ -74,12 +74,12 @@ class Pair(NamedTuple):
     fold: int | None = None
 
 
-def official(rows: Sequence[Row], folds: Sequence[int]) -> Iterator[Pair]:
+def official_pairs(rows: Sequence[SicckRow], folds: Sequence[int]) -> Iterator[SicckPair]:
     """Yield the pairs of the authors' file."""
     for row, fold in zip(rows, folds, strict=True):
-        yield Pair(
+        yield SicckPair(
             id=f"sicck-{row.number}",
-            source_id=source_id(row),
+            source_id=seed_source_id(row),
             premise=row.premise,
             hypothesis=row.hypothesis,
             modifier=row.modifier,
@@ -91,12 +91,12 @@ def official(rows: Sequence[Row], folds: Sequence[int]) -> Iterator[Pair]:
         )
 
 
-def source_id(row: Row) -> str:
+def seed_source_id(row: SicckRow) -> str:
     """Return the id of the seed that a row of the authors' file was made from."""
     return f"sick-{row.seed}"
 
 
-def generated(examples: Iterable[Example], *, combinations: bool, tagger: Tagger | None) -> Iterator[Pair]:
+def generate_pairs(examples: Iterable[Example], *, combinations: bool, tagger: Tagger | None) -> Iterator[SicckPair]:
     """Yield every example that can be read as a seed, as it is and modified (`challenge_sets.perturbations.modifiers`).
 
     Args:
@@ -117,7 +117,7 @@ def generated(examples: Iterable[Example], *, combinations: bool, tagger: Tagger
             if seed is None:
                 continue
             for number, modified in enumerate(modify(seed, combinations=combinations)):
-                yield Pair(
+                yield SicckPair(
                     id=f"{example.source_id}#{number}",
                     source_id=example.source_id,
                     premise=modified.premise,
@@ -130,7 +130,7 @@ def generated(examples: Iterable[Example], *, combinations: bool, tagger: Tagger
                 )
 
 
-def tables(pairs: Iterable[Pair], space: str) -> Iterator[pa.Table]:
+def sicck_tables(pairs: Iterable[SicckPair], space: str) -> Iterator[pa.Table]:
     """Yield two rows a pair as tables of `SCHEMA`; pairs that the space has no label for are left out.
 
     Args:
@@ -140,7 +140,7 @@ def tables(pairs: Iterable[Pair], space: str) -> Iterator[pa.Table]:
     return columns.tables((row for pair in pairs for row in _both(pair, space)), SCHEMA)
 
 
-def _both(pair: Pair, space: str) -> list[dict[str, Any]]:
+def _both(pair: SicckPair, space: str) -> list[dict[str, Any]]:
     converse = tuple(relation.converse for relation in pair.relations)
     sides = [
         _record(pair, pair.id, pair.premise, pair.hypothesis, pair.relations, reverse=False),
@@ -150,7 +150,7 @@ def _both(pair: Pair, space: str) -> list[dict[str, Any]]:
 
 
 def _record(
-    pair: Pair, name: str, premise: str, hypothesis: str, relations: tuple[Relation, ...], *, reverse: bool
+    pair: SicckPair, name: str, premise: str, hypothesis: str, relations: tuple[Relation, ...], *, reverse: bool
 ) -> dict[str, Any]:
     four = {four_way(relation) for relation in relations}
     seven = "|".join(relation.value for relation in relations)
@@ -168,7 +168,7 @@ def _record(
     }
 
 
-def official_seeds(rows: Iterable[Row]) -> dict[str, Seed]:
+def official_seeds(rows: Iterable[SicckRow]) -> dict[str, Seed]:
     """Return the seeds of the file: its pairs without modifier, with the labels they have there.
 
     Raises:
@@ -184,13 +184,13 @@ def official_seeds(rows: Iterable[Row]) -> dict[str, Seed]:
     return seeds
 
 
-def official_shapes(rows: Sequence[Row]) -> list[Shape]:
+def official_shapes(rows: Sequence[SicckRow]) -> list[Shape]:
     """Return what natural logic sees of each row: its seed, with the row's modifier put to the row's part."""
     seeds = official_seeds(rows)
     return [modified_shape(seeds[row.seed].shape, *_changes(row)) for row in rows]
 
 
-def _changes(row: Row) -> tuple[Change, Change]:
+def _changes(row: SicckRow) -> tuple[Change, Change]:
     """Return what was done to the premise of a row and to its hypothesis."""
     return sides(() if row.type == NONE else ((row.part, BY_NAME[row.modifier]),), row.position)
 
@@ -216,7 +216,7 @@ class Disagreement(NamedTuple):
     labeller: str | None
 
 
-def _disagreement(row: Row, labelled: str | None) -> Disagreement:
+def _disagreement(row: SicckRow, labelled: str | None) -> Disagreement:
     modifier = BY_NAME[row.modifier]
     reading = modifier.name if modifier.quantifier is None else modifier.quantifier.value
     if modifier.type == ADJECTIVE_ADVERB:
@@ -229,7 +229,7 @@ def _disagreement(row: Row, labelled: str | None) -> Disagreement:
     return Disagreement(row.part, reading, BOTH if row.position == BOTH else "one", annotators, labeller)
 
 
-def agreement(rows: Sequence[Row]) -> dict[str, Any]:
+def annotator_agreement(rows: Sequence[SicckRow]) -> dict[str, Any]:
     """Return how many of the rows the labeller gives the annotators' label.
 
     Returns:
@@ -274,7 +274,7 @@ _CAUSES: Final[dict[str, tuple[tuple[str, str], ...]]] = {
 EVERYONE: Final = "everyone of man"
 
 
-def reproduced(rows: Sequence[Row]) -> Counter[str]:
+def count_reproduced(rows: Sequence[SicckRow]) -> Counter[str]:
     """Return how many of the modified pairs of the file our operator makes to the letter, and why not the others.
 
     Case and white space do not count. A cause is one only where it, or two together, turn our sentences into theirs.
@@ -286,7 +286,7 @@ def reproduced(rows: Sequence[Row]) -> Counter[str]:
         if row.type != NONE:
             seed = seeds[row.seed]
             ours = [
-                (parts, sentence(parts, change))
+                (parts, modified_sentence(parts, change))
                 for parts, change in zip((seed.premise, seed.hypothesis), _changes(row), strict=True)
             ]
             cause = _cause(ours, (row.premise, row.hypothesis))
@@ -318,7 +318,7 @@ def _with(causes: Sequence[str], parts: Parts, text: str) -> str:
         if cause == EVERYONE:
             if text.startswith("every one of the "):
                 # The authors put it before the seed's sentence, whose noun and verb stay as they are.
-                text = "everyone of " + re.sub(r"^(?:an?|the) ", "", sentence(parts))
+                text = "everyone of " + re.sub(r"^(?:an?|the) ", "", modified_sentence(parts))
         else:
             for pattern, instead in _CAUSES[cause]:
                 text = re.sub(pattern, instead, text)

@@ -16,9 +16,9 @@ from unbag.challenge_sets.perturbations.addamod import (
     AdjectiveCounts,
     addamod,
 )
-from unbag.challenge_sets.perturbations.soswap import Swap, soswap, words_of
-from unbag.challenge_sets.perturbations.swapped import distinct
-from unbag.challenge_sets.perturbations.vocabulary_split import ALL, are_in
+from unbag.challenge_sets.perturbations.soswap import Swap, soswap, swap_lemmas
+from unbag.challenge_sets.perturbations.swapped import distinct_by
+from unbag.challenge_sets.perturbations.vocabulary_split import ALL, are_in_half
 from unbag.data import columns
 from unbag.data.columns import PAIR
 from unbag.data.labels import CONTRADICTION, NEUTRAL, label_id
@@ -55,7 +55,7 @@ SCHEMA: Final = pa.schema(
 _ROWS_PER_TABLE: Final = 1_000  # few, since a parser is slow and they are shown as they come
 
 
-def tables(
+def soswap_addamod_tables(
     examples: Iterable[Example],
     parser: Parser,
     *,
@@ -97,11 +97,11 @@ def _rows(
     words: str,
     counts: Counter[str],
 ) -> Iterator[dict[str, Any]]:
-    for source_id, parse in parsed(distinct_premises(examples), parser):
+    for source_id, parse in parse_premises(distinct_premises(examples), parser):
         counts["premises"] += 1
         for kind in kinds:
             result: Swap | Addition | str = (
-                swapped(parse, words)
+                swap_within_half(parse, words)
                 if kind == SOSWAP
                 else addamod(parse, adjectives, seed=seed, min_count=min_count, words=words)
             )
@@ -120,10 +120,10 @@ def _rows(
             }
 
 
-def swapped(parse: Parse, words: str = ALL) -> Swap | str:
+def swap_within_half(parse: Parse, words: str = ALL) -> Swap | str:
     """Swap a sentence's subject and object, or say why not: as `soswap`, with words of one half of the vocabulary."""
     result = soswap(parse)
-    return OTHER_WORDS if isinstance(result, Swap) and not are_in(words, words_of(parse)) else result
+    return OTHER_WORDS if isinstance(result, Swap) and not are_in_half(words, swap_lemmas(parse)) else result
 
 
 def adjective_counts(
@@ -138,17 +138,17 @@ def adjective_counts(
     """
     adjectives = adjectives or AdjectiveCounts()
     sentences = (text for example in examples for text in (example.premise, example.hypothesis))
-    for parse in parser.parses_with(ADJECTIVE, distinct(sentences, str)):
+    for parse in parser.parses_with(ADJECTIVE, distinct_by(sentences, str)):
         adjectives.add(parse)
     return adjectives
 
 
 def distinct_premises(examples: Iterable[Example]) -> Iterator[tuple[str, str]]:
     """Return, one by one, the source id of the first example with each premise, and the premise."""
-    return ((example.source_id, example.premise) for example in distinct(examples, attrgetter("premise")))
+    return ((example.source_id, example.premise) for example in distinct_by(examples, attrgetter("premise")))
 
 
-def parsed(premises: Iterable[tuple[str, str]], parser: Parser) -> Iterator[tuple[str, Parse]]:
+def parse_premises(premises: Iterable[tuple[str, str]], parser: Parser) -> Iterator[tuple[str, Parse]]:
     """Yield the ids of some premises with their parses, in order."""
     waiting: deque[str] = deque()  # ids of sentences that the parser has taken and not given back
 

@@ -15,8 +15,8 @@ import pyarrow as pa
 from unbag.baselines.wordnet.relations import Relation
 from unbag.challenge_sets.perturbations.augmentation import GeneratedPair
 from unbag.challenge_sets.perturbations.corpus_counts import Bigrams, CorpusCounts, with_edges
-from unbag.challenge_sets.perturbations.swapped import distinct
-from unbag.challenge_sets.perturbations.vocabulary_split import ALL, are_in
+from unbag.challenge_sets.perturbations.swapped import distinct_by
+from unbag.challenge_sets.perturbations.vocabulary_split import ALL, are_in_half
 from unbag.challenge_sets.perturbations.word_lists import FIXED_PHRASES, LABEL_OF, PREPOSITION_OF, WORD_LISTS, WordList
 from unbag.data import columns
 from unbag.data.columns import PAIR, real
@@ -174,7 +174,7 @@ class Substituter:
         for start, length, phrase, candidates in self._replaceable(premise, sentence, lowered):
             usable: dict[str, list[Substitute]] = defaultdict(list)
             for candidate in candidates:
-                if not are_in(self.words, (phrase, candidate.new)):
+                if not are_in_half(self.words, (phrase, candidate.new)):
                     rejected[OTHER_WORDS] += 1
                     continue
                 reason = self._reason(lowered, start, length, candidate)
@@ -296,11 +296,11 @@ def _by_phrase(lists: Sequence[WordList]) -> dict[tuple[str, ...], list[Candidat
     for group in lists:
         for old in group.old:
             candidates = [Candidate(group.category, group.relation, new) for new in group.new if new != old]
-            by_phrase[tuple(words_of(old))] += candidates
+            by_phrase[tuple(split_words(old))] += candidates
     return dict(by_phrase)
 
 
-def words_of(phrase: str) -> list[str]:
+def split_words(phrase: str) -> list[str]:
     """Return the words of a phrase, as `unbag.data.text.tokens` cuts it."""
     return [word.text for word in words(phrase)]
 
@@ -377,7 +377,7 @@ SCHEMA: Final = pa.schema(
 )
 
 
-class Row(NamedTuple):
+class SubstitutionRow(NamedTuple):
     """One pair; the columns of `SCHEMA` that are not measured on the words."""
 
     id: str
@@ -402,7 +402,9 @@ class WordPair(NamedTuple):
     similarity: float | None
 
 
-def generated(examples: Iterable[Example], substituter: Substituter, rejected: Counter[str]) -> Iterator[Row]:
+def generate_rows(
+    examples: Iterable[Example], substituter: Substituter, rejected: Counter[str]
+) -> Iterator[SubstitutionRow]:
     """Yield the replacements of each different premise, those of the first example that has it.
 
     Args:
@@ -410,9 +412,9 @@ def generated(examples: Iterable[Example], substituter: Substituter, rejected: C
         substituter: how words are replaced.
         rejected: counts the candidates that were not used, by reason.
     """
-    for example in distinct(examples, attrgetter("premise")):
+    for example in distinct_by(examples, attrgetter("premise")):
         for number, substitute in enumerate(substituter.of(example.premise, rejected)):
-            yield Row(
+            yield SubstitutionRow(
                 id=f"{example.source_id}#{number}",
                 source_id=example.source_id,
                 premise=example.premise,
@@ -423,7 +425,7 @@ def generated(examples: Iterable[Example], substituter: Substituter, rejected: C
             )
 
 
-def tables(rows: Iterable[Row], measure: Callable[[str, str], WordPair]) -> Iterator[pa.Table]:
+def substitution_tables(rows: Iterable[SubstitutionRow], measure: Callable[[str, str], WordPair]) -> Iterator[pa.Table]:
     """Return rows as tables of `SCHEMA`.
 
     Args:
@@ -433,7 +435,7 @@ def tables(rows: Iterable[Row], measure: Callable[[str, str], WordPair]) -> Iter
     return columns.tables((_record(row, measure) for row in rows), SCHEMA)
 
 
-def _record(row: Row, measure: Callable[[str, str], WordPair]) -> dict[str, Any]:
+def _record(row: SubstitutionRow, measure: Callable[[str, str], WordPair]) -> dict[str, Any]:
     old, new = row.words()
     single = all(word and " " not in word for word in (old, new))
     measured = measure(old.lower(), new.lower()) if single else WordPair(None, None)

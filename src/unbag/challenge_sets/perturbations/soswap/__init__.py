@@ -14,7 +14,7 @@ well whosever it is (carries | a ball | in its mouth). What is repaired: the ver
 with it, the case of personal pronouns, the capital at the start. Nothing else changes, so both sentences have the same
 words up to inflection and case.
 
-What is left out, beside other structures: `Refusal`, the first of which a premise meets is its reason. Much of it is
+What is left out, beside other structures: `SoswapExclusion`, the first of which a premise meets is its reason. Much of it is
 misread by the parser and would come out broken: an object that is a preposition's (walks down the road), a verb that
 does not agree with its subject, a phrase that goes on after its end. Some are left out since the swapped sentence need
 not contradict: verbs that hold both ways (meet), or may (watch, hold, of people), phrases of the same words, negation,
@@ -24,11 +24,11 @@ or taken (a game, a speech, a nap) and parts of the body.
 
 from typing import NamedTuple
 
-from unbag.challenge_sets.perturbations.soswap.checks import unfit_phrases, unfit_verb
-from unbag.challenge_sets.perturbations.soswap.clause import Refusal, find_clause
+from unbag.challenge_sets.perturbations.soswap.checks import check_phrases, check_verb
+from unbag.challenge_sets.perturbations.soswap.clause import SoswapExclusion, find_clause
 from unbag.challenge_sets.perturbations.soswap.phrases import (
-    agreeing_with,
-    finite_of,
+    conjugate_finite,
+    finite_verb,
     object_span,
     person_of,
     subject_span,
@@ -53,29 +53,29 @@ class Swap(NamedTuple):
     repaired: bool
 
 
-def soswap(parse: Parse) -> Swap | Refusal:
+def soswap(parse: Parse) -> Swap | SoswapExclusion:
     """Swap subject and object of a sentence, or say why not."""
     if parse.words and parse.words[-1] == "?":
-        return Refusal.QUESTION
+        return SoswapExclusion.QUESTION
     clause = find_clause(parse)
-    if isinstance(clause, Refusal):
+    if isinstance(clause, SoswapExclusion):
         return clause
     if not determiners_fit(parse):
-        return Refusal.DETERMINER
+        return SoswapExclusion.DETERMINER
     subject = subject_span(parse, clause)
-    if isinstance(subject, Refusal):
+    if isinstance(subject, SoswapExclusion):
         return subject
     object_ = object_span(parse, clause)
-    if isinstance(object_, Refusal):
+    if isinstance(object_, SoswapExclusion):
         return object_
-    if refusal := unfit_verb(parse, clause, subject, object_) or unfit_phrases(parse, clause, subject, object_):
+    if refusal := check_verb(parse, clause, subject, object_) or check_phrases(parse, clause, subject, object_):
         return refusal
     words = list(parse.words)
     person = person_of(parse, clause.object, object_)
     for verb in clause.verbs:
-        finite = finite_of(parse, verb)
+        finite = finite_verb(parse, verb)
         if finite is not None:
-            words[finite] = agreeing_with(parse, finite, person)
+            words[finite] = conjugate_finite(parse, finite, person)
     _change_case(words, clause.subject, subject, OBJECTIVE)
     _change_case(words, clause.object, object_, SUBJECTIVE)
     repaired = words != list(parse.words)
@@ -101,10 +101,10 @@ def soswap(parse: Parse) -> Swap | Refusal:
     )
 
 
-def words_of(parse: Parse) -> tuple[str, ...]:
+def swap_lemmas(parse: Parse) -> tuple[str, ...]:
     """Return the lemmas of what a swap is made with: the verb, and subject and object where they are nouns."""
     clause = find_clause(parse)
-    if isinstance(clause, Refusal):
+    if isinstance(clause, SoswapExclusion):
         return ()
     nouns = [i for i in (clause.subject, clause.object) if parse.pos[i] in ("NOUN", "PROPN")]
     return tuple(parse.lemmas[i].lower() for i in (clause.verb, *nouns))

@@ -3,8 +3,14 @@
 from collections.abc import Sequence
 from typing import Final
 
-from unbag.challenge_sets.perturbations.soswap.clause import PERSONAL, Clause, Refusal, is_animate, is_of_the_body
-from unbag.challenge_sets.perturbations.soswap.phrases import agrees, finite_of
+from unbag.challenge_sets.perturbations.soswap.clause import (
+    PERSONAL,
+    SoswapExclusion,
+    TransitiveClause,
+    is_animate,
+    is_of_the_body,
+)
+from unbag.challenge_sets.perturbations.soswap.phrases import agrees, finite_verb
 from unbag.data.text.grammar import (
     BODY_PARTS,
     DIRECTIONS,
@@ -28,80 +34,80 @@ _INDEFINITE: Final = frozenset(
 _DETERMINERS: Final = frozenset("a an the one some this that these those".split())
 
 
-def unfit_phrases(parse: Parse, clause: Clause, subject: range, object_: range) -> Refusal | None:
+def check_phrases(parse: Parse, clause: TransitiveClause, subject: range, object_: range) -> SoswapExclusion | None:
     """Say what stands against a clause's subject and object."""
     words = parse.lower_words
     if any(word.endswith(("self", "selves")) for word in words):
-        return Refusal.REFLEXIVE
+        return SoswapExclusion.REFLEXIVE
     for head, span in ((clause.subject, subject), (clause.object, object_)):
         if words[head] in NEGATIONS or any(words[i] in NEGATIONS for i in parse.children(head)):
-            return Refusal.NEGATED
+            return SoswapExclusion.NEGATED
         if words[head] in ("other", "another") and len(span) > 1:
-            return Refusal.REFLEXIVE  # each other
+            return SoswapExclusion.REFLEXIVE  # each other
         if any(words[i] in _REFERRING for i in span):
-            return Refusal.REFERS_BACK
+            return SoswapExclusion.REFERS_BACK
         questions = [i for i in span if parse.tags[i] in ("WP", "WDT", "WP$")]
         if questions and not any(parse.deps[i] == "relcl" for i in span):
-            return Refusal.PRONOUN  # one of which
+            return SoswapExclusion.PRONOUN  # one of which
         if "who" in words[span.start : span.stop] and not is_animate(parse, head):
-            return Refusal.BROKEN
+            return SoswapExclusion.BROKEN
         if parse.pos[head] in ("PRON", "NUM") and words[head] not in PERSONAL | _INDEFINITE:
-            return Refusal.PRONOUN  # some, one, those: they stand for what was said before
+            return SoswapExclusion.PRONOUN  # some, one, those: they stand for what was said before
         # A pronoun within a larger phrase ("he and a friend") has its case from there.
         personal = [i for i in span if parse.pos[i] == "PRON" and words[i] in PERSONAL and parse.deps[i] != "poss"]
         alone = len(span) == 1 and personal == [head]
         if personal and not alone and head in (*personal, *(parse.heads[i] for i in personal)):
-            return Refusal.PRONOUN
-        if alone and parse.tags[clause.verbs[0]] == "VBG" and finite_of(parse, clause.verbs[0]) is None:
-            return Refusal.PRONOUN  # a caption without a finite verb: "him chasing a dog"
+            return SoswapExclusion.PRONOUN
+        if alone and parse.tags[clause.verbs[0]] == "VBG" and finite_verb(parse, clause.verbs[0]) is None:
+            return SoswapExclusion.PRONOUN  # a caption without a finite verb: "him chasing a dog"
     if not NEGATIONS.isdisjoint(words[i] for i in object_):
-        return Refusal.NEGATED  # gray shorts and no shirt
+        return SoswapExclusion.NEGATED  # gray shorts and no shirt
     if parse.lemmas[clause.verb].lower() in _PERCEPTION and any(
         parse.deps[i] == "compound" and is_animate(parse, i) for i in parse.children(clause.object)
     ):
-        return Refusal.BROKEN  # watch a woman dance, where the dance is read as a woman's
+        return SoswapExclusion.BROKEN  # watch a woman dance, where the dance is read as a woman's
     if refusal := _unfit_object(parse, clause, object_):
         return refusal
     if not _has_determiner(parse, clause.subject):
         # Without a finite verb it would be read as one name: cement pouring workers.
-        caption = parse.pos[clause.subject] == "NOUN" and finite_of(parse, clause.verbs[0]) is None
+        caption = parse.pos[clause.subject] == "NOUN" and finite_verb(parse, clause.verbs[0]) is None
         if parse.tags[clause.subject] == "NN" or (caption and parse.tags[clause.verbs[0]] == "VBG"):
-            return Refusal.BARE
+            return SoswapExclusion.BARE
     # Taggers take a sentence's first word for a name if it lacks an article ("Dogs run"); two in a row are names.
     first = parse.first_word
     if subject.start == first and parse.pos[first] == "PROPN":
         if len(subject) == 1 or parse.pos[first + 1] != "PROPN":
-            return Refusal.CAPITAL
+            return SoswapExclusion.CAPITAL
     # "picks up a ball", but "picks her up": the pronoun would follow the particle.
     between = range(clause.verb + 1, object_.start)
     if words[clause.subject] in PERSONAL and any(parse.deps[i] == "prt" for i in between):
-        return Refusal.PRONOUN
+        return SoswapExclusion.PRONOUN
     if _content(words, subject) == _content(words, object_):
-        return Refusal.SAME_WORDS
+        return SoswapExclusion.SAME_WORDS
     return None
 
 
-def _unfit_object(parse: Parse, clause: Clause, object_: range) -> Refusal | None:
+def _unfit_object(parse: Parse, clause: TransitiveClause, object_: range) -> SoswapExclusion | None:
     """Say what stands against an object: that it is no thing, or not all of the object or more than it."""
     head = clause.object
     lemma, verb = parse.lemmas[head].lower(), parse.lemmas[clause.verb].lower()
     if parse.lower_words[head] in _INDEFINITE:
-        return Refusal.PRONOUN  # that a man holds something does not rule out that something holds a man
+        return SoswapExclusion.PRONOUN  # that a man holds something does not rule out that something holds a man
     bare = parse.tags[head] == "NN" and not _has_determiner(parse, head)
     if lemma in BODY_PARTS and parse.lower_words[head - 1] not in ("cliff", "rock"):  # a cliff face
-        return Refusal.BODY
+        return SoswapExclusion.BODY
     if lemma in HAPPENINGS or (bare and lemma in SPORTS):
-        return Refusal.HAPPENING
+        return SoswapExclusion.HAPPENING
     if lemma in IDIOMS.get(verb, ()):
-        return Refusal.HAPPENING
+        return SoswapExclusion.HAPPENING
     if bare and lemma not in UNCOUNTED:
-        return Refusal.BARE
+        return SoswapExclusion.BARE
     if _is_loosely_attached(parse, clause, object_):
-        return Refusal.ATTACHED
+        return SoswapExclusion.ATTACHED
     return None
 
 
-def _is_loosely_attached(parse: Parse, clause: Clause, object_: range) -> bool:
+def _is_loosely_attached(parse: Parse, clause: TransitiveClause, object_: range) -> bool:
     """Tell whether a phrase after an object may be cut off from it, or one in it may be the verb's."""
     after = object_.stop
     if after < len(parse.words) and parse.lower_words[after] == "with" and not is_of_the_body(parse, after):
@@ -123,44 +129,44 @@ def _content(words: Sequence[str], span: range) -> list[str]:
     return [words[i] for i in span if words[i] not in _DETERMINERS]
 
 
-def unfit_verb(parse: Parse, clause: Clause, subject: range, object_: range) -> Refusal | None:
+def check_verb(parse: Parse, clause: TransitiveClause, subject: range, object_: range) -> SoswapExclusion | None:
     """Say what stands against a clause's verb."""
     bearer = clause.verbs[0]
     # Only auxiliaries and adverbs may stand between a subject and its verb; an auxiliary before it makes a question.
     if not subject.stop <= bearer <= clause.verb < object_.start or any(
         parse.pos[i] not in ("AUX", "ADV", "PART") for i in range(subject.stop, bearer)
     ):
-        return Refusal.BROKEN
+        return SoswapExclusion.BROKEN
     if _goes_to_a_place(parse, clause.verb, range(clause.verb + 1, object_.start + 1)):
-        return Refusal.PLACE
+        return SoswapExclusion.PLACE
     if any(parse.deps[i] == "aux" and i < subject.start for i in parse.children(bearer)):
-        return Refusal.QUESTION
+        return SoswapExclusion.QUESTION
     for verb in (clause.verb, bearer):
         children = parse.children(verb)
         if "expl" in {parse.deps[i] for i in children}:
-            return Refusal.EXPLETIVE
+            return SoswapExclusion.EXPLETIVE
         if any(parse.lower_words[i] in NEGATIONS for i in children):
-            return Refusal.NEGATED
+            return SoswapExclusion.NEGATED
         if any(parse.tags[i] == "MD" for i in children if parse.deps[i] == "aux"):
-            return Refusal.MODAL
+            return SoswapExclusion.MODAL
     if _is_participle(parse, bearer, clause.verb, object_):
-        return Refusal.BROKEN
-    finites = [finite for verb in clause.verbs if (finite := finite_of(parse, verb)) is not None]
+        return SoswapExclusion.BROKEN
+    finites = [finite for verb in clause.verbs if (finite := finite_verb(parse, verb)) is not None]
     if any(parse.words[finite][0] in "'’" or parse.lower_words[finite] == "ai" for finite in finites):
-        return Refusal.CONTRACTED
+        return SoswapExclusion.CONTRACTED
     # Verbs of one subject that differ in number are not of one subject.
     if {"VBZ", "VBP"} <= {parse.tags[finite] for finite in finites}:
-        return Refusal.BROKEN
+        return SoswapExclusion.BROKEN
     if not all(agrees(parse, finite, clause.subject) for finite in finites):
-        return Refusal.DISAGREES
+        return SoswapExclusion.DISAGREES
     # "gives her a flower"; "gives a flower to her" is no such thing.
     if any(
         parse.deps[i] == "dative" and parse.pos[i] != "ADP" and i < clause.object for i in parse.children(clause.verb)
     ):
-        return Refusal.TWO_OBJECTS
+        return SoswapExclusion.TWO_OBJECTS
     lemma = parse.lemmas[clause.verb].lower()
     if lemma in SYMMETRIC or (lemma in MUTUAL and is_animate(parse, clause.object)):
-        return Refusal.BOTH_WAYS
+        return SoswapExclusion.BOTH_WAYS
     return None
 
 

@@ -25,7 +25,7 @@ def is_of_the_body(parse: Parse, preposition: int) -> bool:
     return inner is not None and parse.lemmas[inner].lower() in BODY_PARTS
 
 
-class Refusal(StrEnum):
+class SoswapExclusion(StrEnum):
     """Why a premise cannot be swapped."""
 
     DETERMINER = "a determiner that does not fit its noun"
@@ -66,7 +66,7 @@ _ADVERBIAL: Final = frozenset(
 """Words that parsers take for an object."""
 
 
-class Clause(NamedTuple):
+class TransitiveClause(NamedTuple):
     """The tokens of a clause: its verb, the heads of its subject and object, and all verbs that share the subject."""
 
     verb: int
@@ -75,7 +75,7 @@ class Clause(NamedTuple):
     verbs: tuple[int, ...]
 
 
-def find_clause(parse: Parse) -> Clause | Refusal:
+def find_clause(parse: Parse) -> TransitiveClause | SoswapExclusion:
     """Find the first clause with a subject and a direct object."""
     root = parse.deps.index("ROOT") if "ROOT" in parse.deps else 0
     if refusal := _other_structure(parse, root):
@@ -94,9 +94,9 @@ def find_clause(parse: Parse) -> Clause | Refusal:
                 continue
             if subject is not None and _is_one_action(parse, bearer, verb):
                 sharing = [v for v in _together(parse, bearer, ("conj",))[1:] if not _has_subject(parse, v)]
-                return Clause(verb, subject, object_, (bearer, *sharing))
+                return TransitiveClause(verb, subject, object_, (bearer, *sharing))
             later = later or subject is not None
-    return Refusal.LATER_VERB if later else _without(parse, root)
+    return SoswapExclusion.LATER_VERB if later else _without(parse, root)
 
 
 def _is_one_action(parse: Parse, bearer: int, verb: int) -> bool:
@@ -127,14 +127,14 @@ def _is_coordinated(parse: Parse, above: int, verb: int) -> bool:
     )
 
 
-def _without(parse: Parse, root: int) -> Refusal:
+def _without(parse: Parse, root: int) -> SoswapExclusion:
     """Say what a sentence lacks in which no verb has a subject and a direct object."""
     if parse.pos[root] not in ("VERB", "AUX"):
-        return Refusal.NO_VERB
+        return SoswapExclusion.NO_VERB
     deps = {parse.deps[child] for child in parse.children(root)}
     if "nsubj" not in deps:
-        return Refusal.NO_SUBJECT
-    return Refusal.PREPOSITIONAL if deps & {"prep", "prt"} else Refusal.NO_OBJECT
+        return SoswapExclusion.NO_SUBJECT
+    return SoswapExclusion.PREPOSITIONAL if deps & {"prep", "prt"} else SoswapExclusion.NO_OBJECT
 
 
 def _is_adverbial(parse: Parse, object_: int) -> bool:
@@ -154,17 +154,17 @@ def _is_scene(parse: Parse, verb: int) -> bool:
     )
 
 
-def _other_structure(parse: Parse, root: int) -> Refusal | None:
+def _other_structure(parse: Parse, root: int) -> SoswapExclusion | None:
     """Say what a sentence is that has no active clause at its top."""
     deps = {parse.deps[child] for child in parse.children(root)}
     if "expl" in deps or "here" in parse.lower_words[: parse.first_word + 1]:
-        return Refusal.EXPLETIVE
+        return SoswapExclusion.EXPLETIVE
     if "nsubjpass" in deps or "csubjpass" in deps:
-        return Refusal.PASSIVE
+        return SoswapExclusion.PASSIVE
     if deps & {"attr", "acomp"} or parse.lemmas[root] == "be":
-        return Refusal.COPULA
+        return SoswapExclusion.COPULA
     if parse.tags[root] == "VB" and not deps & {"nsubj", "csubj", "aux"}:
-        return Refusal.IMPERATIVE
+        return SoswapExclusion.IMPERATIVE
     return None
 
 

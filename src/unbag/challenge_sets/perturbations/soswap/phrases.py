@@ -5,8 +5,8 @@ from typing import Final
 from unbag.challenge_sets.perturbations.soswap.clause import (
     ANIMATE,
     PERSONAL,
-    Clause,
-    Refusal,
+    SoswapExclusion,
+    TransitiveClause,
     is_animate,
     is_of_the_body,
 )
@@ -22,7 +22,7 @@ _COLLECTIVE: Final = frozenset(
 """Nouns whose verb may be plural."""
 
 
-def finite_of(parse: Parse, verb: int) -> int | None:
+def finite_verb(parse: Parse, verb: int) -> int | None:
     """Return the token that agrees with a verb's subject: its first auxiliary, or itself; None if none does."""
     auxiliaries = [i for i in parse.children(verb) if parse.deps[i] in ("aux", "auxpass") and i < verb]
     first = auxiliaries[0] if auxiliaries else verb
@@ -31,12 +31,12 @@ def finite_of(parse: Parse, verb: int) -> int | None:
     # Taggers take a plural verb for an infinitive now and then.
     if parse.tags[first] == "VB" and not auxiliaries:
         above = parse.heads[verb]
-        if parse.deps[verb] != "conj" or parse.tags[above] != "VB" or finite_of(parse, above) == above:
+        if parse.deps[verb] != "conj" or parse.tags[above] != "VB" or finite_verb(parse, above) == above:
             return first
     return first if parse.lower_words[first] in ("was", "were") else None
 
 
-def agreeing_with(parse: Parse, finite: int, person: Person) -> str:
+def conjugate_finite(parse: Parse, finite: int, person: Person) -> str:
     """Return a verb that `finite_of` found as it agrees with another subject."""
     third = parse.tags[finite] == "VBZ"
     return conjugate(parse.words[finite], parse.lemmas[finite].lower(), person, third=third)
@@ -91,14 +91,14 @@ _OF_THINGS: Final = frozenset("contain depict describe feature hang read say sho
 _BEFORE_ARTICLES: Final = frozenset("all both half just of such quite what".split())
 
 
-def subject_span(parse: Parse, clause: Clause) -> range | Refusal:
+def subject_span(parse: Parse, clause: TransitiveClause) -> range | SoswapExclusion:
     """Return the tokens of a clause's subject.
 
     "A man in a coat and jeans holds …" is read as two subjects now and then, a man in a coat, and jeans: it is one.
     """
     inside = parse.subtree(clause.subject)
     nested = any(parse.deps[i] in ("prep", "acl") for i in parse.children(clause.subject))
-    if parse.deps[inside[-1]] == "cc" and nested and finite_of(parse, clause.verbs[0]) is not None:
+    if parse.deps[inside[-1]] == "cc" and nested and finite_verb(parse, clause.verbs[0]) is not None:
         for other in parse.children(parse.heads[clause.subject]):
             more = parse.subtree(other)
             if parse.deps[other] == "nsubj" and more[0] == inside[-1] + 1:
@@ -106,7 +106,7 @@ def subject_span(parse: Parse, clause: Clause) -> range | Refusal:
     return _span(parse, clause.subject, inside)
 
 
-def object_span(parse: Parse, clause: Clause) -> range | Refusal:
+def object_span(parse: Parse, clause: TransitiveClause) -> range | SoswapExclusion:
     """Return the tokens of a clause's object, but for phrases at its end that may as well be the verb's.
 
     They stay where they are, which reads well whosever they are: carries | a ball | in its mouth.
@@ -123,11 +123,11 @@ def object_span(parse: Parse, clause: Clause) -> range | Refusal:
     if not _OF_SIGNS.isdisjoint(parse.lower_words[i] for i in left) or any(
         _may_be_the_verbs(parse, clause, i) for i in parse.children(clause.object) if clause.object < i <= inside[-1]
     ):
-        return Refusal.ATTACHED
+        return SoswapExclusion.ATTACHED
     return _span(parse, clause.object, inside)
 
 
-def _may_be_the_verbs(parse: Parse, clause: Clause, i: int) -> bool:
+def _may_be_the_verbs(parse: Parse, clause: TransitiveClause, i: int) -> bool:
     """Tell whether what hangs on an object may be rather its verb's."""
     if parse.tags[i] == "VBG" and parse.deps[i] == "conj":
         return parse.tags[clause.verb] == "VBG"
@@ -142,28 +142,28 @@ def _may_be_the_verbs(parse: Parse, clause: Clause, i: int) -> bool:
     return verb != "use" and (word != "with" or verb not in WITHOUT_TOOL or is_of_the_body(parse, i))
 
 
-def _span(parse: Parse, head: int, inside: list[int]) -> range | Refusal:
+def _span(parse: Parse, head: int, inside: list[int]) -> range | SoswapExclusion:
     """Return the run of tokens that is the phrase of a head."""
     span = range(inside[0], inside[-1] + 1)
     if len(span) != len(inside):
-        return Refusal.BROKEN
+        return SoswapExclusion.BROKEN
     if parse.pos[head] not in ("NOUN", "PROPN", "PRON", "NUM"):
-        return Refusal.HEAD
+        return SoswapExclusion.HEAD
     if parse.deps[span[-1]] in ("cc", "mark", "prep", "det", "aux") or parse.pos[span[0]] in ("ADP", "AUX", "SCONJ"):
-        return Refusal.BROKEN
+        return SoswapExclusion.BROKEN
     if _is_cut_off(parse, head, span):
-        return Refusal.BROKEN
+        return SoswapExclusion.BROKEN
     if any(_is_out_of_place(parse, i, span) for i in range(span.start + 1, head)):
-        return Refusal.BROKEN
+        return SoswapExclusion.BROKEN
     for i in span:
         if parse.tags[i] == "VBG" and parse.deps[i] == "conj" and parse.pos[parse.heads[i]] in ("NOUN", "PROPN"):
-            return Refusal.BROKEN  # holding a cup and talking
+            return SoswapExclusion.BROKEN  # holding a cup and talking
         if parse.lower_words[i] in ("as", "while", "when"):  # parsers hang the next clause here
-            return Refusal.BROKEN
+            return SoswapExclusion.BROKEN
         if parse.deps[i] in ("amod", "compound", "conj", "nmod") and parse.lower_words[i] in MISREAD:
-            return Refusal.BROKEN  # a guitar and sings
+            return SoswapExclusion.BROKEN  # a guitar and sings
         if parse.pos[i] in ("PUNCT", "SPACE") and not _harmless(parse, i, span):
-            return Refusal.PUNCTUATED
+            return SoswapExclusion.PUNCTUATED
     return span
 
 
