@@ -19,7 +19,7 @@ from unbag.challenge_sets.perturbations.soswap_addamod import (
     SCHEMA,
     SOSWAP,
     adjective_counts,
-    distinct_premises,
+    iter_distinct_premises,
     soswap_addamod_tables,
 )
 from unbag.challenge_sets.requirements import Requirement
@@ -113,7 +113,7 @@ class SoswapAddamod(ChallengeSetBuilder):
 
     def warm_caches(self, source: Source) -> None:
         """Parse by several processes, where they may work, what one will then find parsed."""
-        premises = (premise for _, premise in distinct_premises(source.examples()))
+        premises = (premise for _, premise in iter_distinct_premises(source.examples()))
         parse_ahead(self.config.pipeline, premises)
         if self.config.kind != SOSWAP:
             sentences = (

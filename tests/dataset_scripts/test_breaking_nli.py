@@ -209,12 +209,12 @@ def test_another_file_is_refused(official, tmp_path):
     [
         ("official", {"wordnet": True}, "takes no wordnet"),
         ("official", {"words": "held_out"}, "has the authors' words, found words='held_out'"),
-        ("snli-test", {"words": "new"}, "expected words of all, training, held_out, found 'new'"),
+        ("snli-test", {"words": "new"}, "words: expected one of all, training, held_out, got 'new'"),
         ("official", {"neutral": True, "bigrams": ("snli",)}, "takes no neutral or bigrams"),
         (None, {"data": "pairs.csv", "least_similarity": 0.5}, "found 0.5 with wordnet=False and embeddings=None"),
         (None, {"data": "pairs.csv", "file": "a.zip"}, "expected a file with the config 'official' only"),
         (None, {"data": "pairs.csv", "language": "zh"}, "expected English pairs"),
-        (None, {"data": "pairs.csv", "q": 0}, "found q = 0"),
+        (None, {"data": "pairs.csv", "q": 0}, "got q = 0"),
         ("ocnli-validation", {}, "the breaking_nli set is not made of Chinese pairs"),
     ],
 )

@@ -3,7 +3,7 @@ from unbag.baselines.natlog.sentences import Verdict
 from unbag.challenge_sets.perturbations.augmentation import (
     MAY_FOLLOW,
     NO_PROOF,
-    NOT_KNOWN,
+    NOT_SYMMETRIC,
     ReversedPairs,
     SwappedPairs,
     proved_label,
@@ -25,7 +25,7 @@ def test_only_labels_that_survive_the_exchange_are_taken(parser):
         [("A man is awake.", "A man sleeps in a bed.", "contradiction")],
         MAY_FOLLOW,
         [("A man is at home.", "An old man in a hat reads a letter.", "neutral")],
-        NOT_KNOWN,
+        NOT_SYMMETRIC,
     ]
     assert list(SwappedPairs(PAIRS, parser).make([3, 0], seed=2)) == [made[3], made[0]]
 

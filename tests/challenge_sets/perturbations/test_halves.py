@@ -55,5 +55,5 @@ def test_a_pair_of_both_halves_is_of_neither():
 
 
 def test_what_is_no_half_is_refused():
-    with pytest.raises(ValueError, match="expected words of all, training, held_out, found 'test'"):
+    with pytest.raises(ValueError, match="words: expected one of all, training, held_out, got 'test'"):
         vocabulary_split.validate_words("test")

@@ -51,9 +51,13 @@ def test_labels_that_the_paper_leaves_out_of_the_four(tmp_path):
     [
         (5, "FE", "row 0: expected one of .* as position, found 'FE'"),
         (6, "Adverb", "row 0: expected one of .* as part, found 'Adverb'"),
-        (7, "Modal", "row 0: unknown relation or modifier type 'Modal'"),
-        (8, "Maybe", "row 0: unknown relation or modifier type 'Maybe'"),
-        (9, "RE", "row 0: the relations 'FE' give forward_entailment, found 'reverse_entailment'"),
+        (7, "Modal", "row 0: expected a known relation and modifier type, got 'Modal'"),
+        (8, "Maybe", "row 0: expected a known relation and modifier type, got 'Maybe'"),
+        (
+            9,
+            "RE",
+            "row 0: expected the four-way label 'forward_entailment' for the relations 'FE', got 'reverse_entailment'",
+        ),
     ],
 )
 def test_unknown_values_are_named(tmp_path, column, value, words):
@@ -141,10 +145,10 @@ def test_the_seed_decides_the_folds_that_are_dealt():
     ("n", "folding"), [(1, "contiguous"), (101, "contiguous"), (1, "spread"), (8, "whole_seeds"), (101, "spread")]
 )
 def test_folds_that_cannot_be(n, folding):
-    with pytest.raises(ValueError, match=f"expected from 2 to .* folds, found {n}"):
+    with pytest.raises(ValueError, match=f"folds: expected a number from 2 to .*, got {n}"):
         assign_folds(SEEDS, n, folding=folding)
 
 
 def test_a_folding_that_is_none():
-    with pytest.raises(ValueError, match="expected a folding of contiguous, spread, whole_seeds, found 'random'"):
+    with pytest.raises(ValueError, match="folding: expected one of contiguous, spread, whole_seeds, got 'random'"):
         assign_folds(SEEDS, 5, folding="random")

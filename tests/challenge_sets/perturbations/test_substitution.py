@@ -83,7 +83,7 @@ def test_one_phrase_is_replaced_and_the_article_follows(premise, expected):
         ("No dog runs.", CORPUS, sub.SCOPE),
         ("A dog isn't red.", CORPUS, sub.SCOPE),
         ("In Peru.", ["In Peru."], sub.UNSEEN),
-        ("In Peru " + "so " * (sub.MOST_WORDS - 2) + ".", CORPUS, sub.LONG),
+        ("In Peru " + "so " * (sub.MAX_WORDS - 2) + ".", CORPUS, sub.LONG),
     ],
 )
 def test_what_is_not_replaced_is_counted_by_reason(premise, corpus, reason):
@@ -95,7 +95,7 @@ def test_what_is_not_replaced_is_counted_by_reason(premise, corpus, reason):
 
 
 def test_a_sentence_may_have_so_many_words_and_no_more():
-    longest = "In Peru " + "so " * (sub.MOST_WORDS - 3) + "."
+    longest = "In Peru " + "so " * (sub.MAX_WORDS - 3) + "."
     made = _substituter([*CORPUS, longest, longest.replace("Peru", "Chile")]).of(longest)
     assert [found.new for found in made] == ["Chile"]
 
@@ -250,5 +250,5 @@ def test_a_pair_differs_in_the_words_it_says(tokens):
 
 
 def test_what_cannot_be_is_refused():
-    with pytest.raises(ValueError, match="found q = 0 and least_bigrams = 1"):
+    with pytest.raises(ValueError, match="got q = 0 and least_bigrams = 1"):
         _substituter(q=0)

@@ -40,7 +40,7 @@ from unbag.utils import rng
 DEFAULT_PAIRS: Final = 20_000
 
 OFFICIAL: Final = "a sentence of an official set"
-UNBALANCED: Final = "its label is half of all already"
+UNBALANCED: Final = "a label that already has half of the pairs"
 
 
 class GeneratedPair(NamedTuple):
@@ -210,9 +210,9 @@ class SoswapAddamodPairs:
         return [GeneratedPair(*added[:2], LABELS_OF[ADDAMOD])] if isinstance(added, Addition) else str(added)
 
 
-NOT_KNOWN: Final = "entailment, which the exchanged pair need not have"
+NOT_SYMMETRIC: Final = "entailment, which need not hold in the other order"
 MAY_FOLLOW: Final = "a neutral pair whose premise may follow from its hypothesis"
-NO_PROOF: Final = "no proof of both orders"
+NO_PROOF: Final = "no proof of the label in both orders"
 
 _CONTENT: Final = frozenset("NOUN PROPN VERB ADJ NUM".split())
 _MIN_NEW_WORDS: Final = 2
@@ -249,7 +249,7 @@ class SwappedPairs:
             parses = self._parser.parses(text for example in neutral for text in example[1:3])
             for example in examples:
                 if example.label == ENTAILMENT:
-                    yield NOT_KNOWN
+                    yield NOT_SYMMETRIC
                 elif example.label == NEUTRAL and not _adds_information(next(parses), next(parses)):
                     yield MAY_FOLLOW
                 else:

@@ -21,15 +21,15 @@ HYPOTHESIS: Final = "hypothesis"
 CLUMPS: Final = {"clumped_25": 0.25, "clumped_50": 0.5, "clumped_75": 0.75}
 MODES: Final = (BOTH, HYPOTHESIS, *CLUMPS)
 """Modes of permutation: both sentences; the hypothesis only (Appendix C), with the original premise; or both sentences,
-with a random run of words that moves as one unit (Appendix D). The run has int(share × tokens) words. Punctuation counts
-as tokens here, as in the authors' code; the paper specifies only 25, 50 and 75 %."""
+with a random run of words that moves as one unit (Appendix D). The run has int(share × tokens) words. Punctuation
+counts as tokens here, as in the authors' code; the paper specifies only 25, 50 and 75 %."""
 
 DEFAULT_Q: Final = 100
 DEFAULT_MIN_WORDS: Final = 8
 """Minimum number of non-punctuation tokens in both sentences. The paper's text says 6, but 8 reproduces its Table 7
 ("used examples") exactly: SNLI dev 3,697 and SNLI test 3,671. The authors' code explains the difference: it uses a
-sentence only if its 100 seeded derangements are all different. Sentences of 7 words have 96 different ones, sentences of
-8 words have 100."""
+sentence only if its 100 seeded derangements are all different. Sentences of 7 words have 96 different ones, sentences
+of 8 words have 100."""
 DEFAULT_SEED: Final = 13
 
 BLEU_ORDERS: Final = (2, 3, 4)
@@ -130,7 +130,7 @@ class Permuter:
             _Shuffler(hypothesis, key(self.seed, self.mode, source_id, "hypothesis"), self.mode, moves=True),
         )
         # A cheap bound first. Equal words can make the number of different texts smaller; the loop below detects this.
-        if sides[0].n_orders * sides[1].n_orders < self.q:
+        if sides[0].max_orders * sides[1].n_orders < self.q:
             raise TooFewPermutationsError(f"{source_id} has fewer than {self.q} different permutations")
         draw = np.zeros(self.q, dtype=np.int64)  # index of the draw that each permutation takes from its stream
         orders = [side.orders(np.arange(self.q), draw) for side in sides]
@@ -196,8 +196,8 @@ class _Shuffler:
         self._units = n - self._run + 1  # units that move: the run, and each of the other words
 
     @cached_property
-    def n_orders(self) -> int:
-        """Number of orders. Cached, since counting takes long for a text of thousands of words."""
+    def max_orders(self) -> int:
+        """Upper bound on the number of different orders. Cached, since the count takes long for thousands of words."""
         n = len(self._words)
         if not self._moves:
             return 1

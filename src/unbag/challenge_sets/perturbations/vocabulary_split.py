@@ -101,8 +101,8 @@ def _stem(word: str) -> str:
 
 
 HASHES: Final = Path(__file__).with_name("official-sentences.u32")
-"""File with a hash of 32 bits of each official sentence, sorted, little-endian. Of a million other sentences, about three
-collide with a hash of the file."""
+"""File with a hash of 32 bits of each official sentence, sorted, little-endian. Of a million other sentences, about
+three collide with a hash of the file."""
 
 
 def is_official(sentence: str) -> bool:
