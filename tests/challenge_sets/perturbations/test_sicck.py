@@ -49,8 +49,8 @@ def test_labels_that_the_paper_leaves_out_of_the_four(tmp_path):
 @pytest.mark.parametrize(
     ("column", "value", "words"),
     [
-        (5, "FE", "row 0: expected one of .* as position, found 'FE'"),
-        (6, "Adverb", "row 0: expected one of .* as part, found 'Adverb'"),
+        (5, "FE", "row 0, position: expected one of .*, got 'FE'"),
+        (6, "Adverb", "row 0, part: expected one of .*, got 'Adverb'"),
         (7, "Modal", "row 0: expected a known relation and modifier type, got 'Modal'"),
         (8, "Maybe", "row 0: expected a known relation and modifier type, got 'Maybe'"),
         (

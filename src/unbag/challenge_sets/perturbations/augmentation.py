@@ -63,7 +63,7 @@ class PairGenerator(Protocol):
     balanced: bool
 
     def __len__(self) -> int:
-        """Number of source sentences or pairs, n."""
+        """Count the source sentences or pairs."""
         ...
 
     def make(self, order: Sequence[int], seed: int) -> Iterator[list[GeneratedPair] | str]:
@@ -80,7 +80,7 @@ class PairGenerator(Protocol):
 
 
 def sample_epoch(
-    maker: PairGenerator, *, epoch: int, pairs: int, seed: int = DEFAULT_SEED, counts: Counter[str] | None = None
+    generator: PairGenerator, *, epoch: int, pairs: int, seed: int = DEFAULT_SEED, counts: Counter[str] | None = None
 ) -> Iterator[Example]:
     """Iterate over the generated pairs of one epoch.
 
@@ -89,7 +89,7 @@ def sample_epoch(
     official set (`challenge_sets.perturbations.vocabulary_split`).
 
     Args:
-        maker: Generator of the pairs.
+        generator: Generator of the pairs.
         epoch: Number of the epoch. The pairs depend on the epoch, the seed and the sources.
         pairs: Number of pairs.
         seed: Random seed (default: `DEFAULT_SEED`).
@@ -98,36 +98,36 @@ def sample_epoch(
     Raises:
         ValueError: If no source yields a pair.
     """
-    return islice(_without_end(maker, epoch, seed, Counter() if counts is None else counts), pairs)
+    return islice(_endless_pairs(generator, epoch, seed, Counter() if counts is None else counts), pairs)
 
 
-def _without_end(maker: PairGenerator, epoch: int, seed: int, counts: Counter[str]) -> Iterator[Example]:
+def _endless_pairs(generator: PairGenerator, epoch: int, seed: int, counts: Counter[str]) -> Iterator[Example]:
     labels: Counter[str] = Counter()
-    balanced = maker.balanced
+    balanced = generator.balanced
     for turn in count():
-        key = rng.key(seed, "augmentation", maker.kind, epoch, turn)
-        order = np.argsort(rng.numbers(key, np.arange(len(maker))), kind="stable").tolist()
+        key = rng.key(seed, "augmentation", generator.kind, epoch, turn)
+        order = np.argsort(rng.numbers(key, np.arange(len(generator))), kind="stable").tolist()
         before, too_many = labels.total(), False
-        for number, result in zip(order, maker.make(order, int(key)), strict=True):
+        for number, result in zip(order, generator.make(order, int(key)), strict=True):
             if isinstance(result, str):
                 counts[str(result)] += 1
                 continue
-            fit = [made for made in result if not (is_official(made.premise) or is_official(made.hypothesis))]
-            if not fit:
+            usable = [pair for pair in result if not (is_official(pair.premise) or is_official(pair.hypothesis))]
+            if not usable:
                 counts[OFFICIAL] += 1
                 continue
-            made = min(fit, key=lambda made: labels[made.label])  # prefer the label with the fewest pairs so far
-            if balanced and 2 * labels[made.label] > labels.total() + 1:
+            chosen = min(usable, key=lambda pair: labels[pair.label])  # prefer the label with the fewest pairs so far
+            if balanced and 2 * labels[chosen.label] > labels.total() + 1:
                 counts[UNBALANCED] += 1
                 too_many = True
                 continue
-            labels[made.label] += 1
-            yield Example(_id(number, maker.kind, epoch, turn), *made)
+            labels[chosen.label] += 1
+            yield Example(_id(number, generator.kind, epoch, turn), *chosen)
         if labels.total() == before:
             if not too_many:
                 raise ValueError(
-                    f"--augment: expected training data that yields pairs of the kind {maker.kind!r}, got "
-                    f"{len(maker):,} premises or pairs that yield none; omit this kind or use other data"
+                    f"--augment: expected training data that yields pairs of the kind {generator.kind!r}, got "
+                    f"{len(generator):,} premises or pairs that yield none; omit this kind or use other data"
                 )
             # A full pass yielded only pairs of the over-represented label. More passes could not balance the labels.
             balanced = False
