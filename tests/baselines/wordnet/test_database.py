@@ -30,7 +30,7 @@ def test_a_form_of_two_words_is_a_form_of_both(wordnet):
     assert {"axis", "ax"} <= wordnet.base_forms("axes")
 
 
-def test_what_is_no_word_has_no_sense(wordnet):
+def test_senses_unknown_word_is_empty(wordnet):
     assert not wordnet.senses("xyzzyx")
     assert not wordnet.senses("")
 

@@ -49,7 +49,7 @@ def test_edges_reach_the_relation(predictor):
         WordNetPredictor(TinyLexicon(), edges=0)
 
 
-def test_all_that_decides_is_in_its_identity(wordnet):
+def test_predictor_identity_has_wordnet_and_edges(wordnet):
     predictor = WordNetPredictor.load(edges=3)
     assert predictor.identity == {"kind": "wordnet", "wordnet": wordnet.identity, "edges": "3"}
     assert predictor.identity != WordNetPredictor.load().identity

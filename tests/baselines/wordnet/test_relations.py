@@ -45,7 +45,7 @@ def test_edges_say_how_far_above_either_the_common_ancestor_may_be():
     assert [are_co_hyponyms(LEXICON, "poodle", "cat", edges) for edges in (1, 2, 3)] == [False, False, True]
 
 
-def test_what_reads_the_same_both_ways():
+def test_find_relation_symmetric_relations():
     pairs = [(a, b) for a in ("dog", "cat", "poodle", "hot", "cold", "rose") for b in ("dog", "animal", "cold", "hot")]
     for a, b in pairs:
         assert are_synonyms(LEXICON, a, b) == are_synonyms(LEXICON, b, a)

@@ -109,7 +109,7 @@ THE_MAN = phrase("the", [], "", "man", "nsubj")
 A_DOG = phrase("a", [], "", "dog", "dobj")
 
 
-def test_what_comes_out_by_hand():
+def test_addamod_by_hand():
     made = addamod(sentence(THE_MAN, A_DOG), adjective_counts(["old"], ["man", "dog"]), seed=0)
     sentences = {"man": "The old man sees a dog.", "dog": "The man sees an old dog."}
     assert made == Addition(
@@ -117,7 +117,7 @@ def test_what_comes_out_by_hand():
     )
 
 
-def test_the_first_word_hands_its_capital_on():
+def test_addamod_sentence_start_moves_the_capital():
     parse = sentence(phrase("", [], "", "dogs", "nsubj"), [*A_DOG[:1], ("cat", "NOUN", "NN", "dobj")])
     made = addamod(parse, adjective_counts(["asian", "old"], ["dog", "cat"]))
     [first] = [text for text in (made.premise, made.hypothesis) if not text.startswith("Dogs")]
@@ -209,7 +209,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize(("premise", "refusal"), REFUSED.items())
-def test_what_takes_no_adjective_is_refused_with_its_reason(parser, premise, refusal):
+def test_addamod_excluded_premise_has_its_reason(parser, premise, refusal):
     [parse] = parser.parses([premise])
     made = addamod(parse, adjective_counts(["red"], NOUNS))
     if refusal is None:
@@ -218,7 +218,7 @@ def test_what_takes_no_adjective_is_refused_with_its_reason(parser, premise, ref
         assert made is refusal
 
 
-def test_a_plural_that_goes_on_as_a_verb_does_takes_none():
+def test_addamod_plural_in_verb_context_is_excluded():
     """ "A man near a dog and waves a hat", read as a man near a dog and near waves."""
     parse = parse_of("""
         A     a    DET   DT  2 det
@@ -297,7 +297,7 @@ def test_no_adjective_goes_within_a_fixed_name():
     assert addamod(parse, adjective_counts(["old"], ["man", "hat"])) is AddAmodExclusion.ONE_NOUN
 
 
-def test_what_is_told_one_by_one_takes_no_adjective_as_a_whole():
+def test_addamod_listed_members_exclude_the_group():
     parse = parse_of("""
         three    three NUM   CD  2 nummod
         children child NOUN  NNS 2 ROOT
@@ -311,7 +311,7 @@ def test_what_is_told_one_by_one_takes_no_adjective_as_a_whole():
     assert drawn_nouns(parse, adjective_counts(["tall"], ["child", "boy", "girl"])) == {frozenset(("boys", "girl"))}
 
 
-def test_the_members_of_a_group_are_no_other_thing_than_the_group():
+def test_addamod_group_and_members_are_one_object():
     parse = parse_of("""
         a      a     DET   DT  2 det
         group  group NOUN  NN  2 ROOT

@@ -42,18 +42,18 @@ def _labels(labels, pairs, *, balanced):
     return Counter(pair.label for pair in made), counts
 
 
-def test_of_several_pairs_the_rarest_label_is_taken():
+def test_sample_epoch_prefers_the_rarest_label():
     assert _labels(["EC", "EC", "EC", "EC"], 4, balanced=False)[0] == {"E": 2, "C": 2}
 
 
-def test_no_label_is_more_than_half_where_there_are_others():
+def test_sample_epoch_balanced_limits_each_label_to_half():
     labels, counts = _labels(["C"] * 30 + ["E"] * 5 + ["N"] * 5 + [""], 20, balanced=True)
     assert labels["C"] in (10, 11)
     assert counts[UNBALANCED] > 0
     assert _labels(["C"] * 30, 20, balanced=True)[0] == {"C": 20}
 
 
-def test_a_pair_tells_its_kind():
+def test_kind_of_parses_the_id():
     made = list(sample_epoch(Letters(["C"] * 3, balanced=False), epoch=2, pairs=7))
     assert len({pair.source_id for pair in made}) == 7
     assert {kind_of(pair.source_id) for pair in made} == {"letters"}

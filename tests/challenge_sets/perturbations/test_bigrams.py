@@ -16,7 +16,7 @@ def test_bigrams_of_pairs():
     assert not found.attests(("dog", EDGE), 3)
 
 
-def test_a_text_has_a_sentence_a_line(tmp_path):
+def test_read_bigrams_text_counts_each_line(tmp_path):
     text = tmp_path / "text.txt"
     text.write_text("A red dog runs.\nThe dog runs, too.\n")
     found = read_bigrams(text)
@@ -25,7 +25,7 @@ def test_a_text_has_a_sentence_a_line(tmp_path):
     assert not found.attests(("runs", "too"), 1)  # a comma between
 
 
-def test_a_table_has_counts_and_no_ends(tmp_path):
+def test_read_bigrams_table_has_no_ends(tmp_path):
     table = tmp_path / "bigrams.txt.gz"
     with gzip.open(table, "wt") as file:
         file.write("red dog\t12\nRed\tDog\t3\ndog runs\t1\n")
@@ -35,16 +35,16 @@ def test_a_table_has_counts_and_no_ends(tmp_path):
     assert not found.attests(("dog", "runs"), 2)
 
 
-def test_a_line_that_is_no_count_is_named(tmp_path):
+def test_read_bigrams_invalid_line_error_names_the_line(tmp_path):
     table = tmp_path / "bigrams.txt"
     table.write_text("red dog\t12\na sentence\n")
-    with pytest.raises(DataError, match=r"bigrams.txt, line 2: expected two words and how often .*'a sentence'"):
+    with pytest.raises(DataError, match=r"bigrams.txt, line 2: expected two words and the count of the bigram.*'a sentence'"):
         read_bigrams(table)
     with pytest.raises(DataError, match=r"other.txt: no such file"):
         read_bigrams(tmp_path / "other.txt")
 
 
-def test_counts_of_several_are_added_and_ends_count_where_all_have_them():
+def test_merge_bigrams_adds_counts_and_keeps_ends_only_if_all_have_them():
     one = Bigrams(Counter({("a", "dog"): 2}))
     table = Bigrams(Counter({("a", "dog"): 3}), with_ends=False)
     assert merge_bigrams([one, one]) == Bigrams(Counter({("a", "dog"): 4}))

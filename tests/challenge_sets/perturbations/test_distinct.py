@@ -9,7 +9,7 @@ def test_the_first_item_with_each_sentence_is_kept():
     assert [number for _, number in distinct_by(items, lambda item: item[0])] == [0, 1, 3]
 
 
-def test_items_are_taken_as_they_are_asked_for():
+def test_distinct_by_is_lazy():
     taken = []
 
     def items():

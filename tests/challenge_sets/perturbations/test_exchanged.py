@@ -58,7 +58,7 @@ def test_only_labels_that_are_proved_in_both_orders_are_taken():
     assert list(ReversedPairs(PAIRS, Labels(known)).make([3], seed=1)) == [NO_PROOF]
 
 
-def test_independence_is_no_proof():
+def test_proved_label_independence_is_none():
     labels = {relation: proved_label(Verdict("neutral", relation)) for relation in Relation}
     assert labels.pop(Relation.INDEPENDENCE) is None
     assert {relation for relation, label in labels.items() if label == "neutral"} == {

@@ -7,7 +7,7 @@ from unbag.challenge_sets.perturbations.word_lists import NEUTRAL_LISTS, WORD_LI
 from unbag.data.text.grammar import plural
 
 
-def test_the_halves_are_the_same_for_ever():
+def test_vocabulary_half_is_stable():
     """A model that was trained with one half is tested on the other years later, on another machine."""
     some = "dog woman man person red blue hold ride wear".split()
     assert [word for word in some if vocabulary_half(word) == TRAINING] == ["dog", "man", "red", "ride"]
@@ -48,12 +48,12 @@ def test_both_halves_have_words_of_every_kind():
         assert len(pairs) > 150
 
 
-def test_a_pair_of_both_halves_is_of_neither():
+def test_are_in_half_mixed_pair_is_in_neither():
     assert not are_in_half(TRAINING, ["dog", "woman"])
     assert not are_in_half(HELD_OUT, ["dog", "woman"])
     assert are_in_half("all", ["dog", "woman"])
 
 
-def test_what_is_no_half_is_refused():
+def test_validate_words_unknown_value_raises():
     with pytest.raises(ValueError, match="words: expected one of all, training, held_out, got 'test'"):
         vocabulary_split.validate_words("test")

@@ -32,7 +32,7 @@ def parsed(parser, sentence):
     return parse
 
 
-def test_nobody_has_nothing_of_his_own(parser):
+def test_negations_nobody_is_skipped_with_a_pronoun(parser):
     parse = parsed(parser, "A girl is washing her hands.")
     assert NOBODY not in negations(parse, plain_clause(parse))
 
@@ -89,7 +89,7 @@ def test_a_sentence_by_every_template(parser, sentence, expected):
         *("A group of people are walking.", "A man was riding a horse.", "A man, in a hat, is riding.", ""),
     ],
 )
-def test_what_is_not_plain_is_not_negated(parser, sentence):
+def test_plain_clause_other_sentences_are_none(parser, sentence):
     assert plain_clause(parsed(parser, sentence)) is None
 
 
@@ -106,7 +106,7 @@ def test_what_is_not_plain_is_not_negated(parser, sentence):
         ("A martial artist rides a bike.", []),  # who is no artist
     ],
 )
-def test_what_can_be_left_out(parser, sentence, expected):
+def test_shortenings_remove_optional_modifiers(parser, sentence, expected):
     assert [str(each) for each in shortenings(parsed(parser, sentence))] == expected
 
 
@@ -132,7 +132,7 @@ def _templates(text):
         yield THERE_IS_NO
 
 
-def test_a_negation_is_where_no_label_is(parser, real_premises, labeller):
+def test_negation_position_does_not_reveal_the_label(parser, real_premises, labeller):
     """It is in the premise alone, the hypothesis alone or both, of two labels at least each."""
     made = {}
     for pair in sample_epoch(NegatedPairs(real_premises, parser, labeller), epoch=0, pairs=120):

@@ -39,7 +39,7 @@ def test_values_are_normalised_and_counted(tmp_path):
     assert [row.label for row in found] == ["entailment", "contradiction", "neutral", "neutral"]
 
 
-def test_labels_that_the_paper_leaves_out_of_the_four(tmp_path):
+def test_four_way_excluded_by_the_paper_is_none(tmp_path):
     rows = [[*PLAIN[:8], "Equivalence", "Equivalence"], [*PLAIN[:8], "Cover|FE", "x"]]
     found, _ = read_sicck(_file(tmp_path, *rows))
     assert [row.four_way for row in found] == [None, None]
@@ -135,7 +135,7 @@ def test_whole_folds_keep_a_seed_together():
     assert all(len(there) == 1 for there in by_seed.values())
 
 
-def test_the_seed_decides_the_folds_that_are_dealt():
+def test_assign_folds_depends_on_the_seed():
     for folding in ("spread", "whole_seeds"):
         assert assign_folds(SEEDS, 5, folding=folding) == assign_folds(SEEDS, 5, folding=folding)
         assert assign_folds(SEEDS, 5, folding=folding) != assign_folds(SEEDS, 5, folding=folding, seed=14)
@@ -144,11 +144,11 @@ def test_the_seed_decides_the_folds_that_are_dealt():
 @pytest.mark.parametrize(
     ("n", "folding"), [(1, "contiguous"), (101, "contiguous"), (1, "spread"), (8, "whole_seeds"), (101, "spread")]
 )
-def test_folds_that_cannot_be(n, folding):
+def test_assign_folds_invalid_number_raises(n, folding):
     with pytest.raises(ValueError, match=f"folds: expected a number from 2 to .*, got {n}"):
         assign_folds(SEEDS, n, folding=folding)
 
 
-def test_a_folding_that_is_none():
+def test_assign_folds_unknown_folding_raises():
     with pytest.raises(ValueError, match="folding: expected one of contiguous, spread, whole_seeds, got 'random'"):
         assign_folds(SEEDS, 5, folding="random")

@@ -23,7 +23,7 @@ def rows(shared):
     return read_sicck(shared / "data/sicck/SICCK-Ground-Truth-apr24.csv")[0]
 
 
-def test_agreement_is_what_the_card_says(rows):
+def test_annotator_agreement_equals_the_card(rows):
     """A record of what comes out, so that a changed reading is seen: the readings were fixed before the labels."""
     found = annotator_agreement(rows)
     assert found["n"] == 1304
@@ -89,13 +89,13 @@ def test_a_cause_counts_only_if_it_alone_makes_the_difference():
         ("every one of", "everyone of kittens isn't asleep", ELSE),
     ],
 )
-def test_what_differs_is_said_only_where_it_is_so(modifier, theirs, cause):
+def test_cause_single_difference_is_named(modifier, theirs, cause):
     kitten = parts("a kitten isn't asleep")
     ours = modified_sentence(kitten, (("subject", BY_NAME[modifier]),))
     assert _cause([(kitten, ours), (kitten, modified_sentence(kitten))], (theirs, "A kitten isn't asleep")) == cause
 
 
-def test_the_share_of_the_official_pairs_made_to_the_letter(rows):
+def test_count_reproduced_official_pairs_equal_the_card(rows):
     found = count_reproduced(rows)
     assert found.total() == 1289
     assert found[SAME] == 888

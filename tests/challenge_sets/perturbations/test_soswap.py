@@ -212,7 +212,7 @@ a     a     DET   DT  6 det
         ),
     ],
 )
-def test_what_is_misread_is_refused(first, second, rest):
+def test_soswap_misread_sentence_is_excluded(first, second, rest):
     assert soswap(parse_of(CAUGHT.format(first, second, rest))) is SoswapExclusion.BROKEN
 
 
@@ -296,7 +296,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize(("premise", "refusal"), REFUSED.items())
-def test_what_cannot_be_swapped_is_refused_with_its_reason(parser, premise, refusal):
+def test_soswap_excluded_premise_has_its_reason(parser, premise, refusal):
     [parse] = parser.parses([premise])
     assert soswap(parse) is refusal
 

@@ -95,7 +95,7 @@ def real_adjectives(real_parses):
 
 
 @pytest.mark.parametrize("kind", ["soswap", "addamod"])
-def test_an_epoch_has_its_pairs_of_the_seed_and_the_epoch(parser, real_premises, real_adjectives, kind):
+def test_sample_epoch_depends_on_seed_and_epoch(parser, real_premises, real_adjectives, kind):
     def epoch(number, seed=13, pairs=40):
         maker = SoswapAddamodPairs(real_premises, parser, kind=kind, adjectives=real_adjectives)
         return list(sample_epoch(maker, epoch=number, pairs=pairs, seed=seed))
@@ -111,7 +111,7 @@ def test_an_epoch_has_its_pairs_of_the_seed_and_the_epoch(parser, real_premises,
     assert first != epoch(1, seed=14)
 
 
-def test_pairs_are_made_as_they_are_asked_for(real_premises, real_parses):
+def test_sample_epoch_is_lazy(real_premises, real_parses):
     """A training loop holds what it has asked for; the parses of the rest are not even looked up."""
     taken = []
 
@@ -129,7 +129,7 @@ def test_pairs_are_made_as_they_are_asked_for(real_premises, real_parses):
     assert some[-1].premise == taken[-1]
 
 
-def test_too_few_premises_are_gone_through_again(parser, adjectives):
+def test_sample_epoch_few_premises_starts_another_pass(parser, adjectives):
     premises = [*dict.fromkeys(PREMISES)]
     made = list(sample_epoch(SoswapAddamodPairs(premises, parser, kind="soswap"), epoch=0, pairs=8))
     assert len(made) == 8
@@ -137,12 +137,12 @@ def test_too_few_premises_are_gone_through_again(parser, adjectives):
     assert Counter(Counter(example.premise for example in made).values()) == {3: 2, 2: 1}
 
 
-def test_premises_without_a_pair_are_no_endless_search(parser):
+def test_sample_epoch_without_pairs_raises(parser):
     with pytest.raises(ValueError, match="pairs of the kind 'soswap', got 1 premises or pairs that yield none"):
         list(sample_epoch(SoswapAddamodPairs(["The dog sleeps."], parser, kind="soswap"), epoch=0, pairs=1))
 
 
-def test_what_cannot_be_made_is_refused_at_once(parser):
+def test_soswap_addamod_pairs_invalid_options_raise(parser):
     with pytest.raises(ValueError, match="kind: expected one of soswap, addamod, got 'swap'"):
         SoswapAddamodPairs(PREMISES, parser, kind="swap")
     with pytest.raises(ValueError, match="pass adjectives"):

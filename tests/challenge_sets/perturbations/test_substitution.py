@@ -86,7 +86,7 @@ def test_one_phrase_is_replaced_and_the_article_follows(premise, expected):
         ("In Peru " + "so " * (sub.MAX_WORDS - 2) + ".", CORPUS, sub.LONG),
     ],
 )
-def test_what_is_not_replaced_is_counted_by_reason(premise, corpus, reason):
+def test_substituter_counts_rejections_by_reason(premise, corpus, reason):
     rejected = Counter()
     made = _substituter(corpus).of(premise, rejected)
     assert rejected[reason] >= 1
@@ -94,7 +94,7 @@ def test_what_is_not_replaced_is_counted_by_reason(premise, corpus, reason):
     assert all(found.relation is Relation.SYNONYM or reason != sub.SCOPE for found in made)
 
 
-def test_a_sentence_may_have_so_many_words_and_no_more():
+def test_substituter_sentence_over_max_words_is_rejected():
     longest = "In Peru " + "so " * (sub.MAX_WORDS - 3) + "."
     made = _substituter([*CORPUS, longest, longest.replace("Peru", "Chile")]).of(longest)
     assert [found.new for found in made] == ["Chile"]
@@ -224,7 +224,7 @@ def test_other_candidates_need_not_be_similar():
     assert [found.category for found in made] == ["colors"]
 
 
-def test_the_seed_decides_and_nothing_else():
+def test_substituter_depends_only_on_seed_and_premise():
     premises = ["A red ball.", "Two dogs in a living room.", "A man on a sofa."]
     first, again = _substituter(seed=1), _substituter(seed=1)
     assert [first.of(premise) for premise in premises] == [again.of(premise) for premise in premises[::-1]][::-1]

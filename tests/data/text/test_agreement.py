@@ -39,7 +39,7 @@ def test_i_has_forms_of_its_own():
     ]
 
 
-def test_a_lemma_that_cannot_be_is_not_believed():
+def test_conjugate_impossible_lemma_is_ignored():
     assert conjugate("rides", "rid", Person.PLURAL, third=True) == "ride"
     assert conjugate("catches", "", Person.PLURAL, third=True) == "catch"
 

@@ -18,7 +18,7 @@ def pipeline(shared):
     return shared / "hub" / "models" / "spacy" / "en_core_web_sm"
 
 
-def test_what_was_tagged_ahead_is_found(pipeline, tmp_path, monkeypatch):
+def test_tag_ahead_fills_the_cache(pipeline, tmp_path, monkeypatch):
     monkeypatch.setattr(tagging, "_COMMIT_SIZE", 7)
     sentences = [text for example in list(demo.pairs("train"))[:40] for text in example[1:3]]
     alone = Tagger(pipeline, cache=tmp_path / "alone")
@@ -34,7 +34,7 @@ def test_what_was_tagged_ahead_is_found(pipeline, tmp_path, monkeypatch):
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("tag", [None, "JJ"])
-def test_what_was_parsed_ahead_is_found(pipeline, tmp_path, monkeypatch, tag):
+def test_parse_ahead_fills_the_cache(pipeline, tmp_path, monkeypatch, tag):
     monkeypatch.setattr(tagging, "_COMMIT_SIZE", 7)
     sentences = [text for example in list(demo.pairs("train"))[:20] for text in example[1:3]]
 
@@ -49,7 +49,7 @@ def test_what_was_parsed_ahead_is_found(pipeline, tmp_path, monkeypatch, tag):
     assert parses(afterwards) == parses(alone) != []
 
 
-def test_one_process_tags_nothing_ahead(tmp_path):
+def test_tag_ahead_one_process_does_nothing(tmp_path):
     tag_ahead("no/pipeline", iter(["A dog."]), cache=tmp_path)
 
 
@@ -89,6 +89,6 @@ def test_read_ahead_process_dies_error_names_num_proc():
         tagging.read_ahead(_dies, ["A dog."] * 9)
 
 
-def test_what_a_reader_says_comes_out():
+def test_read_ahead_raises_the_error_of_a_reader():
     with parallel.worker_count(2), pytest.raises(ValueError, match="no such pipeline"):
         tagging.read_ahead(_refuses, ["A dog."] * 9)

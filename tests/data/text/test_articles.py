@@ -15,14 +15,14 @@ A = [
 
 
 @pytest.mark.parametrize("word", AN)
-def test_an(word):
+def test_adapt_article_an(word):
     assert adapt_article("a", word) == "an"
     assert article_fits("an", word)
     assert not article_fits("a", word)
 
 
 @pytest.mark.parametrize("word", A)
-def test_a(word):
+def test_adapt_article_a(word):
     assert adapt_article("an", word) == "a"
     assert article_fits("a", word)
     assert not article_fits("an", word)

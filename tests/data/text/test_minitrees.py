@@ -106,12 +106,12 @@ def test_by_the_text_a_sentence_that_is_cut_otherwise_has_no_signature(by_text):
     assert np.isnan(found).all()
 
 
-def test_a_definition_that_is_not_there_is_refused():
+def test_minitrees_unknown_definition_raises():
     with pytest.raises(ValueError, match="one of the definitions code, text, found 'both'"):
         MiniTrees(definition="both")
 
 
-def test_orders_of_another_sentence_are_refused(trees):
+def test_minitrees_orders_of_wrong_length_raise(trees):
     with pytest.raises(ValueError, match=r"orders: expected shape \(q, 6\), got \(1, 3\)"):
         trees.permuted(CAT, np.zeros((1, 3), dtype=np.int64))
 

@@ -25,7 +25,7 @@ def _difference(premise, hypothesis):
         ("He is not here.", "He is here.", ("not", "")),
     ],
 )
-def test_what_was_replaced(premise, hypothesis, expected):
+def test_find_replacement_by_hand(premise, hypothesis, expected):
     assert _difference(premise, hypothesis) == expected
 
 

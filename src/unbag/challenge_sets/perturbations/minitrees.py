@@ -57,7 +57,7 @@ class MiniTrees:
         self._tops: dict[tuple[str, int], int] = {}
 
     @classmethod
-    def of(
+    def from_sentences(
         cls,
         sentences: Iterable[str],
         tagger: Tagger,

@@ -130,7 +130,7 @@ class Permuter:
             _Shuffler(hypothesis, key(self.seed, self.mode, source_id, "hypothesis"), self.mode, moves=True),
         )
         # A cheap bound first. Equal words can make the number of different texts smaller; the loop below detects this.
-        if sides[0].max_orders * sides[1].n_orders < self.q:
+        if sides[0].max_orders * sides[1].max_orders < self.q:
             raise TooFewPermutationsError(f"{source_id} has fewer than {self.q} different permutations")
         draw = np.zeros(self.q, dtype=np.int64)  # index of the draw that each permutation takes from its stream
         orders = [side.orders(np.arange(self.q), draw) for side in sides]
