@@ -48,7 +48,7 @@ FOLDS = 3
 def built():
     """Give 72 pairs in both directions, of three folds."""
     pairs = [
-        sicck_rows.Pair(
+        sicck_rows.SicckPair(
             id=f"pair-{number}",
             source_id=f"seed-{number % 5}",
             premise=premise,
@@ -139,7 +139,7 @@ def test_the_authors_protocol_learns_pairs_as_they_are_but_for_a_tenth(built):
 
 def test_the_authors_protocol_learns_reverse_entailment_as_entailment(built):
     def of(relation, number):
-        return sicck_rows.Pair(
+        return sicck_rows.SicckPair(
             *(f"pair-{number}", "seed-0", f"a {number}", f"b {number}", "no", "negation", "both", "verb", (relation,)),
             fold=number % 2,
         )

@@ -38,7 +38,9 @@ def test_read_bigrams_table_has_no_ends(tmp_path):
 def test_read_bigrams_invalid_line_error_names_the_line(tmp_path):
     table = tmp_path / "bigrams.txt"
     table.write_text("red dog\t12\na sentence\n")
-    with pytest.raises(DataError, match=r"bigrams.txt, line 2: expected two words and the count of the bigram.*'a sentence'"):
+    with pytest.raises(
+        DataError, match=r"bigrams.txt, line 2: expected two words and the count of the bigram.*'a sentence'"
+    ):
         read_bigrams(table)
     with pytest.raises(DataError, match=r"other.txt: no such file"):
         read_bigrams(tmp_path / "other.txt")

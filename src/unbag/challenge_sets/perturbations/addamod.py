@@ -295,9 +295,7 @@ class _Noun(NamedTuple):
         new_rank = adjective_rank(adjective)
         if {COLOUR, ORIGIN} <= {new_rank, *ranks}:
             return False  # "a black Asian man": the colour may be meant as an origin
-        return not ranks or (
-            adjective_rank(adjective) is not None and None not in ranks and adjective_rank(adjective) not in ranks
-        )
+        return not ranks or (None not in ranks and new_rank is not None and new_rank not in ranks)
 
     def position(self, parse: Parse, adjective: str) -> int:
         """Find the token before which an adjective that fits the noun is inserted."""
@@ -393,10 +391,10 @@ def _differ(parse: Parse, one: int, other: int) -> bool:
     """Check whether two nouns denote two objects: different lemmas, and neither is the `of` complement of the other."""
     if parse.lemmas[one].lower() == parse.lemmas[other].lower():
         return False
-    return _of(parse, one) != other and _of(parse, other) != one
+    return _of_head(parse, one) != other and _of_head(parse, other) != one
 
 
-def _of(parse: Parse, noun: int) -> int | None:
+def _of_head(parse: Parse, noun: int) -> int | None:
     """Find the token whose `of` complement is the noun, or the coordination that contains the noun."""
     above = parse.heads[_first_of_list(parse, noun)]
     return parse.heads[above] if parse.lower_words[above] == "of" else None

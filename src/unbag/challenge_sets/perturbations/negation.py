@@ -173,11 +173,11 @@ def _is_optional(parse: Parse, i: int) -> bool:
         return False  # "while | on a skateboard": the previous word needs the phrase
     if parse.deps[i] == "amod":
         phrase = " ".join(parse.lower_words[i : head + 1])
-        # Of size, age, colour and the like: others make a name or a kind of it (martial artist, polar bear).
-        is_plain = (
-            adjective_rank(parse.words[i]) not in (None, ORIGIN) and len(span) == 1 and phrase not in FIXED_PHRASES
-        )
-        return is_plain and parse.pos[head] == "NOUN" and parse.deps[head] != "compound"  # martial arts competition
+        # Only adjectives of size, age, colour and the like: others form a name or a kind (martial artist, polar bear).
+        is_property = adjective_rank(parse.words[i]) not in (None, ORIGIN) and len(span) == 1
+        if not is_property or phrase in FIXED_PHRASES:
+            return False
+        return parse.pos[head] == "NOUN" and parse.deps[head] != "compound"  # not in "martial arts competition"
     if parse.deps[i] == "advmod":
         return len(span) == 1 and parse.lower_words[i].endswith("ly") and parse.pos[head] == "VERB"
     if parse.deps[i] != "prep" or parse.lower_words[i] not in _PREPOSITIONS or parse.child(i, "pobj") is None:

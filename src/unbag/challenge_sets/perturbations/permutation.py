@@ -129,7 +129,8 @@ class Permuter:
             _Shuffler(premise, key(self.seed, self.mode, source_id, "premise"), self.mode, moves=both),
             _Shuffler(hypothesis, key(self.seed, self.mode, source_id, "hypothesis"), self.mode, moves=True),
         )
-        # A cheap bound first. Equal words can make the number of different texts smaller; the loop below detects this.
+        # The bound rejects short sentences at once. Equal words can make the number of different texts smaller, which
+        # the limit of draws in the loop below detects.
         if sides[0].max_orders * sides[1].max_orders < self.q:
             raise TooFewPermutationsError(f"{source_id} has fewer than {self.q} different permutations")
         draw = np.zeros(self.q, dtype=np.int64)  # index of the draw that each permutation takes from its stream
@@ -197,7 +198,7 @@ class _Shuffler:
 
     @cached_property
     def max_orders(self) -> int:
-        """Upper bound on the number of different orders. Cached, since the count takes long for thousands of words."""
+        """Upper bound on the number of different orders. Lazy, since the count takes long for thousands of words."""
         n = len(self._words)
         if not self._moves:
             return 1
@@ -219,6 +220,7 @@ class _Shuffler:
         units = self._units_in_order(k, draw, start)
         n = len(self._words)
         word = np.arange(n)[None, :]
+        # Unit of each word: words before the run keep their index, and words of the run share the unit `start`.
         unit = np.clip(word - start[:, None] - self._run + 1, 0, None) + np.minimum(word, start[:, None])  # (q, n)
         rank = np.argsort(units, axis=1)  # (q, units): new position of each unit (the inverse permutation)
         # Sort the words by the position of their unit, then by their original position within the unit.
@@ -234,26 +236,29 @@ class _Shuffler:
         words, its move shifts the other words, and can shift a word back to its old position.
         """
         ordered = np.empty((len(k), self._units), dtype=np.int64)
-        open_ = np.arange(len(k))
+        pending = np.arange(len(k))  # permutations without a valid order so far
         place = np.arange(self._units)
-        longer = self._run - 1
-        tried = 0
-        while len(open_):
-            tries = np.arange(tried, tried + _TRIES_AT_ONCE)
-            counters = k[open_, None, None], draw[open_, None, None], tries[None, :, None], place[None, None, :]
-            candidates = np.argsort(numbers(self._key, *counters), axis=2)  # (open, tries, units)
-            if longer:
-                run = start[open_, None, None]
+        extra_words = self._run - 1  # words of the run beyond the one that a unit counts for
+        n_tried = 0
+        while len(pending):
+            tries = np.arange(n_tried, n_tried + _TRIES_AT_ONCE)
+            # Each random number depends only on its counters (permutation, draw, try, unit), so that the result is the
+            # same for every batch size. Sorting random keys gives a uniform permutation.
+            counters = k[pending, None, None], draw[pending, None, None], tries[None, :, None], place[None, None, :]
+            candidates = np.argsort(numbers(self._key, *counters), axis=2)  # (pending, tries, units)
+            if extra_words:
+                run = start[pending, None, None]
                 place_of_run = (candidates == run).argmax(axis=2, keepdims=True)
                 # Convert unit positions to word positions: units after the run are shifted by `run - 1` words.
-                moved = place + longer * (place > place_of_run) != candidates + longer * (candidates > run)
+                new_position = place + extra_words * (place > place_of_run)
+                moved = new_position != candidates + extra_words * (candidates > run)
             else:
                 moved = place != candidates
             valid = moved.all(axis=2)
             hit = valid.any(axis=1)
-            ordered[open_[hit]] = candidates[hit, valid[hit].argmax(axis=1)]  # the first valid try
-            open_ = open_[~hit]
-            tried += _TRIES_AT_ONCE
+            ordered[pending[hit]] = candidates[hit, valid[hit].argmax(axis=1)]  # the first valid try
+            pending = pending[~hit]
+            n_tried += _TRIES_AT_ONCE
         return ordered
 
     def texts(self, orders: NDArray[np.int64]) -> list[str]:

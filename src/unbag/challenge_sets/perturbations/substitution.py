@@ -184,12 +184,12 @@ class Substituter:
                 if not are_in_half(self.words, (phrase, candidate.new)):
                     rejected[OTHER_WORDS] += 1
                     continue
-                reason = self._reason(lowered, start, length, candidate)
+                reason = self._sentence_reason(lowered, start, length, candidate)
                 adapted = _preposition(lowered, start, phrase, candidate.new)
                 if reason is None and (adapted is None or (adapted and not self.prepositions)):
                     reason = PREPOSITION
-                hypothesis = _replaced(premise, sentence, start, length, candidate.new, adapted or {})
-                reason = reason or self._unattested(hypothesis, old_bigrams, candidate.new)
+                hypothesis = _replace_phrase(premise, sentence, start, length, candidate.new, adapted or {})
+                reason = reason or self._corpus_reason(hypothesis, old_bigrams, candidate.new)
                 if reason is not None:
                     rejected[reason] += 1
                     continue
@@ -198,10 +198,10 @@ class Substituter:
                     Substitute(hypothesis, candidate.category, candidate.relation, label, phrase, candidate.new)
                 )
             if usable:
-                category = self._first(premise, start, sorted(usable))
+                category = self._choose(premise, start, sorted(usable))
                 by_new = {substitute.new: substitute for substitute in usable[category]}
-                options.append((start, by_new[self._first(premise, start, sorted(by_new))]))
-        chosen = sorted(options, key=lambda option: self._lot(premise, option[0], ""))[: self.q]
+                options.append((start, by_new[self._choose(premise, start, sorted(by_new))]))
+        chosen = sorted(options, key=lambda option: self._draw(premise, option[0], ""))[: self.q]
         return [substitute for _, substitute in sorted(chosen, key=lambda option: option[0])]
 
     def _replaceable(
@@ -234,7 +234,7 @@ class Substituter:
         # A capital inside a sentence indicates a name: "the Red Sox".
         return lower if first and texts not in self._candidates else texts
 
-    def _reason(self, lowered: Sequence[str], start: int, length: int, candidate: Candidate) -> str | None:
+    def _sentence_reason(self, lowered: Sequence[str], start: int, length: int, candidate: Candidate) -> str | None:
         """Check a candidate against the sentence, without corpus counts; return the reason for rejection, or None."""
         old, new = list(lowered[start : start + length]), candidate.new.lower().split()
         replaced = [*lowered[:start], *new, *lowered[start + length :]]
@@ -252,7 +252,7 @@ class Substituter:
         after = lowered[start + length :]
         if candidate.category == "nationalities" and not (after and after[0].isalpha()):
             return NO_NOUN
-        if candidate.relation is Relation.HYPERNYM:
+        if candidate.relation is Relation.HYPERNYM:  # the new word is more specific
             # Without a determiner, the word before may form a compound with the old word: "waiting room".
             before = lowered[start - 1 : start]
             if not before or not (before[0] in _DETERMINERS or before[0].isdecimal()):
@@ -269,7 +269,7 @@ class Substituter:
         similarity = self.similarity(old, new)
         return similarity is not None and similarity >= self.least_similarity
 
-    def _unattested(self, hypothesis: str, old_bigrams: Set[tuple[str, str]], new: str) -> str | None:
+    def _corpus_reason(self, hypothesis: str, old_bigrams: Set[tuple[str, str]], new: str) -> str | None:
         """Check that the corpora contain the new words and new bigrams; return the reason for rejection, or None."""
         if any(word not in self.counts.words for word in with_edges(new)[1:-1]):
             return UNSEEN
@@ -277,10 +277,11 @@ class Substituter:
         new_bigrams = (pair for pair in pairwise(with_edges(hypothesis)) if pair not in old_bigrams)
         return None if all(bigrams.attests(pair, self.least_bigrams) for pair in new_bigrams) else UNSEEN_BIGRAM
 
-    def _first(self, premise: str, start: int, names: Iterable[str]) -> str:
-        return min(names, key=lambda name: self._lot(premise, start, name))
+    def _choose(self, premise: str, start: int, names: Iterable[str]) -> str:
+        return min(names, key=lambda name: self._draw(premise, start, name))
 
-    def _lot(self, premise: str, start: int, name: str) -> int:
+    def _draw(self, premise: str, start: int, name: str) -> int:
+        # A hash instead of a random stream: the draw at one position does not depend on the other positions.
         return int(rng.key(self.seed, "substitution", premise, start, name))
 
 
@@ -335,7 +336,7 @@ def _preposition(lowered: Sequence[str], start: int, old: str, new: str) -> dict
     return {places[0]: _OTHER_SIDE[lowered[places[0]]]}
 
 
-def _replaced(
+def _replace_phrase(
     premise: str, sentence: Sequence[Word], start: int, length: int, new: str, others: Mapping[int, str]
 ) -> str:
     """Build the sentence with a phrase and some other words replaced, preserve capitals, and adapt an article."""
