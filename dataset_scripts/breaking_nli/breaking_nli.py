@@ -21,14 +21,14 @@ from unbag.challenge_sets.builder import Made
 from unbag.challenge_sets.config import source_configs
 from unbag.challenge_sets.official import OfficialConfig, OfficialSet
 from unbag.challenge_sets.perturbations import corpus_counts, substitution, vocabulary_split
-from unbag.challenge_sets.perturbations.corpus_counts import Bigrams, CorpusCounts, count_corpus, is_text
+from unbag.challenge_sets.perturbations.corpus_counts import Bigrams, CorpusCounts, count_corpus, is_bigram_file
 from unbag.challenge_sets.perturbations.substitution import (
     DEFAULT_Q,
     DEFAULT_SEED,
     SIMILARITY,
     Candidates,
-    Row,
     Substituter,
+    SubstitutionRow,
     WordPair,
 )
 from unbag.challenge_sets.perturbations.word_lists import NEUTRAL_LISTS, WORD_LISTS
@@ -136,7 +136,7 @@ class BreakingNliConfig(OfficialConfig):
             ValueError: If an option has an invalid value, or the config does not support the option.
         """
         super().check()
-        vocabulary_split.check(self.words)
+        vocabulary_split.validate_words(self.words)
         if self.is_official and self.words != vocabulary_split.ALL:
             raise ValueError(
                 f"words: expected {vocabulary_split.ALL!r} with the config {OFFICIAL!r}, which has the authors' words, "
@@ -200,20 +200,20 @@ class BreakingNli(OfficialSet):
     def tables(self, source: Source, examples: Iterator[Example]) -> Iterator[pa.Table]:
         """Iterate over the pairs, and count the rejected candidates for the record."""
         if self.config.is_official:
-            yield from substitution.tables(self._authors(examples), self._measure)
+            yield from substitution.substitution_tables(self._authors(examples), self._measure)
             return
         rejected: Counter[str] = Counter()
-        rows = substitution.generated(examples, self._substituter, rejected)
-        yield from substitution.tables(rows, self._measure)
+        rows = substitution.generate_rows(examples, self._substituter, rejected)
+        yield from substitution.substitution_tables(rows, self._measure)
         self.save_build_counts(rejected)
 
     def validate_names(self) -> None:
         """Validate the names, and check that WordNet is installed if the options need it."""
         super().validate_names()
         if self.config.wordnet:
-            from unbag.baselines.wordnet.database import validate_installed
+            from unbag.baselines.wordnet.database import validate_wordnet
 
-            validate_installed()
+            validate_wordnet()
 
     def provenance(self) -> dict[str, Any]:
         """Describe the training corpus, the bigram sources, the embeddings, and the rejected candidates by reason."""
@@ -246,10 +246,10 @@ class BreakingNli(OfficialSet):
         if config.wordnet:
             yield requirements.wordnet()
 
-    def _authors(self, examples: Iterator[Example]) -> Iterator[Row]:
+    def _authors(self, examples: Iterator[Example]) -> Iterator[SubstitutionRow]:
         categories = {str(row["pairID"]): row["category"] for row in read_rows(self.official_file())}
         for name, premise, hypothesis, label, annotators in examples:
-            yield Row(name, name, premise, hypothesis, label, categories[name], annotators=annotators)
+            yield SubstitutionRow(name, name, premise, hypothesis, label, categories[name], annotators=annotators)
 
     def _training(self) -> list[Source]:
         """Open the training corpora; empty for the official pairs without the option `training`."""
@@ -260,10 +260,10 @@ class BreakingNli(OfficialSet):
         return [] if config.is_official else self.sources()
 
     def _bigram_texts(self) -> list[Path]:
-        return [Path(name) for name in self.config.bigrams or () if is_text(name)]
+        return [Path(name) for name in self.config.bigrams or () if is_bigram_file(name)]
 
     def _bigram_sources(self) -> list[Source]:
-        names = tuple(name for name in self.config.bigrams or () if not is_text(name))
+        names = tuple(name for name in self.config.bigrams or () if not is_bigram_file(name))
         return training_sources(Recipe(names, self.config.language)) if names else []
 
     @cached_property
@@ -271,8 +271,8 @@ class BreakingNli(OfficialSet):
         """Counts of the bigram sources; None if the training corpus is used."""
         if not self.config.bigrams:
             return None
-        of_pairs = (corpus_counts.of_examples(source.examples()) for source in self._bigram_sources())
-        return corpus_counts.together(chain(of_pairs, map(corpus_counts.of_file, self._bigram_texts())))
+        of_pairs = (corpus_counts.count_bigrams(source.examples()) for source in self._bigram_sources())
+        return corpus_counts.merge_bigrams(chain(of_pairs, map(corpus_counts.read_bigrams, self._bigram_texts())))
 
     @cached_property
     def _corpus_counts(self) -> CorpusCounts:

@@ -161,7 +161,9 @@ class Permuted(ChallengeSetBuilder):
         if not self.config.minitrees:
             return None
         tagger = Tagger(self.config.pipeline)
-        return Ratios(MiniTrees.of(self._training_texts(), tagger, definition=self.config.minitree_by), tagger)
+        return Ratios(
+            MiniTrees.from_sentences(self._training_texts(), tagger, definition=self.config.minitree_by), tagger
+        )
 
     def _training_texts(self) -> Iterator[str]:
         sources = training_sources(Recipe(tuple(self.config.minitrees), self.config.language))

@@ -19,8 +19,8 @@ from unbag.challenge_sets.perturbations.soswap_addamod import (
     SCHEMA,
     SOSWAP,
     adjective_counts,
-    distinct_premises,
-    tables,
+    iter_distinct_premises,
+    soswap_addamod_tables,
 )
 from unbag.challenge_sets.requirements import Requirement
 from unbag.data.sources import Example, Source
@@ -79,7 +79,7 @@ class SoswapAddamodConfig(SourceConfig):
             raise ValueError(f"kind: expected one of the kinds {', '.join(KINDS)}, got {self.kind!r}")
         if self.min_count < 1:
             raise ValueError(f"min_count: expected at least 1, got {self.min_count}")
-        vocabulary_split.check(self.words)
+        vocabulary_split.validate_words(self.words)
         if self.sentences_in != _LANGUAGE:
             raise ValueError(f"SOSwap and AddAmod: expected English sentences, got the language {self.sentences_in!r}")
         if self.attested_split and not self.corpus:
@@ -114,7 +114,7 @@ class SoswapAddamod(ChallengeSetBuilder):
 
     def warm_caches(self, source: Source) -> None:
         """Parse the sentences with several processes. `tables` runs in one process and then reads the cached parses."""
-        premises = (premise for _, premise in distinct_premises(source.examples()))
+        premises = (premise for _, premise in iter_distinct_premises(source.examples()))
         parse_ahead(self.config.pipeline, premises)
         if self.config.kind != SOSWAP:
             sentences = (
@@ -139,7 +139,7 @@ class SoswapAddamod(ChallengeSetBuilder):
             for attesting in self._attesting(source):
                 adjectives = adjective_counts(attesting.examples(), parser, adjectives)
         counts: Counter[str] = Counter()
-        yield from tables(
+        yield from soswap_addamod_tables(
             examples,
             parser,
             kind=config.kind,

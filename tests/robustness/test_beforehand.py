@@ -28,7 +28,7 @@ EXPENSIVE = (
     "unbag.inference.loading.network_of",
     "unbag.inference.hub_files._commit",
     "unbag.training.run.load_to_train",
-    "unbag.data.text.tagging.load",
+    "unbag.data.text.tagging.load_pipeline",
     "unbag.baselines.lexical.embeddings._fetch",
     "unbag.evaluation.backends.predict_rows",
     "httpx2.Client.send",

@@ -319,7 +319,7 @@ def test_a_line_without_end_takes_no_memory(tmp_path, ending):
             for _ in range(size >> 20):
                 packed.write(b"a" * (1 << 20))
     before = peak()
-    read = {".zip": read_word_vectors, ".txt.gz": corpus_counts.of_file}.get(ending, open_file)
+    read = {".zip": read_word_vectors, ".txt.gz": corpus_counts.read_bigrams}.get(ending, open_file)
     with pytest.raises(ValueError, match=rf"{path.name}.*line 1: expected at most {safe_io.LONGEST_LINE:,} bytes"):
         read(path)
     assert peak() - before < 200

@@ -144,7 +144,7 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
         """
         pipeline = getattr(self.config, "pipeline", None)
         if pipeline and pipeline != ALL:
-            pipelines.require(pipeline)
+            pipelines.validate_pipeline(pipeline)
         if self.config.data and not is_hub_id(self.config.data):
             self.config.open()  # reads and validates the first row, its columns and its label
         for option in self.config.FILES:

@@ -47,7 +47,7 @@ def pipeline(name: str) -> Requirement:
     from unbag.data.text import tagging as pipelines
 
     name = name or pipelines.PIPELINE
-    return Requirement(f"the spaCy pipeline {name}", lambda: pipelines.load(name, ()))
+    return Requirement(f"the spaCy pipeline {name}", lambda: pipelines.load_pipeline(name, ()))
 
 
 def embeddings(name: str) -> Requirement:
@@ -63,10 +63,10 @@ def wordnet() -> Requirement:
     def get() -> object:
         from huggingface_hub import is_offline_mode
 
-        from unbag.baselines.wordnet.database import is_installed, open_wordnet
+        from unbag.baselines.wordnet.database import is_wordnet_installed, open_wordnet
         from unbag.baselines.wordnet.install import install
 
-        if not is_installed() and not is_offline_mode():
+        if not is_wordnet_installed() and not is_offline_mode():
             install()
         return open_wordnet()
 

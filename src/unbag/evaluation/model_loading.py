@@ -208,9 +208,9 @@ def validate_lexicon(model: Model) -> None:
         ValueError: without WordNet; the message names the step that installs it.
     """
     if kind_of(model) is BUILT_IN and model in _OF_WORDNET:
-        from unbag.baselines.wordnet.database import validate_installed
+        from unbag.baselines.wordnet.database import validate_wordnet
 
-        validate_installed()
+        validate_wordnet()
 
 
 def cache_key_config(options: Mapping[str, Any]) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from torch import Tensor
 from transformers import AutoModel, AutoTokenizer, PreTrainedTokenizerFast
 
 from unbag.baselines.lexical import embeddings
-from unbag.baselines.wordnet.database import validate_installed
+from unbag.baselines.wordnet.database import validate_wordnet
 from unbag.data.corpora import CORPORA
 from unbag.data.sources import Source, open_corpus, open_data, validate_corpus_names
 from unbag.data.text import tagging as pipelines
@@ -164,14 +164,14 @@ def _check_words(kind: Architecture, corpora: Sequence[str], vectors: str | None
     if "stems" in kind.needs:
         optional_deps.require("nltk")
     if "relations" in kind.needs:
-        validate_installed()
+        validate_wordnet()
     for name in corpora:
         if name in CORPORA and CORPORA[name].language != "en":
             raise ValueError(f"--corpus: expected English pairs, which the tokenizer can split into words, got {name}")
     if vectors is not None:
         embeddings.validate_table_name(vectors)
     if pipeline is not None:
-        pipelines.require(pipeline)
+        pipelines.validate_pipeline(pipeline)
 
 
 def _of_words(

@@ -45,11 +45,11 @@ def test_edges_reach_the_relation(predictor):
     # poodle - dog - canine - carnivore: 3 edges, and the paper has 2.
     assert predictor.answer("A poodle runs.", "A cat runs.") is None
     assert WordNetPredictor(TinyLexicon(), edges=3).answer("A poodle runs.", "A cat runs.") == "contradiction"
-    with pytest.raises(ValueError, match="expected at least 1 edge"):
+    with pytest.raises(ValueError, match="edges: expected at least 1, got 0"):
         WordNetPredictor(TinyLexicon(), edges=0)
 
 
-def test_all_that_decides_is_in_its_identity(wordnet):
+def test_predictor_identity_has_wordnet_and_edges(wordnet):
     predictor = WordNetPredictor.load(edges=3)
     assert predictor.identity == {"kind": "wordnet", "wordnet": wordnet.identity, "edges": "3"}
     assert predictor.identity != WordNetPredictor.load().identity

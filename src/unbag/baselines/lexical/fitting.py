@@ -176,7 +176,7 @@ def fit_cached(
         ValueError: As for `training_sources`; also if there are too few pairs.
     """
     if recipe.pipeline and recipe.pipeline != ALL:
-        pipelines.require(recipe.pipeline)
+        pipelines.validate_pipeline(recipe.pipeline)
     if is_segmented(recipe.language):
         optional_deps.require(SEGMENTER)
     sources = training_sources(recipe)
