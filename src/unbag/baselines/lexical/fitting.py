@@ -299,9 +299,7 @@ def _sampled(recipe: Recipe, sources: Sequence[Source]) -> Iterator[Example]:
     # The sample has the pairs with the smallest random keys, so it does not depend on the order of the pairs.
     keys = np.array([_sampling_key(recipe, example) for source in sources for example in source.examples()], np.uint64)
     if recipe.max_train_pairs > len(keys):
-        raise ValueError(
-            f"expected at most the {len(keys):,} training pairs to sample from, got {recipe.max_train_pairs:,}"
-        )
+        raise ValueError(f"max_train_pairs: expected at most {len(keys):,} pairs, got {recipe.max_train_pairs:,}")
     last = np.partition(keys, recipe.max_train_pairs - 1)[recipe.max_train_pairs - 1]
     for source in sources:
         yield from (example for example in source.examples() if _sampling_key(recipe, example) <= last)
