@@ -43,6 +43,7 @@ def epoch_batches(lengths: NDArray[np.integer], size: int, *, seed: int, epoch: 
         size: Maximum number of pairs per batch.
         seed: Random seed.
         epoch: Number of the epoch, which changes the random numbers.
+
     >>> [batch.tolist() for batch in epoch_batches(np.array([9, 3, 8, 4, 7]), 2, seed=0, epoch=0)]
     [[3, 4], [2, 0], [1]]
     """
