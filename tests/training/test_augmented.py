@@ -32,7 +32,7 @@ EXAMPLES = [Example(f"own-{i}", *pair) for i, pair in enumerate(PAIRS)]
 
 @pytest.fixture(scope="module")
 def made(parser, wordnet):
-    """Give a function that makes the pairs of an epoch."""
+    """Build a function that makes the pairs of an epoch."""
 
     def made(kinds=AUGMENT_KINDS, epoch=0, seed=13, words="training"):
         with pytest.MonkeyPatch.context() as patch:

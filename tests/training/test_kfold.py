@@ -74,7 +74,7 @@ def built():
 
 @pytest.fixture
 def validate(built, tiny_bert, tmp_path):
-    """Give a function that cross-validates with some options and seeds, and returns the record."""
+    """Build a function that cross-validates with some options and seeds, and returns the record."""
 
     def validate(*seeds, out_name="out", on_step=None, **changed):
         config = RECIPE.config(

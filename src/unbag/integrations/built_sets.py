@@ -64,6 +64,7 @@ class BuiltChallengeSet:
         Args:
             predictions: Predictions for all of `pairs`.
         """
+        # Predictions for the control follow those for the rows, draw after draw.
         n = len(self.rows)
         own, draws = predictions._replace(probabilities=predictions.probabilities[:n]), []
         if self.control is not None and self.decisive is not None:

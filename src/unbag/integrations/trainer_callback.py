@@ -149,6 +149,7 @@ class UnbagCallback(TrainerCallback):
         numbers: dict[str, float] = {}
         for each, pairs in zip(self._sets, self._encoded, strict=True):
             predictions = classifier.ask(pairs)
+            # One process scores and broadcasts, so that all select the same best model.
             values = group.broadcast(each.numbers(predictions) if group.rank == 0 else {})
             numbers |= {f"{PREFIX}{each.described.name}_{name}": value for name, value in values.items()}
         return numbers

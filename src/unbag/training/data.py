@@ -217,6 +217,7 @@ def draw_pairs(parts: Sequence[Part], n: int | None, seed: int) -> list[Part]:
     total = sum(len(part.examples) for part in parts)
     if n > total:
         raise ValueError(f"expected at least {n:,} training pairs to draw from, got {total:,}")
+    # Random keys depend on part and id, not on the position, so that other rows do not influence the draw of a pair.
     lots = sorted(
         (int(rng.key(seed, "training", part.name, example.source_id)), p, e)
         for p, part in enumerate(parts)
@@ -287,6 +288,7 @@ class WordShuffler:
 
     def _shuffled(self, sentence: str, key: np.uint64) -> str:
         tokens = tokenize(sentence, self._language)
+        # Each side of each pair has its own key, so that premise and hypothesis are shuffled independently.
         order = np.argsort(rng.numbers(key, np.arange(len(tokens.texts))), kind="stable")
         return tokens.joiner.join(tokens.texts[i] for i in order.tolist())
 
@@ -304,6 +306,7 @@ def mix_parts(parts: Sequence[Part], *, seed: int, epoch: int) -> list[Example]:
             examples += part.examples if copy == 0 else _copies(part.examples, copy)
         if extra := round(share * len(part.examples)):
             key = rng.key(seed, "mixed", epoch, part.name)
+            # A stable sort: equal random numbers must not be ordered by NumPy's choice of algorithm.
             lots = np.argsort(rng.numbers(key, np.arange(len(part.examples))), kind="stable")[:extra]
             chosen = [part.examples[i] for i in sorted(lots.tolist())]
             examples += chosen if times == 0 else _copies(chosen, int(times))

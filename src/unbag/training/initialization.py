@@ -112,6 +112,7 @@ def initialize_model(
     config = kind.config(**{**kind.options, **parts.config, **given})
     record = {"model": name, "config": given, "seed": seed, **parts.record}
     tmp = out.with_name(f".{out.name}.part")
+    # A second process waits here, and then fails in `_require_free`, since the first has written the folder.
     with locks.alone(out, "making a model", wait=True):
         _require_free(out)
         with removed_on_failure(tmp):
@@ -250,6 +251,7 @@ def _of_encoder(name: str) -> Parts:
             "encoder": {
                 key: value
                 for key, value in config.to_diff_dict().items()
+                # Another class uses this config, and paths of a machine do not belong into it.
                 if key not in ("architectures", "_name_or_path")
             },
             "vocab_size": config.vocab_size,

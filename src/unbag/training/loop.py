@@ -237,9 +237,11 @@ def train(
             batch = send_to_device(next(batches), accelerator.device, non_blocking=True)
             with accelerator.accumulate(module):
                 output = module(batch.labels, **batch.features, **batch.encoded)
+                # The weight corrects for parts of unequal size (`Batch.weight`).
                 accelerator.backward(output.loss * batch.weight)
                 if accelerator.sync_gradients and optimization.max_grad_norm:
                     accelerator.clip_grad_norm_(module.parameters(), optimization.max_grad_norm)
+                # Within `accumulate`, accelerate skips these three calls until the last pass of the step.
                 optimizer.step()
                 scheduler.step()
                 optimizer.zero_grad()
@@ -248,6 +250,7 @@ def train(
         step, last = history.step, history.step == total
         if step % schedule.logging_steps == 0 or last:
             values = window.mean()
+            # Checked at logging only: reading the loss in every step would make the host wait for the device.
             if not math.isfinite(values["loss"]):
                 raise DivergedError(
                     f"the loss at step {step} is {values['loss']}; use a --learning-rate below "
@@ -268,6 +271,7 @@ def train(
                 step=step,
             )
         best = history.best["step"] if schedule.early_stopping_patience and history.best else None
+        # The best weights need a checkpoint, from which they are restored at the end.
         if step % schedule.save_steps == 0 or best == step:
             checkpoints.save(step, {"step": step, "evaluations": history.evaluations}, best=best)
         if on_step is not None:
@@ -308,6 +312,7 @@ class _Window:
         self._weight += weight
 
     def mean(self) -> dict[str, float]:
+        # One reduction for all means, since each reduction waits for the device.
         stacked = torch.stack([*self._sums.values(), torch.full_like(self._sums["loss"], self._weight)])
         *sums, weight = self._accelerator.reduce(stacked, reduction="sum").tolist()
         means = {name: value / weight for name, value in zip(self._sums, sums, strict=True)}

@@ -86,7 +86,7 @@ def test_an_untrained_model_answers_nothing_and_each_seed_trains_another(pairs_f
 
 
 @pytest.mark.parametrize("name", ARCHITECTURES)
-def test_all_above_the_embeddings_is_drawn_and_nothing_is_what_was_in_memory(name, tmp_path):
+def test_training_initializes_all_weights_above_embeddings(name, tmp_path):
     network = tiny_model(name)
     weights = {key: each for key, each in network.state_dict().items() if key.startswith("embeddings.")}
     network.config.save_pretrained(tmp_path)
@@ -169,7 +169,7 @@ def test_a_frozen_encoder_stands_in_for_vectors(tiny_bert, pairs_file, tmp_path)
         ("kim", {"encoder": "org/encoder"}, "expected none with kim, which needs whole words"),
     ],
 )
-def test_what_cannot_be_made_is_refused(name, options, message, pairs_file, tmp_path):  # noqa: F811
+def test_initialize_model_invalid_options_are_rejected(name, options, message, pairs_file, tmp_path):  # noqa: F811
     given = {"corpora": [str(pairs_file)], **options}
     with pytest.raises(ValueError, match=message):
         initialize_model(name, out=tmp_path / "out", **given)
@@ -213,7 +213,7 @@ def test_an_encoder_that_cannot_be_had_is_told_as_any_model_is(tmp_path, monkeyp
             initialize_model("dam", [], tmp_path / "dam", encoder=name)
 
 
-def test_an_encoder_that_says_nothing_of_why_it_does_not_load_is_refused_by_what_it_raised(tmp_path, monkeypatch):
+def test_initialize_model_encoder_error_without_text_names_exception(tmp_path, monkeypatch):
     def fails(*_, **__):
         raise OSError
 
