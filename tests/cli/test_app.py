@@ -336,9 +336,9 @@ def test_any_option_of_a_set_can_be_named(folder):
         assert refused.returncode != 0
         assert words in said(refused)
     twice = ("-o", "q=2", "-o", "q=3", "--out", "b.parquet")
-    assert "q: given twice" in said(run("build", "permuted", "--data", "pairs.csv", *twice, cwd=folder))
+    assert "q: expected one value, got two" in said(run("build", "permuted", "--data", "pairs.csv", *twice, cwd=folder))
     twice = ("-o", "file=a.csv", "--file", "b.csv", "--out", "b.parquet")
-    assert "file: given twice" in said(run("build", "sicck", *twice, cwd=folder))
+    assert "file: expected one value, got two" in said(run("build", "sicck", *twice, cwd=folder))
 
 
 def test_an_option_is_read_by_its_type():

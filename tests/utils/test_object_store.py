@@ -93,4 +93,4 @@ def test_an_evaluation_a_set_and_scores_go_to_an_object_store(bucket, tmp_path, 
 def test_a_bucket_that_is_not_there_is_told_before_anything_is_computed(bucket):
     done = command("evaluate", "majority", "--out", "s3://nosuchbucket/run")
     assert done.exit_code == 2
-    assert "expected an address that can be written to" in " ".join(done.output.replace("│", " ").split())
+    assert "expected a writable address" in " ".join(done.output.replace("│", " ").split())
