@@ -216,7 +216,8 @@ def test_evaluate_with_an_out_that_no_folder_can_be_is_refused_before_anything_i
     monkeypatch.setattr("unbag.evaluation.evaluator.build", lambda request: pytest.fail("a set was made"))
     (tmp_path / "file").write_text("")
     for out in (tmp_path / "file" / "out", str(tmp_path / "file" / "a" / "b")):
-        with pytest.raises(ValueError, match=rf"{out}: expected a folder to write, but {tmp_path}/file is not a folder"):
+        expected = rf"{out}: expected a folder to write, but {tmp_path}/file is not a folder"
+        with pytest.raises(ValueError, match=expected):
             asked(out=out)
     with pytest.raises(ValueError, match="expected out to be the path of a folder, found ''"):
         asked(out="")

@@ -327,10 +327,10 @@ def test_any_option_of_a_set_can_be_named(folder):
     record = json.loads(done.stdout)
     assert record["rows"] == 3 * record["examples"] > 0  # as it is, and two permutations
     for given, words in [
-        ("q=many", "expected q to be a whole number, found 'many'"),
+        ("q=many", "expected q to be a whole number, got 'many'"),
         ("min-words=3", "no option 'min-words', did you mean min_words? permuted has "),
         ("size=3", "seed; `unbag sets permuted` says what each is"),
-        ("q", "expected --option NAME=VALUE; found 'q'"),
+        ("q", "expected --option NAME=VALUE, got 'q'"),
     ]:
         refused = run("build", "permuted", "--data", "pairs.csv", "-o", given, "--out", "b.parquet", cwd=folder)
         assert refused.returncode != 0

@@ -21,7 +21,7 @@ def _files(folder, parts):
 @pytest.mark.parametrize("in_memory", [1, 7, 4_000_000])
 def test_a_text_that_comes_twice_is_found_wherever_the_two_are(tmp_path, monkeypatch, in_memory):
     monkeypatch.setattr(duplicates, "_IN_MEMORY", in_memory)
-    monkeypatch.setattr(duplicates, "_AT_ONCE", 3)
+    monkeypatch.setattr(duplicates, "_BATCH", 3)
     for seed in range(30):
         rng = random.Random(seed)
         parts = [[f"ä-{rng.randrange(200)}" for _ in range(rng.randrange(8))] for _ in range(3)]

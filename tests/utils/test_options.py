@@ -45,7 +45,7 @@ def test_text_is_read_by_the_fields_type(name, text, value):
 
 @pytest.mark.parametrize(("name", "said"), [("size", "a whole number"), ("sure", "true or false"), ("least", "number")])
 def test_what_is_no_value_is_refused(name, said):
-    with pytest.raises(ValueError, match=f"expected {name} to be .*{said}.*, found 'x'"):
+    with pytest.raises(ValueError, match=f"expected {name} to be .*{said}.*, got 'x'"):
         read(Config, name, "x")
 
 
