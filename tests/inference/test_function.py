@@ -92,7 +92,7 @@ def test_a_list_of_outputs_as_of_an_onnx_session_is_refused_with_what_to_return(
 def test_another_number_of_outputs_is_refused_with_the_option_that_names_them(answer, found, words):
     with pytest.raises(OutputCountError, match=words) as caught:
         ask(answer)
-    assert caught.value.found == found
+    assert caught.value.n_outputs == found
     with pytest.raises(OutputCountError, match=r"got 3 columns; pass --label-map an order of entailment,neutral,contr"):
         ask([[0.2, 0.2, 0.6]] * 3, label_space=TWO_WAY)
 

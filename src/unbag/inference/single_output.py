@@ -1,10 +1,10 @@
-"""Models of one output (rerankers, fact checkers, hallucination detectors): a score, and where entailment begins.
+"""Models of one output (rerankers, fact checkers, hallucination detectors) and their thresholds.
 
-A score is read as entailment against the rest: `data.labels.TWO_WAY`; or, of a model that is known to find
-contradictions, as contradiction against the rest: `data.labels.CONTRADICTION_OR_NOT`. Where that label begins is a
-threshold that the user states, a share between 0 and 1 of the logit's sigmoid, as such models' cards state it. Where
-none is known, the user says `ranking`: on each set as many pairs are taken for it as are labelled so, those of the
-highest scores.
+The score counts as entailment against the rest (`data.labels.TWO_WAY`), or, for a model that finds contradictions, as
+contradiction against the rest (`data.labels.CONTRADICTION_OR_NOT`). The user passes the threshold for that label,
+between 0 and 1, of the sigmoid of the logit, as on the cards of such models. If it is unknown, the user passes
+`ranking`: on each set, the pairs with the highest scores are predicted as the label, as many as have it as their gold
+label.
 """
 
 import math
@@ -24,16 +24,16 @@ Threshold = float | Literal["ranking"]
 
 
 class Ranking(TypedDict):
-    """What a score's order says on one set.
+    """Results of a score's order on one set.
 
-    The label is entailment, or contradiction of a model that finds those.
+    The label is entailment, or contradiction for a model that finds contradictions.
 
     Attributes:
-        auc: how often a pair of the label scores above one that has another, ties counting half; None where the set
-            has one kind only.
-        threshold: the share from which on a pair was taken for the label on this set; None where no pair was.
-        taken: how many pairs were.
-        pairs: how many there are.
+        auc: Probability that a pair with the label scores above a pair without it, ties counting half; None if the set
+            has only one of the two kinds.
+        threshold: Lowest sigmoid at which a pair is predicted as the label on this set; None if no pair is.
+        taken: Number of pairs predicted as the label.
+        pairs: Number of pairs.
     """
 
     auc: float | None
@@ -43,10 +43,10 @@ class Ranking(TypedDict):
 
 
 def checked_threshold(threshold: Any) -> Threshold:
-    """Return a threshold as the user states it, a number or its text.
+    """Parse and validate a threshold from the user, a number or its text.
 
     Raises:
-        ValueError: if it is neither between 0 and 1 nor `ranking`.
+        ValueError: If it is neither between 0 and 1 nor `ranking`.
 
     >>> checked_threshold("0.5"), checked_threshold("ranking")
     (0.5, 'ranking')
@@ -59,14 +59,14 @@ def checked_threshold(threshold: Any) -> Threshold:
         share = math.nan
     if not 0 < share < 1:
         raise ValueError(
-            f"expected a threshold between 0 and 1, of the sigmoid of the model's output, or {RANKING}; found "
+            f"expected a threshold between 0 and 1, of the sigmoid of the model's output, or {RANKING}, got "
             f"{threshold!r}"
         )
     return share
 
 
 def logit_of(threshold: Threshold) -> float:
-    """Return the output at which the label of high scores begins; 0 where a set's own ranking will say.
+    """Compute the logit of a threshold; 0 for `ranking`, where each set has its own threshold later.
 
     >>> logit_of(0.5)
     0.0
@@ -75,54 +75,54 @@ def logit_of(threshold: Threshold) -> float:
 
 
 def ranked(answers: SetPredictions, labels: ArrayLike, threshold: Threshold) -> tuple[SetPredictions, Ranking]:
-    """Return the answers of a model of one output on a set, and what the order of its scores says there.
+    """Compute the predictions and the ranking results of a model of one output on a set.
 
     Args:
-        answers: in a two-label space, of n pairs.
-        labels: the pairs' gold ids, shape (n,).
-        threshold: the one the answers were made with; for `ranking` they are made here.
+        answers: Predictions for n pairs, in a two-label space.
+        labels: Gold ids of the pairs, shape (n,).
+        threshold: Threshold of the predictions. For `ranking`, this function computes the labels by rank.
     """
     positive_column = _positive_column(answers)
     scores = scores_of(answers.probabilities, answers.label_space)
     positive = answers.gold(labels) == positive_column
-    share: float | None = None if threshold == RANKING else threshold
+    cutoff: float | None = None if threshold == RANKING else threshold
     if threshold == RANKING:
         least = least_score(answers, labels)
         answers = taken_from(answers, least)
-        share = float(1 / (1 + np.exp(-least))) if math.isfinite(least) else None
+        # An infinite score means that no pair has the label.
+        cutoff = float(1 / (1 + np.exp(-least))) if math.isfinite(least) else None
     taken = int((answers.predicted == positive_column).sum())
-    return answers, Ranking(auc=area_under_curve(scores, positive), threshold=share, taken=taken, pairs=len(scores))
+    return answers, Ranking(auc=area_under_curve(scores, positive), threshold=cutoff, taken=taken, pairs=len(scores))
 
 
 def least_score(answers: SetPredictions, labels: ArrayLike) -> float:
-    """Return the score (`scores_of`) from which on as many pairs are taken for the label as have it.
+    """Compute the break-even score (`scores_of`), at which as many pairs are predicted as the label as have it.
 
     Args:
-        answers: in a two-label space, of n pairs.
-        labels: the pairs' gold ids, shape (n,).
+        answers: Predictions for n pairs, in a two-label space.
+        labels: Gold ids of the pairs, shape (n,).
     """
     positive = answers.gold(labels) == _positive_column(answers)
     return break_even(scores_of(answers.probabilities, answers.label_space), positive)
 
 
 def taken_from(answers: SetPredictions, least: float) -> SetPredictions:
-    """Return the answers with the pairs that score `least` or more taken for the label, and no others."""
+    """Predict the label for the pairs that score `least` or more, and the other label for the rest."""
     positive_column = _positive_column(answers)
-    takes = scores_of(answers.probabilities, answers.label_space) >= least
-    columns = np.where(takes, positive_column, 1 - positive_column)
+    is_positive = scores_of(answers.probabilities, answers.label_space) >= least
+    columns = np.where(is_positive, positive_column, 1 - positive_column)
     return answers._replace(probabilities=np.eye(2, dtype=np.float32)[columns])
 
 
 def scores_of(probabilities: NDArray[Any], label_space: Any) -> NDArray[np.float64]:
-    """Return the log odds of entailment, or of contradiction in its space, shape (n,).
-
-    They are in order even where the probabilities round to 1 and 0.
-    """
+    """Compute the log odds of entailment, or of contradiction in its label space, shape (n,)."""
     values = np.asarray(probabilities, dtype=np.float64)
+    # Close to 1, float32 probabilities round to the same value, but the other column still differs: the log odds keep
+    # the order of the scores. The floor avoids log 0.
     smallest = np.finfo(np.float32).tiny
     logs = np.log(np.maximum(values, smallest))
-    for_it = list(label_space).index(positive_of(label_space))
-    odds: NDArray[np.float64] = logs[:, for_it] - logs[:, 1 - for_it]
+    positive_column = list(label_space).index(positive_of(label_space))
+    odds: NDArray[np.float64] = logs[:, positive_column] - logs[:, 1 - positive_column]
     return odds
 
 
@@ -131,19 +131,19 @@ def _positive_column(answers: SetPredictions) -> int:
 
 
 def sentence(model: str, ranking: Ranking, threshold: str, label: str = ENTAILMENT) -> str:
-    """Return what is to be said of a model of one output, read as a label or not, beside its scores on a set."""
-    share = "none" if ranking["threshold"] is None else f"{ranking['threshold']:.3g}"
+    """Describe how a model of one output was evaluated on a set, for the report beside its scores."""
+    cutoff = "none" if ranking["threshold"] is None else f"{ranking['threshold']:.3g}"
     how = (
-        f"as no threshold is known, as many pairs are taken for {label} as are labelled so, those it scores highest "
-        f"({ranking['taken']:,} of {ranking['pairs']:,}, from {share} on). The scores above rest on that number, "
-        "which no user knows"
+        f"its threshold is unknown, so the pairs with the highest scores are predicted as {label}, as many as are "
+        f"labelled {label} ({ranking['taken']:,} of {ranking['pairs']:,}, threshold {cutoff}). The scores above depend "
+        "on that number, which is unknown for new data"
         if threshold == RANKING
-        else f"{label} begins at {share} ({ranking['taken']:,} of {ranking['pairs']:,} pairs)"
+        else f"the threshold for {label} is {cutoff} ({ranking['taken']:,} of {ranking['pairs']:,} pairs reach it)"
     )
     area = (
-        "All pairs here are labelled alike, so the order of its outputs says nothing."
+        "All pairs here have the same label, so the order of its outputs cannot be evaluated."
         if ranking["auc"] is None
-        else f"Whatever the threshold, a pair labelled {label} scores above one that is not in "
+        else f"At any threshold, a pair labelled {label} scores above a pair with another label in "
         f"{ranking['auc']:.1%} of such couples (area under the curve; 50% is chance)."
     )
     return f"{model} has one output, read as {label} or not: {how}. {area}"

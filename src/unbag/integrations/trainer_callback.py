@@ -120,9 +120,9 @@ class UnbagCallback(TrainerCallback):
         premises, hypotheses = ([text for each in self._sets for text in each.pairs[side]] for side in (0, 1))
         chosen = [number * rows // _TIMED_ROWS for number in range(_TIMED_ROWS)] if rows > _TIMED_ROWS else range(rows)
         some = classifier.encode([premises[row] for row in chosen], [hypotheses[row] for row in chosen])
-        classifier.ask(some)  # the first time memory is allotted, and kernels are chosen
+        classifier.predict(some)  # the first time memory is allotted, and kernels are chosen
         start = time.perf_counter()
-        classifier.ask(some)
+        classifier.predict(some)
         speed = len(chosen) / max(time.perf_counter() - start, 1e-9)
         if process_group().rank == 0:
             logger.warning(
@@ -141,7 +141,7 @@ class UnbagCallback(TrainerCallback):
         group = process_group()
         numbers: dict[str, float] = {}
         for each, pairs in zip(self._sets, self._encoded, strict=True):
-            answers = classifier.ask(pairs)
+            answers = classifier.predict(pairs)
             found = group.broadcast(each.numbers(answers) if group.rank == 0 else {})
             numbers |= {f"{PREFIX}{each.described.name}_{name}": value for name, value in found.items()}
         return numbers

@@ -222,7 +222,7 @@ def _of_words(
 
 def _of_encoder(name: str) -> Parts:
     origin = origin_of(name, None)
-    files = origin.fetched(weights=True)
+    files = origin.download(weights=True)
     validate_shard_count(files / "config.json")
     try:
         network: Any = AutoModel.from_pretrained(files, trust_remote_code=False, dtype=torch.float32)

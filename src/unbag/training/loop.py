@@ -19,7 +19,7 @@ from torch.optim import AdamW
 from transformers import get_linear_schedule_with_warmup
 
 from unbag.inference.memory import Halving
-from unbag.inference.tokenization import CPU_BATCH_TOKENS, GPU_BATCH_TOKENS, shared, token_batches
+from unbag.inference.tokenization import CPU_BATCH_TOKENS, GPU_BATCH_TOKENS, process_batches, token_batches
 from unbag.training.checkpoints import Checkpoints
 from unbag.training.data import Part
 from unbag.training.dataloading import EpochBatches, PairEncoder
@@ -59,7 +59,7 @@ class HeldOutEvaluator:
         sums = torch.zeros(len(self._names), 3, dtype=torch.float64)  # right, loss, pairs
         module.eval()
         with torch.no_grad():
-            for batch, wanted in shared(batches, world, rank):
+            for batch, wanted in process_batches(batches, world, rank):
                 for rows, logits in self._asked(batch, partial(self._logits, module, accelerator), world):
                     if wanted:
                         gold = torch.from_numpy(self._outputs[rows])
@@ -75,7 +75,7 @@ class HeldOutEvaluator:
     ) -> Iterator[tuple[Rows, torch.Tensor]]:
         """Yield the logits of a batch; in parts where it does not fit, unless others wait for as many calls."""
         if world == 1:
-            return self._halving.ask(batch, self._encoded.lengths, ask)
+            return self._halving.predict(batch, self._encoded.lengths, ask)
         return iter([(batch, ask(batch))])
 
     def _logits(self, module: Any, accelerator: Accelerator, rows: Rows) -> torch.Tensor:
