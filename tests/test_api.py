@@ -179,7 +179,7 @@ def test_ids_in_a_named_order_are_the_labels(order, report):
 
 def test_ids_without_an_order_are_refused_before_a_set_is_made(monkeypatch):
     monkeypatch.setattr("unbag.evaluation.evaluator.build", lambda request: pytest.fail("a set was made"))
-    with pytest.raises(LabelError, match=r"nothing says which label an id is; return names, or .*label_map"):
+    with pytest.raises(LabelError, match=r"expected names or a label map, got label ids.*return names, or .*label_map"):
         asked(ids)
 
 

@@ -229,7 +229,7 @@ def evaluate(
             left_out=before,
             on_progress=on_progress or shown,
             on_failure=failed if sets is None else None,
-            shard=None if shard is None else Shard.parsed(shard),
+            shard=None if shard is None else Shard.parse(shard),
             engine=asking,
             predictions_csv=None if predictions_csv is None else Path(predictions_csv),
             revision=revision,

@@ -123,7 +123,7 @@ def test_an_evaluation_records_and_says_how_the_output_was_read(scorer, tmp_path
         assert result.model["ranking"]["taken"] == 2
     [said] = remarks(result)
     assert "one output" in said
-    assert ("no threshold is known" in said) == (threshold == "ranking")
+    assert ("its threshold is unknown" in said) == (threshold == "ranking")
     assert f"--threshold {threshold}" in rerun(result).command
 
 

@@ -1,4 +1,4 @@
-"""Leases on units of work, for processes that share only a folder.
+"""Leases on units of work, such as chunk shards, for processes that share only a folder.
 
 A lease is a small file, named for the unit of work, that names its owner. The owner rewrites the file at intervals (a
 heartbeat). A lease without a heartbeat for `LEASE` seconds has expired, and another process takes it over. Each process
