@@ -104,7 +104,7 @@ class CsLambda(ChallengeSetBuilder):
         """Refuse what is surely no lexical model, and to begin without what cuts the sentences, too."""
         super().validate_names()
         if is_segmented(self.config.sentences_in):
-            optional_deps.require(SEGMENTER)
+            optional_deps.validate_dependency(SEGMENTER)
         if self.config.lexical and not is_hub_id(self.config.lexical):
             validate_file(Path(self.config.lexical) / CONFIG_FILE)
 

@@ -113,7 +113,7 @@ class Permuted(ChallengeSetBuilder):
         """Refuse to begin without what cuts the sentences, too."""
         super().validate_names()
         if is_segmented(self.config.sentences_in, characters=self.config.characters):
-            optional_deps.require(SEGMENTER)
+            optional_deps.validate_dependency(SEGMENTER)
 
     def tables(self, source: Source, examples: Iterator[Example]) -> Iterator[pa.Table]:
         """Yield each used example's rows: in order, then permuted."""

@@ -24,9 +24,9 @@ from unbag.reports.report import Report
 from unbag.utils import parallel
 from unbag.utils.files import cache_folder
 from unbag.utils.options import check_int
-from unbag.utils.progress import bars
+from unbag.utils.progress import progress_bars
 from unbag.utils.safe_io import validate_writable
-from unbag.utils.storage import Folder, is_address, send
+from unbag.utils.storage import Folder, is_address, upload_files
 
 if TYPE_CHECKING:
     from unbag.inference.transformer import Dtype, Head
@@ -217,7 +217,11 @@ def evaluate(
         predictions = cache_folder(PREDICTIONS)
     report = Report((), folder, temporary=temporary)  # whatever comes, the temporary folder goes with it
     visible = progress and on_progress is None and process_group().rank == 0
-    with bars(visible=visible) as shown, parallel.worker_count(num_proc), open_backend(engine, num_gpus) as asking:
+    with (
+        progress_bars(visible=visible) as shown,
+        parallel.worker_count(num_proc),
+        open_backend(engine, num_gpus) as asking,
+    ):
         report.results = evaluator.evaluate_all(
             [model],
             requests,
@@ -251,7 +255,7 @@ def evaluate(
             pipeline=pipeline,
         )
     if address is not None:
-        send(folder, address, last=results.FILE)
+        upload_files(folder, address, last=results.FILE)
     report.left_out = [SkippedSet(each.set, each.model, each.reason) for each in failures]
     return report
 

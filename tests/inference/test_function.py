@@ -153,7 +153,7 @@ def test_sums_within_a_thousandth_are_accepted():
 
 def test_sides_of_different_lengths_and_missing_text_are_refused():
     predictor = CallablePredictor(lambda premises, hypotheses: ["neutral"] * len(premises))
-    with pytest.raises(ValueError, match="found 2 and 1"):
+    with pytest.raises(ValueError, match="got 2 premises and 1 hypotheses"):
         predictor.predict(["a", "b"], ["c"])
     with pytest.raises(ValueError, match="every hypothesis to be text, got None in row 1"):
         predictor.predict(["a", "b"], ["c", None])  # type: ignore[list-item]

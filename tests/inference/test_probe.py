@@ -254,7 +254,7 @@ def test_the_report_becomes_an_error_that_says_what_to_do():
 
 
 def test_a_language_without_pairs_is_refused():
-    with pytest.raises(ValueError, match=r"\['en', 'zh'\], found 'fr'"):
+    with pytest.raises(ValueError, match=r"\['en', 'zh'\], got 'fr'"):
         probe(knows(), "fr")
 
 

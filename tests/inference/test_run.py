@@ -215,7 +215,7 @@ def test_no_rows(tmp_path):
 
 
 def test_what_cannot_be_predicted_is_refused(tmp_path):
-    with pytest.raises(ValueError, match=r"missing \['source_id'\]"):
+    with pytest.raises(ValueError, match=r"without \['source_id'\]"):
         run(tmp_path, rows=ROWS.remove_columns("source_id"))
     with pytest.raises(ValueError, match="every hypothesis, got none in row 50"):
         run(tmp_path, rows=ROWS.map(lambda row, i: {"hypothesis": None if i == 50 else "a"}, with_indices=True))

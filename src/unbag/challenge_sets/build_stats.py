@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from unbag.data.sources import Example, Source
-from unbag.utils.duplicates import DigestFile, may_repeat
+from unbag.utils.duplicates import DigestFile, may_have_duplicates
 from unbag.utils.files import atomic_write
 
 LABELLED: Final = "labelled"
@@ -61,7 +61,7 @@ def validate_unique_ids(source: Source, folder: Path) -> None:
         DataError: naming the first that comes again, and where.
     """
     files = [*folder.glob(_ids(folder, "*").name)]
-    if may_repeat(files):
+    if may_have_duplicates(files):
         source.count()  # looks at the ids themselves
     for file in files:
         file.unlink()

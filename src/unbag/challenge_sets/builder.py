@@ -207,7 +207,7 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
     def _build_cache_dir(self) -> str:
         folder = Path(str(super()._build_cache_dir()))
         # Before `datasets` reads a byte of it: rows with one changed are other rows, or the end of the process.
-        if folder.is_dir() and (damage := checksums.damage(folder)):
+        if folder.is_dir() and (damage := checksums.find_damage(folder)):
             checksums.set_aside(folder, damage)
         return str(folder)
 

@@ -23,7 +23,7 @@ from typing_extensions import TypedDict
 from unbag import scripts
 from unbag.inference.single_output import Ranking
 from unbag.scoring.bootstrap import Estimate, to_json
-from unbag.utils.files import read_object, write_json
+from unbag.utils.files import read_json_object, write_json
 from unbag.utils.redaction import first_line
 
 _LISTED: Final = 3  # faults that are named
@@ -158,7 +158,7 @@ def read_record(path: Path, schema: type, what: str) -> dict[str, Any]:
     Raises:
         ValueError: naming the file, and what in it is not as expected.
     """
-    return checked(read_object(path, what=what), schema, f"{path}: expected {what}")
+    return checked(read_json_object(path, what=what), schema, f"{path}: expected {what}")
 
 
 def checked(record: Mapping[str, Any], schema: type, expected: str) -> dict[str, Any]:
@@ -335,7 +335,7 @@ def read_whole(path: Path) -> tuple[list[Result], list[SkippedSet]]:
 
 def _record(path: Path) -> dict[str, Any]:
     what = "a results file of unbag"
-    record = read_object(path, what=what)
+    record = read_json_object(path, what=what)
     if record.get("schema", SCHEMA) != SCHEMA:
         raise ValueError(f"{path}: expected results of schema {SCHEMA}, found schema {record['schema']!r:.40}")
     return checked(record, ResultsRecord, f"{path}: expected {what}")

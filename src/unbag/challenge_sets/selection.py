@@ -9,7 +9,7 @@ from unbag.challenge_sets import loading
 from unbag.challenge_sets.failures import Failure
 from unbag.challenge_sets.request import Request
 from unbag.data import corpora
-from unbag.utils.options import require
+from unbag.utils.options import validate_options
 
 
 class OptionError(ValueError):
@@ -51,7 +51,7 @@ class Pairs:
         Raises:
             ValueError: naming the first that is.
         """
-        require(Pairs, vars(self))
+        validate_options(Pairs, vars(self))
 
     def requests(self, names: Sequence[str], *, on_failure: Callable[[Failure], None] | None = None) -> list[Request]:
         """Return a request for each of these sets.

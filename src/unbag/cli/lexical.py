@@ -60,7 +60,7 @@ def fit(
     recipe = Recipe(tuple(training) if training else None, pipeline=pipeline, tags=tags, pairs=pairs, l2=l2, seed=seed)
     with parallel.worker_count(num_proc):
         model = load(fitted(recipe))
-    with locks.alone(out, "saving a lexical model", wait=True):
+    with locks.exclusive_lock(out, "saving a lexical model", wait=True):
         model.save(out)
     if as_json:
         print_json(model.record)

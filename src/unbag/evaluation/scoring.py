@@ -142,7 +142,7 @@ def write(each: Sequence[Scored], out: Path, failures: Sequence[Failure] = ()) -
     done = [result for result, _ in each]
     if not done:
         return done
-    with locks.alone(out, "writing results", wait=True):  # the files are of one run, all of them
+    with locks.exclusive_lock(out, "writing results", wait=True):  # the files are of one run, all of them
         earlier, before = result_folder.read(out)
         if replaced := result_folder.replaced(earlier, done):
             logger.warning("%s: replacing earlier results on other rows: %s", out, "; ".join(replaced))

@@ -23,7 +23,7 @@ from huggingface_hub.errors import (
 from unbag.inference.predictor import ModelError
 from unbag.utils import hub_files
 from unbag.utils.hashing import file_hash
-from unbag.utils.hub import HubReadError, absence_of, hub_read
+from unbag.utils.hub import HubReadError, hub_read, missing_repo_message
 from unbag.utils.offline import unless_unreachable
 from unbag.utils.redaction import first_line
 
@@ -140,11 +140,11 @@ class Origin:
                             self.source, revision=self.commit, local_files_only=True, allow_patterns="config.json"
                         )
                     )
-                folder = hub_files.fetched(self.source, self.commit, weights=weights, code=self.trust)
+                folder = hub_files.download_model_files(self.source, self.commit, weights=weights, code=self.trust)
         except HubReadError as error:
             raise ModelError(str(error)) from error
         except (HfHubHTTPError, OSError) as error:
-            absent = absence_of(error, "model", self.source)
+            absent = missing_repo_message(error, "model", self.source)
             raise ModelError(absent or f"cannot fetch {self.source} from the Hub: {first_line(error)}") from error
         if not (folder / "config.json").is_file():
             raise ModelError(
@@ -217,7 +217,7 @@ def _commit(source: str, revision: str | None) -> str:
     except RevisionNotFoundError as error:
         raise ModelError(f"the model {source} has no revision {revision!r}; see its history on the Hub") from error
     except RepositoryNotFoundError as error:
-        raise ModelError(absence_of(error, "model", source)) from error
+        raise ModelError(missing_repo_message(error, "model", source)) from error
     except HubReadError as error:
         raise ModelError(str(error)) from error
     except (HfHubHTTPError, HFValidationError, RevisionResolutionError) as error:

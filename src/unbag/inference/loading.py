@@ -22,7 +22,7 @@ from unbag.inference.single_output import RANKING, Threshold, checked_threshold
 from unbag.inference.tokenization import length_limit
 from unbag.utils import errors
 from unbag.utils.advice import first_fitting
-from unbag.utils.files import read_object
+from unbag.utils.files import read_json_object
 from unbag.utils.redaction import first_line
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ def tokenizer_of(origin: Origin) -> "PreTrainedTokenizerBase":
         ModelError: If it cannot be loaded.
     """
     try:
-        with errors.as_errors():
+        with errors.convert_panics():
             tokenizer: PreTrainedTokenizerBase = AutoTokenizer.from_pretrained(origin.source, **origin.options())
     except Exception as error:  # untrusted files raise errors of any kind
         raise ModelError(f"cannot load the tokenizer of {origin}: {first_line(error)}") from error
@@ -129,7 +129,7 @@ def validate_shard_count(path: Path) -> None:
         ModelError: If a number is larger; the message names the first one.
     """
     try:
-        config = read_object(path)
+        config = read_json_object(path)
     except ValueError:  # transformers reports an invalid file
         return
     for name, value in _numbers(config):
@@ -195,7 +195,7 @@ def validate_tokenizer_words(tokenizer: "PreTrainedTokenizerBase", source: str) 
         ModelError: If it knows fewer.
     """
     try:
-        with errors.as_errors():
+        with errors.convert_panics():
             premise, hypothesis, _ = PAIRS["en"][0]
             tokenizer(premise, hypothesis)
             shares = {language: _known_share(tokenizer, language) for language in PAIRS}

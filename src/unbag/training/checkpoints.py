@@ -109,7 +109,7 @@ class Checkpoints:
         """Return the folder of the last checkpoint that is as it was written, if there is one, in every process."""
         if self._accelerator.is_main_process:
             for step in sorted(self._steps(), reverse=True):
-                if (damage := checksums.damage(self.path(step))) is None:
+                if (damage := checksums.find_damage(self.path(step))) is None:
                     break
                 checksums.set_aside(self.path(step), damage)
         self._accelerator.wait_for_everyone()
@@ -131,7 +131,7 @@ class Checkpoints:
             if not folders:
                 raise CheckpointError(f"expected a checkpoint (a folder with {_STATE}) in {path}, found none")
             path = folders[-1]
-        if damage := checksums.damage(path):
+        if damage := checksums.find_damage(path):
             raise CheckpointError(f"{damage}; go on from another checkpoint, or begin anew")
         record = json.loads((path / _STATE).read_text(encoding="utf-8"))
         if others := list(differences(record["identity"], json.loads(json.dumps(self._identity)))):

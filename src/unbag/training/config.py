@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
 
 from unbag.data.corpora import CORPORA, LANGUAGES
-from unbag.utils.options import COLUMNS_GIVEN, by_name, require
+from unbag.utils.options import COLUMNS_GIVEN, parse_name_values, validate_options
 
 if TYPE_CHECKING:
     from unbag.challenge_sets.requirements import Requirement
@@ -209,7 +209,7 @@ class TrainConfig:
     """Whether `corpus` and `validation` name what is read; a protocol may make its own pairs."""
 
     def __post_init__(self) -> None:
-        require(type(self), vars(self))
+        validate_options(type(self), vars(self))
         if problems := list(self.validation_errors()):
             raise ValueError("; ".join(problems))
 
@@ -238,7 +238,7 @@ class TrainConfig:
             except ValueError as error:
                 yield str(error)
         try:
-            by_name(self.columns, COLUMNS_GIVEN)
+            parse_name_values(self.columns, COLUMNS_GIVEN)
         except ValueError as error:
             yield str(error)
         named = [name for name in ("columns", "labels") if getattr(self, name)]
@@ -257,7 +257,7 @@ class TrainConfig:
 
     def named_columns(self) -> dict[str, str]:
         """Return the names that files have of our columns."""
-        return by_name(self.columns, COLUMNS_GIVEN)
+        return parse_name_values(self.columns, COLUMNS_GIVEN)
 
     def cache_key_config(self) -> dict[str, Any]:
         """Return the fields that decide the weights, as JSON holds them; the rest is bookkeeping."""
@@ -428,6 +428,6 @@ class MaxEntropyOptions:
 
 
 def _check(options: HexOptions | MaxEntropyOptions) -> None:
-    require(type(options), vars(options))
+    validate_options(type(options), vars(options))
     if problems := list(options.validation_errors()):
         raise ValueError("; ".join(problems))

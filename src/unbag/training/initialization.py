@@ -27,8 +27,8 @@ from unbag.models.word_tokenizer import PAD_ID, SPECIAL, START_ID, pairs_from, v
 from unbag.training import word_features
 from unbag.training.word_features import vectors_of
 from unbag.utils import locks, optional_deps
-from unbag.utils.files import atomic_rename, removed_on_failure, write_json
-from unbag.utils.options import read
+from unbag.utils.files import atomic_rename, remove_on_failure, write_json
+from unbag.utils.options import parse_option
 from unbag.utils.redaction import first_line
 
 FILE: Final = "made_with.json"
@@ -103,9 +103,9 @@ def make(
     config = kind.config(**{**kind.options, **parts.config, **given})
     record = {"model": name, "config": given, "seed": seed, **parts.record}
     tmp = out.with_name(f".{out.name}.part")
-    with locks.alone(out, "making a model", wait=True):
+    with locks.exclusive_lock(out, "making a model", wait=True):
         _require_free(out)
-        with removed_on_failure(tmp):
+        with remove_on_failure(tmp):
             config.save_pretrained(tmp)
             parts.tokenizer.save_pretrained(tmp)
             weights = {f"embeddings.{key}": value for key, value in parts.weights.items()}
@@ -137,7 +137,7 @@ def _options(kind: Kind, texts: Mapping[str, str]) -> dict[str, Any]:
         raise ValueError(
             f"{kind.name} has no option {', '.join(unknown)}; it has {', '.join(sorted(known.__annotations__))}"
         )
-    values = {name: read(known, name, text) for name, text in texts.items()}
+    values = {name: parse_option(known, name, text) for name, text in texts.items()}
     for name, value in values.items():
         if type(value) is int and value < 1:
             raise ValueError(f"expected {name} of at least 1, found {value}")
@@ -154,7 +154,7 @@ def _check_words(kind: Kind, corpora: Sequence[str], vectors: str | None, pipeli
         raise ValueError("expected a corpus or a file whose words the model shall know, found none")
     validate_corpus_names(corpora)
     if "stems" in kind.needs:
-        optional_deps.require("nltk")
+        optional_deps.validate_dependency("nltk")
     if "relations" in kind.needs:
         validate_installed()
     for name in corpora:

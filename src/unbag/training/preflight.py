@@ -80,7 +80,7 @@ def _check_pairs(config: TrainConfig) -> None:
         for language in languages:
             validate_language(language)
         if any(map(is_segmented, languages)):
-            optional_deps.require(SEGMENTER)
+            optional_deps.validate_dependency(SEGMENTER)
     if config.order != "natural" and len(languages) > 1:
         raise ValueError(f"expected training pairs in one language, to cut them into words; found {sorted(languages)}")
     # The last check, since it reads the first rows of files.

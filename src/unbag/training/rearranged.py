@@ -62,19 +62,19 @@ def answered(
         ValueError: if what is there is of a model that was trained otherwise, or on something else.
     """
     path, group = path_of(config.out), process_group()
-    if group.rank == 0 and path.is_file() and checksums.verified(path) is None:
+    if group.rank == 0 and path.is_file() and checksums.read_verified(path) is None:
         checksums.set_aside(path, f"{path} is damaged")
     group.wait()
     if not path.is_file():
         record = train_and_ask()
         group.wait()  # each process reads the answers in the folder
         if group.rank == 0:
-            write_json(checksums.signed(record), path)
+            write_json(checksums.add_checksum(record), path)
             if not keep_model:
                 shutil.rmtree(config.out)
         group.wait()
     # Read back, so that every process has what the first one wrote.
-    kept: Record = checksums.verified(path) or {}
+    kept: Record = checksums.read_verified(path) or {}
     trained = kept["training"]
     wanted = {"config": config.cache_key_config(), "data": json.loads(json.dumps(data.record()))}
     recorded = {"config": {name: trained["config"].get(name) for name in wanted["config"]}, "data": trained["data"]}

@@ -30,7 +30,7 @@ _CHUNK: Final = 1 << 20
 logger = logging.getLogger(__name__)
 
 
-def of_file(path: Path) -> str:
+def file_checksum(path: Path) -> str:
     """Compute the XXH3 hash of a file's bytes, 32 hexadecimal digits."""
     digest = xxhash.xxh3_128()
     with path.open("rb") as file:
@@ -39,12 +39,12 @@ def of_file(path: Path) -> str:
     return digest.hexdigest()
 
 
-def of_cells(*cells: str | bytes) -> int:
+def cells_checksum(*cells: str | bytes) -> int:
     """Compute one hash of several texts or bytes, as an integer that SQLite can store.
 
     The borders between the cells are part of the hash.
 
-    >>> of_cells("a", "bc") == of_cells("ab", "c")
+    >>> cells_checksum("a", "bc") == cells_checksum("ab", "c")
     False
     """
     digest = xxhash.xxh3_64()
@@ -64,9 +64,9 @@ def seal(folder: Path, names: Iterable[str] | None = None) -> None:
     """
     if names is None:
         names = (str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
-    sums = {name: of_file(folder / name) for name in sorted(names) if name != FILE}
+    sums = {name: file_checksum(folder / name) for name in sorted(names) if name != FILE}
     with atomic_write(folder / FILE) as tmp:
-        tmp.write_text(json.dumps(signed(sums), indent=1) + "\n", encoding="utf-8")
+        tmp.write_text(json.dumps(add_checksum(sums), indent=1) + "\n", encoding="utf-8")
 
 
 def is_sealed(folder: Path) -> bool:
@@ -74,17 +74,17 @@ def is_sealed(folder: Path) -> bool:
     return (folder / FILE).is_file()
 
 
-def damage(folder: Path) -> str | None:
+def find_damage(folder: Path) -> str | None:
     """Describe the first corrupted, missing or unreadable file of a sealed folder; None if all files are intact."""
     try:
-        sums = verified(folder / FILE)
+        sums = read_verified(folder / FILE)
         if sums is None:
             return f"{folder / FILE} is damaged: its checksum does not match"
         for name, expected in sums.items():
             path = folder / name
             if path.exists() and not path.is_file():  # reading a named pipe would block for ever
                 return f"{path} is damaged: it is not a file"
-            if of_file(path) != expected:
+            if file_checksum(path) != expected:
                 return f"{path} is damaged: its checksum does not match"
     except FileNotFoundError as error:
         return f"{error.filename} is missing"
@@ -115,12 +115,12 @@ def is_set_aside(path: Path) -> bool:
     return path.name.endswith(_DAMAGED)
 
 
-def signed(record: Mapping[str, Any]) -> dict[str, Any]:
+def add_checksum(record: Mapping[str, Any]) -> dict[str, Any]:
     """Add a checksum to a record that will be written as JSON."""
     return {**record, _KEY: _of_record(record)}
 
 
-def verified(path: Path) -> dict[str, Any] | None:
+def read_verified(path: Path) -> dict[str, Any] | None:
     """Load a record that was written with a checksum, and verify it.
 
     Returns:

@@ -49,7 +49,7 @@ def digests(texts: Iterable[str]) -> NDArray[np.uint64]:
     return hashes
 
 
-def may_repeat(files: Iterable[Path]) -> bool:
+def may_have_duplicates(files: Iterable[Path]) -> bool:
     """Check whether files of digests have two equal digests.
 
     Different texts may have equal digests: True means that there may be a duplicate, False that there is none.

@@ -31,7 +31,7 @@ def is_disk_full(error: BaseException) -> bool:
     )
 
 
-def disk_full(error: BaseException) -> str:
+def disk_full_message(error: BaseException) -> str:
     """Build the message for a full disk, with the fix."""
     return f"no space left on a disk ({first_line(error)}); free some space and run the same command again"
 
@@ -42,7 +42,7 @@ def is_panic(error: BaseException) -> bool:
 
 
 @contextmanager
-def as_errors() -> Iterator[None]:
+def convert_panics() -> Iterator[None]:
     """Convert a panic within this block into a `RuntimeError`.
 
     Raises:

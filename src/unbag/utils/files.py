@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from platformdirs import user_cache_path
 
-from unbag.utils.safe_io import DataError, parsed_json, validate_file
+from unbag.utils.safe_io import DataError, parse_json, validate_file
 
 _WINDOWS = os.name == "nt"
 CACHE_VARIABLE: Final = "UNBAG_CACHE"
@@ -76,7 +76,7 @@ def write_json(value: Any, path: Path) -> None:
         tmp.write_text(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")
 
 
-def read_object(path: Path, *, what: str = "an object of JSON", largest: int = LARGEST_JSON) -> dict[str, Any]:
+def read_json_object(path: Path, *, what: str = "an object of JSON", largest: int = LARGEST_JSON) -> dict[str, Any]:
     """Load the object in a JSON file from an untrusted source.
 
     Args:
@@ -88,7 +88,7 @@ def read_object(path: Path, *, what: str = "an object of JSON", largest: int = L
         ValueError: If the file is absent, too large, or does not hold a JSON object.
     """
     try:
-        value = parsed_json(validate_file(path, largest=largest).read_text(encoding="utf-8"))
+        value = parse_json(validate_file(path, largest=largest).read_text(encoding="utf-8"))
     except DataError as error:  # its message names the file
         raise ValueError(f"{error}; expected {what}") from None
     except (OSError, ValueError) as error:
@@ -116,7 +116,7 @@ def atomic_rename(tmp: Path, path: Path) -> None:
 
 
 @contextmanager
-def removed_on_failure(tmp: Path) -> Iterator[None]:
+def remove_on_failure(tmp: Path) -> Iterator[None]:
     """Create an empty folder, and remove it if the block fails, for example on a full disk."""
     shutil.rmtree(tmp, ignore_errors=True)
     tmp.mkdir(parents=True)

@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 
 from unbag.utils.errors import is_disk_full
 from unbag.utils.redaction import first_line, redact
-from unbag.utils.retries import asked_wait, causes, http_cause, hub_http, is_nonsense, with_retries
+from unbag.utils.retries import causes, http_cause, hub_http, is_malformed_response, requested_wait, with_retries
 
 READ_TRIES: Final = 4  # in addition to the retries of the clients, which cover server errors of the Hub
 _CHECK_PROXY: Final = "a login page or a proxy may have answered instead; check the network and HF_ENDPOINT"
@@ -40,13 +40,13 @@ def hub_read(what: str, call: Callable[[], T], *, tries: int = READ_TRIES, unrea
     except HubReadError:
         raise
     except Exception as error:
-        reason = fault_of(error)
+        reason = hub_failure_message(error)
         if reason is None:
             raise
         raise HubReadError(f"{what}: {reason}") from error
 
 
-def absence_of(error: BaseException, kind: str, name: str) -> str | None:
+def missing_repo_message(error: BaseException, kind: str, name: str) -> str | None:
     """Build the message for a repository that is absent, private or gated; None for another error.
 
     Args:
@@ -69,7 +69,7 @@ def absence_of(error: BaseException, kind: str, name: str) -> str | None:
     return f"no {kind} {name} on the Hub; check the spelling, or {private}"
 
 
-def fault_of(error: BaseException) -> str | None:
+def hub_failure_message(error: BaseException) -> str | None:
     """Describe a failure of the network or the Hub, with the fix; None for any other error."""
     httpx = hub_http()
     from huggingface_hub import is_offline_mode
@@ -80,7 +80,7 @@ def fault_of(error: BaseException) -> str | None:
     if answer is not None and (answer.response.status_code >= 500 or answer.response.status_code in (408, 425, 429)):
         status, url = answer.response.status_code, str(answer.response.request.url)
         message = answer.server_message or answer.response.reason_phrase
-        seconds = asked_wait(answer)
+        seconds = requested_wait(answer)
         when = f"in {seconds:.0f} s" if seconds else "later"
         return f"{_place(url)} answered {status} ({redact(message)}); run the command again {when}"
     for cause in causes(error):
@@ -93,7 +93,7 @@ def fault_of(error: BaseException) -> str | None:
             return f"{redact(host)} cannot be reached ({type(cause).__name__}: {first_line(cause)}); {_AGAIN}"
         if isinstance(cause, httpx.TransportError | ConnectionError | TimeoutError):
             return f"{place} cannot be read ({type(cause).__name__}: {first_line(cause)}); {_AGAIN}"
-        if is_nonsense(cause):
+        if is_malformed_response(cause):
             return f"{place} sent a malformed response ({_summary(cause)}); {_CHECK_PROXY}"
     if isinstance(error, _UNREADABLE):
         return f"{_host()} sent a malformed response ({_summary(error)}); {_CHECK_PROXY}"

@@ -16,7 +16,7 @@ _WEIGHTS: Final = ("model*.safetensors", "*.safetensors", "pytorch_model*.bin", 
 """Patterns in order of preference: only the files of the first pattern with a match are downloaded."""
 
 
-def fetched(repo: str, revision: str | None, *, weights: bool = True, code: bool = False) -> Path:
+def download_model_files(repo: str, revision: str | None, *, weights: bool = True, code: bool = False) -> Path:
     """Download the files of a model and return their folder, which is named by the commit; offline, use the cache.
 
     Args:
@@ -37,7 +37,7 @@ def fetched(repo: str, revision: str | None, *, weights: bool = True, code: bool
         if is_offline_mode():
             return _here(repo, revision, weights=weights)
         listed = hub_read(what, lambda: HfApi().list_repo_files(repo, revision=revision))
-        wanted = read_of(listed, weights=weights, code=code)
+        wanted = select_model_files(listed, weights=weights, code=code)
         return Path(hub_read(what, lambda: snapshot_download(repo, revision=revision, allow_patterns=wanted)))
 
 
@@ -58,10 +58,10 @@ def _here(repo: str, revision: str | None, *, weights: bool) -> Path:
     return folder([next((each for each in _WEIGHTS if any(snapshot.glob(each))), _WEIGHTS[0])])
 
 
-def read_of(listed: list[str], *, weights: bool, code: bool = False) -> list[str]:
+def select_model_files(listed: list[str], *, weights: bool, code: bool = False) -> list[str]:
     """Select the files of a repository that loading its model reads.
 
-    >>> read_of(["config.json", "model.safetensors", "pytorch_model.bin", "onnx/model.onnx"], weights=True)
+    >>> select_model_files(["config.json", "model.safetensors", "pytorch_model.bin", "onnx/model.onnx"], weights=True)
     ['config.json', 'model.safetensors']
     """
     paths = [PurePosixPath(name) for name in listed]

@@ -27,7 +27,7 @@ class LockedError(ValueError):
 
 
 @contextmanager
-def alone(path: Path, doing: str, *, wait: bool = False) -> Iterator[None]:
+def exclusive_lock(path: Path, doing: str, *, wait: bool = False) -> Iterator[None]:
     """Hold the lock of a path within this block. The thread that holds a lock may take it again.
 
     Args:
@@ -51,8 +51,10 @@ def alone(path: Path, doing: str, *, wait: bool = False) -> Iterator[None]:
         lock.acquire(blocking=False)
     except Timeout:
         if not wait:
-            raise LockedError(f"{path} is being written by {holder(path)}; wait for it, or name another path") from None
-        logger.warning("waiting for %s to finish %s", holder(path), path.name)
+            raise LockedError(
+                f"{path} is being written by {lock_holder(path)}; wait for it, or name another path"
+            ) from None
+        logger.warning("waiting for %s to finish %s", lock_holder(path), path.name)
         lock.acquire()
     try:
         _held[path] = thread
@@ -77,7 +79,7 @@ def lock_file(path: Path) -> Path:
     return path.with_name(f".{path.name}.lock")
 
 
-def holder(path: Path) -> str:
+def lock_holder(path: Path) -> str:
     """Describe the process that holds the lock of a path, as far as the lock file is readable."""
     try:
         record = json.loads(lock_file(path).read_text(encoding="utf-8"))

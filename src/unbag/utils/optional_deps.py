@@ -27,13 +27,13 @@ def install_hint(error: ImportError) -> str:
     return _missing(error.name or "", extra)
 
 
-def require(package: str) -> None:
+def validate_dependency(package: str) -> None:
     """Check that a package of an extra is installed, without importing it.
 
     Raises:
         ImportError: If the package is not installed; the message names the extra.
 
-    >>> require("numpy")
+    >>> validate_dependency("numpy")
     """
     try:
         spec = find_spec(package)

@@ -1,7 +1,7 @@
 """Options of config dataclasses: parsing of text such as `test_size=1000`, types, and help.
 
-The command line parses text (`read`), the Python API passes values. `require` validates both by the type hints of the
-dataclass's fields. Further limits of a value are validated by the config itself.
+The command line parses text (`parse_option`), the Python API passes values. `validate_options` validates both by the
+type hints of the dataclass's fields. The config itself validates further limits.
 """
 
 import inspect
@@ -49,7 +49,7 @@ def did_you_mean(name: str, valid: Iterable[str]) -> str:
     return f", did you mean {matches[0]!r}?" if matches else ""
 
 
-def by_name(parts: Sequence[str], expected: str, lists: frozenset[str] = frozenset()) -> dict[str, str]:
+def parse_name_values(parts: Sequence[str], expected: str, lists: frozenset[str] = frozenset()) -> dict[str, str]:
     """Parse `NAME=VALUE` texts.
 
     Args:
@@ -60,7 +60,7 @@ def by_name(parts: Sequence[str], expected: str, lists: frozenset[str] = frozens
     Raises:
         ValueError: If a text has no `=`, or a name occurs twice.
 
-    >>> by_name(["premise=text", "label = gold"], COLUMNS_GIVEN)
+    >>> parse_name_values(["premise=text", "label = gold"], COLUMNS_GIVEN)
     {'premise': 'text', 'label': 'gold'}
     """
     values: dict[str, str] = {}
@@ -92,7 +92,7 @@ class Option(NamedTuple):
     example: str | None
 
 
-def described(config: type, names: frozenset[str]) -> list[Option]:
+def describe_options(config: type, names: frozenset[str]) -> list[Option]:
     """Describe some fields of a config dataclass, in its order, by the `Attributes` section of its docstring.
 
     Fields that are inherited are described by the docstring of the base class.
@@ -112,16 +112,16 @@ def described(config: type, names: frozenset[str]) -> list[Option]:
     ]
 
 
-def listed(*texts: str) -> tuple[str, ...]:
+def split_names(*texts: str) -> tuple[str, ...]:
     """Split comma-separated names, in one or several texts.
 
-    >>> listed("snli, mnli", "sick")
+    >>> split_names("snli, mnli", "sick")
     ('snli', 'mnli', 'sick')
     """
     return tuple(name.strip() for text in texts for name in text.split(","))
 
 
-def read(config: type, name: str, text: str) -> Any:
+def parse_option(config: type, name: str, text: str) -> Any:
     """Parse the value of a config's field: a number, a truth value, or comma-separated names.
 
     Raises:
@@ -132,12 +132,12 @@ def read(config: type, name: str, text: str) -> Any:
         if kind is bool:
             [value] = [value for value, words in ((True, _TRUE), (False, _FALSE)) if text.lower() in words]
             return value
-        return listed(text) if kind is Sequence else kind(text)
+        return split_names(text) if kind is Sequence else kind(text)
     except ValueError:
         raise ValueError(f"expected {name} to be {_EXPECTED[kind]}, got {text!r}") from None
 
 
-def require(config: type, values: Mapping[str, Any]) -> None:
+def validate_options(config: type, values: Mapping[str, Any]) -> None:
     """Validate values by the type hints of a dataclass's fields.
 
     Whole numbers have at most 63 bits. Texts are not empty and have no control characters. A truth value is not a

@@ -11,7 +11,7 @@ units."""
 
 
 @contextmanager
-def bars(*, visible: bool) -> Iterator[OnProgress | None]:
+def progress_bars(*, visible: bool) -> Iterator[OnProgress | None]:
     """Yield a progress callback that shows one bar per name.
 
     Args:

@@ -89,17 +89,17 @@ def wait_before_next(error: BaseException, attempt: int) -> float | None:
         error: Error of the call.
         attempt: Number of calls so far, from 1.
     """
-    if not passes(error):
+    if not is_transient(error):
         return None
     # Without the random factor, all clients that the Hub refused at one moment would return at one moment.
     seconds = _FIRST_WAIT * 2.0 ** (attempt - 1) * random.uniform(0.5, 1)
-    retry_after = asked_wait(error)
+    retry_after = requested_wait(error)
     if retry_after is not None and retry_after > _LONGEST_WAIT:
         return None
     return max(seconds, retry_after or 0.0)
 
 
-def passes(error: BaseException) -> bool:
+def is_transient(error: BaseException) -> bool:
     """Check whether an error is transient, so that a retry may succeed."""
     httpx = hub_http()
     from huggingface_hub import is_offline_mode
@@ -111,12 +111,12 @@ def passes(error: BaseException) -> bool:
         if isinstance(cause, HfHubHTTPError | httpx.HTTPStatusError):  # of the Hub, or of any server
             status: int = cause.response.status_code
             return status in _TRANSIENT_STATUS
-        if isinstance(cause, (httpx.TransportError, *_CUT_OFF)) or is_nonsense(cause):
+        if isinstance(cause, (httpx.TransportError, *_CUT_OFF)) or is_malformed_response(cause):
             return True
     return False
 
 
-def is_nonsense(error: BaseException) -> bool:
+def is_malformed_response(error: BaseException) -> bool:
     """Check whether an error means a truncated or malformed response, such as a login page instead of JSON."""
     httpx = hub_http()
     from huggingface_hub.errors import FileMetadataError
@@ -135,7 +135,7 @@ def was_reached(error: BaseException) -> bool:
     return not any(isinstance(cause, httpx.ConnectError | httpx.ConnectTimeout) for cause in causes(error))
 
 
-def asked_wait(error: BaseException) -> float | None:
+def requested_wait(error: BaseException) -> float | None:
     """Read the seconds to wait from the Hub's response (`Retry-After`, or the end of the rate limit's window)."""
     from huggingface_hub.utils import parse_ratelimit_headers  # type: ignore[attr-defined]  # public, lazily
 

@@ -161,7 +161,7 @@ def _unreadable(error: Exception, place: object, number: int, size: int) -> Data
     return DataError(f"{place}, line {number}: cannot be read ({error})")
 
 
-def parsed_json(text: str, decode: Callable[[str], Any] = json.loads) -> Any:
+def parse_json(text: str, decode: Callable[[str], Any] = json.loads) -> Any:
     """Parse a JSON text from an untrusted source.
 
     Args:
@@ -171,7 +171,7 @@ def parsed_json(text: str, decode: Callable[[str], Any] = json.loads) -> Any:
     Raises:
         ValueError: If the text is not JSON, or is nested too deeply.
 
-    >>> parsed_json("[" * 101 + "]" * 101)
+    >>> parse_json("[" * 101 + "]" * 101)
     Traceback (most recent call last):
         ...
     ValueError: brackets within brackets, more than 100 deep

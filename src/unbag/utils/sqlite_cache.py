@@ -73,7 +73,7 @@ class SqliteCache:
         Raises:
             OSError: If the file cannot be written, for example on a full disk.
         """
-        rows = [(key, value, checksums.of_cells(key, value)) for key, value in values]
+        rows = [(key, value, checksums.cells_checksum(key, value)) for key, value in values]
         conflict = "REPLACE" if replace else "IGNORE"
 
         def write(file: sqlite3.Connection) -> None:
@@ -92,7 +92,7 @@ class SqliteCache:
             marks = ",".join("?" * len(batch))
             rows = file.execute(f"SELECT * FROM {self._table} WHERE key IN ({marks})", batch).fetchall()
             for key, value, checksum in rows:
-                if isinstance(value, str | bytes) and checksum == checksums.of_cells(key, value):
+                if isinstance(value, str | bytes) and checksum == checksums.cells_checksum(key, value):
                     values[key] = value
                 else:
                     with file:

@@ -230,12 +230,12 @@ def local_copy(place: str | Path, *, last: str = "") -> Iterator[Path]:
     tmp = Path(tempfile.mkdtemp(prefix="unbag-"))
     try:
         yield tmp
-        send(tmp, place, last=last)
+        upload_files(tmp, place, last=last)
     finally:
         shutil.rmtree(tmp, ignore_errors=True)
 
 
-def send(folder: Path, place: str | Path, *, last: str = "") -> None:
+def upload_files(folder: Path, place: str | Path, *, last: str = "") -> None:
     """Upload the files of a folder on this machine to an address; the file with the name `last` is uploaded last."""
     system, root = fsspec.url_to_fs(str(place), use_listings_cache=False)
     files = sorted(path for path in folder.rglob("*") if path.is_file())

@@ -36,10 +36,10 @@ def escape_control_chars(text: str) -> str:
     return text.translate(_PICTURES)
 
 
-def json_shown(text: str) -> str:
+def escape_json(text: str) -> str:
     r"""Escape those characters in a JSON text by JSON's own escapes, so that its values stay the same.
 
-    >>> json_shown('"\x9b"')
+    >>> escape_json('"\x9b"')
     '"\\u009b"'
     """
     return _IN_JSON.sub(lambda found: "".join(f"\\u{unit:04x}" for unit in _units(found[0])), text)

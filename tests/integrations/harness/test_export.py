@@ -142,7 +142,7 @@ def test_what_cannot_be_written_is_refused(requests, tmp_path):
     for wrong, message in (
         ({"harness": "other"}, "expected a harness of lm-eval, lighteval, inspect-ai"),
         ({"requests": [*requests, requests[0]]}, "expected each set once, found permuted again"),
-        ({"shots": 1}, "worked examples"),
+        ({"shots": 1}, "few-shot examples"),
         ({"hub": "org"}, "found data of your own"),
         ({"hub": "org/name"}, "expected an organisation for 2 sets"),
     ):

@@ -31,7 +31,7 @@ from unbag.data.text.tokens import SEGMENTER, is_segmented
 from unbag.utils import checksums, locks, optional_deps, parallel, rng
 from unbag.utils.files import cache_folder
 from unbag.utils.hashing import text_hash
-from unbag.utils.options import check_int, require
+from unbag.utils.options import check_int, validate_options
 
 DEFAULT_TRAINING: Final[Mapping[str, tuple[str, ...]]] = {
     **{language: (f"xnli_{language}",) for language in LANGUAGES},
@@ -90,7 +90,7 @@ class Recipe:
         """
         if self.language is None:
             object.__setattr__(self, "language", _language_of(self.training or ()))
-        require(Recipe, vars(self))
+        validate_options(Recipe, vars(self))
         if self.language not in DEFAULT_TRAINING:
             raise ValueError(f"expected a language of {', '.join(DEFAULT_TRAINING)}, found {self.language!r}")
         if self.tags not in (BY_TYPE, BY_CONTEXT):
@@ -168,14 +168,14 @@ def fitted(
     if recipe.pipeline and recipe.pipeline != ALL:
         pipelines.require(recipe.pipeline)
     if is_segmented(recipe.language):
-        optional_deps.require(SEGMENTER)
+        optional_deps.validate_dependency(SEGMENTER)
     sources = training_sources(recipe)
     reader = word_reader(recipe.pipeline, recipe.language, recipe.tags)
     folder = (cache or cache_folder("lexical")) / _key(recipe, sources, reader.identity, fold)
     if _is_there(folder):
         return folder
     # Two that fit the same model at once would do hours of work twice.
-    with locks.alone(folder, "fitting a lexical model", wait=True):
+    with locks.exclusive_lock(folder, "fitting a lexical model", wait=True):
         if not _is_there(folder):
             _fit(recipe, sources, reader, fold, folder, cache=cache, progress=progress)
     return folder
@@ -185,7 +185,7 @@ def _is_there(folder: Path) -> bool:
     """Tell whether a model is there as it was written; one that is damaged is set aside."""
     if not checksums.is_sealed(folder):
         return False
-    if damage := checksums.damage(folder):
+    if damage := checksums.find_damage(folder):
         checksums.set_aside(folder, damage)
         return False
     return True
@@ -413,7 +413,7 @@ class CrossFitted:
     def _is_there(self, folder: Path) -> bool:
         if not checksums.is_sealed(folder):
             return False
-        if damage := checksums.damage(folder):
+        if damage := checksums.find_damage(folder):
             checksums.set_aside(folder, damage)
         return not damage
 

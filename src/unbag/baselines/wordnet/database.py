@@ -151,7 +151,7 @@ def validate_installed() -> None:
         ImportError: without NLTK.
         ValueError: without WordNet, or with one that an earlier unbag installed.
     """
-    optional_deps.require("nltk")
+    optional_deps.validate_dependency("nltk")
     if not is_installed():
         import nltk
 

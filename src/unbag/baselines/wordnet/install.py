@@ -46,7 +46,7 @@ def install(into: Path | None = None) -> Path:
         import nltk  # noqa: F401
     except ImportError as error:
         raise ImportError("WordNet is read by NLTK: pip install 'unbag[wordnet]'") from error
-    with locks.alone(target, "installing WordNet", wait=True):
+    with locks.exclusive_lock(target, "installing WordNet", wait=True):
         if not target.is_dir():  # another process may have installed it meanwhile
             _install(target)
     return target
