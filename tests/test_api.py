@@ -278,7 +278,7 @@ def test_of_several_models_each_takes_its_own_options_and_what_none_takes_is_ref
 
 def test_the_options_of_a_kind_are_its_loaders():
     from unbag.baselines.lexical.fitting import Recipe
-    from unbag.inference.in_memory import predictor_of_classifier
+    from unbag.inference.in_memory import build_classifier_predictor
 
     transformer, causal, endpoint = (
         pytest.importorskip(f"unbag.{name}") for name in ("inference.transformer", "llm.causal", "llm.endpoint")
@@ -288,7 +288,7 @@ def test_the_options_of_a_kind_are_its_loaders():
         (model_loading.CAUSAL, causal.CausalPredictor.load),
         (model_loading.ENDPOINT, endpoint.EndpointPredictor.load),
         (model_loading.BUILT_IN, Recipe),
-        (model_loading.IN_MEMORY, predictor_of_classifier),
+        (model_loading.IN_MEMORY, build_classifier_predictor),
     ):
         assert kind.options == set(inspect.signature(load).parameters) - {"model"}
     named = set(inspect.signature(unbag.evaluate).parameters)

@@ -20,7 +20,7 @@ from safetensors import safe_open
 from threadpoolctl import threadpool_limits
 
 from unbag.data import labels
-from unbag.inference.predictor import checked_pairs
+from unbag.inference.predictor import validate_pairs
 from unbag.utils.hashing import file_hash
 
 WEIGHTS: Final = Path(__file__).parents[1] / "data" / "demo" / "demo-reader.safetensors"
@@ -77,7 +77,7 @@ class ReaderPredictor:
 
     def predict(self, premises: Sequence[str], hypotheses: Sequence[str]) -> NDArray[np.float32]:
         """Return the probabilities of n pairs, shape (n, 3)."""
-        premises, hypotheses = checked_pairs(premises, hypotheses)
+        premises, hypotheses = validate_pairs(premises, hypotheses)
         answers = [np.empty((0, len(labels.LABELS)))]
         with threadpool_limits(1):  # threads wait for each other longer than such small products take
             for start in range(0, len(premises), _AT_ONCE):

@@ -19,7 +19,7 @@ from unbag.data.labels import (
     resolve_order,
     two_label_orders,
 )
-from unbag.inference.predictor import checked_pairs, checked_probabilities
+from unbag.inference.predictor import validate_pairs, validate_probabilities
 from unbag.utils.hashing import file_hash
 from unbag.utils.user_code import user_code_error
 
@@ -149,7 +149,7 @@ class CallablePredictor:
                 raises an error. `data.labels.LabelError` if it returns ids without a label map, or
                 (`OutputCountError`) if its number of outputs differs from the number of labels.
         """
-        premises, hypotheses = checked_pairs(premises, hypotheses)
+        premises, hypotheses = validate_pairs(premises, hypotheses)
         if not premises:
             return np.empty((0, len(self.label_space)), dtype=np.float32)
         answers = self.answers(premises, hypotheses)
@@ -161,7 +161,7 @@ class CallablePredictor:
             return self._one_hot([self._column(name) for name in answers])
         if kinds == {"a dict"}:
             self.output_kind = DICTS
-            return checked_probabilities([self._row(each) for each in answers], len(premises), self.label_space)
+            return validate_probabilities([self._row(each) for each in answers], len(premises), self.label_space)
         ids = _ids(answers)
         if ids is not None:
             self.output_kind = IDS
@@ -169,7 +169,7 @@ class CallablePredictor:
         self.output_kind = ROWS
         if (n_outputs := _output_count(answers)) not in (None, len(self.order)):
             raise OutputCountError(self.order, n_outputs)
-        rows = checked_probabilities(answers, len(premises), self.order)
+        rows = validate_probabilities(answers, len(premises), self.order)
         return rows[:, [self.order.index(label) for label in self.label_space]]
 
     def answers(self, premises: list[str], hypotheses: list[str]) -> Any:

@@ -47,16 +47,16 @@ def folder_revision(folder: Path) -> str:
 
     The path of the folder is not part of the hash: a copy is the same model.
     """
-    files = (path for path in folder.iterdir() if path.is_file() and is_of_model(path.name))
-    return revision_of({path.name: file_hash(path) for path in files})
+    files = (path for path in folder.iterdir() if path.is_file() and is_model_file(path.name))
+    return combine_hashes({path.name: file_hash(path) for path in files})
 
 
-def is_of_model(name: str) -> bool:
+def is_model_file(name: str) -> bool:
     """Check whether a file at the top of a folder belongs to the model or its tokenizer, by its name."""
     return any(fnmatchcase(name, pattern) for pattern in _FILES)
 
 
-def revision_of(hashes: Mapping[str, str]) -> str:
+def combine_hashes(hashes: Mapping[str, str]) -> str:
     """Compute `sha256:` and a hash of several files, from the sha256 of each by name."""
     digest = hashlib.sha256()
     for name in sorted(hashes):
@@ -81,7 +81,7 @@ def find_external_code(folder: Path) -> str | None:
 
 def code_revision(folder: Path) -> str:
     """Compute `sha256:` and a hash of the code beside a model's config, to record which code the user trusted."""
-    return revision_of({path.name: file_hash(path) for path in folder.glob("*.py")})
+    return combine_hashes({path.name: file_hash(path) for path in folder.glob("*.py")})
 
 
 def _auto_maps(folder: Path) -> list[dict[str, Any]]:
@@ -170,7 +170,7 @@ class Origin:
         return code_revision(self.download(weights=True)) if self.trust else None
 
 
-def origin_of(model: str | Path, revision: str | None, *, trust: bool = False) -> Origin:
+def resolve_origin(model: str | Path, revision: str | None, *, trust: bool = False) -> Origin:
     """Find a model, and resolve its revision to a commit.
 
     Args:

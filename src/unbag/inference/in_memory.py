@@ -29,7 +29,7 @@ def is_classifier(model: object) -> bool:
     return any((cls.__module__.partition(".")[0], cls.__name__) in _CLASSES for cls in type(model).__mro__)
 
 
-def name_of(model: Any) -> str:
+def find_model_name(model: Any) -> str:
     """Find the name that a classifier was loaded by: the Hub id, or the last part of its folder's path."""
     from unbag.data.readers import is_hub_id
 
@@ -37,7 +37,7 @@ def name_of(model: Any) -> str:
     return loaded if is_hub_id(loaded) else Path(loaded).name or type(model).__name__
 
 
-def predictor_of_classifier(
+def build_classifier_predictor(
     model: Any,
     *,
     label_map: Mapping[str, str] | None = None,
@@ -66,7 +66,7 @@ def predictor_of_classifier(
     import torch
     from transformers import PreTrainedModel
 
-    from unbag.inference.loading import classifier_of
+    from unbag.inference.loading import build_classifier
     from unbag.inference.predictor import ModelError
     from unbag.inference.transformer import TransformerPredictor
 
@@ -97,7 +97,7 @@ def predictor_of_classifier(
     if hasattr(tokenizer, "backend_tokenizer"):  # the settings of the last call would change the hash of its files
         tokenizer.backend_tokenizer.no_truncation()
         tokenizer.backend_tokenizer.no_padding()
-    classifier = classifier_of(
+    classifier = build_classifier(
         network,
         tokenizer,
         name=_NAME,

@@ -25,7 +25,7 @@ from unbag.data.labels import (
 from unbag.data.predictions import SetPredictions
 from unbag.inference.function import IDS, CallablePredictor, OutputCountError
 from unbag.inference.predictor import Predictor
-from unbag.inference.single_output import ranked, scores_of
+from unbag.inference.single_output import log_odds, rank_predictions
 from unbag.scoring.ranking import area_under_curve
 
 PAIRS: Final[dict[str, tuple[tuple[str, str, str], ...]]] = {
@@ -157,7 +157,7 @@ class MislabelledError(LabelError):
         super().__init__(f"{report.finding}; {fix}, or {override} if the declared order is right after all")
 
 
-def without_trust(report: ProbeReport) -> MislabelledError:
+def label_map_error(report: ProbeReport) -> MislabelledError:
     """Build the error for a command without --trust-labels, where a label map confirms the declared order."""
     return MislabelledError(report, override=f"--label-map {','.join(report.declared)}")
 
@@ -175,7 +175,7 @@ def validate_label_order(predictor: Predictor, language: str, *, mapped: bool) -
     """
     report = probe(predictor, language)
     if report.mislabelled and not mapped:
-        raise without_trust(report)
+        raise label_map_error(report)
 
 
 def probe(predictor: Predictor, language: str = "en") -> ProbeReport:
@@ -217,7 +217,7 @@ def probe(predictor: Predictor, language: str = "en") -> ProbeReport:
     ids = getattr(predictor, "output_kind", None) == IDS
     couples = None if threshold is None else _couples(answers, golds, declared)
     if threshold is not None:  # predict by the threshold or by rank, as on a set
-        answers, _ = ranked(answers, [label_id(label) for label in golds], threshold)
+        answers, _ = rank_predictions(answers, [label_id(label) for label in golds], threshold)
     outputs = [declared.index(space[column]) for column in answers.predicted]
     orders = candidate_orders(declared, two_too=ids and max(outputs) < 2)
     right = {order: _right(outputs, order, golds) for order in orders}
@@ -286,7 +286,7 @@ def _right(outputs: Sequence[int], order: tuple[str, ...], golds: Sequence[str])
 
 def _couples(answers: SetPredictions, golds: Sequence[str], declared: tuple[str, ...]) -> dict[tuple[str, ...], float]:
     """Count the couples that the score of one output ranks right, by order."""
-    odds = scores_of(answers.probabilities, answers.label_space)
+    odds = log_odds(answers.probabilities, answers.label_space)
     return _couples_of(odds if declared == label_space_of(declared) else -odds, golds, candidate_orders(declared))
 
 

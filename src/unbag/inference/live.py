@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from unbag.data.labels import label_space_of
 from unbag.data.predictions import SetPredictions
 from unbag.inference.distributed import process_group
-from unbag.inference.memory import Halving
-from unbag.inference.predictor import checked_pairs, checked_probabilities
+from unbag.inference.memory import BatchSplitter
+from unbag.inference.predictor import validate_pairs, validate_probabilities
 from unbag.inference.tokenization import (
     CPU_BATCH_TOKENS,
     GPU_BATCH_TOKENS,
@@ -47,7 +47,7 @@ class LiveClassifier:
     def __init__(
         self, model: Any, order: Sequence[str], tokenizer: Any, device: Any, batch_tokens: int | None = None
     ) -> None:
-        network = unwrapped(model)
+        network = unwrap_model(model)
         if not hasattr(tokenizer, "model_max_length"):
             raise ValueError(
                 "expected the Trainer to have the model's tokenizer, got "
@@ -59,12 +59,12 @@ class LiveClassifier:
         self._batch_tokens = batch_tokens or (CPU_BATCH_TOKENS if on_cpu else GPU_BATCH_TOKENS)
         self._limit = length_limit(tokenizer, network)
         self._padding = Padding.of(tokenizer, network)
-        self._halving = Halving()
+        self._splitter = BatchSplitter()
         self._columns = [order.index(label) for label in self.label_space]
 
     def encode(self, premises: Sequence[str], hypotheses: Sequence[str]) -> EncodedPairs:
         """Tokenize pairs. The token ids stay valid while the model's weights change."""
-        return encode_pairs(self._tokenizer, *checked_pairs(premises, hypotheses), self._limit)
+        return encode_pairs(self._tokenizer, *validate_pairs(premises, hypotheses), self._limit)
 
     def predict(self, pairs: EncodedPairs) -> SetPredictions:
         """Predict all pairs; every process gets all predictions.
@@ -79,7 +79,7 @@ class LiveClassifier:
             for rows, is_new in process_batches(batches, group.world, group.rank):
                 # Several processes must call the model equally often, so one alone must not split a batch.
                 if group.world == 1:
-                    mine += self._halving.predict(rows, pairs.lengths, partial(self._probabilities, pairs))
+                    mine += self._splitter.predict(rows, pairs.lengths, partial(self._probabilities, pairs))
                 elif is_new:
                     mine.append((rows, self._probabilities(pairs, rows)))
                 else:
@@ -88,7 +88,7 @@ class LiveClassifier:
         for rows, values in group.gather(mine):
             probabilities[rows] = values
         return SetPredictions(
-            checked_probabilities(probabilities, len(probabilities), self.label_space), self.label_space, True
+            validate_probabilities(probabilities, len(probabilities), self.label_space), self.label_space, True
         )
 
     def _probabilities(self, pairs: EncodedPairs, rows: NDArray[np.intp]) -> Any:
@@ -99,7 +99,7 @@ class LiveClassifier:
         return logits.float().softmax(dim=-1)[:, self._columns].cpu().numpy()
 
 
-def unwrapped(model: Any) -> Any:
+def unwrap_model(model: Any) -> Any:
     """Unwrap a classifier from the wrappers of distributed training and adapters."""
     from accelerate.utils import extract_model_from_parallel  # type: ignore[import-untyped, unused-ignore]
 

@@ -15,10 +15,10 @@ from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForSequenceC
 
 import unbag.models  # noqa: F401  (registers unbag's architectures with the Auto classes)
 from unbag.data.labels import LABELS, of_one_output, resolve_order
-from unbag.inference.hub_files import Origin, find_external_code, has_custom_code, origin_of
+from unbag.inference.hub_files import Origin, find_external_code, has_custom_code, resolve_origin
 from unbag.inference.label_probe import PAIRS
 from unbag.inference.predictor import ModelError
-from unbag.inference.single_output import RANKING, Threshold, checked_threshold
+from unbag.inference.single_output import RANKING, Threshold, parse_threshold
 from unbag.inference.tokenization import length_limit
 from unbag.utils import errors
 from unbag.utils.advice import first_fitting
@@ -39,7 +39,7 @@ _KINDS: Final = {
 }
 
 
-def config_of(origin: Origin) -> "PretrainedConfig":
+def load_config(origin: Origin) -> "PretrainedConfig":
     """Load a model's config.
 
     Raises:
@@ -75,7 +75,7 @@ def is_causal_lm(config: "PretrainedConfig") -> bool:
     return any(name.endswith(("ForCausalLM", "GPT2LMHeadModel")) for name in names)
 
 
-def network_of(kind: Any, origin: Origin, dtype: torch.dtype, **options: Any) -> tuple[Any, list[str]]:
+def load_network(kind: Any, origin: Origin, dtype: torch.dtype, **options: Any) -> tuple[Any, list[str]]:
     """Load a network.
 
     Args:
@@ -105,7 +105,7 @@ def missing_weights_message(missing: Sequence[str], origin: Origin) -> str:
     return f"the files of {origin} hold no weights for {missing[:4]}{' and others' if len(missing) > 4 else ''}"
 
 
-def tokenizer_of(origin: Origin) -> "PreTrainedTokenizerBase":
+def load_tokenizer(origin: Origin) -> "PreTrainedTokenizerBase":
     """Load a model's tokenizer.
 
     Raises:
@@ -323,8 +323,8 @@ def load_classifier(
             or several outputs and a threshold, or it needs code that is not trusted.
         labels.LabelError: If its config does not define the label of each output.
     """
-    origin = origin_of(model, revision, trust=trust_remote_code)
-    config = config_of(origin)
+    origin = resolve_origin(model, revision, trust=trust_remote_code)
+    config = load_config(origin)
     if is_causal_lm(config):
         raise ModelError(
             f"{origin} is a causal language model ({', '.join(config.architectures or ())}), which has no "
@@ -333,13 +333,13 @@ def load_classifier(
     threshold = _threshold(config, threshold, origin.source)
     if any(name.endswith("ForSequenceClassification") for name in config.architectures or ()):
         _order(config, label_map)  # raises before gigabytes are downloaded
-    network, missing = network_of(AutoModelForSequenceClassification, origin, dtype)
+    network, missing = load_network(AutoModelForSequenceClassification, origin, dtype)
     if missing:
         raise ModelError(
             f"{missing_weights_message(missing, origin)}, {_RANDOM}; expected a model fine-tuned for classification, "
             "not a pre-trained one without a head"
         )
-    tokenizer = tokenizer_of(origin)
+    tokenizer = load_tokenizer(origin)
     validate_padding(network, tokenizer, origin.source)
     validate_tokenizer_words(tokenizer, origin.source)
     return Classifier(
@@ -352,7 +352,7 @@ def load_classifier(
     )
 
 
-def classifier_of(
+def build_classifier(
     network: Any,
     tokenizer: "PreTrainedTokenizerBase",
     *,
@@ -398,17 +398,17 @@ def load_causal_lm(
     Raises:
         ModelError: If there is no such model, or it is not a causal language model.
     """
-    origin = origin_of(model, revision, trust=trust_remote_code)
-    config = config_of(origin)
+    origin = resolve_origin(model, revision, trust=trust_remote_code)
+    config = load_config(origin)
     if not is_causal_lm(config):
         raise ModelError(
             f"{origin}: expected a causal language model (…ForCausalLM), got "
             f"{', '.join(config.architectures or ['no architecture in its config'])}; omit causal: for a classifier"
         )
-    network, missing = network_of(AutoModelForCausalLM, origin, dtype)
+    network, missing = load_network(AutoModelForCausalLM, origin, dtype)
     if missing:
         raise ModelError(f"{missing_weights_message(missing, origin)}, {_RANDOM}")
-    tokenizer = tokenizer_of(origin)
+    tokenizer = load_tokenizer(origin)
     code = origin.code()
     return LoadedModel(network.eval(), tokenizer, *origin.identity(), code=code)
 
@@ -432,8 +432,8 @@ def load_to_train(
             an embedding is missing for a token of its tokenizer.
         labels.LabelError: If a classifier's config does not define the label of each output.
     """
-    origin = origin_of(model, revision)
-    config = config_of(origin)
+    origin = resolve_origin(model, revision)
+    config = load_config(origin)
     new_head = not any(name.endswith("ForSequenceClassification") for name in config.architectures or ())
     if new_head and label_map is not None:
         raise ModelError(f"{origin} has no classification head yet, so it has no labels to map; omit label_map")
@@ -447,7 +447,7 @@ def load_to_train(
         config.label2id = {label: output for output, label in enumerate(order)}
         config.problem_type = None
     torch.manual_seed(seed)
-    network, missing = network_of(AutoModelForSequenceClassification, origin, torch.float32, config=config)
+    network, missing = load_network(AutoModelForSequenceClassification, origin, torch.float32, config=config)
     base = f"{network.base_model_prefix}."
     # A pooler counts as part of the head: models that were pre-trained without a sentence task have none.
     lacking = [name for name in missing if not new_head or (name.startswith(base) and "pooler" not in name)]
@@ -455,7 +455,7 @@ def load_to_train(
         raise ModelError(
             f"{missing_weights_message(lacking, origin)}; expected a pre-trained model that lacks a head only"
         )
-    tokenizer = tokenizer_of(origin)
+    tokenizer = load_tokenizer(origin)
     validate_padding(network, tokenizer, origin.source)
     validate_tokenizer_words(tokenizer, origin.source)
     validate_embedding_table(network, tokenizer, origin.source)
@@ -481,7 +481,7 @@ def _threshold(config: "PretrainedConfig", threshold: Any, source: str) -> Thres
                 "outputs",
             )
         )
-    return checked_threshold(threshold)
+    return parse_threshold(threshold)
 
 
 def _order(config: "PretrainedConfig", label_map: Mapping[str, str] | None) -> tuple[str, ...]:

@@ -36,7 +36,7 @@ def free_memory() -> None:
         torch.accelerator.empty_cache()
 
 
-class Halving:
+class BatchSplitter:
     """Batch splitter: runs a model on a batch, in halves if the batch does not fit, and remembers the limit.
 
     The predictions of a pair depend on the other pairs of its batch only up to rounding (see `TransformerPredictor`).

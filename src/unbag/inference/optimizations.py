@@ -24,14 +24,14 @@ _TOLERANCE: Final = {torch.float32: 1e-4, torch.float16: 1e-2, torch.bfloat16: 1
 (bfloat16) digits in any order of summation; a layer of another layout is wrong in the first digit."""
 
 
-def logits_of(model: Any, inputs: dict[str, Tensor]) -> Tensor:
+def compute_logits(model: Any, inputs: dict[str, Tensor]) -> Tensor:
     """Compute the logits of a batch, shape (b, labels), in float32."""
     with torch.inference_mode():
         logits: Tensor = model(**inputs).logits.float()
     return logits
 
 
-def agree(actual: Tensor, expected: Tensor, dtype: torch.dtype) -> bool:
+def are_logits_equal(actual: Tensor, expected: Tensor, dtype: torch.dtype) -> bool:
     """Check whether the logits of two networks that compute in `dtype` are equal up to rounding; False for NaN."""
     return bool((expected - actual).abs().max() <= _TOLERANCE[dtype])
 
@@ -124,9 +124,9 @@ def use_first_token(model: PreTrainedModel, inputs: dict[str, Tensor]) -> bool:
     else:
         return False
     plain = layers[-1]
-    expected = logits_of(model, inputs)
+    expected = compute_logits(model, inputs)
     layers[-1] = shortened(plain)
-    if agree(logits_of(model, inputs), expected, model.dtype):
+    if are_logits_equal(compute_logits(model, inputs), expected, model.dtype):
         return True
     layers[-1] = plain
     return False
@@ -177,7 +177,7 @@ def use_packed_weights(model: PreTrainedModel, inputs: dict[str, Tensor], rows: 
     """
     if model.device.type != "cpu" or model.dtype not in _PACKABLE:
         return False
-    expected = logits_of(model, inputs)
+    expected = compute_logits(model, inputs)
     replaced: list[tuple[nn.Module, str, nn.Linear]] = []
     try:
         for module in list(model.modules()):
@@ -185,7 +185,7 @@ def use_packed_weights(model: PreTrainedModel, inputs: dict[str, Tensor], rows: 
                 if type(layer) is nn.Linear:
                     setattr(module, name, PackedLinear(layer, rows))
                     replaced.append((module, name, layer))
-        if agree(logits_of(model, inputs), expected, model.dtype):
+        if are_logits_equal(compute_logits(model, inputs), expected, model.dtype):
             return bool(replaced)
     except (
         AttributeError,

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from unbag.data.labels import LABEL_SPACES, LABELS, LabelError, canonical
 from unbag.data.readers import Row, cell, open_file
-from unbag.inference.predictor import checked_probabilities
+from unbag.inference.predictor import validate_probabilities
 from unbag.utils.safe_io import DataError
 
 _BATCH: Final = 10_000  # ids at a time
@@ -141,7 +141,7 @@ def _one_hot(row: Row) -> NDArray[np.float32]:
 def _distribution(row: Row, label_space: Sequence[str]) -> NDArray[np.float32]:
     values = [[_number(row, label) for label in label_space]]
     try:
-        return checked_probabilities(values, 1, label_space).reshape(-1)
+        return validate_probabilities(values, 1, label_space).reshape(-1)
     except ValueError as error:
         raise DataError(f"{row.place}: {error!s:.300}") from None
 

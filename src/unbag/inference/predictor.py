@@ -66,7 +66,9 @@ class BatchPredictor(Predictor, Protocol):
         ...
 
 
-def from_batches(predictor: BatchPredictor, premises: Sequence[str], hypotheses: Sequence[str]) -> NDArray[np.float32]:
+def collect_batches(
+    predictor: BatchPredictor, premises: Sequence[str], hypotheses: Sequence[str]
+) -> NDArray[np.float32]:
     """Collect the batches of a predictor in the order of the n pairs, shape (n, len(label_space))."""
     probabilities = np.empty((len(premises), len(predictor.label_space)), dtype=np.float32)
     for rows, values in predictor.batches(premises, hypotheses):
@@ -74,7 +76,7 @@ def from_batches(predictor: BatchPredictor, premises: Sequence[str], hypotheses:
     return probabilities
 
 
-def checked_pairs(premises: Sequence[str], hypotheses: Sequence[str]) -> tuple[list[str], list[str]]:
+def validate_pairs(premises: Sequence[str], hypotheses: Sequence[str]) -> tuple[list[str], list[str]]:
     """Validate pairs, and return both sides as lists.
 
     Raises:
@@ -92,10 +94,10 @@ def checked_pairs(premises: Sequence[str], hypotheses: Sequence[str]) -> tuple[l
     return sides["premise"], sides["hypothesis"]
 
 
-def probabilities_of_label(label: str | None) -> list[float]:
+def one_hot_probabilities(label: str | None) -> list[float]:
     """Build the probabilities for a bare label: 1 for it and 0 for the others; for None (no label), all equal.
 
-    >>> probabilities_of_label("neutral")
+    >>> one_hot_probabilities("neutral")
     [0.0, 1.0, 0.0]
     """
     if label is None:
@@ -103,7 +105,7 @@ def probabilities_of_label(label: str | None) -> list[float]:
     return [float(name == label) for name in LABELS]
 
 
-def checked_probabilities(values: Any, rows: int, label_space: Sequence[str]) -> NDArray[np.float32]:
+def validate_probabilities(values: Any, rows: int, label_space: Sequence[str]) -> NDArray[np.float32]:
     """Validate probabilities, and convert them to float32.
 
     Args:

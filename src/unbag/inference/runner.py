@@ -25,7 +25,7 @@ from unbag.inference.prediction_store import (
     key_material,
     store_key,
 )
-from unbag.inference.predictor import BatchPredictor, Predictor, checked_probabilities
+from unbag.inference.predictor import BatchPredictor, Predictor, validate_probabilities
 from unbag.utils.hashing import content_hash
 from unbag.utils.storage import Folder
 
@@ -201,7 +201,7 @@ def predict_chunk_shard(
         )
         join_shards(store, work.chunk, rows)
         return
-    valid = checked_probabilities(probabilities, len(rows.table), store.label_space)
+    valid = validate_probabilities(probabilities, len(rows.table), store.label_space)
     store.write(work.chunk, rows, valid, has_probabilities=has_probabilities, truncated=truncated)
 
 
@@ -213,7 +213,7 @@ def join_shards(store: Store, chunk: int, rows: ChunkRows) -> None:
     """
     partial = store.read_partial(chunk, rows)
     if partial is not None and partial.is_predicted.all():
-        valid = checked_probabilities(partial.probabilities, len(rows.table), store.label_space)
+        valid = validate_probabilities(partial.probabilities, len(rows.table), store.label_space)
         store.write(chunk, rows, valid, has_probabilities=partial.has_probabilities, truncated=partial.truncated)
 
 

@@ -42,13 +42,13 @@ class Ranking(TypedDict):
     pairs: int
 
 
-def checked_threshold(threshold: Any) -> Threshold:
+def parse_threshold(threshold: Any) -> Threshold:
     """Parse and validate a threshold from the user, a number or its text.
 
     Raises:
         ValueError: If it is neither between 0 and 1 nor `ranking`.
 
-    >>> checked_threshold("0.5"), checked_threshold("ranking")
+    >>> parse_threshold("0.5"), parse_threshold("ranking")
     (0.5, 'ranking')
     """
     if threshold == RANKING:
@@ -65,16 +65,18 @@ def checked_threshold(threshold: Any) -> Threshold:
     return share
 
 
-def logit_of(threshold: Threshold) -> float:
+def threshold_logit(threshold: Threshold) -> float:
     """Compute the logit of a threshold; 0 for `ranking`, where each set has its own threshold later.
 
-    >>> logit_of(0.5)
+    >>> threshold_logit(0.5)
     0.0
     """
     return 0.0 if threshold == RANKING else math.log(threshold / (1 - threshold))
 
 
-def ranked(answers: SetPredictions, labels: ArrayLike, threshold: Threshold) -> tuple[SetPredictions, Ranking]:
+def rank_predictions(
+    answers: SetPredictions, labels: ArrayLike, threshold: Threshold
+) -> tuple[SetPredictions, Ranking]:
     """Compute the predictions and the ranking results of a model of one output on a set.
 
     Args:
@@ -83,38 +85,38 @@ def ranked(answers: SetPredictions, labels: ArrayLike, threshold: Threshold) -> 
         threshold: Threshold of the predictions. For `ranking`, this function computes the labels by rank.
     """
     positive_column = _positive_column(answers)
-    scores = scores_of(answers.probabilities, answers.label_space)
+    scores = log_odds(answers.probabilities, answers.label_space)
     positive = answers.gold(labels) == positive_column
     cutoff: float | None = None if threshold == RANKING else threshold
     if threshold == RANKING:
-        least = least_score(answers, labels)
-        answers = taken_from(answers, least)
+        least = break_even_score(answers, labels)
+        answers = predict_by_score(answers, least)
         # An infinite score means that no pair has the label.
         cutoff = float(1 / (1 + np.exp(-least))) if math.isfinite(least) else None
     taken = int((answers.predicted == positive_column).sum())
     return answers, Ranking(auc=area_under_curve(scores, positive), threshold=cutoff, taken=taken, pairs=len(scores))
 
 
-def least_score(answers: SetPredictions, labels: ArrayLike) -> float:
-    """Compute the break-even score (`scores_of`), at which as many pairs are predicted as the label as have it.
+def break_even_score(answers: SetPredictions, labels: ArrayLike) -> float:
+    """Compute the break-even score (`log_odds`), at which as many pairs are predicted as the label as have it.
 
     Args:
         answers: Predictions for n pairs, in a two-label space.
         labels: Gold ids of the pairs, shape (n,).
     """
     positive = answers.gold(labels) == _positive_column(answers)
-    return break_even(scores_of(answers.probabilities, answers.label_space), positive)
+    return break_even(log_odds(answers.probabilities, answers.label_space), positive)
 
 
-def taken_from(answers: SetPredictions, least: float) -> SetPredictions:
+def predict_by_score(answers: SetPredictions, least: float) -> SetPredictions:
     """Predict the label for the pairs that score `least` or more, and the other label for the rest."""
     positive_column = _positive_column(answers)
-    is_positive = scores_of(answers.probabilities, answers.label_space) >= least
+    is_positive = log_odds(answers.probabilities, answers.label_space) >= least
     columns = np.where(is_positive, positive_column, 1 - positive_column)
     return answers._replace(probabilities=np.eye(2, dtype=np.float32)[columns])
 
 
-def scores_of(probabilities: NDArray[Any], label_space: Any) -> NDArray[np.float64]:
+def log_odds(probabilities: NDArray[Any], label_space: Any) -> NDArray[np.float64]:
     """Compute the log odds of entailment, or of contradiction in its label space, shape (n,)."""
     values = np.asarray(probabilities, dtype=np.float64)
     # Close to 1, float32 probabilities round to the same value, but the other column still differs: the log odds keep
@@ -130,7 +132,7 @@ def _positive_column(answers: SetPredictions) -> int:
     return list(answers.label_space).index(positive_of(answers.label_space))
 
 
-def sentence(model: str, ranking: Ranking, threshold: str, label: str = ENTAILMENT) -> str:
+def describe_ranking(model: str, ranking: Ranking, threshold: str, label: str = ENTAILMENT) -> str:
     """Describe how a model of one output was evaluated on a set, for the report beside its scores."""
     cutoff = "none" if ranking["threshold"] is None else f"{ranking['threshold']:.3g}"
     how = (

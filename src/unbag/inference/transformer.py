@@ -20,10 +20,10 @@ except ImportError as error:
 from unbag.data.labels import label_space_of
 from unbag.inference.distributed import default_device
 from unbag.inference.loading import Classifier, load_classifier, validate_token_ids
-from unbag.inference.memory import Halving
+from unbag.inference.memory import BatchSplitter
 from unbag.inference.optimizations import use_first_token, use_packed_weights
-from unbag.inference.predictor import ModelError, checked_pairs, checked_probabilities, from_batches
-from unbag.inference.single_output import Threshold, logit_of
+from unbag.inference.predictor import ModelError, collect_batches, validate_pairs, validate_probabilities
+from unbag.inference.single_output import Threshold, threshold_logit
 from unbag.inference.tokenization import (
     CPU_BATCH_TOKENS,
     GPU_BATCH_TOKENS,
@@ -81,7 +81,7 @@ class TransformerPredictor:
         self.has_probabilities = self.threshold is None
         self.max_length = classifier.resolve_max_length(max_length)
         self.truncated = 0
-        self._halving = Halving()
+        self._splitter = BatchSplitter()
         on_cpu = self.model.device.type == "cpu"
         self.batch_tokens = batch_tokens or (CPU_BATCH_TOKENS if on_cpu else GPU_BATCH_TOKENS)
         self._columns = [self.order.index(label) for label in self.label_space]
@@ -154,7 +154,7 @@ class TransformerPredictor:
             ValueError: If `head` is `residual` and the model was not trained by HEX.
             labels.LabelError: If its config does not define the label of each output.
         """
-        device = usable_device(dtype, device)
+        device = resolve_device(dtype, device)
         classifier = load_classifier(
             model,
             revision=revision,
@@ -199,7 +199,7 @@ class TransformerPredictor:
             ValueError: If the numbers of premises and hypotheses differ, a sentence is not text, or the model returns
                 NaN or infinite values (for example after an overflow in float16).
         """
-        return from_batches(self, premises, hypotheses)
+        return collect_batches(self, premises, hypotheses)
 
     def batches(
         self,
@@ -214,21 +214,21 @@ class TransformerPredictor:
         Raises:
             ValueError: As `predict`.
         """
-        premises, hypotheses = checked_pairs(premises, hypotheses)
+        premises, hypotheses = validate_pairs(premises, hypotheses)
         if not premises:
             return
         pairs = encode_pairs(self.tokenizer, premises, hypotheses, self.max_length)
         validate_token_ids(pairs.input_ids, self.model, self.tokenizer)
         self.truncated += pairs.truncated
         for rows in select_batches(token_batches(pairs.lengths, self.batch_tokens), done, share):
-            for subset, values in self._halving.predict(rows, pairs.lengths, partial(self._probabilities, pairs)):
-                yield subset, checked_probabilities(values, len(subset), self.label_space)
+            for subset, values in self._splitter.predict(rows, pairs.lengths, partial(self._probabilities, pairs)):
+                yield subset, validate_probabilities(values, len(subset), self.label_space)
 
     def _probabilities(self, pairs: EncodedPairs, rows: NDArray[np.intp]) -> NDArray[np.float32]:
         with torch.inference_mode():
             logits = self.model(**self._inputs(pairs, rows.tolist())).logits.float()  # (b, labels) in its own order
             if self.threshold is not None:  # sigmoid(x) is the first output of softmax([x, 0])
-                score = logits.reshape(len(rows), 1) - logit_of(self.threshold)
+                score = logits.reshape(len(rows), 1) - threshold_logit(self.threshold)
                 logits = torch.cat([score, torch.zeros_like(score)], dim=-1)
             values: NDArray[np.float32] = logits.softmax(dim=-1)[:, self._columns].cpu().numpy()
         return values
@@ -239,7 +239,7 @@ class TransformerPredictor:
         return {name: torch.from_numpy(array).to(self.model.device) for name, array in arrays.items()}
 
 
-def usable_device(dtype: Dtype, device: str | None) -> str:
+def resolve_device(dtype: Dtype, device: str | None) -> str:
     """Choose the device, and validate that this machine has it.
 
     Raises:

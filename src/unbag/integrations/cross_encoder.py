@@ -19,7 +19,7 @@ except ImportError as error:
 from unbag.challenge_sets.request import Request
 from unbag.data.labels import label_space_of
 from unbag.data.predictions import SetPredictions
-from unbag.inference.predictor import checked_probabilities
+from unbag.inference.predictor import validate_probabilities
 from unbag.integrations.asked import DEFAULT_EXAMPLES, built, order_of, quantities, requested
 from unbag.utils.files import atomic_write
 
@@ -114,7 +114,7 @@ class CrossEncoderEvaluator(BaseEvaluator):
                 show_progress_bar=self.show_progress_bar,
             )
             probabilities = np.asarray(outputs)[:, [order.index(label) for label in space]]
-            answers = SetPredictions(checked_probabilities(probabilities, len(each.pairs[0]), space), space, True)
+            answers = SetPredictions(validate_probabilities(probabilities, len(each.pairs[0]), space), space, True)
             found = {f"{each.described.name}_{name}": value for name, value in each.numbers(answers).items()}
             logger.info("%s: %s", each.described.title, {name: round(value, 4) for name, value in found.items()})
             numbers |= found

@@ -12,7 +12,7 @@ except ImportError as error:
 
 from unbag.challenge_sets.request import Request
 from unbag.inference.distributed import process_group
-from unbag.inference.live import LiveClassifier, unwrapped
+from unbag.inference.live import LiveClassifier, unwrap_model
 from unbag.inference.tokenization import EncodedPairs
 from unbag.integrations.asked import DEFAULT_EXAMPLES, BuiltChallengeSet, bounded, order_of, quantities, requested
 from unbag.utils.options import check_int
@@ -149,7 +149,7 @@ class UnbagCallback(TrainerCallback):
     def _classifier(self, model: Any) -> LiveClassifier:
         model = self._trainer.model if model is None else model
         tokenizer, device = self._trainer.processing_class, self._trainer.args.device
-        return LiveClassifier(model, order_of(unwrapped(model)), tokenizer, device, self._batch_tokens)
+        return LiveClassifier(model, order_of(unwrap_model(model)), tokenizer, device, self._batch_tokens)
 
     def _check(self, model: Any) -> None:
         self._classifier(model)

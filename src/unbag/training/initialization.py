@@ -19,7 +19,7 @@ from unbag.baselines.wordnet.database import validate_installed
 from unbag.data.corpora import CORPORA
 from unbag.data.sources import Source, open_corpus, open_data, validate_corpus_names
 from unbag.data.text import tagging as pipelines
-from unbag.inference.hub_files import origin_of
+from unbag.inference.hub_files import resolve_origin
 from unbag.inference.loading import validate_shard_count
 from unbag.models import Kind, kind_of
 from unbag.models.config import PairConfig
@@ -221,7 +221,7 @@ def _of_words(
 
 
 def _of_encoder(name: str) -> Parts:
-    origin = origin_of(name, None)
+    origin = resolve_origin(name, None)
     files = origin.download(weights=True)
     validate_shard_count(files / "config.json")
     try:

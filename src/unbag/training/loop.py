@@ -18,7 +18,7 @@ from torch.nn.functional import cross_entropy
 from torch.optim import AdamW
 from transformers import get_linear_schedule_with_warmup
 
-from unbag.inference.memory import Halving
+from unbag.inference.memory import BatchSplitter
 from unbag.inference.tokenization import CPU_BATCH_TOKENS, GPU_BATCH_TOKENS, process_batches, token_batches
 from unbag.training.checkpoints import Checkpoints
 from unbag.training.data import Part
@@ -39,7 +39,7 @@ class HeldOutEvaluator:
     """The held-out pairs, tokenized once."""
 
     def __init__(self, parts: Sequence[Part], encoder: PairEncoder, order: Sequence[str]) -> None:
-        self._halving = Halving()
+        self._splitter = BatchSplitter()
         self._names = [part.name for part in parts]
         self._encoder = encoder
         self._encoded = encoder.encode_all([example for part in parts for example in part.examples])
@@ -75,7 +75,7 @@ class HeldOutEvaluator:
     ) -> Iterator[tuple[Rows, torch.Tensor]]:
         """Yield the logits of a batch; in parts where it does not fit, unless others wait for as many calls."""
         if world == 1:
-            return self._halving.predict(batch, self._encoded.lengths, ask)
+            return self._splitter.predict(batch, self._encoded.lengths, ask)
         return iter([(batch, ask(batch))])
 
     def _logits(self, module: Any, accelerator: Accelerator, rows: Rows) -> torch.Tensor:

@@ -109,7 +109,7 @@ def _evaluated(
 ) -> str | None:
     """Evaluate both models; return why the one before could not be, if so."""
     from unbag.evaluation.evaluator import evaluate_all
-    from unbag.inference.label_probe import MislabelledError, without_trust
+    from unbag.inference.label_probe import MislabelledError, label_map_error
     from unbag.inference.predictor import ModelError
 
     def failed(failure: Failure) -> None:
@@ -129,7 +129,7 @@ def _evaluated(
     try:
         evaluate_all([config.model], sets, out=config.out / BEFORE, **told)
     except (ModelError, LabelError) as error:  # no head yet, or who knows which labels: nothing to hold it against
-        reason = without_trust(error.report) if isinstance(error, MislabelledError) else error
+        reason = label_map_error(error.report) if isinstance(error, MislabelledError) else error
         return f"{config.model} answered no pairs before: {reason}"
     return None
 

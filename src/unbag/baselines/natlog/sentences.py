@@ -22,7 +22,7 @@ from unbag.baselines.wordnet.relations import Lexicon
 from unbag.data.labels import LABELS
 from unbag.data.text.parses import Parser
 from unbag.data.text.tagging import PIPELINE
-from unbag.inference.predictor import checked_pairs, probabilities_of_label
+from unbag.inference.predictor import one_hot_probabilities, validate_pairs
 
 _AT_ONCE: Final = 1_000
 _MOST_WORDS: Final = 300  # every word of a sentence is held against every word of the other
@@ -157,8 +157,8 @@ class NatlogPredictor:
 
     def predict(self, premises: Sequence[str], hypotheses: Sequence[str]) -> NDArray[np.float32]:
         """Return the probabilities of n pairs, shape (n, 3): 1 for the label that is proved, or 1/3 for each."""
-        verdicts = self._labeller.labels(*checked_pairs(premises, hypotheses))
-        rows = [probabilities_of_label(verdict.label) for verdict in verdicts]
+        verdicts = self._labeller.labels(*validate_pairs(premises, hypotheses))
+        rows = [one_hot_probabilities(verdict.label) for verdict in verdicts]
         return np.array(rows, dtype=np.float32).reshape(-1, len(LABELS))
 
 

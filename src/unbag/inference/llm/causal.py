@@ -22,10 +22,10 @@ except ImportError as error:
 from unbag.data.labels import LABELS
 from unbag.inference.llm.prompts import WORDS, Prompt, fingerprint
 from unbag.inference.loading import LoadedModel, load_causal_lm, validate_token_ids
-from unbag.inference.memory import Halving
-from unbag.inference.predictor import ModelError, checked_pairs, checked_probabilities, from_batches
+from unbag.inference.memory import BatchSplitter
+from unbag.inference.predictor import ModelError, collect_batches, validate_pairs, validate_probabilities
 from unbag.inference.tokenization import CPU_BATCH_TOKENS, GPU_BATCH_TOKENS, pad, select_batches, token_batches
-from unbag.inference.transformer import DTYPES, Dtype, usable_device
+from unbag.inference.transformer import DTYPES, Dtype, resolve_device
 from unbag.utils.redaction import first_line
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ class CausalPredictor:
         self.chat = templated if chat is None else chat
         self.max_length = lm.resolve_max_length(max_length)
         self.truncated = 0
-        self._halving = Halving()
+        self._splitter = BatchSplitter()
         on_cpu = self.model.device.type == "cpu"
         self.batch_tokens = batch_tokens or (CPU_BATCH_TOKENS if on_cpu else GPU_BATCH_TOKENS)
         self._pad_id = next((i for i in (lm.tokenizer.pad_token_id, lm.tokenizer.eos_token_id) if i is not None), 0)
@@ -187,7 +187,7 @@ class CausalPredictor:
                 tokens, `chat` is true and it has no chat template, or there is no such dtype or device.
             ValueError: If `shots` is another number.
         """
-        device = usable_device(dtype, device)
+        device = resolve_device(dtype, device)
         Prompt(shots)  # validates `shots` before gigabytes are downloaded
         lm = load_causal_lm(model, revision=revision, dtype=DTYPES[dtype], trust_remote_code=trust_remote_code)
         try:
@@ -202,7 +202,7 @@ class CausalPredictor:
             ValueError: If the numbers of premises and hypotheses differ, a sentence is not text, or the model returns
                 NaN or infinite values (for example after an overflow in float16).
         """
-        return from_batches(self, premises, hypotheses)
+        return collect_batches(self, premises, hypotheses)
 
     def batches(
         self,
@@ -217,23 +217,23 @@ class CausalPredictor:
         Raises:
             ValueError: As `predict`.
         """
-        premises, hypotheses = checked_pairs(premises, hypotheses)
+        premises, hypotheses = validate_pairs(premises, hypotheses)
         if not premises:
             return
         questions = self._questions(premises, hypotheses)
         sizes = [question.length * len(question.tails) for question in questions]
         for rows in select_batches(token_batches(sizes, self.batch_tokens), done, share):
-            for subset, scores in self._halving.predict(rows, sizes, partial(self._log_likelihoods_of, questions)):
+            for subset, scores in self._splitter.predict(rows, sizes, partial(self._log_likelihoods_of, questions)):
                 values = scores.softmax(dim=-1).numpy()
-                yield subset, checked_probabilities(values, len(subset), self.label_space)
+                yield subset, validate_probabilities(values, len(subset), self.label_space)
 
     def log_likelihoods(self, premises: Sequence[str], hypotheses: Sequence[str]) -> NDArray[np.float64]:
         """Compute ln p(word | prompt) of each label's word for n pairs, shape (n, 3)."""
         scores = np.empty((len(premises), len(self.label_space)))
-        questions = self._questions(*checked_pairs(premises, hypotheses))
+        questions = self._questions(*validate_pairs(premises, hypotheses))
         sizes = [question.length * len(question.tails) for question in questions]
         for rows in token_batches(sizes, self.batch_tokens):
-            for subset, values in self._halving.predict(rows, sizes, partial(self._log_likelihoods_of, questions)):
+            for subset, values in self._splitter.predict(rows, sizes, partial(self._log_likelihoods_of, questions)):
                 scores[subset] = values.numpy()
         return scores
 

@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 from unbag.data.labels import LABELS
 from unbag.inference.label_probe import PAIRS
 from unbag.inference.llm.prompts import Prompt, fingerprint
-from unbag.inference.llm.reading import label_in, probabilities_of
-from unbag.inference.predictor import checked_pairs, checked_probabilities, from_batches, probabilities_of_label
+from unbag.inference.llm.reading import first_token_probabilities, parse_label
+from unbag.inference.predictor import collect_batches, one_hot_probabilities, validate_pairs, validate_probabilities
 from unbag.utils.files import cache_folder
 from unbag.utils.redaction import first_line, redact
 from unbag.utils.sqlite_cache import SqliteCache
@@ -191,9 +191,9 @@ class EndpointPredictor:
     """Predictor of a model behind a `/chat/completions` endpoint; built by `load`.
 
     The prompt is that of `unbag.inference.llm.prompts`, as a conversation. If the endpoint returns the probabilities of
-    the first token, the labels' probabilities are computed from them (`reading.probabilities_of`). Otherwise, or if
-    they are on other words, the words of the response determine the label (`reading.label_in`), with probability 1. A
-    response that names no label is an abstention: all probabilities are equal.
+    the first token, the labels' probabilities are computed from them (`reading.first_token_probabilities`). Otherwise,
+    or if they are on other words, the words of the response determine the label (`reading.parse_label`), with
+    probability 1. A response that names no label is an abstention: all probabilities are equal.
 
     Every response is stored on disk as it arrives (`AnswerCache`), and equal prompts are sent once. So a run that was
     killed continues without paying twice.
@@ -300,7 +300,7 @@ class EndpointPredictor:
         Raises:
             EndpointError: If a request fails after all retries; the responses so far stay in the cache.
         """
-        return from_batches(self, premises, hypotheses)
+        return collect_batches(self, premises, hypotheses)
 
     def batches(
         self,
@@ -316,7 +316,7 @@ class EndpointPredictor:
             EndpointError: As `predict`.
         """
         pairs: dict[tuple[str, str], list[int]] = {}
-        for row, pair in enumerate(zip(*checked_pairs(premises, hypotheses), strict=True)):
+        for row, pair in enumerate(zip(*validate_pairs(premises, hypotheses), strict=True)):
             pairs.setdefault(pair, []).append(row)  # equal pairs are sent once
         number, of = share or (0, 1)
         pool = ThreadPoolExecutor(self._concurrency, thread_name_prefix="endpoint")
@@ -333,13 +333,13 @@ class EndpointPredictor:
                 except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
                     raise EndpointError(self._refusal(error)) from None
                 values = np.tile(np.array(self._probabilities(answer), dtype=np.float32), (len(rows), 1))
-                yield np.array(rows, dtype=np.intp), checked_probabilities(values, len(rows), self.label_space)
+                yield np.array(rows, dtype=np.intp), validate_probabilities(values, len(rows), self.label_space)
         finally:
             # Requests in flight are completed and cached, since they are paid for.
             pool.shutdown(wait=True, cancel_futures=True)
 
     def _probabilities(self, answer: Answer) -> list[float]:
-        return probabilities_of(answer.top) or probabilities_of_label(label_in(answer.text))
+        return first_token_probabilities(answer.top) or one_hot_probabilities(parse_label(answer.text))
 
     def _negotiate_form(self) -> Form:
         """Find the first form of a request that the endpoint accepts and that gives a readable response."""
@@ -357,7 +357,7 @@ class EndpointPredictor:
                 continue
             if form.requests_probabilities and not answer.top:
                 continue  # the endpoint ignores the unknown parameter
-            readable = probabilities_of(answer.top) or label_in(answer.text)
+            readable = first_token_probabilities(answer.top) or parse_label(answer.text)
             if readable or last or answer.finish != "length":  # `length`: truncated within a sentence or a thought
                 break
         if form.name == "thinking":

@@ -17,16 +17,16 @@ _ANNOUNCED: Final = re.compile(r"\banswer\b(?:\s+is)?[\s:*_\"'`(]*([a-z]+)", re.
 _LABEL_OF: Final = {word.lower(): label for label, word in WORDS.items()}
 
 
-def label_in(text: str) -> str | None:
+def parse_label(text: str) -> str | None:
     """Extract the label that a response names; None if it names none unambiguously.
 
     The label is given by its word or its name, in any case and with any punctuation around it. It is the first word of
     the response, or the word after the last "answer" or "answer is". Thoughts between `<think>` and `</think>` are
     ignored. A word inside a sentence ("There is no way to tell") does not count.
 
-    >>> label_in("**Yes**, since a dog is an animal."), label_in("Let us see. The answer is: maybe.")
+    >>> parse_label("**Yes**, since a dog is an animal."), parse_label("Let us see. The answer is: maybe.")
     ('entailment', 'neutral')
-    >>> label_in("There is no way to tell.")
+    >>> parse_label("There is no way to tell.")
     """
     answer = _THOUGHTS.sub(" ", text)
     if first := re.search(r"[^\W\d_]+", answer):
@@ -46,7 +46,7 @@ def _named(word: str) -> str | None:
     return label if label in LABELS else None
 
 
-def probabilities_of(top: Sequence[tuple[str, float]]) -> list[float] | None:
+def first_token_probabilities(top: Sequence[tuple[str, float]]) -> list[float] | None:
     """Compute the probability of each of `LABELS` from the likeliest first tokens of a response.
 
     A token counts for the label whose word it begins, in any case and with spaces before it (` Yes`, `yes`, `Y`).
@@ -58,8 +58,8 @@ def probabilities_of(top: Sequence[tuple[str, float]]) -> list[float] | None:
     Returns:
         Three numbers, or None if the labels' words have less than `LEAST_MASS`.
 
-    >>> probabilities = probabilities_of([("Yes", math.log(0.6)), (" no", math.log(0.2)), ("The", math.log(0.2))])
-    >>> [round(share, 6) for share in probabilities]
+    >>> top = [("Yes", math.log(0.6)), (" no", math.log(0.2)), ("The", math.log(0.2))]
+    >>> [round(share, 6) for share in first_token_probabilities(top)]
     [0.75, 0.0, 0.25]
     """
     mass: Mapping[str, list[float]] = {label: [] for label in LABELS}
