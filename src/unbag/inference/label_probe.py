@@ -218,6 +218,7 @@ def probe(predictor: Predictor, language: str = "en") -> ProbeReport:
     couples = None if threshold is None else _couples(answers, golds, declared)
     if threshold is not None:  # predict by the threshold or by rank, as on a set
         answers, _ = rank_predictions(answers, [label_id(label) for label in golds], threshold)
+    # `predict` returns columns in the order of `label_space`; the orders refer to the model's own outputs.
     outputs = [declared.index(space[column]) for column in answers.predicted]
     orders = candidate_orders(declared, two_too=ids and max(outputs) < 2)
     right = {order: _right(outputs, order, golds) for order in orders}

@@ -84,6 +84,7 @@ class LiveClassifier:
                     mine.append((rows, self._probabilities(pairs, rows)))
                 else:
                     self._probabilities(pairs, rows)
+        # Batches are disjoint and cover all rows, so `gather` fills the array completely.
         probabilities = np.empty((len(pairs.input_ids), len(self.label_space)), dtype=np.float32)
         for rows, values in group.gather(mine):
             probabilities[rows] = values

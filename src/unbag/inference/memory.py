@@ -58,7 +58,7 @@ class BatchSplitter:
         Raises:
             OutOfMemoryError: If a single row does not fit.
         """
-        waiting = [rows]
+        waiting = [rows]  # a stack, so that the halves of a batch come before the rest
         while waiting:
             batch = waiting.pop()
             longest = max(int(lengths[row]) for row in batch.tolist())

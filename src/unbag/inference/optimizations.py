@@ -124,6 +124,7 @@ def use_first_token(model: PreTrainedModel, inputs: dict[str, Tensor]) -> bool:
     else:
         return False
     plain = layers[-1]
+    # The names of the layers do not prove that the forward pass is the usual one, so the logits are compared.
     expected = compute_logits(model, inputs)
     layers[-1] = shortened(plain)
     if are_logits_equal(compute_logits(model, inputs), expected, model.dtype):
@@ -182,7 +183,7 @@ def use_packed_weights(model: PreTrainedModel, inputs: dict[str, Tensor], rows: 
     try:
         for module in list(model.modules()):
             for name, layer in list(module.named_children()):
-                if type(layer) is nn.Linear:
+                if type(layer) is nn.Linear:  # subclasses may have another forward pass
                     setattr(module, name, PackedLinear(layer, rows))
                     replaced.append((module, name, layer))
         if are_logits_equal(compute_logits(model, inputs), expected, model.dtype):

@@ -85,6 +85,7 @@ class PartialPredictions:
     @property
     def is_predicted(self) -> NDArray[np.bool_]:
         """Which rows have a prediction, shape (r,)."""
+        # NaN is free as a marker: validated probabilities are never NaN.
         is_predicted: NDArray[np.bool_] = np.logical_not(np.isnan(self.probabilities).any(axis=1))
         return is_predicted
 
@@ -142,7 +143,7 @@ class Store:
     @property
     def n_chunks(self) -> int:
         """Number of chunks; 1 for a data set without rows, so that the columns are recorded."""
-        return max(1, -(-self.rows // self.chunk_rows))
+        return max(1, -(-self.rows // self.chunk_rows))  # rounded up
 
     def span(self, chunk: int) -> tuple[int, int]:
         """Compute the first row of a chunk and the row after its last."""
@@ -158,6 +159,7 @@ class Store:
 
     def select_missing(self, work: Sequence[ChunkShard]) -> list[ChunkShard]:
         """Select the chunk shards that are not stored, by the names of the files."""
+        # Two listings instead of a request per file: at an address, each request takes tens of milliseconds.
         chunks, shards = set(self.folder.names()), set(self._unfinished.names())
         return [each for each in work if _chunk_file(each.chunk) not in chunks and _shard_file(each) not in shards]
 
@@ -191,6 +193,7 @@ class Store:
             truncated: Number of the r pairs that the model truncated.
         """
         fields = {"has_probabilities": has_probabilities, "truncated": truncated}
+        # The chunk is stored before its partial files go, so a kill in between loses nothing.
         self.folder.write(_chunk_file(chunk), self._encode(chunk, rows, probabilities, fields))
         for name in self._unfinished_files(chunk):
             self._unfinished.remove(name)
@@ -227,7 +230,7 @@ class Store:
         for name in self._unfinished_files(chunk):
             try:
                 table, meta = self._load(self._unfinished, name, chunk)
-            except (StoreError, FileNotFoundError):
+            except (StoreError, FileNotFoundError):  # damaged, or removed by a process that has stored the chunk
                 continue
             if meta.get("asked") != rows.sha256:
                 continue
@@ -262,6 +265,7 @@ class Store:
         self, chunk: int, rows: ChunkRows, probabilities: NDArray[np.float32], fields: Mapping[str, Any]
     ) -> bytes:
         """Encode the predictions of a chunk as a Parquet file."""
+        # Key and number are part of the signature: a file that was copied to another place is detected too.
         meta = {"key": self.key, "part": chunk, "asked": rows.sha256, **fields}
         table = rows.table.select(list(ID_COLUMNS)).combine_chunks().replace_schema_metadata(None)
         for column, label in enumerate(self.label_space):
@@ -336,6 +340,7 @@ def _shard_file(work: ChunkShard) -> str:
 
 def _signature(table: pa.Table, meta: Mapping[str, Any]) -> str:
     """Compute a hash of a chunk's values, their types and the metadata."""
+    # Values are hashed as text, so the types must be added: 1 and "1" would be equal otherwise.
     types = [str(field) for field in table.schema]
     signed = [content_hash([table], table.column_names), types, sorted(meta.items())]
     return hashlib.sha256(json.dumps(signed).encode()).hexdigest()

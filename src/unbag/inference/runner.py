@@ -180,7 +180,7 @@ def predict_chunk_shard(
     # Only for a whole chunk: otherwise each shard would count the stored rows of the others.
     if row_callback is not None and work.shards == 1 and done.any():
         row_callback(int(done.sum()))
-    truncated_before = getattr(predictor, "truncated", 0)
+    truncated_before = getattr(predictor, "truncated", 0)  # the predictor counts over all of its calls
     saved = time.monotonic()
     for positions, values in _predict_batches(predictor, rows.table, done, work):
         new = int((~done[positions]).sum())
@@ -196,6 +196,7 @@ def predict_chunk_shard(
     has_probabilities = has_probabilities and getattr(predictor, "has_probabilities", True)
     truncated = getattr(predictor, "truncated", 0) - truncated_before
     if work.shards > 1 and not done.all():
+        # Other shards are missing. The process that stores the last one joins them.
         store.write_partial(
             work, rows, probabilities, has_probabilities=has_probabilities, truncated=truncated, is_complete=True
         )
@@ -258,6 +259,7 @@ def _predict_batches(
     """
     premises, hypotheses = table.column("premise").to_pylist(), table.column("hypothesis").to_pylist()
     if isinstance(predictor, BatchPredictor):
+        # A copy, since the caller marks rows as done while the predictor selects batches.
         options: dict[str, Any] = {"done": done.copy()} if done.any() else {}
         if work.shards > 1:
             options["share"] = (work.shard, work.shards)
@@ -266,6 +268,7 @@ def _predict_batches(
         if premises:
             yield np.arange(len(premises)), predictor.predict(premises, hypotheses)
     else:
+        # Without batches, a shard is a contiguous range of rows.
         mine = np.array_split(np.arange(len(premises)), work.shards)[work.shard]
         mine = mine[~done[mine]]
         if len(mine):

@@ -120,7 +120,7 @@ def predict_shard(
     count = RowCount(reused, store.rows, progress)
     is_helping = False
     with LeaseManager(store.folder / CLAIMS, f"shard {shard}", shard.lease) as leases:
-        leases.take(f"shard-{shard.index}of{shard.of}")
+        leases.take(f"shard-{shard.index}of{shard.of}")  # only marks this shard as running, for `_warn_if_alone`
         while True:
             todo = store.select_missing(units)
             count.update(store.rows - sum(map(job.size, todo)))
@@ -144,6 +144,7 @@ def predict_shard(
                 continue
             if not wait:
                 break
+            # Others hold all leases. One of them may die, so poll until everything is stored.
             time.sleep(shard.lease / _POLLS_PER_LEASE)
     return Predictions(store, reused=reused)
 

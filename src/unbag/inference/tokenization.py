@@ -44,7 +44,7 @@ def token_batches(lengths: Sequence[int], budget: int) -> Iterator[NDArray[np.in
     if budget < 1:
         raise ValueError(f"expected a budget of at least 1 token per batch, got {budget}")
     sizes = np.asarray(lengths, dtype=np.intp)
-    order = np.argsort(-sizes, kind="stable")
+    order = np.argsort(-sizes, kind="stable")  # an unstable sort may order equal lengths by platform
     start = 0
     while start < len(order):
         longest = max(1, int(sizes[order[start]]))
@@ -63,6 +63,7 @@ def select_batches(
     [[0, 1], [3]]
     """
     number, of = share or (0, 1)
+    # A batch with one missing pair is run as a whole, so that its padding and rounding stay the same.
     for place, rows in enumerate(batches):
         if place % of == number and (done is None or not done[rows].all()):
             yield rows

@@ -90,6 +90,7 @@ class TransformerPredictor:
         encoded = encode_pairs(self.tokenizer, premises, hypotheses, self.max_length)
         validate_token_ids(encoded.input_ids, self.model, self.tokenizer)
         batch = self._inputs(encoded, range(len(premises)))
+        # Both change the rounding, so `identity` records whether they apply to this model and machine.
         shortened = use_first_token(self.model, batch)
         packed = use_packed_weights(self.model, batch, self.batch_tokens)
         self.identity: Mapping[str, str] = {
@@ -226,6 +227,7 @@ class TransformerPredictor:
 
     def _probabilities(self, pairs: EncodedPairs, rows: NDArray[np.intp]) -> NDArray[np.float32]:
         with torch.inference_mode():
+            # float32 before the softmax: bfloat16 probabilities would not sum to 1 within the tolerance.
             logits = self.model(**self._inputs(pairs, rows.tolist())).logits.float()  # (b, labels) in its own order
             if self.threshold is not None:  # sigmoid(x) is the first output of softmax([x, 0])
                 score = logits.reshape(len(rows), 1) - threshold_logit(self.threshold)
@@ -265,6 +267,7 @@ def _emulated(dtype: Dtype) -> bool:
     """Check whether this CPU is known to emulate `dtype` by float32, at a fifth of the speed."""
     if dtype == "float32" or not hasattr(torch.cpu, "get_capabilities"):
         return False
+    # The names of the features are those of x86-64; nothing is known of other processors.
     abilities = torch.cpu.get_capabilities()
     names = ("avx512_bf16", "amx_bf16") if dtype == "bfloat16" else ("avx512_fp16", "amx_fp16")
     return abilities.get("architecture") == "x86_64" and not any(abilities.get(name) for name in names)

@@ -21,7 +21,7 @@ def key(*parts: object) -> np.uint64:
     >>> int(key("snli-validation-7", "premise", 13)) == int(key("snli-validation-7", "premise", 13))
     True
     """
-    text = "\x1f".join(map(str, parts)).encode()
+    text = "\x1f".join(map(str, parts)).encode()  # the unit separator does not occur in names, so parts cannot merge
     return np.uint64(int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "little"))
 
 
@@ -44,6 +44,7 @@ def numbers(base: np.uint64, *counters: NDArray[np.int64]) -> NDArray[np.uint64]
 
 
 def _mix(state: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    # Each step is invertible, so different states give different numbers.
     state = (state ^ (state >> np.uint64(30))) * _MULTIPLIERS[0]
     state = (state ^ (state >> np.uint64(27))) * _MULTIPLIERS[1]
     return state ^ (state >> np.uint64(31))

@@ -64,7 +64,7 @@ def validate_file(path: Path, *, largest: int | None = None) -> Path:
             raise DataError(f"{path}: expected a file, got {_KINDS.get(kind, 'something else')}")
         if largest is not None and status.st_size > largest:
             raise DataError(f"{path}: expected at most {largest:,} bytes, got {status.st_size:,}")
-        os.close(os.open(path, os.O_RDONLY))
+        os.close(os.open(path, os.O_RDONLY))  # whether it is readable shows only when it is opened
     except FileNotFoundError:
         raise DataError(f"{path}: no such file") from None
     except OSError as error:
@@ -107,6 +107,7 @@ def limited_lines(file: IO[bytes], place: object, size: int, *, before: int = 0)
     """
     number, done = before, 0
     try:
+        # `readline` without a limit would read a file without line breaks into memory.
         while line := file.readline(LONGEST_LINE + 1):
             number += 1
             done += len(line)

@@ -159,7 +159,7 @@ class Folder:
                 with os.scandir(self.path) as files:
                     return sorted(each.name for each in files if each.is_file())
             system, path = self._remote
-            system.invalidate_cache()
+            system.invalidate_cache()  # in case a file system caches listings in spite of the option
             entries = system.ls(path, detail=True)
         except FileNotFoundError:
             return []
