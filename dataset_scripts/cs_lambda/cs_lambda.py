@@ -106,7 +106,7 @@ class CsLambda(ChallengeSetBuilder):
         """Validate the names, and check for the config file of a local lexical model and for the tokenizer package."""
         super().validate_names()
         if is_segmented(self.config.sentences_in):
-            optional_deps.require(SEGMENTER)
+            optional_deps.validate_dependency(SEGMENTER)
         if self.config.lexical and not is_hub_id(self.config.lexical):
             validate_file(Path(self.config.lexical) / CONFIG_FILE)
 

@@ -113,7 +113,7 @@ class Permuted(ChallengeSetBuilder):
         """Validate the names, and check that the tokenizer package is installed."""
         super().validate_names()
         if is_segmented(self.config.sentences_in, characters=self.config.characters):
-            optional_deps.require(SEGMENTER)
+            optional_deps.validate_dependency(SEGMENTER)
 
     def tables(self, source: Source, examples: Iterator[Example]) -> Iterator[pa.Table]:
         """Iterate over the rows of each used example: the original order, then the permutations."""

@@ -24,9 +24,9 @@ from unbag.reports.report import Report
 from unbag.utils import parallel
 from unbag.utils.files import cache_folder
 from unbag.utils.options import check_int
-from unbag.utils.progress import bars
+from unbag.utils.progress import progress_bars
 from unbag.utils.safe_io import validate_writable
-from unbag.utils.storage import Folder, is_address, send
+from unbag.utils.storage import Folder, is_address, upload_files
 
 if TYPE_CHECKING:
     from unbag.inference.transformer import Dtype, Head
@@ -222,7 +222,11 @@ def evaluate(
         predictions = cache_folder(PREDICTIONS)
     report = Report((), folder, temporary=temporary)  # whatever comes, the temporary folder goes with it
     visible = progress and progress_callback is None and process_group().rank == 0
-    with bars(visible=visible) as shown, parallel.worker_count(num_proc), open_backend(engine, num_gpus) as asking:
+    with (
+        progress_bars(visible=visible) as shown,
+        parallel.worker_count(num_proc),
+        open_backend(engine, num_gpus) as asking,
+    ):
         report.results = evaluator.evaluate_all(
             [model],
             requests,
@@ -234,7 +238,7 @@ def evaluate(
             skipped=before,
             progress_callback=progress_callback or shown,
             on_failure=failed if sets is None else None,
-            shard=None if shard is None else Shard.parsed(shard),
+            shard=None if shard is None else Shard.parse(shard),
             engine=asking,
             predictions_csv=None if predictions_csv is None else Path(predictions_csv),
             revision=revision,
@@ -256,7 +260,7 @@ def evaluate(
             pipeline=pipeline,
         )
     if address is not None:
-        send(folder, address, last=results.FILE)
+        upload_files(folder, address, last=results.FILE)
     report.skipped = [SkippedSet(each.set, each.model, each.reason) for each in failures]
     return report
 

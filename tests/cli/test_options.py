@@ -56,7 +56,7 @@ def test_a_sets_own_list_may_be_repeated_and_what_is_none_may_not():
     assert request.options["train_data"] == ("snli", "mnli", "sick")
     done = unbag("build", "permuted", "-o", "q=2", "-o", "q=3", "--output", "a.parquet")
     assert done.exit_code == 2
-    assert "q: given twice" in done.output
+    assert "q: expected one value, got two" in done.output
     several = unbag("build", "permuted", "--corpus", "snli,mnli", "--output", "a.parquet")
     assert several.exit_code == 2
     assert "expected one --corpus, found snli, mnli" in several.output

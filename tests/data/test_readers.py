@@ -153,9 +153,9 @@ def test_limits_of_files_hold_in_parts(tmp_path, monkeypatch, name):
     ]
     assert span[0] > 0
     monkeypatch.setattr(safe_io, "LONGEST_LINE", 50)
-    with pytest.raises(DataError, match="line 9: expected at most 50 bytes a line"):
+    with pytest.raises(DataError, match="line 9: expected at most 50 bytes per line"):
         list(file.read(*span))
-    with pytest.raises(DataError, match="line 9: expected at most 50 bytes a line"):
+    with pytest.raises(DataError, match="line 9: expected at most 50 bytes per line"):
         open_file(path).spans(2)
 
 

@@ -25,7 +25,7 @@ EXPENSIVE = (
     "unbag.data.sources.Source.examples",  # all of somebody's pairs
     "unbag.challenge_sets.loading.prepare",
     "unbag.baselines.lexical.fitting._read_training_pairs",
-    "unbag.inference.loading.network_of",
+    "unbag.inference.loading.load_network",
     "unbag.inference.hub_files._commit",
     "unbag.training.run.load_to_train",
     "unbag.data.text.tagging.load_pipeline",

@@ -174,7 +174,7 @@ def test_what_cannot_be_is_refused_and_leaves_nothing(pairs, capsys, command):
 def test_what_can_be_still_passes(pairs, capsys):
     assert ask(capsys, "build", "plain", "--data", pairs, "--max-examples", "3", "--output", "out.parquet")[0] == 0
     requests = [Request("plain", "snli-test")]
-    with pytest.raises(ValueError, match=r"organisation.*found '\.\./x'"):
+    with pytest.raises(ValueError, match=r"organisation.*got '\.\./x'"):
         export_tasks("lm-eval", requests, Path("tasks"), hub="../x")
 
 

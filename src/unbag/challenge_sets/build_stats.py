@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from unbag.data.sources import Example, Source
-from unbag.utils.duplicates import DigestFile, may_repeat
+from unbag.utils.duplicates import DigestFile, may_have_duplicates
 from unbag.utils.files import atomic_write
 
 LABELLED: Final = "labelled"
@@ -62,7 +62,7 @@ def validate_unique_ids(source: Source, folder: Path) -> None:
         DataError: If an id occurs twice. The message names the first such id and its place.
     """
     files = [*folder.glob(_ids(folder, "*").name)]
-    if may_repeat(files):
+    if may_have_duplicates(files):
         # Equal digests may be a collision; `count` compares the ids themselves and raises.
         source.count()
     for file in files:

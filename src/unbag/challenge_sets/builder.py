@@ -209,7 +209,7 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
     def _build_cache_dir(self) -> str:
         folder = Path(str(super()._build_cache_dir()))
         # Verify the checksums before `datasets` maps the files: a flipped byte silently changes rows or crashes Arrow.
-        if folder.is_dir() and (damage := checksums.damage(folder)):
+        if folder.is_dir() and (damage := checksums.find_damage(folder)):
             checksums.set_aside(folder, damage)
         return str(folder)
 

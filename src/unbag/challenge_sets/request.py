@@ -26,9 +26,9 @@ from unbag.data.text.tokens import has_words
 from unbag.utils import rng
 from unbag.utils.files import atomic_write
 from unbag.utils.hashing import content_hash
-from unbag.utils.options import check_int, require
+from unbag.utils.options import check_int, validate_options
 from unbag.utils.redaction import first_line
-from unbag.utils.safe_io import DataError, parsed_json, validate_file
+from unbag.utils.safe_io import DataError, parse_json, validate_file
 
 BUILDING: Final = "building the sets"
 """Description of `build_ahead` in the progress display."""
@@ -64,7 +64,7 @@ class Request:
         Raises:
             ValueError: If a field has an invalid value.
         """
-        require(Request, vars(self))
+        validate_options(Request, vars(self))
         if self.max_examples is not None:
             check_int("max_examples", self.max_examples, least=1)
 
@@ -316,7 +316,7 @@ def read_back(path: Path) -> BuiltSet:
     try:
         parquet.validate_row_group_size(path, "the file", path.stat().st_size)
         table = pq.read_table(path, partitioning=None)
-        record = parsed_json(table.schema.metadata[_RECORD].decode())
+        record = parse_json(table.schema.metadata[_RECORD].decode())
     except (pa.ArrowException, OSError, ValueError) as error:
         raise DataError(f"{path}: cannot be read ({first_line(error)}); build it again") from None
     with explain_damaged_records(path):

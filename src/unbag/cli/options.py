@@ -255,10 +255,10 @@ def _bare(name: str) -> str:
 
 
 def _by_name(parts: Sequence[str], expected: str, lists: frozenset[str] = frozenset()) -> dict[str, str]:
-    from unbag.utils.options import by_name
+    from unbag.utils.options import parse_name_values
 
     try:
-        return by_name(parts, expected, lists)
+        return parse_name_values(parts, expected, lists)
     except ValueError as error:
         raise typer.BadParameter(str(error)) from None
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import ArrayLike, NDArray
 
-from unbag.utils.duplicates import DigestFile, may_repeat
+from unbag.utils.duplicates import DigestFile, may_have_duplicates
 
 PAIR: Final = (
     ("id", pa.string()),  # unique
@@ -105,4 +105,4 @@ def distinct(rows: Any, name: str) -> int:
                 runs += int(is_new.sum())
                 for text in texts.filter(pa.array(is_new)).to_pylist():
                     file.add(text)
-        return len(rows.unique(name)) if may_repeat([Path(folder) / "digests"]) else runs
+        return len(rows.unique(name)) if may_have_duplicates([Path(folder) / "digests"]) else runs

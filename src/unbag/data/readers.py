@@ -19,11 +19,11 @@ from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, Protocol
 
 from unbag.utils.hashing import content_hash, file_hash
-from unbag.utils.hub import HubReadError, absence_of, hub_read
+from unbag.utils.hub import HubReadError, hub_read, missing_repo_message
 from unbag.utils.offline import unless_unreachable
 from unbag.utils.redaction import first_line
 from unbag.utils.retries import was_reached
-from unbag.utils.safe_io import MOST_COLUMNS, DataError, lines, parsed_json, validate_file
+from unbag.utils.safe_io import MOST_COLUMNS, DataError, lines, parse_json, validate_file
 
 
 class Row(NamedTuple):
@@ -282,7 +282,7 @@ def read_jsonl(path: Path, start: Start = FIRST) -> Iterator[Row]:
     for row_number, (line_number, line) in enumerate(filled, start=start.row):
         place = f"{path}, line {line_number}"
         try:
-            values = parsed_json(line, decode)
+            values = parse_json(line, decode)
         except json.JSONDecodeError as error:
             raise DataError(f"{place}: not JSON ({error})") from None
         except ValueError as error:
@@ -498,7 +498,7 @@ def hub_commit(repo_id: str, revision: str) -> str:
             raise DataError(str(error)) from error
         return revision
     except HfHubHTTPError as error:
-        absent = absence_of(error, "data set", repo_id)
+        absent = missing_repo_message(error, "data set", repo_id)
         raise DataError(absent or f"{repo_id} at {revision}: {first_line(error)}") from error
     except OSError:  # offline
         return revision  # as out of reach, what is in the cache is used; `load_dataset` says so if nothing is

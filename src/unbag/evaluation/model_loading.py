@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from unbag.inference.function import CallablePredictor
-from unbag.inference.in_memory import is_classifier, name_of, predictor_of_classifier
+from unbag.inference.in_memory import build_classifier_predictor, find_model_name, is_classifier
 from unbag.inference.predictor import Predictor
 from unbag.utils.hub_names import is_model_name
 from unbag.utils.offline import unless_unreachable
@@ -161,7 +161,7 @@ def predictor_of(model: Model, **options: Any) -> tuple[Predictor, str]:
     if isinstance(model, str | Path):
         return _load_by_name(model, options), str(model)
     if is_classifier(model):
-        return predictor_of_classifier(model, **options), name_of(model)
+        return build_classifier_predictor(model, **options), find_model_name(model)
     if isinstance(model, Predictor):
         return model, (model.identity or {}).get("name") or type(model).__name__
     if hasattr(model, "predict") or not callable(model):

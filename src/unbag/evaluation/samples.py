@@ -105,7 +105,7 @@ def read(run: Path, number: int, result: Result) -> dict[str, Sample] | None:
 
 
 def _checksum(table: pa.Table) -> int:
-    return checksums.of_cells(*(column.to_numpy().tobytes() for column in table.itercolumns()))
+    return checksums.cells_checksum(*(column.to_numpy().tobytes() for column in table.itercolumns()))
 
 
 def _file(run: Path, number: int, result: Result) -> Path:

@@ -11,7 +11,7 @@ from unbag.challenge_sets.results import Result
 from unbag.data.corpora import CORPORA, OFFICIAL
 from unbag.data.labels import positive_of
 from unbag.evaluation.verdict import percentage
-from unbag.inference.single_output import sentence
+from unbag.inference.single_output import describe_ranking
 
 _COMMIT: Final = 40  # hexadecimal digits
 _VALUES: Final = ("dtype", "head", "label_map", "threshold", "num_fewshot", "base_url")
@@ -153,7 +153,7 @@ def remarks(result: Result) -> list[str]:
     said = []
     if ranking := model.get("ranking"):
         label = positive_of(str(model.get("label_order", "")).split(","))
-        said.append(sentence(str(model["name"]), ranking, str(model.get("threshold")), label))
+        said.append(describe_ranking(str(model["name"]), ranking, str(model.get("threshold")), label))
     if result.truncated_share:
         limit = f"{model['max_length']} tokens that" if "max_length" in model else "input that"
         said.append(

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
 
 from unbag.data.corpora import CORPORA, LANGUAGES
-from unbag.utils.options import COLUMNS_GIVEN, by_name, require
+from unbag.utils.options import COLUMNS_GIVEN, parse_name_values, validate_options
 
 if TYPE_CHECKING:
     from unbag.challenge_sets.requirements import Requirement
@@ -214,7 +214,7 @@ class TrainConfig:
     """Whether training reads `corpus` and `validation`; a protocol may build its own pairs."""
 
     def __post_init__(self) -> None:
-        require(type(self), vars(self))
+        validate_options(type(self), vars(self))
         if problems := list(self.validation_errors()):
             raise ValueError("; ".join(problems))
 
@@ -244,7 +244,7 @@ class TrainConfig:
             except ValueError as error:
                 yield str(error)
         try:
-            by_name(self.columns, COLUMNS_GIVEN)
+            parse_name_values(self.columns, COLUMNS_GIVEN)
         except ValueError as error:
             yield str(error)
         named = [name for name in ("columns", "labels") if getattr(self, name)]
@@ -263,7 +263,7 @@ class TrainConfig:
 
     def named_columns(self) -> dict[str, str]:
         """Build the mapping from our column names to those of the files."""
-        return by_name(self.columns, COLUMNS_GIVEN)
+        return parse_name_values(self.columns, COLUMNS_GIVEN)
 
     def cache_key_config(self) -> dict[str, Any]:
         """Build the JSON object of the fields that determine the weights."""
@@ -424,6 +424,6 @@ class MaxEntropyOptions:
 
 
 def _check(options: HexOptions | MaxEntropyOptions) -> None:
-    require(type(options), vars(options))
+    validate_options(type(options), vars(options))
     if problems := list(options.validation_errors()):
         raise ValueError("; ".join(problems))

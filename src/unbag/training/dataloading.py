@@ -118,7 +118,7 @@ class PairEncoder:
         Raises:
             ModelError: If the model cannot read `max_length` tokens.
         """
-        limit = classifier.tokens_read(max_length)
+        limit = classifier.resolve_max_length(max_length)
         return cls(classifier.tokenizer, Padding.of(classifier.tokenizer, classifier.network), limit)
 
     def encode(self, pairs: Sequence[tuple[str, str]]) -> list[Tokens]:

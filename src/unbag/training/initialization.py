@@ -20,7 +20,7 @@ from unbag.baselines.wordnet.database import validate_wordnet
 from unbag.data.corpora import CORPORA
 from unbag.data.sources import Source, open_corpus, open_data, validate_corpus_names
 from unbag.data.text import tagging as pipelines
-from unbag.inference.hub_files import origin_of
+from unbag.inference.hub_files import resolve_origin
 from unbag.inference.loading import validate_shard_count
 from unbag.models import Architecture, get_architecture
 from unbag.models.config import PairConfig
@@ -35,8 +35,8 @@ from unbag.models.word_tokenizer import (
 from unbag.training import word_features
 from unbag.training.word_features import build_vectors
 from unbag.utils import locks, optional_deps
-from unbag.utils.files import atomic_rename, removed_on_failure, write_json
-from unbag.utils.options import read
+from unbag.utils.files import atomic_rename, remove_on_failure, write_json
+from unbag.utils.options import parse_option
 from unbag.utils.redaction import first_line
 
 FILE: Final = "made_with.json"
@@ -113,9 +113,9 @@ def initialize_model(
     record = {"model": name, "config": given, "seed": seed, **parts.record}
     tmp = out.with_name(f".{out.name}.part")
     # A second process waits here, and then fails in `_require_free`, since the first has written the folder.
-    with locks.alone(out, "making a model", wait=True):
+    with locks.exclusive_lock(out, "making a model", wait=True):
         _require_free(out)
-        with removed_on_failure(tmp):
+        with remove_on_failure(tmp):
             config.save_pretrained(tmp)
             parts.tokenizer.save_pretrained(tmp)
             weights = {f"embeddings.{key}": value for key, value in parts.weights.items()}
@@ -146,7 +146,7 @@ def _options(kind: Architecture, texts: Mapping[str, str]) -> dict[str, Any]:
     if unknown := sorted(set(texts) - set(declared.__annotations__)):
         options = ", ".join(sorted(declared.__annotations__))
         raise ValueError(f"expected an option of {kind.name} ({options}), got {', '.join(unknown)}")
-    values = {name: read(declared, name, text) for name, text in texts.items()}
+    values = {name: parse_option(declared, name, text) for name, text in texts.items()}
     for name, value in values.items():
         if type(value) is int and value < 1:
             raise ValueError(f"expected {name} of at least 1, got {value}")
@@ -163,7 +163,7 @@ def _check_words(kind: Architecture, corpora: Sequence[str], vectors: str | None
         raise ValueError("--corpus: expected a corpus or a file for the vocabulary, got none")
     validate_corpus_names(corpora)
     if "stems" in kind.needs:
-        optional_deps.require("nltk")
+        optional_deps.validate_dependency("nltk")
     if "relations" in kind.needs:
         validate_wordnet()
     for name in corpora:
@@ -230,8 +230,8 @@ def _of_words(
 
 
 def _of_encoder(name: str) -> Parts:
-    origin = origin_of(name, None)
-    files = origin.fetched(weights=True)
+    origin = resolve_origin(name, None)
+    files = origin.download(weights=True)
     validate_shard_count(files / "config.json")
     try:
         network: Any = AutoModel.from_pretrained(files, trust_remote_code=False, dtype=torch.float32)

@@ -18,8 +18,8 @@ from torch.nn.functional import cross_entropy
 from torch.optim import AdamW
 from transformers import get_linear_schedule_with_warmup
 
-from unbag.inference.memory import Halving
-from unbag.inference.tokenization import CPU_BATCH_TOKENS, GPU_BATCH_TOKENS, shared, token_batches
+from unbag.inference.memory import BatchSplitter
+from unbag.inference.tokenization import CPU_BATCH_TOKENS, GPU_BATCH_TOKENS, process_batches, token_batches
 from unbag.training.checkpoints import Checkpoints
 from unbag.training.data import Part
 from unbag.training.dataloading import EpochBatches, PairEncoder
@@ -39,7 +39,7 @@ class HeldOutEvaluator:
     """Evaluation on the held-out pairs, which are tokenized once."""
 
     def __init__(self, parts: Sequence[Part], encoder: PairEncoder, order: Sequence[str]) -> None:
-        self._halving = Halving()
+        self._splitter = BatchSplitter()
         self._names = [part.name for part in parts]
         self._encoder = encoder
         self._encoded = encoder.encode_all([example for part in parts for example in part.examples])
@@ -60,7 +60,7 @@ class HeldOutEvaluator:
         sums = torch.zeros(len(self._names), 3, dtype=torch.float64)  # correct predictions, loss, pairs
         module.eval()
         with torch.no_grad():
-            for batch, wanted in shared(batches, world, rank):
+            for batch, wanted in process_batches(batches, world, rank):
                 for rows, logits in self._run_batch(batch, partial(self._logits, module, accelerator), world):
                     if wanted:
                         gold = torch.from_numpy(self._outputs[rows])
@@ -76,7 +76,7 @@ class HeldOutEvaluator:
     ) -> Iterator[tuple[Rows, torch.Tensor]]:
         """Iterate over the logits of a batch; one process halves a batch that does not fit into memory."""
         if world == 1:
-            return self._halving.ask(batch, self._encoded.lengths, run)
+            return self._splitter.predict(batch, self._encoded.lengths, run)
         # Several processes must call a sharded module equally often, so none may halve its batch.
         return iter([(batch, run(batch))])
 

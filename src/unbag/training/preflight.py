@@ -86,7 +86,7 @@ def _check_pairs(config: TrainConfig) -> None:
         for language in languages:
             validate_language(language)
         if any(map(is_segmented, languages)):
-            optional_deps.require(SEGMENTER)
+            optional_deps.validate_dependency(SEGMENTER)
     if config.word_order != "natural" and len(languages) > 1:
         raise ValueError(f"expected training pairs in one language, for word tokenization, got {sorted(languages)}")
     # Last, since it reads the first rows of files.

@@ -64,19 +64,19 @@ def load_or_train(
     """
     path, group = record_path(config.output_dir), process_group()
     # Only one process may rename a damaged record, and all must agree on whether it exists.
-    if group.rank == 0 and path.is_file() and checksums.verified(path) is None:
+    if group.rank == 0 and path.is_file() and checksums.read_verified(path) is None:
         checksums.set_aside(path, f"{path} is damaged")
     group.wait()
     if not path.is_file():
         record = train_and_predict()
         group.wait()  # each process has read the predictions before their folder is deleted
         if group.rank == 0:
-            write_json(checksums.signed(record), path)
+            write_json(checksums.add_checksum(record), path)
             if not keep_model:
                 shutil.rmtree(config.output_dir)
         group.wait()
     # All processes read the file, so that they have the same record, with numbers rounded alike.
-    stored: Record = checksums.verified(path) or {}
+    stored: Record = checksums.read_verified(path) or {}
     trained = stored["training"]
     wanted = {"config": config.cache_key_config(), "data": json.loads(json.dumps(data.record()))}
     recorded = {"config": {name: trained["config"].get(name) for name in wanted["config"]}, "data": trained["data"]}

@@ -4,7 +4,7 @@ import pytest
 from tests.baselines.wordnet.tiny_lexicon import TinyLexicon
 from unbag.baselines.wordnet.predictor import WordNetPredictor
 from unbag.data.labels import LABELS
-from unbag.inference.predictor import Predictor, checked_probabilities
+from unbag.inference.predictor import Predictor, validate_probabilities
 
 
 @pytest.fixture
@@ -34,7 +34,7 @@ def test_the_relation_of_what_differs_decides(predictor, premise, hypothesis, ex
 def test_it_is_a_predictor_whose_probabilities_are_labels_or_ties(predictor):
     assert isinstance(predictor, Predictor)
     found = predictor.predict(["A hot day.", "A dog runs."], ["A cold day.", "A rose runs."])
-    assert np.array_equal(found, checked_probabilities(found, 2, LABELS))
+    assert np.array_equal(found, validate_probabilities(found, 2, LABELS))
     assert found[0].tolist() == [float(label == "contradiction") for label in LABELS]
     assert len(set(found[1].tolist())) == 1
     assert not predictor.has_probabilities

@@ -142,7 +142,7 @@ def test_what_cannot_be_written_is_refused(requests, tmp_path):
     for wrong, message in (
         ({"harness": "other"}, "harness: expected one of lm-eval, lighteval, inspect-ai"),
         ({"requests": [*requests, requests[0]]}, "expected each set once, got permuted twice"),
-        ({"num_fewshot": 1}, "worked examples"),
+        ({"num_fewshot": 1}, "few-shot examples"),
         ({"hub": "org"}, "got own data"),
         ({"hub": "org/name"}, "expected an organisation for 2 sets"),
     ):

@@ -208,7 +208,7 @@ def test_the_command_lists_them_all():
 
 def test_an_encoder_that_cannot_be_had_is_told_as_any_model_is(tmp_path, monkeypatch):
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    for name, told in (("org/nobody", "the model org/nobody"), (str(tmp_path), "found no config.json")):
+    for name, told in (("org/nobody", "the model org/nobody"), (str(tmp_path), "got no config.json")):
         with pytest.raises(ModelError, match=told):
             initialize_model("dam", [], tmp_path / "dam", encoder=name)
 

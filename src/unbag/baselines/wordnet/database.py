@@ -156,7 +156,7 @@ def validate_wordnet() -> None:
         ImportError: If NLTK is not installed.
         ValueError: If WordNet is not installed, or only a copy installed by an earlier version of unbag exists.
     """
-    optional_deps.require("nltk")
+    optional_deps.validate_dependency("nltk")
     if not is_wordnet_installed():
         import nltk
 

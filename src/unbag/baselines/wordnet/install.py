@@ -52,7 +52,7 @@ def install(into: Path | None = None) -> Path:
         import nltk  # noqa: F401
     except ImportError as error:
         raise ImportError("reading WordNet needs NLTK: pip install 'unbag[wordnet]'") from error
-    with locks.alone(target, "installing WordNet", wait=True):
+    with locks.exclusive_lock(target, "installing WordNet", wait=True):
         if not target.is_dir():  # another process may have installed WordNet while this one waited for the lock
             _install(target)
     return target

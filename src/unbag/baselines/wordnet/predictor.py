@@ -12,7 +12,7 @@ from unbag.baselines.wordnet.database import open_wordnet
 from unbag.baselines.wordnet.relations import DEFAULT_EDGES, Lexicon, Relation, find_relation
 from unbag.data.labels import CONTRADICTION, ENTAILMENT, LABELS, NEUTRAL
 from unbag.data.text.grammar import Replacement, find_replacement
-from unbag.inference.predictor import checked_pairs, probabilities_of_label
+from unbag.inference.predictor import one_hot_probabilities, validate_pairs
 
 LABEL_OF: Final[Mapping[Relation, str]] = {
     Relation.SYNONYM: ENTAILMENT,
@@ -78,8 +78,8 @@ class WordNetPredictor:
 
     def predict(self, premises: Sequence[str], hypotheses: Sequence[str]) -> NDArray[np.float32]:
         """Predict the probabilities of n pairs, shape (n, 3): 1 for the chosen label, or 1/3 for each label."""
-        pairs = zip(*checked_pairs(premises, hypotheses), strict=True)
-        rows = [probabilities_of_label(self.answer(premise, hypothesis)) for premise, hypothesis in pairs]
+        pairs = zip(*validate_pairs(premises, hypotheses), strict=True)
+        rows = [one_hot_probabilities(self.answer(premise, hypothesis)) for premise, hypothesis in pairs]
         return np.array(rows, dtype=np.float32).reshape(-1, len(LABELS))
 
     def _relation_between(self, difference: Replacement) -> Relation | None:
