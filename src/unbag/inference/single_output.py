@@ -3,8 +3,8 @@
 The score counts as entailment against the rest (`data.labels.TWO_WAY`), or, for a model that finds contradictions, as
 contradiction against the rest (`data.labels.CONTRADICTION_OR_NOT`). The user passes the threshold for that label,
 between 0 and 1, of the sigmoid of the logit, as on the cards of such models. If it is unknown, the user passes
-`break-even`: on each set, the pairs with the highest scores are predicted as the label, as many as have it as their gold
-label.
+`break-even`: on each set, the pairs with the highest scores are predicted as the label, as many as have it as their
+gold label.
 """
 
 import math
@@ -144,12 +144,11 @@ def describe_ranking(model: str, ranking: Ranking, threshold: str, label: str = 
     counts = f"{ranking['n_predicted_entailed']:,} of {ranking['pairs']:,}"
     if threshold == BREAK_EVEN:
         how = (
-            f"its threshold is unknown, so the pairs with the highest scores are predicted as {label}, as many as are "
-            f"labelled {label} ({ranking['taken']:,} with the highest scores, threshold {cutoff}). The scores above depend "
-            "on that number, which is unknown for new data"
+            f"its threshold is unknown, so {counts} pairs are predicted as {label}, as many as have that label: those "
+            f"with the highest scores (threshold {cutoff}). The scores above use that number, which is unknown for new data"
         )
     else:
-        how = f"the threshold for {label} is {cutoff} {share} on ({counts} pairs reach it)"
+        how = f"the threshold for {label} is {cutoff}, which {counts} pairs reach"
     area = (
         "All pairs here have the same label, so the order of its outputs cannot be evaluated."
         if ranking["auc"] is None
