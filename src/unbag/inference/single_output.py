@@ -145,7 +145,8 @@ def describe_ranking(model: str, ranking: Ranking, threshold: str, label: str = 
     if threshold == BREAK_EVEN:
         how = (
             f"its threshold is unknown, so {counts} pairs are predicted as {label}, as many as have that label: those "
-            f"with the highest scores (threshold {cutoff}). The scores above use that number, which is unknown for new data"
+            f"with the highest scores (threshold {cutoff}). The scores above use that number, which is unknown for new "
+            "data"
         )
     else:
         how = f"the threshold for {label} is {cutoff}, which {counts} pairs reach"
