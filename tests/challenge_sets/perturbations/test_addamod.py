@@ -14,7 +14,7 @@ ADJECTIVES = ["red", "old", "honest", "tiny", "homeless", "unusual", "wooden"]
 
 
 def adjective_counts(adjectives, nouns, times=2):
-    """Build counts in which each noun has each adjective, and each adjective is a predicate, a given number of times."""
+    """Build counts with each adjective before each noun, and as a predicate, the given number of times."""
     phrases = [_noun_phrase(adjective, noun) for adjective in adjectives for noun in nouns]
     return AdjectiveCounts([*phrases, *map(_predicate, adjectives)] * times)
 
