@@ -14,7 +14,7 @@ ADJECTIVES = ["red", "old", "honest", "tiny", "homeless", "unusual", "wooden"]
 
 
 def adjective_counts(adjectives, nouns, times=2):
-    """Give a corpus in which each noun has had each adjective so often, and each has been a predicate as often."""
+    """Build counts with each adjective before each noun, and as a predicate, the given number of times."""
     phrases = [_noun_phrase(adjective, noun) for adjective in adjectives for noun in nouns]
     return AdjectiveCounts([*phrases, *map(_predicate, adjectives)] * times)
 
@@ -100,7 +100,7 @@ def test_adjectives_stand_in_the_order_of_their_classes_before_the_compound(firs
 
 
 def drawn_nouns(parse, adjectives):
-    """Return the pairs of nouns that fifty seeds draw."""
+    """Collect the pairs of nouns that fifty seeds draw."""
     made = [addamod(parse, adjectives, seed=seed) for seed in range(50)]
     return {frozenset((one.premise_noun, one.hypothesis_noun)) for one in made}
 

@@ -1,4 +1,4 @@
-"""What is drawn from a maker, and that training pairs share no words with the held-out half."""
+"""Sampling from pair generators, and the separation of training pairs from the held-out half of the vocabulary."""
 
 from collections import Counter
 
@@ -21,7 +21,7 @@ from unbag.data.text.grammar import find_replacement
 
 
 class Letters:
-    """A maker of a pair of each of some labels."""
+    """A generator of one pair per label."""
 
     kind = "letters"
 
@@ -69,7 +69,7 @@ def adjectives(real_parses):
 
 @pytest.fixture(scope="module")
 def of_half(parser, real_premises, adjectives):
-    """Give the words that the pairs of each half are made with, by kind."""
+    """Collect the words that the pairs of each half depend on, by kind."""
     examples = [Example(str(i), text, "", "neutral") for i, text in enumerate(real_premises)]
     counts = count_corpus(examples)
     words = {}

@@ -31,7 +31,7 @@ def test_only_labels_that_survive_the_exchange_are_taken(parser):
 
 
 class Labels:
-    """A labeller that knows what it is told, and counts what it is asked."""
+    """A labeller with fixed verdicts that counts its calls."""
 
     def __init__(self, relations):
         self.relations, self.asked = relations, 0

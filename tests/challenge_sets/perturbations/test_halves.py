@@ -8,7 +8,7 @@ from unbag.data.text.grammar import plural
 
 
 def test_vocabulary_half_is_stable():
-    """A model that was trained with one half is tested on the other years later, on another machine."""
+    """The halves must stay the same, because a model may be tested years later and on another machine."""
     some = "dog woman man person red blue hold ride wear".split()
     assert [word for word in some if vocabulary_half(word) == TRAINING] == ["dog", "man", "red", "ride"]
     assert {vocabulary_half("it is not true that"), vocabulary_half("no")} == {TRAINING}

@@ -1,4 +1,4 @@
-"""Negations and shortenings by hand, and the laws of the pairs made of them."""
+"""Negations and shortenings by hand, and the laws of the generated pairs."""
 
 import re
 
@@ -133,7 +133,7 @@ def _templates(text):
 
 
 def test_negation_position_does_not_reveal_the_label(parser, real_premises, labeller):
-    """It is in the premise alone, the hypothesis alone or both, of two labels at least each."""
+    """Each position of the negation (premise, hypothesis, both) occurs with at least two labels."""
     made = {}
     for pair in sample_epoch(NegatedPairs(real_premises, parser, labeller), epoch=0, pairs=120):
         side = tuple(re.search(r"\b(no|not|nobody)\b|n't", text.lower()) is not None for text in pair[1:3])

@@ -25,7 +25,7 @@ def test_other_sentences_are_not_official(real_premises):
 
 
 class Three:
-    """A maker of three pairs."""
+    """A generator of three pairs."""
 
     kind = "three"
     balanced = False

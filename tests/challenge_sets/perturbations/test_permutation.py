@@ -27,7 +27,7 @@ TWELVE = tokenize("zero one two three four five six seven eight nine ten eleven.
 
 
 def _word_places(tokens, text):
-    """Return which original word stands at each word place of a permuted text, for sentences without repeated words."""
+    """Find the original word at each position of a permuted text, for sentences without repeated words."""
     permuted = text.split(" ")
     return [tokens.texts.index(permuted[place]) for place in tokens.words]
 
@@ -102,7 +102,7 @@ def test_premise_and_hypothesis_move_independently():
 
 @pytest.fixture(scope="module")
 def snli(shared):
-    """Give id, premise and hypothesis of the used examples of SNLI dev, as tokens."""
+    """Load id, premise and hypothesis of the used examples of SNLI dev, as tokens."""
     [path] = (shared / "hub/datasets" / CORPORA["snli"].hub_id).glob("*/validation-*.parquet")
     examples = open_data(str(path), columns={"id": ""}, labels=CORPORA["snli"].labels).examples()
     pairs = [(example.source_id, tokenize(example.premise), tokenize(example.hypothesis)) for example in examples]
@@ -203,7 +203,7 @@ def test_no_word_of_snli_stays_where_it_was(snli, mode):
 
 
 def _clumped_orders(n, run):
-    """Yield every way to choose a run of so many of n words and to move it and the others, by looking at them all."""
+    """Enumerate by brute force the ways to choose a run of words and to move the run and the other words."""
     for start in range(n - run + 1):
         units = [(word,) for word in range(start)] + [tuple(range(start, start + run))]
         units += [(word,) for word in range(start + run, n)]

@@ -1,4 +1,4 @@
-"""The labeller beside the annotators of the official file."""
+"""Agreement of the labeller with the annotators of the official file."""
 
 import pytest
 
@@ -24,7 +24,7 @@ def rows(shared):
 
 
 def test_annotator_agreement_equals_the_card(rows):
-    """A record of what comes out, so that a changed reading is seen: the readings were fixed before the labels."""
+    """A regression test of the classes: the readings were fixed before the comparison with the labels."""
     found = annotator_agreement(rows)
     assert found["n"] == 1304
     assert (found["seven_way"], found["four_way"]) == (1085, 1159)

@@ -61,7 +61,7 @@ OBJECTS_OF_PREPOSITIONS = {"hat", "coats", "park", "house"}
 
 
 def sentence(subject, verb, object_, tail):
-    """Build a sentence and its parse from a grammar of a few words: an independent hand at what soswap should write."""
+    """Build a sentence and its parse from a small grammar, an independent reference for `soswap`."""
     words, pos, tags, deps, heads = [], [], [], [], []
 
     def add(text, head_dep, verb_at):
@@ -343,7 +343,7 @@ def test_sentences_are_swapped_as_a_person_would(parser, premise, hypothesis):
 
 
 def test_words_stay_the_same_up_to_inflection_case_and_capitals(real_parses):
-    """On real premises: the same words, but for the number of a verb and the case of a pronoun that were repaired."""
+    """On real premises, only the number of a verb and the case of a pronoun may change."""
     swaps = [(str(parse), swap) for parse in real_parses if isinstance(swap := soswap(parse), Swap)]
     assert len(swaps) > len(real_parses) / 10
     for premise, swap in swaps:
@@ -365,7 +365,7 @@ def _base(word):
 
 
 def test_swapping_a_real_premise_twice_gives_it_back(parser, real_parses):
-    """Where the hypothesis is parsed as it was made, and nothing was repaired."""
+    """Holds if the parser reads the hypothesis as intended, and no verb or pronoun changed."""
     swaps = [(parse, swap) for parse in real_parses if isinstance(swap := soswap(parse), Swap) and not swap.repaired]
     again = 0
     for (parse, swap), reparsed in zip(swaps, parser.parses(swap.hypothesis for _, swap in swaps), strict=True):

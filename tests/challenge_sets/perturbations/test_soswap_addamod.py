@@ -75,7 +75,7 @@ def test_a_sentence_attests_once_however_often_it_comes(parser):
 @pytest.mark.nightly
 @pytest.mark.slow
 def test_swaps_of_snli_dev_are_as_many_as_the_card_says(shared, parser):
-    """380, of the paper's 971; a parser of another version may read a sentence or two in another way."""
+    """380 swaps (the paper has 971). Another version of the parser may read a few sentences differently."""
     [path] = (shared / "hub" / "datasets" / "stanfordnlp" / "snli" / "plain_text").glob("validation-*.parquet")
     counts = Counter()
     examples = open_data(path, labels=LABELS).examples()
@@ -112,7 +112,7 @@ def test_sample_epoch_depends_on_seed_and_epoch(parser, real_premises, real_adje
 
 
 def test_sample_epoch_is_lazy(real_premises, real_parses):
-    """A training loop holds what it has asked for; the parses of the rest are not even looked up."""
+    """Premises beyond the requested pairs are not parsed, nor looked up in the cache."""
     taken = []
 
     class Remembered:

@@ -44,7 +44,7 @@ def _substituter(corpus=CORPUS, **options):
 
 
 def _all(premise, **options):
-    """Return what any seed makes of a premise, with labels."""
+    """Collect the replacements of a premise over many seeds, with labels."""
     made = [found for seed in range(30) for found in _substituter(seed=seed, **options).of(premise)]
     return {(found.hypothesis, found.label) for found in made}
 

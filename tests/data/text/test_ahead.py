@@ -1,4 +1,4 @@
-"""Sentences tagged by several processes are tagged as by one."""
+"""Several processes give the same annotations as one process."""
 
 import json
 import os

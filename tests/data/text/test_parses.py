@@ -89,7 +89,7 @@ def test_without_a_tagger_of_that_name_all_sentences_are_parsed(pipeline, tmp_pa
 
 
 def _seen(parser, monkeypatch):
-    """Return two lists that grow with what a parser's pipeline gives back: tagged only, and parsed."""
+    """Record the sentences that a parser's pipeline only tags, and those that it parses, in two lists."""
     tagged, parsed = [], []
     pipe = parser._nlp.pipe
 

@@ -57,6 +57,7 @@ class WordNetPredictor:
         if edges < 1:
             raise ValueError(f"edges: expected at least 1, got {edges}")
         self.identity = None if name is None else {"kind": "wordnet", "wordnet": name, "edges": str(edges)}
+        # Corpora repeat the same word pairs, and a relation over all senses is expensive.
         self._relation = lru_cache(maxsize=1 << 16)(lambda old, new: find_relation(lexicon, old, new, edges))
 
     @classmethod

@@ -40,12 +40,14 @@ def count_corpus(examples: Iterable[Example], vocabulary: Collection[str] = ()) 
     """
     counts = CorpusCounts(Counter(), Counter(), Counter())
     paired = frozenset(vocabulary)
+    # Consecutive examples often share a premise, which is tokenized and counted only once.
     premise, old = None, frozenset[str]()
     for example in examples:
         if example.premise != premise:
             premise = example.premise
             old = paired.intersection(_count(premise, counts))
         new = paired.intersection(_count(example.hypothesis, counts))
+        # `old` and `new` are sets, so each example counts a pair of words at most once.
         if example.label == CONTRADICTION:
             counts.pairs.update((one, other) for one in old for other in new if one != other)
     return counts

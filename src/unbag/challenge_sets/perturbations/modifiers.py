@@ -275,6 +275,7 @@ def _noun(noun: Noun, modifier: Modifier | None) -> str:
         return " ".join(filter(None, [noun.determiner, noun.words]))
     if modifier.quantifier is None:
         return " ".join(filter(None, [adapt_article(noun.determiner, modifier.name), modifier.name, noun.words]))
+    # A quantifier replaces an article, but a number stays: "every one of the two dogs".
     number = noun.determiner if noun.determiner in NUMBERS else ""
     head = " ".join(filter(None, [number, noun.words]))
     match modifier.name:

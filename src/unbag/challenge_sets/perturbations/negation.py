@@ -15,7 +15,7 @@ So a negation does not reveal the label: pairs of each label have a negation in 
 
 To shorten a sentence, the generator removes one modifier: an adjective, an adverb, or a phrase of place or manner. For
 example, "A young man is riding a horse in a field." becomes "A young man is riding a horse.". Only optional modifiers
-are removed. The labeller proves that the sentence entails the shorter one.
+are removed. This module does not verify that S entails T either; the proof of a pair's label covers this.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -27,7 +27,7 @@ def draws_for(rows: int) -> int:
     >>> [draws_for(rows) for rows in (2000, 500, 200, 10)]
     [1, 1, 3, 5]
     """
-    return min(MOST_DRAWS, max(1, -(-ENOUGH // max(rows, 1))))
+    return min(MOST_DRAWS, max(1, -(-ENOUGH // max(rows, 1))))  # -(-a // b) rounds up
 
 
 def shuffled_rows(rows: Any, language: str, draw: int) -> Any:

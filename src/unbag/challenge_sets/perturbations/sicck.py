@@ -117,6 +117,7 @@ def read_sicck(path: Path) -> tuple[list[SicckRow], Counter[str]]:
         ValueError: If columns are missing, a value is unknown, or a four-way label contradicts the row's relations.
     """
     counts: Counter[str] = Counter()
+    # `utf-8-sig` drops a byte order mark, and `newline=""` leaves line breaks inside quoted cells to the CSV reader.
     with path.open(encoding="utf-8-sig", newline="") as file:
         reader = csv.DictReader(file)
         names = {name.split("\n")[0].strip(): name for name in reader.fieldnames or ()}
@@ -197,11 +198,13 @@ def assign_folds(seeds: Sequence[str], n: int = 5, *, folding: str = CONTIGUOUS,
         raise ValueError(f"folds: expected a number from 2 to {most}, got {n}")
     if folding == CONTIGUOUS:
         first = {name: place for place, name in reversed(list(enumerate(seeds)))}
+        # A stable sort by the first occurrence of the seed pair keeps the rows of each seed pair in order.
         order = np.argsort([first[name] for name in seeds], kind="stable")
         blocks = np.zeros(len(seeds), dtype=np.int64)
         for fold, block in enumerate(np.array_split(order, n)):
             blocks[block] = fold
         return [int(fold) for fold in blocks]
+    # The order of the seed pairs follows hashes of their names, so it does not depend on the order of the rows.
     names = sorted(set(seeds), key=lambda name: (int(rng.key(seed, "fold", name)), name))
     if folding == WHOLE_SEEDS:
         fold_of = {name: index % n for index, name in enumerate(names)}

@@ -52,6 +52,7 @@ def distinct_by(items: Iterable[T], sentence: Callable[[T], str]) -> Iterator[T]
     """
     seen: set[bytes] = set()
     for item in items:
+        # Not Python's `hash`, whose values for strings differ between processes.
         key = blake2b(sentence(item).encode(), digest_size=8).digest()
         if key not in seen:
             seen.add(key)

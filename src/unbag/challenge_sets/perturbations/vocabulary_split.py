@@ -121,5 +121,6 @@ def _official() -> frozenset[int]:
 
 
 def _hash(sentence: str) -> int:
+    # Capitals and marks are ignored, so that variants of an official sentence are recognized too.
     text = " ".join(word.text.lower() for word in words(sentence) if not word.is_mark)
     return int(rng.key("official", text)) % 2**32
