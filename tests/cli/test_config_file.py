@@ -107,7 +107,7 @@ def test_the_command_line_wins(here, asked):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("exmaples: 3", "no option 'exmaples', did you mean examples?"),
+        ("max-exmaples: 3", "no option 'max-exmaples', did you mean max-examples?"),
         ("config: other.yaml", "no option 'config', "),
         ("zebra: 3", "no option 'zebra', expected some of models, sets, full, "),
         ("split: [a, b]", "expected one value for split, found ['a', 'b']"),

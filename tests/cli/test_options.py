@@ -38,7 +38,7 @@ def test_every_list_is_comma_separated_or_repeated():
             if getattr(param, "multiple", False) and not str(param.metavar).endswith("NAME=VALUE"):
                 assert param.callback is not None, f"{path} {param.name}: takes no commas"
                 found.append(param.name)
-    assert {"sets", "training", "labels", "columns", "label_map", "results", "config", "compare_with"} <= set(found)
+    assert {"sets", "train_data", "labels", "columns", "label_map", "results", "config", "compare_with"} <= set(found)
 
 
 def test_a_list_is_the_same_however_it_is_given(tmp_path):

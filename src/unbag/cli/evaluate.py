@@ -269,7 +269,7 @@ def ask(
             output_dir=folder,
             predictions=predictions,
             trust_labels=asked.trust_labels,
-            lexical=asked.lexical_baseline and not cross_domain,
+            lexical_baseline=asked.lexical_baseline and not cross_domain,
             shuffled=asked.shuffled and not cross_domain,
             skipped=skipped,
             on_set=watched.on_set,
