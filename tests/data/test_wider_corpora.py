@@ -218,4 +218,4 @@ def test_set_from_a_corpus_with_a_file_of_the_authors_is_refused(tmp_path, name)
 def test_set_that_a_corpus_is_not_fit_for_is_left_out_and_no_failure(name, config, said):
     with pytest.raises(loading.UnfitError, match=said) as unfit:
         validated_builder(Request(name, config))
-    assert Failure(name, unfit.value).is_left_out
+    assert Failure(name, unfit.value).is_skipped

@@ -23,7 +23,7 @@ class Failure:
     model: str | None = None
 
     @property
-    def is_left_out(self) -> bool:
+    def is_skipped(self) -> bool:
         """Whether the set was skipped without an error: a package or file is missing, or the pairs do not fit."""
         return isinstance(self.error, ImportError | MissingError | MissingFileError | UnfitError)
 
@@ -33,7 +33,7 @@ class Failure:
         Args:
             named: Whether the user named the sets; False if the suite chose them.
         """
-        return named or not self.is_left_out
+        return named or not self.is_skipped
 
     @property
     def reason(self) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from unbag import challenge_sets
-from unbag.challenge_sets.base import Measured
+from unbag.challenge_sets.base import Measurement
 from unbag.challenge_sets.results import Result
 from unbag.challenge_sets.views.tables import interval
 from unbag.data.corpora import CORPORA, LANGUAGES, Corpus
@@ -362,7 +362,7 @@ def _results(about: About) -> str:
         [
             "## Challenge sets",
             _table(["set", "metric", *columns, "n"], table, numbers=2),
-            f"95 % intervals in brackets. ↑ higher is better, ↓ lower is better. Measured by unbag "
+            f"95 % intervals in brackets. ↑ higher is better, ↓ lower is better. Measurement by unbag "
             f"{', '.join(versions)}; all models of a row answered the same pairs. n is how many examples "
             "the first number of the row rests on.",
             "In words:\n\n" + "\n".join([*_verdicts(about), *readings]),
@@ -393,8 +393,8 @@ def _by_metric(result: Result | None) -> dict[str, Estimate]:
     return {} if result is None else {quantity.name: estimate for quantity, estimate in _quoted(result)}
 
 
-def _quoted(result: Result) -> list[Measured]:
-    return challenge_sets.get(result.set).measured(result.scores, "quoted")
+def _quoted(result: Result) -> list[Measurement]:
+    return challenge_sets.get(result.set).measurements(result.scores, "quoted")
 
 
 def _cell(estimate: Estimate | None) -> str:

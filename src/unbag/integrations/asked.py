@@ -73,7 +73,7 @@ class BuiltChallengeSet:
                 draws.append(placed(draw, self.decisive))
         found: dict[str, float] = {}
         scores = self.described.score_rows(self.rows, own, shuffled=draws)
-        for quantity, estimate in self.described.measured(scores, "quoted"):
+        for quantity, estimate in self.described.measurements(scores, "quoted"):
             values = dict(zip(names(quantity), (estimate.value, estimate.low, estimate.high), strict=True))
             found |= {name: float(value) for name, value in values.items() if value is not None}
         return found
@@ -88,7 +88,7 @@ def names(quantity: Quantity) -> tuple[str, str, str]:
 def quantities(requests: Sequence[Request]) -> Iterator[tuple[str, Quantity]]:
     """Yield `<set>_<number>`, and what it is, of all that may be logged of some sets; the ends of intervals too."""
     for request in requests:
-        for quantity in challenge_sets.get(request.name).of_role("quoted"):
+        for quantity in challenge_sets.get(request.name).quantities_with_role("quoted"):
             for name in names(quantity):
                 yield f"{request.name}_{name}", quantity
 
