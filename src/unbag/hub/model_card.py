@@ -362,7 +362,7 @@ def _results(about: About) -> str:
         [
             "## Challenge sets",
             _table(["set", "metric", *columns, "n"], table, numbers=2),
-            f"95 % intervals in brackets. ↑ higher is better, ↓ lower is better. Measurement by unbag "
+            f"95 % intervals in brackets. ↑ higher is better, ↓ lower is better. Measured by unbag "
             f"{', '.join(versions)}; all models of a row answered the same pairs. n is how many examples "
             "the first number of the row rests on.",
             "In words:\n\n" + "\n".join([*_verdicts(about), *readings]),

@@ -31,7 +31,7 @@ class Published(NamedTuple):
     """A published figure.
 
     Attributes:
-        model: Measurement model, from the table's keys: "ESIM", "ESIM, MultiNLI + SNLI".
+        model: Measured model, from the table's keys: "ESIM", "ESIM, MultiNLI + SNLI".
         value: Value, a share of 1.
         source: Paper and table.
         is_comparable: Whether the figure was measured on exactly our rows and does not depend on training data.
