@@ -145,7 +145,7 @@ def _code(config: Mapping[str, Any]) -> dict[str, bytes]:
 def _check_labels(folder: Path, record: Mapping[str, Any]) -> None:
     """Refuse a config whose labels are not in the order that the run recorded, or that contradicts itself."""
     config = _config(folder)
-    with schemas.whole(folder / _CONFIG):
+    with schemas.explain_damaged_records(folder / _CONFIG):
         id2label = {int(output): label for output, label in config.get("id2label", {}).items()}
     order = list(resolve_order(id2label))
     if order != list(record["outputs"]):
