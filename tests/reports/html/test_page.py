@@ -220,7 +220,7 @@ def test_a_run_without_examples_still_has_a_report(written, tmp_path):
     html.write([written(_plain("org/a", 0.8))], tmp_path / "report.html")
     text = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert 'id="examples"' not in text
-    assert "Right 80.0 % [" in text
+    assert "Correct on 80.0 % [" in text
 
 
 def test_page_of_results_without_scores_draws_no_figure_of_scores(written, tmp_path):
