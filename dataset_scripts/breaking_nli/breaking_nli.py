@@ -239,8 +239,8 @@ class BreakingNli(OfficialSet):
         """Iterate over the pairs, the training and bigram corpora, the embeddings and WordNet."""
         yield from super().requirements()
         config = self.config
-        yield from requirements.of_corpora(config.train_data or ([config.corpus] if config.corpus else []))
-        yield from requirements.of_corpora(config.bigrams or [])
+        yield from requirements.train_splits(config.train_data or ([config.corpus] if config.corpus else []))
+        yield from requirements.train_splits(config.bigrams or [])
         if config.embeddings:
             yield requirements.embeddings(config.embeddings)
         if config.wordnet:

@@ -123,7 +123,7 @@ class CsLambda(ChallengeSetBuilder):
             if is_hub_id(config.lexical):
                 yield Requirement(f"the lexical model {config.lexical}", lambda: open_lexical_model(config.lexical))
             return
-        yield from requirements.of_corpora(config.train_data or DEFAULT_TRAINING[config.sentences_in])
+        yield from requirements.train_splits(config.train_data or DEFAULT_TRAINING[config.sentences_in])
         pipeline = config.pipeline or PIPELINES[config.sentences_in]
         if pipeline != ALL:
             yield requirements.pipeline(pipeline)

@@ -153,7 +153,7 @@ class Permuted(ChallengeSetBuilder):
         """Iterate over the pairs, and for mini-trees the corpora and the pipeline."""
         yield from super().requirements()
         if self.config.minitrees:
-            yield from requirements.of_corpora(self.config.minitrees)
+            yield from requirements.train_splits(self.config.minitrees)
             yield requirements.pipeline(self.config.pipeline)
 
     @cached_property

@@ -155,7 +155,8 @@ class SoswapAddamod(ChallengeSetBuilder):
         """Iterate over the pairs, the split that attests adjectives, and the pipeline of the parser."""
         yield from super().requirements()
         if self.config.attested_split:
-            yield from requirements.of_corpus(self.config.corpus, [self.config.attested_split], self.config.revision)
+            splits = [self.config.attested_split]
+            yield from requirements.corpus_splits(self.config.corpus, splits, self.config.revision)
         yield requirements.pipeline(self.config.pipeline)
 
     def provenance(self) -> dict[str, Any]:

@@ -70,7 +70,7 @@ def test_order_is_worth_0_to_what_knows_none(kind):
 
 def test_a_number_without_any_example_is_left_out():
     scores = swap_consistency_of_pairs([0, 0], [0, 0], [0, 0], resamples=0)  # entailment only: nothing is exchanged
-    assert challenge_sets.get("swapped").measured(scores, "quoted") == []
+    assert challenge_sets.get("swapped").measurements(scores, "quoted") == []
     assert score("swapped", scores) is None
 
 
@@ -105,10 +105,10 @@ def test_numbers_are_in_what_the_sets_are_scored_by(name):
     assert len(set(names)) == len(names)
     assert all(quantity.roles for quantity in described.quantities), "a number that is shown nowhere"
     for role in ("quoted", "compared", "beside_papers", "harness"):
-        values = [estimate for _, estimate in described.measured(scores | {"unseen": scores.get("accuracy")}, role)]
+        values = [estimate for _, estimate in described.measurements(scores | {"unseen": scores.get("accuracy")}, role)]
         assert values, "every surface shows a number of every set"
         assert all(-1 <= estimate.value <= 1 and estimate.n > 0 for estimate in values)
-    for quantity in described.of_role("compared"):
+    for quantity in described.quantities_with_role("compared"):
         found = dict(iter_estimates(scores | {"unseen": scores.get("accuracy")}))
         assert quantity.path in found, "its examples are found by the path"
 

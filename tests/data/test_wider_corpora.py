@@ -212,7 +212,7 @@ def test_set_from_a_corpus_with_a_file_of_the_authors_is_refused(tmp_path, name)
     [
         ("sicck", "ocnli-validation", "cannot be built from Chinese pairs"),
         ("breaking_nli", "rte-validation", "needs contradictions"),
-        ("resnli", "ocnli", "expected embeddings for the language 'zh'"),
+        ("resnli", "ocnli", "embeddings: expected a table for the language 'zh'"),
     ],
 )
 def test_set_that_a_corpus_is_not_fit_for_is_left_out_and_no_failure(name, config, said):

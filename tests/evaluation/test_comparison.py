@@ -214,7 +214,7 @@ def test_any_number_can_be_asked_for(runs):
 
 def test_a_number_asked_for_has_its_label_where_it_has_one(runs):
     found = unbag.compare(runs / "weak", runs / "strong", quantities=["omega_all", "by_label.0"])
-    label = challenge_sets.get("permuted").by_path()["omega_all"].label
+    label = challenge_sets.get("permuted").quantities_by_path()["omega_all"].label
     assert {each.quantity: each.label for each in found.differences} == {"omega_all": label, "by_label.0": "by_label.0"}
 
 

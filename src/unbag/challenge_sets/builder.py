@@ -168,7 +168,7 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
         if config.corpus:
             base = CORPORA[config.corpus]
             splits = [config.source_split] if config.source_split else [*base.train, *base.validation, *base.test]
-            yield from requirements.of_corpus(config.corpus, splits, config.revision)
+            yield from requirements.corpus_splits(config.corpus, splits, config.revision)
         elif not config.data or is_hub_id(str(config.data)):
             yield Requirement(f"the pairs {config.data or config.name} of {self.dataset_name}", self.sources)
 

@@ -23,14 +23,14 @@ class Requirement:
     get: Callable[[], object]
 
 
-def of_corpora(names: Iterable[str]) -> Iterator[Requirement]:
+def train_splits(names: Iterable[str]) -> Iterator[Requirement]:
     """Iterate over the train splits of those names that are corpora. Names of files need no download."""
     for name in names:
         if name in CORPORA:
-            yield from of_corpus(name, CORPORA[name].train)
+            yield from corpus_splits(name, CORPORA[name].train)
 
 
-def of_corpus(name: str, splits: Iterable[str], revision: str | None = None) -> Iterator[Requirement]:
+def corpus_splits(name: str, splits: Iterable[str], revision: str | None = None) -> Iterator[Requirement]:
     """Iterate over splits of a corpus, one requirement per split."""
     from unbag.data.sources import open_corpus
 

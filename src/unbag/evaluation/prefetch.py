@@ -57,7 +57,7 @@ def of_model(
         yield requirements.wordnet()
         yield requirements.pipeline("")
     elif model in BASELINES:
-        yield from requirements.of_corpora(train_data or DEFAULT_TRAINING["en"])
+        yield from requirements.train_splits(train_data or DEFAULT_TRAINING["en"])
         yield requirements.pipeline("")
     elif is_hub_id(repository := model.removeprefix("causal:")):  # no function or endpoint: those have a colon still
         at = f" at {revision}" if revision else ""
@@ -73,7 +73,7 @@ def of_word_counter(language: str) -> Iterator[Requirement]:
 
     if language in PAIRS:
         corpus, _, pipeline = PAIRS[language]
-        yield from requirements.of_corpora([corpus])
+        yield from requirements.train_splits([corpus])
         if pipeline != ALL:
             yield requirements.pipeline(pipeline)
 
@@ -82,12 +82,12 @@ def of_training(model: str, corpora: Sequence[str], *, revision: str | None = No
     """Return what training a model reads: its files, and the train and validation splits of corpora."""
     return [
         *of_model(model, revision=revision),
-        *requirements.of_corpora(corpora),
+        *requirements.train_splits(corpora),
         *(
             each
             for name in corpora
             if name in CORPORA
-            for each in requirements.of_corpus(name, CORPORA[name].validation)
+            for each in requirements.corpus_splits(name, CORPORA[name].validation)
         ),
     ]
 

@@ -155,7 +155,7 @@ def _rows(result: Result, model: str) -> list[dict[str, Any]]:
             "higher_is_better": quantity.higher_is_better,
             "is_score": quantity is SCORE,
         }
-        for quantity, estimate in described.measured(result.scores, "quoted")
+        for quantity, estimate in described.measurements(result.scores, "quoted")
     ]
 
 

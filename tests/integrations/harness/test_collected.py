@@ -78,7 +78,7 @@ def test_scores_are_those_of_the_measure(name):
 def values(name, scores):
     """Return the scores of a task out of what `unbag evaluate` gives, by name."""
     found = dict(iter_estimates(scores))
-    return {each.name: found[each.path].value for each in challenge_sets.get(name).of_role("harness")}
+    return {each.name: found[each.path].value for each in challenge_sets.get(name).quantities_with_role("harness")}
 
 
 @pytest.mark.parametrize("name", list(SCORES_OF))
