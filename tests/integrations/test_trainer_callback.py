@@ -158,7 +158,7 @@ def test_what_cannot_work_is_refused_at_once(tiny_bert, pairs_file, requests, tm
     with pytest.raises(ValueError, match=r"expected the Trainer first.*found list"):
         unbag.UnbagCallback(["permuted"], ["permuted"])
     trainer = trainer_of(tiny_bert, pairs_file, tmp_path, tokenizer=False)
-    with pytest.raises(ValueError, match=r"found none; pass processing_class=tokenizer"):
+    with pytest.raises(ValueError, match=r"got none; pass processing_class=tokenizer"):
         unbag.UnbagCallback(trainer, requests)
     trainer = trainer_of(tiny_bert, pairs_file, tmp_path)
     for sets in ([], [requests[0], requests[0]]):
