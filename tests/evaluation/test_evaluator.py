@@ -251,7 +251,7 @@ def test_results_of_another_schema_are_refused(tmp_path):
     with pytest.raises(ValueError, match="expected results of schema 1, got schema 99"):
         results.read(path)
     path.write_text("[]")
-    with pytest.raises(ValueError, match="expected a results file of unbag, found list"):
+    with pytest.raises(ValueError, match="expected a results file of unbag, got list"):
         results.read(path)
 
 

@@ -192,7 +192,7 @@ def test_an_upload_by_xet_is_outlasted_too(repo_id, hub, tmp_path):
         (
             ALICE,
             {"path": "/commit/", "status": 429, "headers": {"Retry-After": "4000"}},
-            "run the command again in 4000 s",
+            "give the command again in 4000 s",
         ),
     ],
 )

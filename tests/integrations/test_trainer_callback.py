@@ -158,7 +158,7 @@ def test_callback_invalid_settings_are_rejected(tiny_bert, pairs_file, requests,
     with pytest.raises(ValueError, match=r"expected a Trainer.*got list"):
         unbag.UnbagCallback(["permuted"], ["permuted"])
     trainer = trainer_of(tiny_bert, pairs_file, tmp_path, tokenizer=False)
-    with pytest.raises(ValueError, match=r"found none; pass processing_class=tokenizer"):
+    with pytest.raises(ValueError, match=r"got none; pass processing_class=tokenizer"):
         unbag.UnbagCallback(trainer, requests)
     trainer = trainer_of(tiny_bert, pairs_file, tmp_path)
     for sets in ([], [requests[0], requests[0]]):

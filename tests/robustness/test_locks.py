@@ -17,7 +17,7 @@ _HOLD = """
 import sys, time
 from pathlib import Path
 from unbag.utils import locks
-with locks.alone(Path(sys.argv[1]), "training"):
+with locks.exclusive_lock(Path(sys.argv[1]), "training"):
     print("held", flush=True)
     {more}
     time.sleep(float(sys.argv[2]))

@@ -70,7 +70,7 @@ def test_one_pair_that_does_not_fit_is_one_line(classifier, monkeypatch):
         type(classifier.model), "forward", with_little_memory(type(classifier.model), 0, KINDS["GPU"], [])
     )
     monkeypatch.setattr(classifier, "_splitter", type(classifier._splitter)())
-    with pytest.raises(OutOfMemoryError, match=r"no memory for a single pair of \d+ tokens; let the model read less"):
+    with pytest.raises(OutOfMemoryError, match=r"no memory for a single pair of \d+ tokens; shorten the pairs"):
         classifier.predict(PREMISES, HYPOTHESES)
 
 

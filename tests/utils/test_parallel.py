@@ -137,7 +137,7 @@ def test_an_id_that_comes_twice_is_named_though_two_processes_read_it(tmp_path, 
 
 
 def test_a_digest_that_two_ids_share_is_no_id_that_comes_twice(tmp_path, monkeypatch):
-    monkeypatch.setattr("unbag.challenge_sets.build_stats.may_repeat", lambda files: True)
+    monkeypatch.setattr("unbag.challenge_sets.build_stats.may_have_duplicates", lambda files: True)
     assert len(loading.load("plain", data=_write(tmp_path / "pairs.jsonl", _rows(40)))) == 36
 
 
