@@ -173,7 +173,9 @@ class TrainConfig:
     hypothesis_only: bool = option("Train and evaluate without premises.", _PAIRS, default=False)
     # An entry may have a number: soswap=1500 adds 1,500 pairs per epoch, negated=0.1 a tenth of the training pairs.
     augment: tuple[str, ...] = option(f"Added pairs: {', '.join(AUGMENT_KINDS)}.", _PAIRS, default=())
-    augment_pairs: int = option("Added pairs per epoch of each kind without a number.", _PAIRS, default=20_000)
+    augment_pairs: int = option(
+        "Added pairs per epoch of a kind without a number (soswap=1500 has one).", _PAIRS, default=20_000
+    )
     augment_words: AugmentWords = option(
         "Vocabulary of added pairs: training (excludes -o words=held_out) or all.", _PAIRS, default="training"
     )
