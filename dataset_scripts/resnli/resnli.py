@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
@@ -125,10 +125,10 @@ class Resnli(ChallengeSetBuilder):
         """Open the splits that are merged: training data first, test data last."""
         if not self.config.corpus:
             parts = (self.config.source_split or "").split("+")
-            return [replace(self.config, source_split=part or None).open(streaming=streaming) for part in parts]
+            return [self.open_pairs(streaming=streaming, split=part or None) for part in parts]
         base = CORPORA[self.config.corpus]
         splits = (*base.train, *base.validation, *base.test)
-        return [replace(self.config, source_split=split).open(streaming=streaming) for split in splits]
+        return [self.open_pairs(streaming=streaming, split=split) for split in splits]
 
     def requirements(self) -> Iterator[Requirement]:
         """Yield all splits and the embeddings."""

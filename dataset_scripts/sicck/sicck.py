@@ -98,7 +98,7 @@ class Sicck(OfficialSet):
     def sources(self, *, streaming: bool = False) -> list[Source]:
         """Open the seeds."""
         if not self.config.is_official:
-            return [self.config.open(streaming=streaming)]
+            return [self.open_pairs(streaming=streaming)]
         # The seeds are in the authors' file like all other pairs, with the labels they gave them.
         lines = [
             json.dumps(

@@ -78,7 +78,7 @@ def test_what_is_no_label_is_refused_by_its_line(tmp_path, label, said):
 
 def test_numbers_need_names(tmp_path):
     path = _write(tmp_path / "a.csv", ["A man.,A dog.,1"])
-    with pytest.raises(DataError, match=re.escape("a.csv, line 2: the label is the number 1")):
+    with pytest.raises(DataError, match=re.escape("a.csv, line 2: expected a label by name, got the number 1")):
         open_data(path).count()
     named = open_data(path, labels=["contradiction", "entailment", "neutral"])
     assert _pairs(named) == [("A man.", "A dog.", "entailment")]
@@ -116,19 +116,19 @@ def test_ids_are_taken_where_they_are_and_must_be_unique(tmp_path):
         (
             ["A man.,A dog.,neutral"],
             "one,two,three",
-            "expected a column for the premise (one of premise, sentence1, sentence_A, text1) and the hypothesis (one ",
+            "expected a column for the premise (one of premise, sentence1, sentence_A, text1, text_a, document, ",
         ),
         (
             ["A,B,neutral,x"],
             "premise,sentence1,hypothesis,label",
-            "'premise' and 'sentence1' could both be the premise",
+            "expected one column for the premise, got 'premise' and 'sentence1'; choose one with --columns premise=",
         ),
         (["A man.,A dog.,perhaps"], "premise,hypothesis,label", "line 2: expected a label such as"),
         (
-            ["A man.,A dog.,not_entailment"],
+            ["A man.,A dog.,neutral", "A man.,A dog.,Not-Entailment"],
             "premise,hypothesis,label",
-            "line 2: expected a gold label of entailment, neutral, contradiction, found not_entailment, which may be "
-            "neutral or contradiction",
+            "line 3: expected a gold label of entailment, neutral, contradiction, as the rows before have, got "
+            "not_entailment; use the same labels in all rows, or give its meaning with --labels Not-Entailment=…",
         ),
         (["A man.,A dog.,neutral", "A man., ,neutral"], "premise,hypothesis,label", "line 3: the hypothesis is empty"),
         (["A man.,A dog."], "premise,hypothesis,label", "line 2: expected 3 cells"),
@@ -176,18 +176,21 @@ def test_open_data_reads_commas_where_a_header_has_both(tmp_path):
     [
         ("E", "--labels E=entailment,N=neutral,C=contradiction"),
         ("c", "--labels e=entailment,n=neutral,c=contradiction"),
-        ("true", "--labels true=…,… (each entailment, neutral or contradiction)"),
+        ("maybe", "--labels maybe=…,… (each entailment, neutral, contradiction or not_entailment)"),
         ("no, never", "--labels THEIRS=entailment,…"),
     ],
 )
 def test_open_data_says_which_option_reads_labels_in_another_spelling(tmp_path, theirs, remedy):
     path = tmp_path / "a.jsonl"
     path.write_text(json.dumps({"premise": "A man.", "hypothesis": "A dog.", "label": theirs}) + "\n")
-    with pytest.raises(DataError, match=re.escape(f"say what they mean with {remedy}")):
+    with pytest.raises(DataError, match=re.escape(f"give their meanings with {remedy}")):
         list(open_data(path).examples())
     with (
         command_options(["--corpus"]),
-        pytest.raises(DataError, match=r"; write entailment, neutral or contradiction in the data$"),
+        pytest.raises(
+            DataError,
+            match=r"; write entailment, neutral and contradiction, or entailment and not_entailment, in the data$",
+        ),
     ):
         list(open_data(path).examples())
 
@@ -210,8 +213,8 @@ def test_open_data_takes_what_each_label_means(tmp_path):
         (["E=entailment", "neutral"], "got a mixture (E=entailment,neutral)"),
         (["E=entailment", "E=neutral"], "got 'E' twice"),
         (["E=perhaps"], "expected a label such as"),
-        (["E=not_entailment"], "which may be neutral or contradiction"),
-        (["entailment", "not_entailment"], "which may be neutral or contradiction"),
+        (["E=not_entailment", "N=neutral"], "or of entailment, not_entailment, got both (E=not_entailment,N=neutral)"),
+        (["neutral", "not_entailment"], "or of entailment, not_entailment once at most, got neutral, not_entailment"),
     ],
 )
 def test_open_data_rejects_meanings_of_labels_that_say_nothing(tmp_path, labels, words):

@@ -154,7 +154,7 @@ def test_a_set_of_other_languages_refuses_german_in_one_line(name):
 
 def test_nothing_is_fitted_on_two_labels():
     assert gold_id("not_entailment") == 1
-    with pytest.raises(LabelError, match="nothing is trained or fitted on them"):
+    with pytest.raises(LabelError, match="nothing is fitted on them"):
         label_id("not_entailment")
 
 

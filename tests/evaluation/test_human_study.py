@@ -155,7 +155,7 @@ def test_a_sheet_of_other_pairs_is_refused(folder):
 
 def test_what_is_no_label_is_named_with_its_line(folder):
     (folder / "other.csv").write_text("number,label\n1,neutral\n2,perhaps\n")
-    with pytest.raises(DataError, match=r"other\.csv, line 3: expected a label such as .*, found 'perhaps'"):
+    with pytest.raises(DataError, match=r"other\.csv, line 3: expected a label such as .*, got 'perhaps'"):
         human_study.score(folder, folder / "other.csv")
 
 

@@ -10,6 +10,10 @@ class MissingError(ValueError):
     """Things that a run needs are not on this machine; the message names each of them."""
 
 
+class UnfitError(ValueError):
+    """A set that cannot be made from the pairs of the request."""
+
+
 @dataclass(frozen=True)
 class Requirement:
     """One thing that is read from elsewhere.

@@ -124,8 +124,8 @@ class PairOptions:
         typer.Option(
             rich_help_panel=_WHICH,
             callback=comma_separated,
-            help="Its columns where unusually named, such as premise=text,label=gold (also hypothesis, id); "
-            "comma-separated or repeated.",
+            help="Its columns where their names are not the usual ones, such as premise=text,label=gold (also "
+            "hypothesis, id); comma-separated or repeated.",
         ),
     ] = None
     labels: Annotated[
@@ -133,7 +133,8 @@ class PairOptions:
         typer.Option(
             rich_help_panel=_WHICH,
             callback=comma_separated,
-            help="Its labels 0, 1, 2 by name, or what each means: E=entailment,N=neutral,…",
+            help="Names of its labels 0, 1, … in order (not_entailment,entailment for two labels), or the meaning of "
+            "each: E=entailment,N=neutral,…",
         ),
     ] = None
     language: Annotated[

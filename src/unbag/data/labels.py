@@ -52,6 +52,27 @@ _SPELLINGS: Final = {
     "no_contradiction": NOT_CONTRADICTION,
     "not_contradictory": NOT_CONTRADICTION,
 }
+_GOLD_SPELLINGS: Final = {
+    "support": ENTAILMENT,
+    "supports": ENTAILMENT,
+    "supported": ENTAILMENT,
+    "consistent": ENTAILMENT,
+    "unsupported": NOT_ENTAILMENT,
+    "not_supported": NOT_ENTAILMENT,
+    "inconsistent": NOT_ENTAILMENT,
+    "not_consistent": NOT_ENTAILMENT,
+    # FEVER's three labels (Thorne et al. 2018, section 3.1).
+    "refute": CONTRADICTION,
+    "refutes": CONTRADICTION,
+    "refuted": CONTRADICTION,
+    "not_enough_info": NEUTRAL,
+    "not_enough_information": NEUTRAL,
+}
+"""Further spellings of gold labels. Model outputs have none of them: a detector may call "consistent" what its authors
+define otherwise, and the label map of such a model must be explicit."""
+
+_TRUTH_VALUES: Final = {"true": True, "yes": True, "false": False, "no": False}
+
 _UNLABELLED: Final = frozenset({"-", "-1", ""})  # SNLI's jsonl, its ids on the Hub, and an empty cell
 
 
@@ -68,12 +89,41 @@ def canonical(name: str) -> str:
     >>> canonical("CONTRADICTORY"), canonical("Not-Entailment")
     ('contradiction', 'not_entailment')
     """
-    key = "_".join(name.strip().lower().replace("-", " ").replace("_", " ").split())
+    key = _key(name)
     if key not in _SPELLINGS:
         raise LabelError(
-            f"expected a label such as {', '.join(LABELS)}, {NOT_ENTAILMENT} or {NOT_CONTRADICTION}, found {name!r}"
+            f"expected a label such as {', '.join(LABELS)}, {NOT_ENTAILMENT} or {NOT_CONTRADICTION}, got {name!r}"
         )
     return _SPELLINGS[key]
+
+
+def canonical_gold(name: str) -> str:
+    """Resolve the spelling of a gold label in data: those of `canonical`, and those of fact-checking data sets.
+
+    Raises:
+        LabelError: If the name is none of the known spellings. Truth values (`yes`, `false`) are none of them: their
+            meaning depends on the column (`truth_value`).
+
+    >>> canonical_gold("SUPPORTS"), canonical_gold("NOT ENOUGH INFO"), canonical_gold("Unsupported")
+    ('entailment', 'neutral', 'not_entailment')
+    """
+    label = _GOLD_SPELLINGS.get(_key(name)) or _SPELLINGS.get(_key(name))
+    if label is None:
+        raise LabelError(f"expected a label such as {', '.join(LABELS)} or {NOT_ENTAILMENT}, got {name!r}")
+    return label
+
+
+def truth_value(name: str) -> bool | None:
+    """Parse `true`, `yes`, `false` or `no`, in any case; None for any other text.
+
+    >>> truth_value("Yes"), truth_value("FALSE"), truth_value("entailment")
+    (True, False, None)
+    """
+    return _TRUTH_VALUES.get(name.strip().lower())
+
+
+def _key(name: str) -> str:
+    return "_".join(name.strip().lower().replace("-", " ").replace("_", " ").split())
 
 
 def gold_label(name: str) -> str:
@@ -107,8 +157,9 @@ def label_id(name: str) -> int:
     """
     if name == NOT_ENTAILMENT:
         raise LabelError(
-            f"expected pairs labelled {', '.join(LABELS)}, found {NOT_ENTAILMENT}: pairs that tell entailment from the "
-            "rest alone make plain and permuted sets, and nothing is trained or fitted on them"
+            f"expected pairs labelled {', '.join(LABELS)}, got {NOT_ENTAILMENT}: pairs of two labels make sets such as "
+            "plain and permuted, and nothing is fitted on them; to train on them, run `unbag train` with "
+            "`--not-entailment-as neutral`"
         )
     return LABELS.index(name)
 

@@ -6,21 +6,40 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache, partial
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 from unbag.data import readers
 from unbag.data.corpora import CORPORA, LANGUAGES, Corpus
-from unbag.data.labels import LABELS, NOT_ENTAILMENT, TWO_WAY, LabelError, canonical, is_unlabelled
+from unbag.data.labels import (
+    ENTAILMENT,
+    LABELS,
+    NOT_ENTAILMENT,
+    TWO_WAY,
+    LabelError,
+    canonical_gold,
+    is_unlabelled,
+    truth_value,
+)
 from unbag.utils.advice import first_fitting
 from unbag.utils.safe_io import DataError
 
 _RECOGNISED: Final = {
-    "premise": ("premise", "sentence1", "sentence_A", "text1"),
-    "hypothesis": ("hypothesis", "sentence2", "sentence_B", "text2"),
-    "label": ("label", "gold_label", "entailment_judgment", "entailment_label"),
+    "premise": (
+        *("premise", "sentence1", "sentence_A", "text1", "text_a"),
+        *("document", "context", "source", "passage", "evidence"),
+    ),
+    "hypothesis": (
+        *("hypothesis", "sentence2", "sentence_B", "text2", "text_b"),
+        *("claim", "statement", "answer", "response", "summary", "sentence"),
+    ),
+    "label": ("label", "gold_label", "entailment_judgment", "entailment_label", "supported", "is_supported"),
     "id": ("id", "pairID", "uid"),
 }
+"""Usual names of each column, in any case."""
+
+_SUPPORT: Final = ("supported", "is_supported")
+"""Label columns whose name says what `true` means: the premise supports the hypothesis."""
+
 LONGEST_SENTENCE: Final = 10_000
 """Characters, of sets that cut sentences into words or parse them, which takes more than their length in time; of
 published corpora no sentence has a fifth of it."""
@@ -31,10 +50,7 @@ LEFT_OUT: Final = ("unlabelled", "empty", TOO_LONG)
 
 _LISTED: Final = 20  # columns that a message names
 _LONGEST_LABEL: Final = 20  # characters of a label that a message repeats as part of an option
-_TWO_LABELS: Final = (
-    ", which may be neutral or contradiction: sets of your own pairs need all three labels; label each such pair as "
-    "one of these two, or evaluate on a corpus of two labels (rte, qnli, scitail or paws)"
-)
+_ANY: Final = (*LABELS, NOT_ENTAILMENT)
 _ANNOTATORS: Final = "annotator_labels"  # as in the jsonl files of SNLI and MNLI
 SPAN: Final = 500
 """About how many rows a span has: few, so that what has some thousand can be shared out evenly."""
@@ -70,6 +86,7 @@ class Source:
         revision: the commit it was read at, or the file's sha256.
         has_ids: whether the examples' ids are the data's own; else they are numbers of rows, and so unique.
         longest: the most characters of a sentence; a pair with a longer one is left out. None for any length.
+        labels: the label space of the gold labels, `data.labels.LABELS` or `TWO_WAY`.
     """
 
     name: str
@@ -84,6 +101,7 @@ class Source:
     _read: Callable[[int, int | None], Iterator[readers.Row]] = field(repr=False, compare=False)
     _parse: Callable[[readers.Row], Example | str] = field(repr=False, compare=False)
     longest: int | None = LONGEST_SENTENCE
+    labels: tuple[str, ...] = LABELS
 
     @cached_property
     def spans(self) -> Spans:
@@ -178,9 +196,11 @@ def open_corpus(
         corpus.hub_id, corpus.config, split, revision or corpus.revision, streaming=streaming
     )
     where, space = f"{corpus.hub_id} at {commit}", TWO_WAY if corpus.is_two_way else LABELS
+    named = tuple(corpus.named.items())
     # A task of its own has names of its own for what its ids are to us (PAWS: 0 and 1).
     stored = None if corpus.is_two_way and corpus.labels != TWO_WAY else table.label_names(corpus.label)
-    declared = _label_names(stored, corpus.labels, where, space)
+    names = _label_names(stored, corpus.labels, where, (space,))
+    reader = _GoldLabels(corpus.label, names, named, space)
     columns = {"premise": corpus.premise, "hypothesis": corpus.hypothesis, "label": corpus.label}
     _require(columns, table.columns, corpus.hub_id)
     if revision is None and not streaming and split in corpus.contents:
@@ -194,7 +214,7 @@ def open_corpus(
 
     def parse(row: readers.Row) -> Example | str:
         # A published corpus cannot be mended by whoever reads it: an empty sentence is left out and counted.
-        return _parse(row, columns, declared, f"{corpus.name}-{split}-{row.number}", keep_empty=False, corpus=corpus)
+        return _parse(row, columns, reader, f"{corpus.name}-{split}-{row.number}", keep_empty=False)
 
     return Source(
         name=corpus.name,
@@ -208,6 +228,7 @@ def open_corpus(
         _spans=partial(table.spans, SPAN),
         _read=table.read,
         _parse=parse,
+        labels=space,
     )
 
 
@@ -222,15 +243,18 @@ def open_data(
     revision: str | None = None,
     has_options: bool = True,
 ) -> Source:
-    """Open data of a user's own.
+    """Open data of a user's own, with three labels or with two.
+
+    The labels are two (`entailment`, `not_entailment`) if `labels` says so, or else if the first label that belongs to
+    one label space alone is `not_entailment`. To find it, the label column is read up to that row.
 
     Args:
         data: a csv, tsv, jsonl or parquet file (the first three also with .gz), or a data set id on the Hub.
         split: of a Hub data set; a file has none.
         columns: the user's names of `premise`, `hypothesis`, `label` and `id`; those left out are recognised by their
             usual names. An empty name for `id` numbers the rows instead.
-        labels: names of the label ids 0, 1, …, for data whose labels are numbers without names; or what each of its
-            labels means, as `E=entailment`.
+        labels: Names of the label ids 0, 1, … (also of false and true), for data whose labels are numbers or truth
+            values without names; or the meaning of each label, as `E=entailment`.
         language: one of `data.corpora.LANGUAGES`.
         config: of a Hub data set.
         revision: of a Hub data set; by default its latest commit, which is then recorded.
@@ -254,13 +278,19 @@ def open_data(
         origin = f"{data} ({config})" if config else str(data)
     recognised = _recognise(columns or {}, table.columns, str(data), has_options=has_options)
     id_names, meanings = _label_meanings(labels or (), str(data))
-    stored = [meanings.get(name, name) for name in table.label_names(recognised["label"]) or ()]
-    names = _label_names(stored, id_names, str(data))
+    column = recognised["label"]
+    try:
+        stored = _stored_names(table, column, id_names, meanings, str(data))
+        names = _label_names(stored, id_names, str(data), (LABELS, TWO_WAY))
+    except UnknownLabelError as error:
+        raise DataError(f"{error}; {_remedy(error.label, has_options=has_options)}") from None
+    reader = _GoldLabels(column, names, tuple(meanings.items()), LABELS)
+    reader = replace(reader, space=_label_space(reader, table))
     prefix = "-".join(filter(None, [origin.split(".")[0], split]))
 
     def parse(row: readers.Row) -> Example | str:
         try:
-            return _parse(row, recognised, names, f"{prefix}-{row.number}", keep_empty=True, meanings=meanings)
+            return _parse(row, recognised, reader, f"{prefix}-{row.number}", keep_empty=True)
         except UnknownLabelError as error:
             raise DataError(f"{error}; {_remedy(error.label, has_options=has_options)}") from None
 
@@ -276,6 +306,7 @@ def open_data(
         _spans=partial(table.spans, SPAN),
         _read=table.read,
         _parse=parse,
+        labels=reader.space,
     )
 
 
@@ -314,11 +345,14 @@ def _recognise(
     for ours, usual in _RECOGNISED.items():
         if ours in named:
             continue
-        candidates = [name for name in usual if name in present]
+        candidates = [name for each in usual for name in present if name.lower() == each.lower()]
+        candidates = [name for name in candidates if name not in columns.values()]
         if len(candidates) > 1 and ours != "id":
+            by_option = f"choose one with --columns {ours}={candidates[0]}"
+            in_data = "rename all but one in the data"
             raise DataError(
-                f"{where}: {' and '.join(map(repr, candidates))} could both be the {ours}; "
-                f"say which with --columns {ours}={candidates[0]}"
+                f"{where}: expected one column for the {ours}, got {_listed(candidates)}; "
+                f"{first_fitting(by_option, in_data) if has_options else in_data}"
             )
         if candidates:
             columns[ours] = candidates[0]
@@ -335,11 +369,16 @@ def _recognise(
     return columns
 
 
+def _listed(names: Sequence[str]) -> str:
+    *others, last = map(repr, names)
+    return f"{', '.join(others)} and {last}"
+
+
 class UnknownLabelError(DataError):
-    """A gold label in a spelling that is none of the known ones.
+    """A gold label whose meaning nothing states: an unknown spelling, a bare number or a bare truth value.
 
     Attributes:
-        label: as the data has it.
+        label: The label as the data has it.
     """
 
     def __init__(self, message: str, label: str) -> None:
@@ -366,47 +405,154 @@ def _label_meanings(labels: Sequence[str], where: str) -> tuple[Sequence[str] | 
         if theirs.strip() in meanings:
             raise DataError(f"{where}: expected each label once, got {theirs.strip()!r} twice ({','.join(labels)})")
         try:
-            meanings[theirs.strip()] = _in_space(canonical(ours), LABELS)
-        except ValueError as error:
+            meanings[theirs.strip()] = canonical_gold(ours)
+        except LabelError as error:
             raise DataError(f"{where}: {error} ({','.join(labels)})") from None
+    if not any(set(meanings.values()) <= set(space) for space in (LABELS, TWO_WAY)):
+        raise DataError(
+            f"{where}: expected meanings of {', '.join(LABELS)} or of {', '.join(TWO_WAY)}, got both "
+            f"({','.join(labels)})"
+        )
     return None, meanings
 
 
 def _remedy(label: str, *, has_options: bool) -> str:
-    """Return what to do about labels of the data in another spelling: the option to type, where there is one."""
+    """Build the advice for a label in an unknown spelling: the option to type, where the command has it."""
     initials = {name[0]: name for name in LABELS}
-    if label.lower() in initials:
-        example = ",".join(f"{letter.upper() if label.isupper() else letter}={initials[letter]}" for letter in initials)
-    elif label.isalnum() and len(label) <= _LONGEST_LABEL:
-        example = f"{label}=…,… (each {', '.join(LABELS[:-1])} or {LABELS[-1]})"
-    else:
-        example = "THEIRS=entailment,…"
-    if label.lstrip("-").isdecimal():
+    if label.lstrip("-").isdecimal() and label not in ("0", "1"):
         by_option = f"name the labels 0, 1, 2 with e.g. --labels {','.join(LABELS)}"
+    elif label in ("0", "1") or truth_value(label) is not None:
+        high, low = ("1", "0") if label in ("0", "1") else ("true", "false")
+        three = f", or the names of labels 0, 1, 2, such as --labels {','.join(LABELS)}" if high == "1" else ""
+        by_option = (
+            f"pass --labels {','.join(TWO_WAY[::-1])} if {high} means entailed or supported, --labels "
+            f"{','.join(TWO_WAY)} if {low} does{three}"
+        )
+    elif label.lower() in initials:
+        example = ",".join(f"{letter.upper() if label.isupper() else letter}={initials[letter]}" for letter in initials)
+        by_option = f"give their meanings with --labels {example}"
     else:
-        by_option = f"say what they mean with --labels {example}"
-    in_data = f"write {', '.join(LABELS[:-1])} or {LABELS[-1]} in the data"
+        theirs = f"{label}=…,…" if label.isalnum() and len(label) <= _LONGEST_LABEL else f"THEIRS={ENTAILMENT},…"
+        by_option = f"give their meanings with --labels {theirs} (each {', '.join(LABELS)} or {NOT_ENTAILMENT})"
+    in_data = f"write {', '.join(LABELS[:-1])} and {LABELS[-1]}, or {' and '.join(TWO_WAY)}, in the data"
     return first_fitting(by_option, in_data) if has_options else in_data
 
 
-def _label_names(
-    stored: Sequence[str] | None, expected: Sequence[str] | None, where: str, space: tuple[str, ...] = LABELS
-) -> tuple[str, ...] | None:
-    """Return our names of the label ids, or None where nobody names them.
+@dataclass(frozen=True)
+class _GoldLabels:
+    """The reading of the gold labels of one source.
 
-    Names that are stored with the data are believed, and must agree with what else is said of them.
+    Attributes:
+        column: Name of the label column.
+        names: Labels by id 0, 1, …; None where nothing names them.
+        meanings: Labels as the data has them, each with ours.
+        space: Label space of the source.
+    """
+
+    column: str
+    names: tuple[str, ...] | None
+    meanings: tuple[tuple[str, str], ...]
+    space: tuple[str, ...]
+
+    def read(self, gold: Any, place: str) -> str:
+        """Read one label.
+
+        Raises:
+            UnknownLabelError: If nothing states its meaning.
+            DataError: If it is no label of the space.
+        """
+        try:
+            return _read_label(gold, self)
+        except TypeError:
+            raise DataError(f"{place}: expected a label as text or a number, found {gold!r:.100}") from None
+        except LabelError as error:
+            label = str(gold).lower() if isinstance(gold, bool) else str(gold).strip()
+            raise UnknownLabelError(f"{place}: {error}", label) from None
+        except ValueError as error:
+            raise DataError(f"{place}: {error}") from None
+
+    def of_truth_value(self, truth: bool, *, is_text: bool) -> str:
+        """Read a truth value.
+
+        The names of two labels decide first: false is 0, true is 1. Without them, the column's name must say what
+        `true` means. A column called `label` says it of text only, where somebody wrote an answer: as a boolean it may
+        be a detector's flag, in which true means that the hypothesis is *not* supported.
+
+        Raises:
+            LabelError: If neither says it.
+        """
+        if self.names is not None:
+            if len(self.names) != len(TWO_WAY):
+                raise ValueError(
+                    f"expected a label of {', '.join(self.names)}, got the truth value {str(truth).lower()}; name two "
+                    f"labels for false and true, e.g. --labels {','.join(TWO_WAY[::-1])}"
+                )
+            return self.names[truth]
+        names = _RECOGNISED["label"] if is_text else _SUPPORT
+        if self.column.lower() not in names:
+            raise LabelError(
+                f"expected a label by name, got the truth value {str(truth).lower()}, whose meaning the column "
+                f"{self.column!r} does not state"
+            )
+        return ENTAILMENT if truth else NOT_ENTAILMENT
+
+
+def _stored_names(
+    table: readers.Table, column: str, id_names: Sequence[str] | None, meanings: Mapping[str, str], where: str
+) -> Sequence[str] | None:
+    """Read the names that a data set of the Hub stores for its label ids; None where they say nothing.
+
+    Numerals say nothing. Neither do truth values and unknown names if the user names the ids.
+    """
+    stored = [meanings.get(name, name) for name in table.label_names(column) or ()]
+    if not stored or all(map(str.isdecimal, stored)):
+        return None
+    if id_names and any(truth_value(name) is not None for name in stored):
+        return None
+    reader = _GoldLabels(column, None, (), _ANY)
+    try:
+        return [reader.read(name, f"{where}, the label names of {column!r}") for name in stored]
+    except UnknownLabelError:
+        if id_names:
+            return None
+        raise
+
+
+def _label_space(reader: _GoldLabels, table: readers.Table) -> tuple[str, ...]:
+    """Find the label space of a user's data: as declared, or by the first label that only one label space has."""
+    in_any = replace(reader, space=_ANY)
+
+    def labels() -> Iterator[str]:
+        yield from reader.names or ()
+        yield from dict(reader.meanings).values()
+        for row in table.read():
+            gold = row.values.get(reader.column)
+            if not is_unlabelled(gold):
+                yield in_any.read(gold, row.place)
+
+    with suppress(DataError):  # the reading of the examples reports the row
+        for label in labels():
+            if label != ENTAILMENT:
+                return TWO_WAY if label == NOT_ENTAILMENT else LABELS
+    return LABELS
+
+
+def _label_names(
+    stored: Sequence[str] | None, expected: Sequence[str] | None, where: str, spaces: Sequence[tuple[str, ...]]
+) -> tuple[str, ...] | None:
+    """Combine the names of the label ids that are stored with the data and those that are expected; None for neither.
+
+    Both must agree, and be labels of one of the spaces.
     """
     try:
-        named = tuple(map(canonical, stored)) if stored else None
-        declared = tuple(map(canonical, expected)) if expected else None
+        named = tuple(map(canonical_gold, stored)) if stored else None
+        declared = tuple(map(canonical_gold, expected)) if expected else None
     except LabelError as error:
         raise DataError(f"{where}: {error}") from None
     for names in (named, declared):
-        if names and (len(set(names)) < len(names) or not set(names) <= set(space)):
-            hint = _TWO_LABELS if NOT_ENTAILMENT in names else ""
-            raise DataError(
-                f"{where}: expected each of {', '.join(space)} once at most, found {', '.join(names)}{hint}"
-            )
+        if names and (len(set(names)) < len(names) or not any(set(names) <= set(space) for space in spaces)):
+            one_of = " or of ".join(", ".join(space) for space in spaces)
+            raise DataError(f"{where}: expected each of {one_of} once at most, got {', '.join(names)}")
     if named and declared and named != declared:
         raise DataError(f"{where}: its label ids 0, 1, … are named {list(named)}, expected {list(declared)}")
     return named or declared
@@ -415,12 +561,10 @@ def _label_names(
 def _parse(
     row: readers.Row,
     columns: Mapping[str, str],
-    names: tuple[str, ...] | None,
+    labels: _GoldLabels,
     number_id: str,
     *,
     keep_empty: bool,
-    corpus: Corpus | None = None,
-    meanings: Mapping[str, str] = MappingProxyType({}),
 ) -> Example | str:
     """Return the row's example, or the reason it is left out."""
     values = row.values
@@ -428,9 +572,7 @@ def _parse(
     gold = values[columns["label"]]
     if is_unlabelled(gold):
         return "unlabelled"
-    named: Mapping[str, str] = corpus.named if corpus else meanings
-    space = TWO_WAY if corpus and corpus.is_two_way else LABELS
-    label = named.get(str(gold)) or _label(gold, names, row.place, space)
+    label = labels.read(gold, row.place)
     sentences = [values[columns[side]] for side in ("premise", "hypothesis")]
     for side, sentence in zip(("premise", "hypothesis"), sentences, strict=True):
         if sentence is not None and not isinstance(sentence, str):
@@ -445,9 +587,7 @@ def _parse(
             raise DataError(f"{row.place}: the {side} has half a character (a lone surrogate); save the file as UTF-8")
     annotations = values.get(_ANNOTATORS)
     annotators = annotations if isinstance(annotations, list) else []
-    votes = tuple(
-        named.get(str(vote)) or _label(vote, names, row.place, space) for vote in annotators if not is_unlabelled(vote)
-    )
+    votes = tuple(labels.read(vote, row.place) for vote in annotators if not is_unlabelled(vote))
     return Example(source_id, sentences[0], sentences[1], label, votes)
 
 
@@ -460,44 +600,47 @@ def _is_text(text: str) -> bool:
     return True
 
 
-def _label(gold: Any, names: tuple[str, ...] | None, place: str, space: tuple[str, ...] = LABELS) -> str:
-    try:
-        return _read_label(gold, names, space)
-    except TypeError:
-        raise DataError(f"{place}: expected a label as text or a number, found {gold!r:.100}") from None
-    except LabelError as error:
-        raise UnknownLabelError(f"{place}: {error}", str(gold).strip()) from None
-    except ValueError as error:
-        raise DataError(f"{place}: {error}") from None
-
-
 @lru_cache(typed=True)  # for True is 1; a corpus has few labels, and each row several
-def _read_label(gold: Any, names: tuple[str, ...] | None, space: tuple[str, ...]) -> str:
-    if isinstance(gold, bool):
-        raise ValueError(f"expected a label as text or a number, found the truth value {str(gold).lower()}")
+def _read_label(gold: Any, labels: _GoldLabels) -> str:
+    meanings = dict(labels.meanings)
+    if meaning := meanings.get(str(gold)) or (meanings.get(str(gold).lower()) if isinstance(gold, bool) else None):
+        return _in_space(meaning, gold, labels.space)
+    truth = gold if isinstance(gold, bool) else truth_value(str(gold))
+    if truth is not None:
+        return _in_space(labels.of_truth_value(truth, is_text=not isinstance(gold, bool)), gold, labels.space)
     number = None
     with suppress(ValueError, OverflowError):  # a csv holds numbers as text; infinity is none
-        number = int(gold)
+        # pandas writes the integers of a column with missing values as floats.
+        number = int(gold.strip().removesuffix(".0") if isinstance(gold, str) else gold)
     if isinstance(gold, float) and gold != number:
         raise ValueError(f"expected a whole number for a label, found {gold}")
     if number is None:
-        label = canonical(str(gold))
-    elif names is None:
-        raise LabelError(f"the label is the number {number}, and nothing says which label that is")
-    elif not 0 <= number < len(names):
+        return _in_space(canonical_gold(str(gold)), gold, labels.space)
+    names = labels.names
+    if names is None:
+        raise LabelError(f"expected a label by name, got the number {number}, whose meaning nothing states")
+    if not 0 <= number < len(names):
         raise ValueError(f"expected a label id 0 to {len(names) - 1} ({', '.join(names)}), found {number}")
-    else:
-        label = names[number]
-    return _in_space(label, space)
+    return _in_space(names[number], gold, labels.space)
 
 
-def _in_space(label: str, space: tuple[str, ...]) -> str:
-    """Return a label that is one of a label space.
+def _in_space(label: str, gold: Any, space: tuple[str, ...]) -> str:
+    """Return a label of a label space unchanged.
+
+    Args:
+        label: One of our labels.
+        gold: The label as the data has it.
+        space: Label space of the data.
 
     Raises:
-        ValueError: if it is none of them.
+        ValueError: If the label is not in the space.
     """
     if label not in space:
-        hint = _TWO_LABELS if label == NOT_ENTAILMENT else ""
-        raise ValueError(f"expected a gold label of {', '.join(space)}, found {label}{hint}")
+        theirs = str(gold).strip()
+        meaning = NOT_ENTAILMENT if NOT_ENTAILMENT in space else "…"
+        advice = first_fitting(f", or give its meaning with --labels {theirs:.{_LONGEST_LABEL}}={meaning}")
+        raise ValueError(
+            f"expected a gold label of {', '.join(space)}, as the rows before have, got {label}; use the same labels "
+            f"in all rows{advice}"
+        )
     return label

@@ -151,6 +151,9 @@ class TrainConfig:
         "Of files: columns with unusual names, as in premise=text label=gold.", _PAIRS, default=()
     )
     labels: tuple[str, ...] = option("Of files: their labels 0, 1, 2 by name.", _PAIRS, default=())
+    not_entailment_as: Literal["neutral"] | None = option(
+        "Label that not_entailment of two-label data is read as; needed to train on it.", _PAIRS, default=None
+    )
     order: Order = option(
         "The words of training pairs: natural, shuffled anew each epoch, or permuted once.", _PAIRS, default="natural"
     )
