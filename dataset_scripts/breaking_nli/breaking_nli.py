@@ -33,7 +33,7 @@ from unbag.challenge_sets.perturbations.substitution import (
 )
 from unbag.challenge_sets.perturbations.word_lists import NEUTRAL_LISTS, WORD_LISTS
 from unbag.challenge_sets.requirements import Requirement
-from unbag.data.columns import rounded
+from unbag.data.columns import round_to_field
 from unbag.data.corpora import OFFICIAL
 from unbag.data.downloads import PinnedFile
 from unbag.data.sources import Example, Source
@@ -322,7 +322,7 @@ class BreakingNli(OfficialSet):
             norms = np.linalg.norm([known[old], known[new]], axis=1)
             if not norms.all():
                 return None  # a word that the table lacks
-            return float(rounded(np.clip(known[old] @ known[new] / norms.prod(), -1, 1), SIMILARITY))
+            return float(round_to_field(np.clip(known[old] @ known[new] / norms.prod(), -1, 1), SIMILARITY))
 
         return similarity
 

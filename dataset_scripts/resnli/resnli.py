@@ -21,7 +21,7 @@ from unbag.challenge_sets.config import SourceConfig
 from unbag.challenge_sets.loading import UnfitError
 from unbag.challenge_sets.perturbations.permutation import DEFAULT_SEED
 from unbag.challenge_sets.requirements import Requirement
-from unbag.data.columns import PAIR, real, rounded
+from unbag.data.columns import PAIR, real, round_to_field
 from unbag.data.corpora import CORPORA, Corpus
 from unbag.data.labels import LABELS, label_id
 from unbag.data.sources import Example, Source
@@ -173,7 +173,7 @@ class Resnli(ChallengeSetBuilder):
             build_stats.keep_read(Path(self._output_dir), 0, {**read, build_stats.LABELLED: len(labels)})
         _require_each_label(labels, sources[0].name)
         gold = np.array(labels, dtype=np.int64)
-        uncertainty = rounded(averaged.fit(counts, table.vectors, gold).uncertainty(counts, gold), _UNCERTAINTY)
+        uncertainty = round_to_field(averaged.fit(counts, table.vectors, gold).uncertainty(counts, gold), _UNCERTAINTY)
         firsts = [next(span[3] for span in spans if span[0] == number) for number in range(len(sources))]
         k_te, k_dv = self._sizes(
             dict(zip([source.split for source in sources], np.diff([*firsts, len(gold)]), strict=True))

@@ -84,7 +84,7 @@ def test_canonical_gold_without_a_meaning_of_its_own_is_refused(name):
 
 
 def test_a_label_map_that_leaves_an_output_out_is_refused():
-    with pytest.raises(LabelError, match=re.escape("leaves out ['LABEL_2']")):
+    with pytest.raises(LabelError, match=re.escape("omits ['LABEL_2']")):
         resolve_order({0: "LABEL_0", 1: "LABEL_1", 2: "LABEL_2"}, parse_label_map("LABEL_0=neutral,LABEL_1=entailment"))
 
 

@@ -20,7 +20,7 @@ from unbag.challenge_sets.perturbations import shuffled
 from unbag.challenge_sets.perturbations.permutation import DEFAULT_SEED
 from unbag.challenge_sets.results import whole as whole_record
 from unbag.data import parquet
-from unbag.data.columns import column, distinct
+from unbag.data.columns import column, count_distinct
 from unbag.data.sources import LEFT_OUT
 from unbag.data.text.tokens import has_words
 from unbag.utils import rng
@@ -163,7 +163,7 @@ def described(request: Request, builder: Any, rows: Any) -> BuiltSet:
     sources = builder.sources()
     counts = builder.read_counts()
     votes = human_agreement.votes(sources) if counts[build_stats.ANNOTATED] else {}
-    used = distinct(rows, "source_id")
+    used = count_distinct(rows, "source_id")
     otherwise = builder.exclusion_counts()
     unfit = counts[build_stats.LABELLED] - used - sum(otherwise.values())
     left_out = {reason: counts[reason] for reason in LEFT_OUT}
@@ -244,7 +244,7 @@ def records(built: BuiltSet, rows_of: Mapping[str, Any]) -> tuple[dict[str, dict
     # What is in another split was left out of one, and not of the folder.
     elsewhere = challenge_sets.get(built.request.name).builder_class().UNFIT
     left_out = {reason: n for reason, n in built.data["left_out"].items() if reason != elsewhere}
-    examples = {name: distinct(rows, "source_id") for name, rows in rows_of.items()}
+    examples = {name: count_distinct(rows, "source_id") for name, rows in rows_of.items()}
     of_splits = {
         name: _record(
             built,
@@ -310,7 +310,7 @@ def read_back(path: Path) -> BuiltSet:
     if not is_exported(validate_file(path)):
         raise DataError(f"{path}: expected a Parquet file that `unbag build` wrote, found no record of a set in it")
     try:
-        parquet.validate_row_group_size(path, "the file", path.stat().st_size)
+        parquet.validate_unpacked_size(path, "the file", path.stat().st_size)
         table = pq.read_table(path, partitioning=None)
         record = parsed_json(table.schema.metadata[_RECORD].decode())
     except (pa.ArrowException, OSError, ValueError) as error:

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unbag.data.predictions import Columns, SetPredictions, rows_where
+from unbag.data.predictions import Columns, SetPredictions, select_rows
 from unbag.scoring.bootstrap import DEFAULT_RESAMPLES
 from unbag.scoring.permutation_acceptance import ORIGINAL, permutation_acceptance
 from unbag.scoring.skill import Credits
@@ -20,7 +20,7 @@ def permuted_scores(
     Of a part of the rows, examples count all of whose permutations are there.
     """
     if partial:
-        columns, answers = rows_where(_of_whole_examples(columns), columns, answers)
+        columns, answers = select_rows(_of_whole_examples(columns), columns, answers)
         if not any(permutation != ORIGINAL for permutation in columns["permutation"]):
             return {}
     sources, _ = numbered(columns["source_id"])  # of the examples as they come, which is how they are drawn
