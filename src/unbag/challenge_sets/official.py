@@ -11,7 +11,7 @@ import datasets
 from unbag.challenge_sets.builder import ChallengeSetBuilder, Made
 from unbag.challenge_sets.config import SourceConfig
 from unbag.data.corpora import OFFICIAL
-from unbag.data.downloads import PinnedFile, fetch, find
+from unbag.data.downloads import PinnedFile, fetch_pinned_file, find_local_copy
 from unbag.data.sources import Source, open_data
 from unbag.utils.files import atomic_write, cache_folder
 
@@ -83,14 +83,14 @@ class OfficialSet(ChallengeSetBuilder):
         file = kwargs.get("file")
         if isinstance(file, str | os.PathLike) and file and config.startswith(OFFICIAL):
             # The one file, or all of the folder would be part of the cache key; and what is wrong with it is told now.
-            kwargs["file"] = str(fetch(self.FILE, local_copy=find(self.FILE, Path(file))))
+            kwargs["file"] = str(fetch_pinned_file(self.FILE, local_copy=find_local_copy(self.FILE, Path(file))))
         elif file:  # now: what the file is would be looked at first
             raise ValueError(_no_file(config, file))
         super().__init__(*args, **kwargs)
 
     def official_file(self) -> Path:
         """Return a path to the authors' file: the user's copy or a download."""
-        return fetch(self.FILE, local_copy=Path(self.config.file) if self.config.file else None)
+        return fetch_pinned_file(self.FILE, local_copy=Path(self.config.file) if self.config.file else None)
 
     def official_source(self, name: str, lines: bytes, columns: Mapping[str, str] | None = None) -> Source:
         """Open the authors' pairs, rewritten as lines of JSON, which are kept under a name beside other pinned files.

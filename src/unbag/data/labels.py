@@ -232,7 +232,8 @@ def resolve_order(id2label: Mapping[int, str], label_map: Mapping[str, str] | No
         order = tuple(label_map.get(str(i)) or label_map[theirs[i]] for i in outputs)
     if sorted(order) not in map(sorted, LABEL_SPACES):
         raise LabelError(
-            f"expected outputs that are an order of {_listed(LABEL_SPACES)}, got {','.join(order)}{_two_label_advice(order)}"
+            f"expected outputs that are an order of {_listed(LABEL_SPACES)}, got {','.join(order)}"
+            f"{_two_label_advice(order)}"
         )
     return order
 

@@ -51,7 +51,7 @@ class SetPredictions(NamedTuple):
         return gold
 
     def in_space(self, label_space: Sequence[str]) -> "SetPredictions":
-        """Convert to a label space of as many labels or fewer. Probabilities of labels that fold into one are summed."""
+        """Convert to a label space of at most as many labels. Probabilities of labels that become one are summed."""
         if tuple(label_space) == tuple(self.label_space):
             return self
         columns = [list(label_space).index(fold(label, label_space)) for label in self.label_space]

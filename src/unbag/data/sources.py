@@ -196,7 +196,7 @@ def open_corpus(
         corpus.hub_id, corpus.config, split, revision or corpus.revision, streaming=streaming
     )
     where, space = f"{corpus.hub_id} at {commit}", TWO_WAY if corpus.is_two_way else LABELS
-    named = tuple(corpus.named.items())
+    named = tuple(corpus.label_meanings.items())
     # A task of its own has names of its own for what its ids are to us (PAWS: 0 and 1).
     stored = None if corpus.is_two_way and corpus.labels != TWO_WAY else table.label_names(corpus.label)
     names = _label_names(stored, corpus.labels, where, (space,))
