@@ -185,7 +185,7 @@ class BreakingNli(OfficialSet):
         """Open the official pairs, or the corpus whose premises are taken."""
         if not self.config.is_official:
             # In one piece: a premise that several examples have is taken once, wherever they are.
-            return [self.open_pairs(streaming=streaming).in_one_piece()]
+            return [self.open_pairs(streaming=streaming).with_one_span()]
         with zipfile.ZipFile(self.official_file()) as archive:
             return [self.official_source(Path(_MEMBER).name, archive.read(_MEMBER), _COLUMNS)]
 

@@ -109,7 +109,7 @@ class SoswapAddamod(ChallengeSetBuilder):
 
     def sources(self, *, streaming: bool = False) -> list[Source]:
         """Open the pairs, for one process: a premise is used once, wherever it comes again."""
-        return [source.in_one_piece() for source in super().sources(streaming=streaming)]
+        return [source.with_one_span() for source in super().sources(streaming=streaming)]
 
     def warm_caches(self, source: Source) -> None:
         """Parse by several processes, where they may work, what one will then find parsed."""

@@ -58,7 +58,7 @@ def test_drawn_pairs_depend_on_seed_and_ids_alone(rows):
 
 
 def test_names_that_are_neither_corpora_nor_files_are_refused():
-    with pytest.raises(ValueError, match=r"expected corpora \(snli, .*\) or files, found 'snil'"):
+    with pytest.raises(ValueError, match=r"expected corpora \(snli, .*\) or files, got 'snil'"):
         gathered("snil")
 
 

@@ -37,7 +37,7 @@ def examples(source: Source, start: int, stop: int | None, folder: Path) -> Iter
     """Yield the labelled pairs of a range of rows, and keep how many rows there are, and the digests of their ids."""
     counts: Counter[str] = Counter()
     with DigestFile(_ids(folder, start)) if source.has_ids else nullcontext() as ids:
-        for example in source.examples(start, stop, counts=counts, each_id=None if ids is None else ids.add):
+        for example in source.examples(start, stop, counts=counts, id_callback=None if ids is None else ids.add):
             counts[LABELLED] += 1
             counts[ANNOTATED] += bool(example.annotators)
             yield example

@@ -12,7 +12,7 @@ from unbag.challenge_sets.requirements import UnfitError as UnfitError
 from unbag.data import corpora
 from unbag.data.corpora import CORPORA, LANGUAGES
 from unbag.data.readers import is_damage
-from unbag.data.sources import LEFT_OUT
+from unbag.data.sources import EXCLUSION_REASONS
 from unbag.utils import parallel
 from unbag.utils.options import Option, described, did_you_mean, read, require
 
@@ -221,7 +221,7 @@ def validate_row_range(dataset_builder: Any, rows: Iterable[int]) -> None:
     if not any(rows):
         options = ", ".join(f"{option}={value}" for option, value in dataset_builder.config.own_options().items())
         counts = dataset_builder.read_counts()
-        left_out = ", ".join(f"{counts[reason]:,} {reason}" for reason in LEFT_OUT if counts[reason])
+        left_out = ", ".join(f"{counts[reason]:,} {reason}" for reason in EXCLUSION_REASONS if counts[reason])
         raise UnfitError(
             f"none of the pairs can be used for this set, with {options or 'no options'}"
             + (f"; left out {left_out}" if left_out else "")

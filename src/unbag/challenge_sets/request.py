@@ -21,7 +21,7 @@ from unbag.challenge_sets.perturbations.permutation import DEFAULT_SEED
 from unbag.challenge_sets.results import whole as whole_record
 from unbag.data import parquet
 from unbag.data.columns import column, count_distinct
-from unbag.data.sources import LEFT_OUT
+from unbag.data.sources import EXCLUSION_REASONS
 from unbag.data.text.tokens import has_words
 from unbag.utils import rng
 from unbag.utils.files import atomic_write
@@ -166,7 +166,7 @@ def described(request: Request, builder: Any, rows: Any) -> BuiltSet:
     used = count_distinct(rows, "source_id")
     otherwise = builder.exclusion_counts()
     unfit = counts[build_stats.LABELLED] - used - sum(otherwise.values())
-    left_out = {reason: counts[reason] for reason in LEFT_OUT}
+    left_out = {reason: counts[reason] for reason in EXCLUSION_REASONS}
     left_out |= {builder.UNFIT: unfit, **otherwise}
     read_as = builder.config.read_as()
     drawn = {}

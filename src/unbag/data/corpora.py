@@ -1,7 +1,7 @@
 """The base corpora: repositories, columns, labels, licences and citations.
 
-Each corpus is pinned to a commit of its repository on the Hub. A repository without a fixed commit is pinned by the hash
-of its rows.
+Each corpus is pinned to a commit of its repository on the Hub. A repository without a fixed commit is pinned by the
+hash of its rows.
 """
 
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Premise, hypothesis and label out of a corpus or a user's own data, one example at a time."""
+"""Labelled pairs from a corpus or a user's own data, one example at a time."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -38,31 +38,36 @@ _RECOGNISED: Final = {
 """Usual names of each column, in any case."""
 
 _SUPPORT: Final = ("supported", "is_supported")
-"""Label columns whose name says what `true` means: the premise supports the hypothesis."""
+"""Label columns whose name states the meaning of `true`: the premise supports the hypothesis."""
 
 LONGEST_SENTENCE: Final = 10_000
-"""Characters, of sets that cut sentences into words or parse them, which takes more than their length in time; of
-published corpora no sentence has a fifth of it."""
+"""Characters of a sentence, for sets that tokenize or parse sentences. The time for that can grow faster than the
+length of the text. The longest sentence of the published corpora has less than a fifth of this limit."""
 
 TOO_LONG: Final = f"longer than {LONGEST_SENTENCE:,} characters"
-LEFT_OUT: Final = ("unlabelled", "empty", TOO_LONG)
-"""Why a row of the data may be no example."""
+EXCLUSION_REASONS: Final = ("unlabelled", "empty", TOO_LONG)
+"""Reasons to exclude a row of the data."""
 
 _LISTED: Final = 20  # columns that a message names
 _LONGEST_LABEL: Final = 20  # characters of a label that a message repeats as part of an option
 _ANY: Final = (*LABELS, NOT_ENTAILMENT)
 _ANNOTATORS: Final = "annotator_labels"  # as in the jsonl files of SNLI and MNLI
 SPAN: Final = 500
-"""About how many rows a span has: few, so that what has some thousand can be shared out evenly."""
+"""Rows per span, approximately. Spans are small so that processes share a source of a few thousand rows evenly."""
 
 Spans = tuple[tuple[int, int | None], ...]
-"""Row ranges (start, stop); a stop of None is the end."""
+"""Row ranges (start, stop). A stop of None is the end of the source."""
 
 
 class Example(NamedTuple):
-    """One labelled pair: an id unique in its source, two sentences, and one of `data.labels.LABELS`.
+    """A labelled pair.
 
-    `annotators` are the labels that each annotator gave, where the data has a column `annotator_labels` with a list.
+    Attributes:
+        source_id: Id that is unique in its source.
+        premise: First sentence or document.
+        hypothesis: Second sentence.
+        label: Gold label, one of `Source.labels`.
+        annotators: Label of each annotator, if the data has lists in a column `annotator_labels`.
     """
 
     source_id: str
@@ -74,19 +79,19 @@ class Example(NamedTuple):
 
 @dataclass(frozen=True)
 class Source:
-    """One split of a corpus, or one file or data set of a user's.
+    """One split of a corpus, or one file or Hub data set of a user's.
 
     Attributes:
-        name: the corpus's name, or the file's or repository's.
-        split: the split's name; a file has none.
-        language: one of `data.corpora.LANGUAGES`.
+        name: Name of the corpus, file or repository.
+        split: Name of the split; empty for a file.
+        language: One of `data.corpora.LANGUAGES`.
         licence: SPDX id, or `unknown`.
-        citation: BibTeX, or nothing.
-        origin: where it was read: Hub id and config, or the file's name.
-        revision: the commit it was read at, or the file's sha256.
-        has_ids: whether the examples' ids are the data's own; else they are numbers of rows, and so unique.
-        longest: the most characters of a sentence; a pair with a longer one is left out. None for any length.
-        labels: the label space of the gold labels, `data.labels.LABELS` or `TWO_WAY`.
+        citation: BibTeX, or empty.
+        origin: Hub id and config, or the name of the file.
+        revision: Commit of the repository, or sha256 of the file.
+        has_ids: Whether the data has ids of its own. Otherwise ids are row numbers, which are unique.
+        longest: Maximum characters of a sentence; pairs with a longer one are excluded. None for no limit.
+        labels: Label space of the gold labels, `data.labels.LABELS` or `TWO_WAY`.
     """
 
     name: str
@@ -105,14 +110,14 @@ class Source:
 
     @cached_property
     def spans(self) -> Spans:
-        """Row ranges that cover it, for several processes to share; one open range where only one can read it.
+        """Row ranges that cover the source, for several processes; one open range if only one process can read it.
 
-        Of a text file they are found by going through it, once, so they are not known before somebody asks.
+        The property is lazy, because the ranges of a text file take one pass over the file.
         """
         return self._spans()
 
-    def in_one_piece(self) -> "Source":
-        """Return the same source for one process."""
+    def with_one_span(self) -> "Source":
+        """Copy the source with one range of rows, for one process."""
         return replace(self, _spans=_one_span)
 
     def examples(
@@ -121,22 +126,22 @@ class Source:
         stop: int | None = None,
         *,
         counts: Counter[str] | None = None,
-        each_id: Callable[[str], object] | None = None,
+        id_callback: Callable[[str], object] | None = None,
     ) -> Iterator[Example]:
-        """Yield the labelled pairs of a range of rows.
+        """Iterate over the labelled pairs of a range of rows.
 
         Args:
-            start: the first row.
-            stop: the row after the last; None for the end.
-            counts: counts up, while pairs are taken: `rows`, and the rows left out by reason (`unlabelled`, `empty`,
-                `TOO_LONG`).
-            each_id: called with the ids that are the data's own, by who looks out for one that comes twice; else this
-                does, and holds all ids in memory.
+            start: First row.
+            stop: Row after the last one; None for the end.
+            counts: Counter that is updated during the iteration: `rows`, and the excluded rows by reason
+                (`EXCLUSION_REASONS`).
+            id_callback: Called with each of the data's own ids; the caller then checks that they are unique. Without
+                it, this method does so, with all ids in memory.
 
         Raises:
-            DataError: at the first row that cannot be read, naming it.
+            DataError: If a row cannot be read; the message names it.
         """
-        seen: set[str] = set()
+        ids: set[str] = set()
         for row in self._read(start, stop):
             parsed = self._parse(row)
             if isinstance(parsed, Example) and self._is_too_long(parsed):
@@ -148,25 +153,25 @@ class Source:
             if isinstance(parsed, Example):
                 if not self.has_ids:
                     pass
-                elif each_id is not None:
-                    each_id(parsed.source_id)
-                elif parsed.source_id in seen:
+                elif id_callback is not None:
+                    id_callback(parsed.source_id)
+                elif parsed.source_id in ids:
                     how = first_fitting(
                         "Name another id column (--columns id=…), or none (--columns id=) to number the rows",
                         "Rename the column to number the rows",
                     )
                     raise DataError(
-                        f"{row.place}: the id {parsed.source_id!r} was met before; ids must be unique. {how}"
+                        f"{row.place}: expected unique ids, got {parsed.source_id!r} for the second time. {how}"
                     )
                 else:
-                    seen.add(parsed.source_id)
+                    ids.add(parsed.source_id)
                 yield parsed
 
     def _is_too_long(self, example: Example) -> bool:
         return self.longest is not None and max(len(example.premise), len(example.hypothesis)) > self.longest
 
     def count(self) -> Counter[str]:
-        """Return how many `rows` there are, how many are left out by reason, and how many are `labelled`."""
+        """Count all `rows`, the excluded rows by reason, and the `labelled` rows."""
         counts: Counter[str] = Counter(rows=0, unlabelled=0, empty=0)
         counts["labelled"] = sum(1 for _ in self.examples(counts=counts))
         return counts
@@ -182,14 +187,14 @@ def open_corpus(
     """Open one split of a published corpus, from the Hub or the local cache.
 
     Args:
-        corpus: one of `data.corpora.CORPORA`.
-        split: its default one where None.
-        revision: another revision than the pinned one.
-        streaming: read over the network row by row instead of downloading first.
+        corpus: One of `data.corpora.CORPORA`.
+        split: Name of the split (default: the default split of the corpus).
+        revision: Revision to read instead of the pinned one.
+        streaming: Whether to read over the network row by row instead of downloading first.
 
     Raises:
-        ValueError: if there is no such split.
-        DataError: if the Hub does not have it, cannot be reached, or holds other content than was pinned.
+        ValueError: If there is no such split.
+        DataError: If the Hub does not have the corpus, cannot be reached, or has other content than the pinned one.
     """
     split = corpus.split(split)
     table, commit = readers.open_hub(
@@ -197,7 +202,7 @@ def open_corpus(
     )
     where, space = f"{corpus.hub_id} at {commit}", TWO_WAY if corpus.is_two_way else LABELS
     named = tuple(corpus.label_meanings.items())
-    # A task of its own has names of its own for what its ids are to us (PAWS: 0 and 1).
+    # A two-way task may store names for its ids that are not ours (PAWS: "0" and "1"); `corpus.labels` translates them.
     stored = None if corpus.is_two_way and corpus.labels != TWO_WAY else table.label_names(corpus.label)
     names = _label_names(stored, corpus.labels, where, (space,))
     reader = _GoldLabels(corpus.label, names, named, space)
@@ -207,13 +212,13 @@ def open_corpus(
         sha256 = table.content_hash(list(columns.values()))
         if sha256 != corpus.contents[split]:
             raise DataError(
-                f"{corpus.hub_id}, split {split}, has other rows than the ones this version of unbag was built on "
-                f"(expected sha256 {corpus.contents[split]}, found {sha256}); clear it from the cache of the Hub and "
-                "try again, or name the revision that you mean from Python (unbag.load(…, revision=…))"
+                f"{corpus.hub_id}, split {split}: expected rows with the sha256 {corpus.contents[split]}, got "
+                f"{sha256}; delete the data set from the cache of the Hub and try again, or pass another revision in "
+                "Python (unbag.load(…, revision=…))"
             )
 
     def parse(row: readers.Row) -> Example | str:
-        # A published corpus cannot be mended by whoever reads it: an empty sentence is left out and counted.
+        # Users cannot correct a published corpus, so rows with an empty sentence are excluded and counted.
         return _parse(row, columns, reader, f"{corpus.name}-{split}-{row.number}", keep_empty=False)
 
     return Source(
@@ -249,30 +254,33 @@ def open_data(
     one label space alone is `not_entailment`. To find it, the label column is read up to that row.
 
     Args:
-        data: a csv, tsv, jsonl or parquet file (the first three also with .gz), or a data set id on the Hub.
-        split: of a Hub data set; a file has none.
-        columns: the user's names of `premise`, `hypothesis`, `label` and `id`; those left out are recognised by their
+        data: A csv, tsv, jsonl or parquet file (the first three also with .gz), or the id of a data set on the Hub.
+        split: Split of a Hub data set; None for a file.
+        columns: The user's names of `premise`, `hypothesis`, `label` and `id`. Other columns are recognised by their
             usual names. An empty name for `id` numbers the rows instead.
         labels: Names of the label ids 0, 1, … (also of false and true), for data whose labels are numbers or truth
             values without names; or the meaning of each label, as `E=entailment`.
-        language: one of `data.corpora.LANGUAGES`.
-        config: of a Hub data set.
-        revision: of a Hub data set; by default its latest commit, which is then recorded.
-        has_options: whether the user may say `columns` and `labels`, so that messages name these options.
+        language: One of `data.corpora.LANGUAGES`.
+        config: Config of a Hub data set.
+        revision: Revision of a Hub data set (default: the latest commit). The commit is recorded.
+        has_options: Whether the caller offers `columns` and `labels` to the user, so that errors name these options.
 
     Raises:
-        DataError: if it cannot be found or read, its columns are not recognised, or its labels are unknown.
+        DataError: If the data cannot be found or read, its columns are not recognised, or its labels are unknown.
     """
     if language not in LANGUAGES:
-        raise DataError(f"expected a language of {', '.join(LANGUAGES)}, found {language!r}")
+        raise DataError(f"expected a language of {', '.join(LANGUAGES)}, got {language!r}")
     path = Path(data)
     table: readers.Table
     if not readers.is_hub_id(str(data)):
         file = readers.open_file(path)
-        table, commit, origin, split = file, file.sha256(), path.name, ""  # where it lies does not matter
+        table, commit, origin, split = file, file.sha256(), path.name, ""  # records do not depend on the folder
     else:
         if split is None:
-            how = first_fitting("name the split to read, e.g. --split test", "expected a file, got a data set's id")
+            how = first_fitting(
+                "expected a split of the data set, got none; name the split to read, e.g. --split test",
+                "expected a file, got the id of a data set",
+            )
             raise DataError(f"{data}: {how}")
         table, commit = readers.open_hub(str(data), config, split, revision or "main")
         origin = f"{data} ({config})" if config else str(data)
@@ -311,30 +319,30 @@ def open_data(
 
 
 def validate_corpus_names(names: Iterable[str]) -> None:
-    """Refuse what is neither a base corpus nor a file of pairs, before any of them is read to its end.
+    """Validate that each name is a base corpus or a readable file, without reading all rows.
 
     Raises:
-        DataError: naming the first.
+        DataError: If a name is neither; the message has the first such name.
     """
     for name in names:
         if name not in CORPORA:
             if not Path(name).exists():
-                raise DataError(f"expected corpora ({', '.join(CORPORA)}) or files, found {name!r}")
+                raise DataError(f"expected corpora ({', '.join(CORPORA)}) or files, got {name!r}")
             readers.open_file(Path(name))
 
 
 def _require(columns: Mapping[str, str], present: Sequence[str], where: str) -> None:
     if missing := {ours: theirs for ours, theirs in columns.items() if theirs not in present}:
         wanted = ", ".join(f"{theirs!r} for the {ours}" for ours, theirs in missing.items())
-        raise DataError(f"{where}: expected the columns {wanted}; found {list(present)}")
+        raise DataError(f"{where}: expected the columns {wanted}, got {list(present)}")
 
 
 def _recognise(
     named: Mapping[str, str], present: Sequence[str], where: str, *, has_options: bool = True
 ) -> dict[str, str]:
-    """Return their name of each of our columns, those the user gave and those with a usual name."""
+    """Map our columns to those of the data: as the user named them, or by their usual names."""
     if unknown := sorted(set(named) - set(_RECOGNISED)):
-        raise DataError(f"expected the columns {', '.join(_RECOGNISED)} to be named, found {', '.join(unknown)}")
+        raise DataError(f"expected names for the columns {', '.join(_RECOGNISED)}, got {', '.join(unknown)}")
     if nameless := [ours for ours, theirs in named.items() if not theirs and ours != "id"]:
         raise DataError(
             f"{where}: expected a column for the {nameless[0]}, got no name (--columns {nameless[0]}=); name one of "
@@ -363,7 +371,7 @@ def _recognise(
         by_option = f"name yours with --columns {','.join(f'{ours}=…' for ours in missing)}"
         in_data = "name them so in the data"
         raise DataError(
-            f"{where}: expected a column for {wanted}; found {list(present)[:_LISTED]}; "
+            f"{where}: expected a column for {wanted}; got {list(present)[:_LISTED]}; "
             f"{first_fitting(by_option, in_data) if has_options else in_data}"
         )
     return columns
@@ -387,10 +395,10 @@ class UnknownLabelError(DataError):
 
 
 def _label_meanings(labels: Sequence[str], where: str) -> tuple[Sequence[str] | None, dict[str, str]]:
-    """Separate names of the label ids 0, 1, … from pairs of a label of the data and ours, such as `E=entailment`.
+    """Split `labels` into names of the ids 0, 1, … and meanings of labels of the data, such as `E=entailment`.
 
     Raises:
-        DataError: if both forms are mixed, a label is given twice, or one of ours is unknown.
+        DataError: If both forms are mixed, a label occurs twice, or a name of ours is unknown.
     """
     pairs = [each.partition("=") for each in labels]
     if not any(equals for _, equals, _ in pairs):
@@ -455,16 +463,16 @@ class _GoldLabels:
     space: tuple[str, ...]
 
     def read(self, gold: Any, place: str) -> str:
-        """Read one label.
+        """Parse one label.
 
         Raises:
             UnknownLabelError: If nothing states its meaning.
-            DataError: If it is no label of the space.
+            DataError: If it is not a label of the space.
         """
         try:
             return _read_label(gold, self)
         except TypeError:
-            raise DataError(f"{place}: expected a label as text or a number, found {gold!r:.100}") from None
+            raise DataError(f"{place}: expected a label as text or a number, got {gold!r:.100}") from None
         except LabelError as error:
             label = str(gold).lower() if isinstance(gold, bool) else str(gold).strip()
             raise UnknownLabelError(f"{place}: {error}", label) from None
@@ -472,14 +480,14 @@ class _GoldLabels:
             raise DataError(f"{place}: {error}") from None
 
     def of_truth_value(self, truth: bool, *, is_text: bool) -> str:
-        """Read a truth value.
+        """Resolve a truth value.
 
-        The names of two labels decide first: false is 0, true is 1. Without them, the column's name must say what
-        `true` means. A column called `label` says it of text only, where somebody wrote an answer: as a boolean it may
-        be a detector's flag, in which true means that the hypothesis is *not* supported.
+        Names of two ids take precedence: false is 0, true is 1. Without them, the name of the column must state the
+        meaning of `true`. The name `label` does so for text, which is an annotator's answer. It does not for booleans:
+        they may be a detector's flag, in which true means that the hypothesis is *not* supported.
 
         Raises:
-            LabelError: If neither says it.
+            LabelError: If neither states the meaning.
         """
         if self.names is not None:
             if len(self.names) != len(TWO_WAY):
@@ -500,9 +508,9 @@ class _GoldLabels:
 def _stored_names(
     table: readers.Table, column: str, id_names: Sequence[str] | None, meanings: Mapping[str, str], where: str
 ) -> Sequence[str] | None:
-    """Read the names that a data set of the Hub stores for its label ids; None where they say nothing.
+    """Resolve the names that a Hub data set stores for its label ids; None if they have no meaning.
 
-    Numerals say nothing. Neither do truth values and unknown names if the user names the ids.
+    Numerals have none. Truth values and unknown names give way to names by the user.
     """
     stored = [meanings.get(name, name) for name in table.label_names(column) or ()]
     if not stored or all(map(str.isdecimal, stored)):
@@ -519,7 +527,7 @@ def _stored_names(
 
 
 def _label_space(reader: _GoldLabels, table: readers.Table) -> tuple[str, ...]:
-    """Find the label space of a user's data: as declared, or by the first label that only one label space has."""
+    """Find the label space of a user's data: the declared one, or that of the first label that is not entailment."""
     in_any = replace(reader, space=_ANY)
 
     def labels() -> Iterator[str]:
@@ -540,9 +548,9 @@ def _label_space(reader: _GoldLabels, table: readers.Table) -> tuple[str, ...]:
 def _label_names(
     stored: Sequence[str] | None, expected: Sequence[str] | None, where: str, spaces: Sequence[tuple[str, ...]]
 ) -> tuple[str, ...] | None:
-    """Combine the names of the label ids that are stored with the data and those that are expected; None for neither.
+    """Combine stored and expected names of the label ids; None if there are neither.
 
-    Both must agree, and be labels of one of the spaces.
+    They must agree, and be labels of one of the spaces.
     """
     try:
         named = tuple(map(canonical_gold, stored)) if stored else None
@@ -554,7 +562,7 @@ def _label_names(
             one_of = " or of ".join(", ".join(space) for space in spaces)
             raise DataError(f"{where}: expected each of {one_of} once at most, got {', '.join(names)}")
     if named and declared and named != declared:
-        raise DataError(f"{where}: its label ids 0, 1, … are named {list(named)}, expected {list(declared)}")
+        raise DataError(f"{where}: expected the names {list(declared)} for the label ids 0, 1, …, got {list(named)}")
     return named or declared
 
 
@@ -566,7 +574,7 @@ def _parse(
     *,
     keep_empty: bool,
 ) -> Example | str:
-    """Return the row's example, or the reason it is left out."""
+    """Convert a row to an example, or to the reason for its exclusion."""
     values = row.values
     _require(columns, list(values), row.place)  # each line of a jsonl file has keys of its own
     gold = values[columns["label"]]
@@ -576,15 +584,18 @@ def _parse(
     sentences = [values[columns[side]] for side in ("premise", "hypothesis")]
     for side, sentence in zip(("premise", "hypothesis"), sentences, strict=True):
         if sentence is not None and not isinstance(sentence, str):
-            raise DataError(f"{row.place}: expected the {side} as text, found {sentence!r:.100}")
+            raise DataError(f"{row.place}: expected the {side} as text, got {sentence!r:.100}")
         if not (sentence or "").strip():
             if keep_empty:
-                raise DataError(f"{row.place}: the {side} is empty; fill it in, or leave the row out")
+                raise DataError(f"{row.place}: expected a {side}, got an empty one; fill it in, or remove the row")
             return "empty"
     source_id = str(values[columns["id"]]) if "id" in columns else number_id
     for side, text in zip(("premise", "hypothesis", "id"), (*sentences, source_id), strict=True):
         if not _is_text(text):
-            raise DataError(f"{row.place}: the {side} has half a character (a lone surrogate); save the file as UTF-8")
+            raise DataError(
+                f"{row.place}: expected the {side} as Unicode text, got half a character (a lone surrogate); save the "
+                "file as UTF-8"
+            )
     annotations = values.get(_ANNOTATORS)
     annotators = annotations if isinstance(annotations, list) else []
     votes = tuple(labels.read(vote, row.place) for vote in annotators if not is_unlabelled(vote))
@@ -592,7 +603,7 @@ def _parse(
 
 
 def _is_text(text: str) -> bool:
-    """Tell whether all of a text is characters: an escape in JSON may be half of one, which no file can hold."""
+    """Check whether a text can be encoded: an escape in JSON may be half a character, which no file can store."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -600,7 +611,8 @@ def _is_text(text: str) -> bool:
     return True
 
 
-@lru_cache(typed=True)  # for True is 1; a corpus has few labels, and each row several
+# Typed, because True == 1. A corpus has few distinct labels but several labels per row, with its annotators.
+@lru_cache(typed=True)
 def _read_label(gold: Any, labels: _GoldLabels) -> str:
     meanings = dict(labels.meanings)
     if meaning := meanings.get(str(gold)) or (meanings.get(str(gold).lower()) if isinstance(gold, bool) else None):
@@ -609,18 +621,18 @@ def _read_label(gold: Any, labels: _GoldLabels) -> str:
     if truth is not None:
         return _in_space(labels.of_truth_value(truth, is_text=not isinstance(gold, bool)), gold, labels.space)
     number = None
-    with suppress(ValueError, OverflowError):  # a csv holds numbers as text; infinity is none
+    with suppress(ValueError, OverflowError):  # csv stores numbers as text; infinity has no integer
         # pandas writes the integers of a column with missing values as floats.
         number = int(gold.strip().removesuffix(".0") if isinstance(gold, str) else gold)
     if isinstance(gold, float) and gold != number:
-        raise ValueError(f"expected a whole number for a label, found {gold}")
+        raise ValueError(f"expected a whole number for a label, got {gold}")
     if number is None:
         return _in_space(canonical_gold(str(gold)), gold, labels.space)
     names = labels.names
     if names is None:
         raise LabelError(f"expected a label by name, got the number {number}, whose meaning nothing states")
     if not 0 <= number < len(names):
-        raise ValueError(f"expected a label id 0 to {len(names) - 1} ({', '.join(names)}), found {number}")
+        raise ValueError(f"expected a label id 0 to {len(names) - 1} ({', '.join(names)}), got {number}")
     return _in_space(names[number], gold, labels.space)
 
 

@@ -157,7 +157,7 @@ def test_a_frozen_encoder_stands_in_for_vectors(tiny_bert, pairs_file, tmp_path)
         ("dan", {"options": {"hidden_size": "0"}}, "expected hidden_size of at least 1, found 0"),
         ("dan", {"options": {"dropout": "1"}}, "expected dropout from 0 to less than 1, found 1.0"),
         ("esim-bow", {"options": {"bag_of_words": "false"}}, "esim-bow has no option bag_of_words"),
-        ("dan", {"corpora": ["nowhere"]}, r"expected corpora \(snli, .*\) or files, found 'nowhere'"),
+        ("dan", {"corpora": ["nowhere"]}, r"expected corpora \(snli, .*\) or files, got 'nowhere'"),
         ("dan", {"corpora": ["ocnli"]}, "expected pairs in English, .* found ocnli"),
         ("dan", {"least": 999}, "expected words that occur at least 999 times in .*, found none"),
         ("kim", {"encoder": "org/encoder"}, "expected no encoder with kim, which"),
