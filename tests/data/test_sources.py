@@ -127,10 +127,14 @@ def test_ids_are_taken_where_they_are_and_must_be_unique(tmp_path):
         (
             ["A man.,A dog.,neutral", "A man.,A dog.,Not-Entailment"],
             "premise,hypothesis,label",
-            "line 3: expected a gold label of entailment, neutral, contradiction, as the rows before have, got "
+            "line 3: expected a gold label of entailment, neutral, contradiction, as in the rest of the data, got "
             "not_entailment; use the same labels in all rows, or give its meaning with --labels Not-Entailment=…",
         ),
-        (["A man.,A dog.,neutral", "A man., ,neutral"], "premise,hypothesis,label", "line 3: expected a hypothesis, got an empty one"),
+        (
+            ["A man.,A dog.,neutral", "A man., ,neutral"],
+            "premise,hypothesis,label",
+            "line 3: expected a hypothesis, got an empty one",
+        ),
         (["A man.,A dog."], "premise,hypothesis,label", "line 2: expected 3 cells"),
         ([], "premise,hypothesis,label", "expected rows, got none"),
     ],

@@ -129,6 +129,8 @@ def test_open_data_numbers_are_refused_until_they_have_names(tmp_path, ending):
 
 def test_open_data_whole_numbers_with_a_point_are_ids_in_csv(tmp_path):
     path = _csv(tmp_path / "a.csv", ["1.0", "", "0.0"])  # as pandas writes integers of which one is missing
+    with pytest.raises(DataError, match=f"got the number 1, .*{TO_TRUE} if 1 means"):
+        _labels(open_data(path))
     assert _labels(open_data(path, labels=TWO_WAY[::-1])) == ["entailment", "not_entailment"]
 
 
@@ -172,7 +174,7 @@ def test_open_data_names_of_the_user_precede_the_columns_name(tmp_path):
         (
             ["unsupported", "entailment", "neutral"],
             4,
-            "expected a gold label of entailment, not_entailment, as the rows",
+            "expected a gold label of entailment, not_entailment, as in the",
         ),
         (
             ["entailment", "neutral", "unsupported"],

@@ -291,7 +291,7 @@ def open_data(
         stored = _stored_names(table, column, id_names, meanings, str(data))
         names = _label_names(stored, id_names, str(data), (LABELS, TWO_WAY))
     except UnknownLabelError as error:
-        raise DataError(f"{error}; {_remedy(error.label, has_options=has_options)}") from None
+        raise DataError(f"{error}; {_label_advice(error.label, has_options=has_options)}") from None
     reader = _GoldLabels(column, names, tuple(meanings.items()), LABELS)
     reader = replace(reader, space=_label_space(reader, table))
     prefix = "-".join(filter(None, [origin.split(".")[0], split]))
@@ -300,7 +300,7 @@ def open_data(
         try:
             return _parse(row, recognised, reader, f"{prefix}-{row.number}", keep_empty=True)
         except UnknownLabelError as error:
-            raise DataError(f"{error}; {_remedy(error.label, has_options=has_options)}") from None
+            raise DataError(f"{error}; {_label_advice(error.label, has_options=has_options)}") from None
 
     return Source(
         name=str(data) if split else origin,
@@ -424,7 +424,7 @@ def _label_meanings(labels: Sequence[str], where: str) -> tuple[Sequence[str] | 
     return None, meanings
 
 
-def _remedy(label: str, *, has_options: bool) -> str:
+def _label_advice(label: str, *, has_options: bool) -> str:
     """Build the advice for a label in an unknown spelling: the option to type, where the command has it."""
     initials = {name[0]: name for name in LABELS}
     if label.lstrip("-").isdecimal() and label not in ("0", "1"):
@@ -474,7 +474,7 @@ class _GoldLabels:
         except TypeError:
             raise DataError(f"{place}: expected a label as text or a number, got {gold!r:.100}") from None
         except LabelError as error:
-            label = str(gold).lower() if isinstance(gold, bool) else str(gold).strip()
+            label = str(gold).lower() if isinstance(gold, bool) else str(gold).strip().removesuffix(".0")
             raise UnknownLabelError(f"{place}: {error}", label) from None
         except ValueError as error:
             raise DataError(f"{place}: {error}") from None
@@ -527,7 +527,10 @@ def _stored_names(
 
 
 def _label_space(reader: _GoldLabels, table: readers.Table) -> tuple[str, ...]:
-    """Find the label space of a user's data: the declared one, or that of the first label that is not entailment."""
+    """Find the label space of a user's data: the declared one, or that of the first label that is not entailment.
+
+    A set declares its labels before its rows are read, so the space cannot wait for them.
+    """
     in_any = replace(reader, space=_ANY)
 
     def labels() -> Iterator[str]:
@@ -652,7 +655,7 @@ def _in_space(label: str, gold: Any, space: tuple[str, ...]) -> str:
         meaning = NOT_ENTAILMENT if NOT_ENTAILMENT in space else "…"
         advice = first_fitting(f", or give its meaning with --labels {theirs:.{_LONGEST_LABEL}}={meaning}")
         raise ValueError(
-            f"expected a gold label of {', '.join(space)}, as the rows before have, got {label}; use the same labels "
-            f"in all rows{advice}"
+            f"expected a gold label of {', '.join(space)}, as in the rest of the data, got {label}; use the same "
+            f"labels in all rows{advice}"
         )
     return label
