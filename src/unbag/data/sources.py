@@ -446,7 +446,7 @@ def _label_advice(label: str, *, has_options: bool) -> str:
     return first_fitting(by_option, in_data) if has_options else in_data
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # hashed by identity: every label of every row is a key of the cache below
 class _GoldLabels:
     """The reading of the gold labels of one source.
 
