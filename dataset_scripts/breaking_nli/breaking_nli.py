@@ -33,7 +33,7 @@ from unbag.challenge_sets.perturbations.substitution import (
 )
 from unbag.challenge_sets.perturbations.word_lists import NEUTRAL_LISTS, WORD_LISTS
 from unbag.challenge_sets.requirements import Requirement
-from unbag.data.columns import rounded
+from unbag.data.columns import round_to_field
 from unbag.data.corpora import OFFICIAL
 from unbag.data.downloads import PinnedFile
 from unbag.data.sources import Example, Source
@@ -193,7 +193,7 @@ class BreakingNli(OfficialSet):
         """Open the official pairs, or the corpus of the premises."""
         if not self.config.is_official:
             # In one piece: each distinct premise is used once, and only one process sees all of them.
-            return [self.config.open(streaming=streaming).in_one_piece()]
+            return [self.open_pairs(streaming=streaming).with_one_span()]
         with zipfile.ZipFile(self.official_file()) as archive:
             return [self.official_source(Path(_MEMBER).name, archive.read(_MEMBER), _COLUMNS)]
 
@@ -331,7 +331,7 @@ class BreakingNli(OfficialSet):
             if not norms.all():
                 return None  # the mean over no vectors is 0: the table lacks a word
             # Clipped, since rounding errors can push the cosine of parallel vectors slightly beyond 1.
-            return float(rounded(np.clip(vectors[old] @ vectors[new] / norms.prod(), -1, 1), SIMILARITY))
+            return float(round_to_field(np.clip(vectors[old] @ vectors[new] / norms.prod(), -1, 1), SIMILARITY))
 
         return similarity
 

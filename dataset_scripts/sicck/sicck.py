@@ -110,7 +110,7 @@ class Sicck(OfficialSet):
     def sources(self, *, streaming: bool = False) -> list[Source]:
         """Open the seeds."""
         if not self.config.is_official:
-            return [self.config.open(streaming=streaming)]
+            return [self.open_pairs(streaming=streaming)]
         # The authors' file has the seeds as ordinary rows, without a modifier and with the authors' labels.
         lines = [
             json.dumps(

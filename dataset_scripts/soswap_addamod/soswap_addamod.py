@@ -110,7 +110,7 @@ class SoswapAddamod(ChallengeSetBuilder):
 
     def sources(self, *, streaming: bool = False) -> list[Source]:
         """Open the pairs in one piece. One process reads all of them, so that each distinct premise is used once."""
-        return [source.in_one_piece() for source in super().sources(streaming=streaming)]
+        return [source.with_one_span() for source in super().sources(streaming=streaming)]
 
     def warm_caches(self, source: Source) -> None:
         """Parse the sentences with several processes. `tables` runs in one process and then reads the cached parses."""

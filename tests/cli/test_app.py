@@ -186,7 +186,7 @@ def test_a_mistake_in_the_data_is_one_line_and_exit_code_1(folder):
     assert done.returncode == 1
     assert (
         done.stderr.strip().splitlines()[-1]
-        == "unbag: pairs.csv, line 11: expected 3 cells (premise, hypothesis, label), found 2"
+        == "unbag: pairs.csv, line 11: expected 3 cells (premise, hypothesis, label), got 2"
     )
     assert "Traceback" not in done.stderr
     assert not (folder / "runs").exists(), "nothing half done is left"

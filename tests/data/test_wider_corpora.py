@@ -154,7 +154,7 @@ def test_a_set_of_other_languages_refuses_german_in_one_line(name):
 
 def test_nothing_is_fitted_on_two_labels():
     assert gold_id("not_entailment") == 1
-    with pytest.raises(LabelError, match="nothing is trained or fitted on them"):
+    with pytest.raises(LabelError, match="nothing is fitted on them"):
         label_id("not_entailment")
 
 
@@ -171,11 +171,11 @@ def test_every_language_of_xnli_is_a_corpus():
 
 def test_corpus_all_is_the_corpora_of_the_papers():
     from unbag.cli.options import PairOptions, selected
-    from unbag.data.corpora import OF_PAPERS
+    from unbag.data.corpora import PAPER_CORPORA
 
     found = selected(PairOptions(corpus=["all"]), ["plain", "swapped"], full=False, on_failure=pytest.fail)
     for name in ("plain", "swapped"):
-        assert [each.config.partition("-")[0] for each in found if each.name == name] == list(OF_PAPERS)
+        assert [each.config.partition("-")[0] for each in found if each.name == name] == list(PAPER_CORPORA)
 
 
 @pytest.mark.parametrize("given", [{"file": "folder"}, {"option": ["file=folder"]}])

@@ -8,7 +8,7 @@ from tests.fork_server import PYTHON
 from unbag import challenge_sets, cli, scripts
 from unbag.challenge_sets import suite
 from unbag.cli import publish
-from unbag.data.corpora import OF_PAPERS
+from unbag.data.corpora import PAPER_CORPORA
 
 
 @pytest.mark.nightly
@@ -75,7 +75,7 @@ def test_a_corpus_that_cannot_be_read_does_not_cost_the_others(monkeypatch, caps
 
 def test_all_corpora_are_those_of_the_papers(monkeypatch):
     found, _ = _published(monkeypatch, "--corpus", "all")
-    assert [config.partition("-")[0] for config in found["org/permuted"]] == list(OF_PAPERS)
+    assert [config.partition("-")[0] for config in found["org/permuted"]] == list(PAPER_CORPORA)
 
 
 def test_without_a_corpus_each_set_has_its_own(monkeypatch):

@@ -124,7 +124,7 @@ def test_the_function_sees_lists_and_no_pairs_ask_nothing():
     ("answer", "message"),
     [
         (["neutral"] * 2, "expected 3 answers for 3 pairs, the function returned 2"),
-        (["neutral", "maybe", "neutral"], "found 'maybe'"),
+        (["neutral", "maybe", "neutral"], "got 'maybe'"),
         (["neutral", "not_entailment", "neutral"], "the function returned 'not_entailment'"),
         (["neutral", [0, 1, 0], "neutral"], "outputs of one kind"),
         ([[0.5, 0.5, 0.5]] * 3, "sum to 1"),

@@ -342,7 +342,7 @@ def shared_texts(rows, *, characters=1 << 20):
 
 BOMBS = {
     "texts": (lambda: shared_texts(100_000), r"unpacks to more than 200 times its [\d,]+ bytes"),
-    "cells": (lambda: shared_texts(10, characters=LONGEST_SENTENCE << 11), r"at most 16,777,216 bytes a cell, found 2"),
+    "cells": (lambda: shared_texts(10, characters=LONGEST_SENTENCE << 11), r"at most 16,777,216 bytes per cell, got 2"),
     "nulls": (
         lambda: pa.table(dict.fromkeys(("premise", "hypothesis", "label"), pa.nulls(500_000))),
         r"unpacks to more than 200 times",

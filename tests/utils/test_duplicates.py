@@ -3,7 +3,7 @@ import random
 import pytest
 from datasets import Dataset
 
-from unbag.data.columns import distinct
+from unbag.data.columns import count_distinct
 from unbag.utils import duplicates
 from unbag.utils.duplicates import DigestFile, digests, may_have_duplicates
 
@@ -45,4 +45,4 @@ def test_different_texts_of_a_column_are_counted_also_where_equal_ones_stand_apa
     monkeypatch.setattr("unbag.data.columns.ROWS_PER_TABLE", 4)
     for n in (1, 3, 4, 5, 23):
         texts = [f"x{i // 3}" for i in range(n)] + (["x0"] if apart else [])
-        assert distinct(Dataset.from_dict({"a": texts}), "a") == len(set(texts))
+        assert count_distinct(Dataset.from_dict({"a": texts}), "a") == len(set(texts))

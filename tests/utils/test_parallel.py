@@ -131,7 +131,7 @@ def test_an_id_that_comes_twice_is_named_though_two_processes_read_it(tmp_path, 
     rows = _rows(40)
     rows[38]["id"] = "r2"
     data = _write(tmp_path / "pairs.jsonl", rows)
-    with pytest.raises(DataError, match=r"pairs\.jsonl, line 39: the id 'r2' was met before"):
+    with pytest.raises(DataError, match=r"pairs\.jsonl, line 39: expected unique ids, got 'r2' for the second time"):
         loading.load("plain", data=data, num_proc=num_proc)
     assert len(loading.load("plain", data=data, columns={"id": ""}, num_proc=num_proc)) == 36
 

@@ -38,7 +38,7 @@ def examples(source: Source, start: int, stop: int | None, folder: Path) -> Iter
     """Iterate over the labelled pairs of a span of rows, and store the row counts and the digests of the ids."""
     counts: Counter[str] = Counter()
     with DigestFile(_ids(folder, start)) if source.has_ids else nullcontext() as ids:
-        for example in source.examples(start, stop, counts=counts, each_id=None if ids is None else ids.add):
+        for example in source.examples(start, stop, counts=counts, id_callback=None if ids is None else ids.add):
             counts[LABELLED] += 1
             counts[ANNOTATED] += bool(example.annotators)
             yield example

@@ -16,7 +16,7 @@ from datasets.exceptions import DatasetGenerationError
 
 from unbag.challenge_sets import build_stats, requirements
 from unbag.challenge_sets.config import SourceConfig
-from unbag.challenge_sets.requirements import Requirement
+from unbag.challenge_sets.requirements import Requirement, UnfitError
 from unbag.data.corpora import CORPORA
 from unbag.data.labels import LABELS, TWO_WAY
 from unbag.data.readers import hub_commit, is_hub_id, open_file
@@ -134,7 +134,34 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
 
     def sources(self, *, streaming: bool = False) -> list[Source]:
         """Open the sources that the set is built from."""
-        return [replace(self.config.open(streaming=streaming), longest=self.LONGEST)]
+        return [self.open_pairs(streaming=streaming)]
+
+    def open_pairs(self, *, streaming: bool = False, split: str | None = None) -> Source:
+        """Open the corpus or the user's own data that the options name.
+
+        Args:
+            streaming: Whether to read over the network row by row.
+            split: Split to read (default: the one of the options).
+
+        Raises:
+            UnfitError: If the data has two labels, and the set needs three.
+        """
+        config = self.config if split is None else replace(self.config, source_split=split)
+        source: Source = replace(config.open(streaming=streaming), longest=self.LONGEST)
+        if self.config.data and source.labels == TWO_WAY:
+            if not self.takes_two_labels():
+                raise UnfitError(
+                    f"the {str(self.dataset_name).removeprefix('unbag_')} set needs to know which pairs contradict, "
+                    f"and {source.name} has two labels ({', '.join(TWO_WAY)}); label the pairs "
+                    f"{', '.join(LABELS[:-1])} or {LABELS[-1]}, or leave the set out"
+                )
+            self.info.features = features(self.SCHEMA, TWO_WAY)
+        return source
+
+    @classmethod
+    def takes_two_labels(cls) -> bool:
+        """Check whether pairs of two labels make this set: whether one of its configs is of a corpus with two."""
+        return any(CORPORA[name].is_two_way for config in cls.BUILDER_CONFIGS if (name := config.corpus) in CORPORA)
 
     def validate_names(self) -> None:
         """Validate that the files, pipelines and corpora named by options exist. No pair is read.
@@ -146,7 +173,8 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
         if pipeline and pipeline != ALL:
             pipelines.validate_pipeline(pipeline)
         if self.config.data and not is_hub_id(self.config.data):
-            self.config.open()  # reads and validates the first row, its columns and its label
+            for source in self.sources():  # the columns, the label space and the first labelled row
+                next(iter(source.examples()), None)
         for option in self.config.FILES:
             names = getattr(self.config, option)
             for name in names if isinstance(names, list | tuple) else ():

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from unbag import challenge_sets
+from unbag.challenge_sets.requirements import UnfitError as UnfitError
 from unbag.data import corpora
 from unbag.data.corpora import CORPORA, LANGUAGES
 from unbag.data.readers import is_damage
@@ -16,10 +17,6 @@ from unbag.utils import parallel
 from unbag.utils.options import Option, describe_options, did_you_mean, parse_option, validate_options
 
 DEFAULT_CORPUS: Final = "snli"
-
-
-class UnfitError(ValueError):
-    """A set that cannot be built from the requested pairs."""
 
 
 def builder(name: str, config: str | None = None, *, cache_dir: Path | None = None, **options: Any) -> Any:

@@ -20,7 +20,7 @@ from unbag.challenge_sets.perturbations import shuffled
 from unbag.challenge_sets.perturbations.permutation import DEFAULT_SEED
 from unbag.challenge_sets.results import explain_damaged_records
 from unbag.data import parquet
-from unbag.data.columns import column, distinct
+from unbag.data.columns import column, count_distinct
 from unbag.data.sources import EXCLUSION_REASONS
 from unbag.data.text.tokens import has_words
 from unbag.utils import rng
@@ -165,7 +165,7 @@ def to_built_set(request: Request, builder: Any, rows: Any) -> BuiltSet:
     sources = builder.sources()
     counts = builder.read_counts()
     votes = human_agreement.votes(sources) if counts[build_stats.ANNOTATED] else {}
-    used = distinct(rows, "source_id")
+    used = count_distinct(rows, "source_id")
     other_reasons = builder.exclusion_counts()
     # Builders count the rare reasons only; the rest of the labelled examples without rows has the usual reason.
     unfit = counts[build_stats.LABELLED] - used - sum(other_reasons.values())
@@ -247,7 +247,7 @@ def records(built: BuiltSet, rows_of: Mapping[str, Any]) -> tuple[dict[str, dict
     # For a set with several splits, `UNFIT` counts examples of the other splits. The folder includes these.
     elsewhere = challenge_sets.get(built.request.name).builder_class().UNFIT
     excluded = {reason: n for reason, n in built.data["excluded"].items() if reason != elsewhere}
-    examples = {name: distinct(rows, "source_id") for name, rows in rows_of.items()}
+    examples = {name: count_distinct(rows, "source_id") for name, rows in rows_of.items()}
     of_splits = {
         name: _record(
             built,
@@ -314,7 +314,7 @@ def read_back(path: Path) -> BuiltSet:
     if not is_exported(validate_file(path)):
         raise DataError(f"{path}: expected a Parquet file that `unbag build` wrote, got one without a record of a set")
     try:
-        parquet.validate_row_group_size(path, "the file", path.stat().st_size)
+        parquet.validate_unpacked_size(path, "the file", path.stat().st_size)
         table = pq.read_table(path, partitioning=None)
         record = parse_json(table.schema.metadata[_RECORD].decode())
     except (pa.ArrowException, OSError, ValueError) as error:

@@ -10,6 +10,10 @@ class MissingError(ValueError):
     """Resources that a run needs are not on this machine. The message names each of them."""
 
 
+class UnfitError(ValueError):
+    """A set that cannot be made from the pairs of the request."""
+
+
 @dataclass(frozen=True)
 class Requirement:
     """One external resource.

@@ -25,7 +25,7 @@ from unbag.cli.output import AsJson, echo, failed, report
 from unbag.cli.progress import watch
 from unbag.cli.run_folder import ALL_CORPORA, CROSS, RUNS, run_folder
 from unbag.cli.typer_utils import file_to_write, place_to_write
-from unbag.data.corpora import OF_PAPERS
+from unbag.data.corpora import PAPER_CORPORA
 
 if TYPE_CHECKING:
     from unbag.challenge_sets.failures import Failure
@@ -145,7 +145,7 @@ def evaluate(
     failures: list[Failure] = []
     absent: list[Failure] = []
     if cross_domain:
-        named = OF_PAPERS if pairs.corpus == [ALL] else pairs.corpus
+        named = PAPER_CORPORA if pairs.corpus == [ALL] else pairs.corpus
         requests = [_plain(name, pairs.max_examples) for name in named or _CROSS]
         about = f"{CROSS}-{'+'.join(pairs.corpus)}" if pairs.corpus else CROSS
     else:

@@ -16,7 +16,7 @@ from unbag.challenge_sets.request import BuiltSet
 from unbag.challenge_sets.results import Result
 from unbag.challenge_sets.views.examples import ExampleSelection
 from unbag.data.columns import column
-from unbag.data.predictions import SetPredictions, placed
+from unbag.data.predictions import SetPredictions, scatter_predictions
 from unbag.evaluation import report_examples, result_folder, samples
 from unbag.evaluation.lexical_baseline import BaselinePredictions
 from unbag.evaluation.prediction_table import PredictionTable
@@ -79,7 +79,7 @@ def score_predictions(
     if answers.unanswered is not None:
         counts["n_abstained"] = int(answers.unanswered.sum())
     answers = answers.for_gold(built.rows.features["label"].names)
-    draws = [answers] if control is predicted else [placed(each, built.decisive) for each in draws]
+    draws = [answers] if control is predicted else [scatter_predictions(each, built.decisive) for each in draws]
     result = score_answers(built, answers, {**known, **counts}, words, draws)
     if table is not None:
         table.add(result, built.rows, answers)

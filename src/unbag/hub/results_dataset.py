@@ -183,7 +183,7 @@ def merged(added: Iterable[Mapping[str, Any]], existing: bytes | None) -> bytes:
 
 
 def _read(content: bytes) -> dict[tuple[str, ...], Mapping[str, Any]]:
-    parquet.validate_row_group_size(io.BytesIO(content), FILE, len(content))
+    parquet.validate_unpacked_size(io.BytesIO(content), FILE, len(content))
     table = pq.read_table(io.BytesIO(content))
     if table.schema.names != SCHEMA.names:
         raise ValueError(

@@ -220,7 +220,7 @@ def probe(predictor: Predictor, language: str = "en") -> ProbeReport:
         answers, _ = rank_predictions(answers, [label_id(label) for label in golds], threshold)
     # `predict` returns columns in the order of `label_space`; the orders refer to the model's own outputs.
     outputs = [declared.index(space[column]) for column in answers.predicted]
-    orders = candidate_orders(declared, two_too=ids and max(outputs) < 2)
+    orders = candidate_orders(declared, allow_two_labels=ids and max(outputs) < 2)
     right = {order: _right(outputs, order, golds) for order in orders}
     by = right if couples is None else couples
     best = max(orders, key=by.__getitem__)  # the declared order comes first, so it wins a tie

@@ -14,7 +14,7 @@ import torch
 from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForSequenceClassification, AutoTokenizer
 
 import unbag.models  # noqa: F401  (registers unbag's architectures with the Auto classes)
-from unbag.data.labels import LABELS, of_one_output, resolve_order
+from unbag.data.labels import LABELS, resolve_order, single_output_labels
 from unbag.inference.hub_files import Origin, find_external_code, has_custom_code, resolve_origin
 from unbag.inference.label_probe import PAIRS
 from unbag.inference.predictor import ModelError
@@ -486,7 +486,7 @@ def _threshold(config: "PretrainedConfig", threshold: Any, source: str) -> Thres
 
 def _order(config: "PretrainedConfig", label_map: Mapping[str, str] | None) -> tuple[str, ...]:
     if config.num_labels == 1:
-        return of_one_output(next(iter((config.id2label or {}).values()), ""), label_map)
+        return single_output_labels(next(iter((config.id2label or {}).values()), ""), label_map)
     names = config.id2label or {}
     if not isinstance(names, dict) or not all(str(output).isdecimal() for output in names):
         raise ModelError(f"expected id2label in config.json to name each output by its number, got {names!r:.100}")

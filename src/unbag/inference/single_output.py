@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from typing_extensions import TypedDict  # pydantic reads records by it
 
-from unbag.data.labels import ENTAILMENT, positive_of
+from unbag.data.labels import ENTAILMENT, positive_label
 from unbag.data.predictions import SetPredictions
 from unbag.scoring.ranking import area_under_curve, break_even
 
@@ -129,13 +129,13 @@ def log_odds(probabilities: NDArray[Any], label_space: Any) -> NDArray[np.float6
     # the order of the scores. The floor avoids log 0.
     smallest = np.finfo(np.float32).tiny
     logs = np.log(np.maximum(values, smallest))
-    positive_column = list(label_space).index(positive_of(label_space))
+    positive_column = list(label_space).index(positive_label(label_space))
     odds: NDArray[np.float64] = logs[:, positive_column] - logs[:, 1 - positive_column]
     return odds
 
 
 def _positive_column(answers: SetPredictions) -> int:
-    return list(answers.label_space).index(positive_of(answers.label_space))
+    return list(answers.label_space).index(positive_label(answers.label_space))
 
 
 def describe_ranking(model: str, ranking: Ranking, threshold: str, label: str = ENTAILMENT) -> str:

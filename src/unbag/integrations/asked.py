@@ -12,9 +12,9 @@ from unbag import challenge_sets
 from unbag.challenge_sets import suite
 from unbag.challenge_sets.base import SCORE, ChallengeSet, Quantity
 from unbag.challenge_sets.request import Request, build
-from unbag.data.columns import column, distinct
+from unbag.data.columns import column, count_distinct
 from unbag.data.labels import LABEL_SPACES, LabelError, resolve_order
-from unbag.data.predictions import SetPredictions, placed
+from unbag.data.predictions import SetPredictions, scatter_predictions
 
 DEFAULT_EXAMPLES: Final = 100
 """Source examples of each set that is asked for by its name: seconds of a small model at each evaluation."""
@@ -70,7 +70,7 @@ class BuiltChallengeSet:
             size = int(self.decisive.sum())
             for start in range(n, len(answers.probabilities), size):
                 draw = answers._replace(probabilities=answers.probabilities[start : start + size])
-                draws.append(placed(draw, self.decisive))
+                draws.append(scatter_predictions(draw, self.decisive))
         found: dict[str, float] = {}
         scores = self.described.score_rows(self.rows, own, shuffled=draws)
         for quantity, estimate in self.described.measurements(scores, "quoted"):
@@ -155,7 +155,7 @@ def bounded(requests: Sequence[Request], max_rows: int | None) -> list[BuiltChal
 
 def _within(request: Request, asked: BuiltChallengeSet, share: int) -> BuiltChallengeSet:
     """Draw as many source examples of a set as have at most `share` rows together."""
-    examples = distinct(asked.rows, "source_id")
+    examples = count_distinct(asked.rows, "source_id")
     while len(asked) > share:
         if examples == 1:
             raise ValueError(

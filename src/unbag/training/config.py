@@ -167,7 +167,10 @@ class TrainConfig:
     language: str = option("Language code of files, such as en or zh.", _PAIRS, default="en")
     columns: tuple[str, ...] = option("Column names of files, such as premise=text label=gold.", _PAIRS, default=())
     labels: tuple[str, ...] = option("Names of the labels 0, 1, 2 of files.", _PAIRS, default=())
-    word_order: WordOrder = option(
+    not_entailment_as: Literal["neutral"] | None = option(
+        "Label that not_entailment of two-label data is read as; needed to train on it.", _PAIRS, default=None
+    )
+    order: WordOrder = option(
         "Word order: natural, shuffled in each epoch, or permuted once.", _PAIRS, default="natural"
     )
     hypothesis_only: bool = option("Train and evaluate without premises.", _PAIRS, default=False)

@@ -91,4 +91,4 @@ def _check_pairs(config: TrainConfig) -> None:
         raise ValueError(f"expected training pairs in one language, for word tokenization, got {sorted(languages)}")
     # Last, since it reads the first rows of files.
     how = {"language": config.language, "columns": config.named_columns(), "labels": config.labels}
-    validate_corpora(config.corpus, config.validation, **how)
+    validate_corpora(config.corpus, config.validation, not_entailment_as=config.not_entailment_as, **how)

@@ -209,6 +209,7 @@ def _gather(config: TrainConfig) -> TrainingData:
         language=config.language,
         columns=config.named_columns(),
         labels=config.labels,
+        not_entailment_as=config.not_entailment_as,
         seed=config.seed,
     )
 

@@ -5,7 +5,7 @@ import pytest
 
 from unbag.baselines.natlog.relations import Relation
 from unbag.challenge_sets.perturbations.sicck import FILE, PAIRS, SEED_PAIRS, assign_folds, group_sizes, read_sicck
-from unbag.data.downloads import fetch
+from unbag.data.downloads import fetch_pinned_file
 
 HEADER = [
     "Sno", "SICK_id", "Premise", "Hypothesis", "Modifier", "Premise/Hypothesis/Both",
@@ -73,7 +73,7 @@ def test_missing_columns_are_named(tmp_path):
 
 def test_the_official_file(shared):
     """Spec, section 9, and Tables 5 and 6 of the paper."""
-    path = fetch(FILE, local_copy=shared / "data/sicck/SICCK-Ground-Truth-apr24.csv")  # checks its hash
+    path = fetch_pinned_file(FILE, local_copy=shared / "data/sicck/SICCK-Ground-Truth-apr24.csv")  # checks its hash
     rows, counts = read_sicck(path)
     assert len(rows) == 1304 == PAIRS
     assert len({row.seed for row in rows}) == SEED_PAIRS

@@ -152,6 +152,18 @@ def test_what_cannot_be_written_is_refused(requests, tmp_path):
     assert not (tmp_path / "no").exists()
 
 
+def test_export_tasks_of_two_labels_are_refused_before_they_are_written(tmp_path):
+    (tmp_path / "claims.csv").write_text(
+        PAIRS.replace("neutral", "unsupported").replace("contradiction", "unsupported")
+    )
+    request = Request("plain", options={"data": str(tmp_path / "claims.csv")})
+    with pytest.raises(
+        ValueError, match=r"claims\.csv: expected pairs of three labels, got two \(entailment, not_entail"
+    ):
+        export_tasks("lm-eval", [request], tmp_path / "tasks")
+    assert not (tmp_path / "tasks").exists()
+
+
 def test_the_command_writes_and_says_how_to_run(requests, tmp_path):
     options = ["--data", str(tmp_path / "pairs.csv"), "--to", str(tmp_path / "out"), "-o", "q=2", "--json"]
     shown = CliRunner().invoke(cli.app, ["export", "inspect-ai", *options])

@@ -163,7 +163,7 @@ def test_a_frozen_encoder_stands_in_for_vectors(tiny_bert, pairs_file, tmp_path)
             {"options": {"bag_of_words": "false"}},
             r"expected an option of esim-bow \(.*\), got bag_of_words",
         ),
-        ("dan", {"corpora": ["nowhere"]}, r"expected corpora \(snli, .*\) or files, found 'nowhere'"),
+        ("dan", {"corpora": ["nowhere"]}, r"expected corpora \(snli, .*\) or files, got 'nowhere'"),
         ("dan", {"corpora": ["ocnli"]}, "expected English pairs, .* got ocnli"),
         ("dan", {"least": 999}, "expected words that occur at least 999 times in .*, got none"),
         ("kim", {"encoder": "org/encoder"}, "expected none with kim, which needs whole words"),

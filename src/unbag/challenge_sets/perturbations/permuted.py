@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from unbag.challenge_sets.perturbations.minitrees import Ratios
 from unbag.challenge_sets.perturbations.permutation import BLEU_ORDERS, Permuter, Side, TooFewPermutationsError
-from unbag.data.columns import real, rounded
+from unbag.data.columns import real, round_to_field
 from unbag.data.labels import gold_id
 from unbag.data.sources import Example
 from unbag.data.text.tokens import Tokens, tokenize
@@ -120,6 +120,6 @@ def _table(blocks: list[dict[str, Any]], ratios: Ratios | None) -> pa.Table:
             np.concatenate(parts) if isinstance(parts[0], np.ndarray) else [cell for part in parts for cell in part]
         )
         if pa.types.is_floating(field.type):
-            values = rounded(values, field)
+            values = round_to_field(values, field)
         columns.append(pa.array(values, from_pandas=field.name in MINITREE_COLUMNS).cast(field.type))
     return pa.table(columns, schema=SCHEMA)
