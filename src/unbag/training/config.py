@@ -170,7 +170,7 @@ class TrainConfig:
     not_entailment_as: Literal["neutral"] | None = option(
         "Label that not_entailment of two-label data is read as; needed to train on it.", _PAIRS, default=None
     )
-    order: WordOrder = option(
+    word_order: WordOrder = option(
         "Word order: natural, shuffled in each epoch, or permuted once.", _PAIRS, default="natural"
     )
     hypothesis_only: bool = option("Train and evaluate without premises.", _PAIRS, default=False)

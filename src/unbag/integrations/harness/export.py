@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from unbag.challenge_sets.request import Request, check, export
+from unbag.challenge_sets.request import Request, export
 from unbag.data.corpora import CORPORA
 from unbag.data.labels import NOT_ENTAILMENT, TWO_WAY
 from unbag.inference.llm.prompts import Prompt
@@ -88,7 +88,9 @@ _COMMANDS: Final = {
 
 def _built(request: Request, folder: Path) -> Task:
     file = folder / "data" / request.name / f"{_SPLIT}.parquet"
-    if "data" in request.options and any(NOT_ENTAILMENT in source.labels for source in check(request).sources()):
+    if "data" in request.options and any(
+        NOT_ENTAILMENT in source.labels for source in validated_builder(request).sources()
+    ):
         raise ValueError(
             f"{request.options['data']}: expected pairs of three labels, got two ({', '.join(TWO_WAY)}); the tasks ask "
             "for three"
