@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from unbag.challenge_sets.request import Request, export
+from unbag.challenge_sets.request import Request, export, validated_builder
 from unbag.data.corpora import CORPORA
 from unbag.data.labels import NOT_ENTAILMENT, TWO_WAY
 from unbag.inference.llm.prompts import Prompt
