@@ -29,6 +29,7 @@ from unbag.utils.safe_io import validate_writable
 from unbag.utils.storage import Folder, is_address, upload_files
 
 if TYPE_CHECKING:
+    from unbag.inference.long_premises import LongPremise
     from unbag.inference.transformer import Dtype, Head
 
 logger = logging.getLogger(__name__)
@@ -62,6 +63,7 @@ def evaluate(
     head: "Head | None" = None,
     label_map: Mapping[str, str] | Sequence[str] | str | None = None,
     threshold: float | Literal["break-even"] | None = None,
+    long_premise: "LongPremise | None" = None,
     trust_labels: bool = False,
     trust_remote_code: bool = False,
     max_length: int | None = None,
@@ -122,6 +124,9 @@ def evaluate(
             name by the model's.
         threshold: of a model of one output (a reranker, a fact checker): from which share of its sigmoid on a pair is
             entailed; or `break-even`, where none is known: as many pairs as are labelled so, those it scores highest.
+        long_premise: How a premise that is longer than the model reads is used: `truncate` (default), `any-chunk` (the
+            sentences are joined to chunks that fit, and the chunk with the most probable entailment counts), or
+            `every-sentence` (each sentence is a premise, likewise).
         trust_labels: go on although another order of the labels fits the model clearly better.
         trust_remote_code: run the Python code that the model's repository brings; the results name it.
         max_length: the most tokens a pair; by default what the model reads.
@@ -232,6 +237,7 @@ def evaluate(
             requests,
             output_dir=folder,
             predictions=predictions,
+            long_premise=long_premise,
             trust_labels=trust_labels,
             lexical_baseline=lexical_baseline,
             shuffled=shuffled,
