@@ -169,7 +169,7 @@ def test_who_kept_no_examples_is_said_once_a_set_not_once_a_pair(runs, tmp_path)
 
 def test_other_data_are_refused_unless_told(runs):
     with pytest.raises(
-        ValueError, match=r"not evaluated on the same plain set \(data sha256: .* examples: none and 50"
+        ValueError, match=r"not evaluated on the same plain set \(data sha256: .* max_examples: none and 50"
     ):
         unbag.compare(runs / "weak", runs / "fewer")
     found = unbag.compare(runs / "weak", runs / "fewer", across_data=True)

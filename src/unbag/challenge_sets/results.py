@@ -114,7 +114,7 @@ class _RequestRecord(TypedDict):
     name: str
     config: str | None
     options: dict[str, Any]
-    examples: int | None
+    max_examples: int | None
     seed: int
 
 
