@@ -95,13 +95,13 @@ def test_the_command_line_wins(here, asked):
     )
     models, requests, options = asked("--config", "run.yaml")
     assert models == ["always_neutral:predict"]
-    assert [(each.name, each.examples) for each in requests] == [("plain", 5), ("permuted", 5)]
+    assert [(each.name, each.max_examples) for each in requests] == [("plain", 5), ("permuted", 5)]
     assert requests[1].options["q"] == 4
     assert options["trust_labels"] is True
     assert options["label_map"] == {"0": "neutral", "1": "entailment", "2": "contradiction"}
     models, requests, _ = asked("other:predict", "--config", "run.yaml", "--max-examples", "7", "--sets", "permuted")
     assert models == ["other:predict"]
-    assert [(each.name, each.examples) for each in requests] == [("permuted", 7)]
+    assert [(each.name, each.max_examples) for each in requests] == [("permuted", 7)]
 
 
 @pytest.mark.parametrize(
