@@ -13,7 +13,7 @@ An exchange must leave a claim that does not follow from its evidence. Three rul
 - What a sentence says in other words counts as said: `implied_stems` has the synonyms and hypernyms of its words.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from enum import StrEnum
 from functools import cache, lru_cache
 from typing import Final, NamedTuple
@@ -107,7 +107,9 @@ GENERIC: Final = frozenset(
 )
 """Nouns that name almost anyone, anything or any place: a sentence may say the same without the word."""
 
-_MAN: Final = frozenset("man guy gentleman male dude fellow father dad husband grandfather groom king boyfriend".split())
+_MAN: Final = frozenset(
+    "man guy gentleman male dude fellow father dad husband grandfather groom king boyfriend".split()
+)
 _WOMAN: Final = frozenset("woman lady female mother mom wife grandmother bride queen girlfriend".split())
 _BOY: Final = frozenset({"boy"})
 _GIRL: Final = frozenset({"girl"})
@@ -159,22 +161,26 @@ _KINDS: Final = {
         watermelon orange beer coffee wine tea juice lollipop cupcake pie popcorn rice pasta spaghetti bagel""".split()
     ),
 }
+_INTERCHANGEABLE: Final = (VEHICLE, "clothes", "instrument", "food")
+"""Kinds whose nouns are objects of the same verbs, so that an exchange needs no attestation."""
 _SUBJECT_KINDS: Final = (PERSON, ANIMAL, VEHICLE)  # what acts: a claim about another subject would be read as a slip
 _WORN_BY_MOST: Final = frozenset("shirt pant pants trouser trousers short shorts shoe sock jean jeans clothe".split())
 """Clothes that a person may be taken to wear though no sentence says so, unless an adjective tells which."""
-_UNACTED: Final = frozenset({"have", "be", "see", "contain"})
-"""Verbs whose object may be true of the subject anyway: a car has wheels."""
+_UNACTED: Final = frozenset("have be see contain hear observe watch".split())
+"""Verbs whose object may be true of the subject anyway (a car has wheels), or acts itself (watch a ball fly)."""
 
 _NUMBERS: Final = {
     word: value
     for value, words_ in enumerate("two three four five six seven eight nine ten eleven twelve".split(), start=2)
     for word in (words_, str(value))
 }
-_DETERMINERS: Final = ARTICLES | {"the", "several", "some"}
+_OF_MANY: Final = frozenset({"several", "some"})
+_DETERMINERS: Final = ARTICLES | _OF_MANY | {"the"}
 _SUBJECTS: Final = ("nsubj", "nsubjpass", "csubj", "csubjpass", "expl")
 _REFERRING: Final = frozenset(
     """he she him her his hers they them their theirs it its himself herself itself themselves each both another other
-    others together alone own same who which that""".split()
+    others together alone own same who which that different various similar such single only certain more most many
+    first second third next last half""".split()
 )
 _MODIFIERS: Final = ("amod", "compound", "nummod", "nmod")
 _AFTER_PHRASE: Final = ("NOUN", "PROPN", "NUM", "PART")  # the noun would not be the phrase's last
@@ -187,6 +193,7 @@ class Argument(NamedTuple):
         role: Its role.
         text: The phrase as it stands within a sentence; of a number, the numeral.
         noun: Lemma of its noun; of a number, of the noun that is counted.
+        verb: Lemma of the verb whose object it is; empty for another role.
         is_plural: Whether the noun is a plural.
         span: The tokens of the phrase.
     """
@@ -194,6 +201,7 @@ class Argument(NamedTuple):
     role: Role
     text: str
     noun: str
+    verb: str
     is_plural: bool
     span: range
 
@@ -233,7 +241,9 @@ def _implied(word: str) -> frozenset[str]:
 def _above() -> dict[str, frozenset[str]]:
     """Return the stems directly above or beside each stem."""
     above: dict[str, set[str]] = {}
-    sides = [(words_.old, words_.new) for words_ in WORD_LISTS if words_.relation in (Relation.SYNONYM, Relation.HYPONYM)]
+    sides = [
+        (words_.old, words_.new) for words_ in WORD_LISTS if words_.relation in (Relation.SYNONYM, Relation.HYPONYM)
+    ]
     sides += [(tuple(line.split()),) * 2 for line in _SYNONYMS.split("/")]
     sides += [(tuple(word for word, value in _NUMBERS.items() if value == number),) * 2 for number in _NUMBERS.values()]
     for line in _ABOVE.split("/"):
@@ -253,7 +263,7 @@ def claim_arguments(parse: Parse) -> list[Argument] | Unfit:
     verb, subject = clause
     found = [_subject(parse, subject), _object(parse, verb), *_numbers(parse)]
     arguments = [each for each in found if each is not None]
-    arguments = [each for each in arguments if each.noun not in GENERIC]
+    arguments = [each for each in arguments if not is_generic(each.noun)]
     roles = {each.role: each for each in reversed(arguments)}  # the first of each role
     fit = [roles[role] for role in Role if role in roles and _is_specific_beside(parse, verb, subject, roles[role])]
     if not fit:
@@ -263,7 +273,7 @@ def claim_arguments(parse: Parse) -> list[Argument] | Unfit:
 
 def donor_arguments(parse: Parse) -> Iterator[Argument]:
     """Yield the arguments of a sentence that may stand in a claim: subjects, objects and numbers."""
-    if not determiners_fit(parse):
+    if not determiners_fit(parse) or not NEGATIONS.isdisjoint(parse.lower_words):
         return
     for i, dep in enumerate(parse.deps):
         above = parse.heads[i]
@@ -275,10 +285,21 @@ def donor_arguments(parse: Parse) -> Iterator[Argument]:
     yield from _numbers(parse)
 
 
-def excludes(old: Argument, new: Argument) -> bool:
+def is_generic(noun: str) -> bool:
+    """Check whether a noun names almost anyone, anything or any place (`GENERIC`)."""
+    return stem(noun) in _stems_of(GENERIC)
+
+
+def excludes(old: Argument, new: Argument, objects: Collection[tuple[str, str]] = ()) -> bool:
     """Check whether an argument may take the place of another: what is true of the one is not of the other.
 
-    >>> def subject(noun): return Argument(Role.SUBJECT, noun, noun, False, range(1))
+    Args:
+        old: Argument of a claim.
+        new: Argument of another sentence.
+        objects: Pairs of verb and object that the corpus attests. An object replaces another object of a verb that
+            takes both, or one of its kind (clothes, food, instruments, vehicles).
+
+    >>> def subject(noun): return Argument(Role.SUBJECT, noun, noun, "", False, range(1))
     >>> excludes(subject("man"), subject("girl")), excludes(subject("boy"), subject("child"))
     (True, False)
     """
@@ -286,12 +307,12 @@ def excludes(old: Argument, new: Argument) -> bool:
         return False
     if old.role is Role.NUMBER:
         return _NUMBERS[new.text.lower()] > _NUMBERS[old.text.lower()] and old.noun != new.noun
-    if old.role is Role.SUBJECT and old.is_plural != new.is_plural:
-        return False
-    if old.noun == new.noun or {old.noun, new.noun} & GENERIC:
+    if old.is_plural != new.is_plural or old.noun == new.noun or is_generic(old.noun) or is_generic(new.noun):
         return False
     kinds = _kind(old.noun), _kind(new.noun)
     if kinds[0] != kinds[1] or (old.role is Role.SUBJECT and kinds[0] not in _SUBJECT_KINDS):
+        return False
+    if old.role is Role.OBJECT and kinds[0] not in _INTERCHANGEABLE and (old.verb, new.noun) not in objects:
         return False
     if kinds[0] == PERSON:
         return _are_exclusive_people(old.noun, new.noun)
@@ -304,14 +325,11 @@ def excludes(old: Argument, new: Argument) -> bool:
 
 def exchanged(parse: Parse, old: Argument, new: Argument) -> str:
     """Build the sentence in which an argument stands in the place of another."""
-    text = new.text
-    if old.role is not Role.NUMBER or parse.words[old.span.start][:1].isupper():
-        is_first = old.span.start == parse.first_word and parse.words[old.span.start][:1].isupper()
-        text = raised(text) if is_first else text
-    last = old.span[-1]
-    before = parse.text(0, old.span.start) + " " * parse.spaces[old.span.start - 1] if old.span.start else ""
-    after = parse.text(old.span.stop, len(parse.words)) if old.span.stop < len(parse.words) else ""
-    return f"{before}{text}{' ' * parse.spaces[last]}{after}"
+    start, stop = old.span.start, old.span.stop
+    is_first = start == parse.first_word and parse.words[start][:1].isupper()
+    words_ = [*parse.words[:start], raised(new.text) if is_first else new.text, *parse.words[stop:]]
+    spaces = [*parse.spaces[:start], parse.spaces[stop - 1], *parse.spaces[stop:]]
+    return "".join(word + " " * space for word, space in zip(words_, spaces, strict=True)).rstrip()
 
 
 def _unfit_claim(parse: Parse) -> tuple[int, int] | Unfit:
@@ -331,10 +349,18 @@ def _unfit_claim(parse: Parse) -> tuple[int, int] | Unfit:
         return Unfit.COPULA
     if parse.deps[verb] != "ROOT" or parse.pos[verb] not in ("VERB", "AUX") or children & {"conj", "ccomp", "advcl"}:
         return Unfit.CLAUSES
-    finite = finite_of(parse, verb)
-    if finite is None or not agrees(parse, finite, subject):
+    if not _agrees(parse, verb, subject):
         return Unfit.DISAGREES
     return verb, subject
+
+
+def _agrees(parse: Parse, verb: int, subject: int) -> bool:
+    """Check whether a verb is finite and has the number of its subject; forms of the past have none."""
+    finite = finite_of(parse, verb)
+    if finite is not None:
+        return agrees(parse, finite, subject)
+    first = next((i for i in parse.children(verb) if parse.deps[i] in ("aux", "auxpass") and i < verb), verb)
+    return parse.tags[first] == "VBD"
 
 
 def _subject(parse: Parse, subject: int) -> Argument | None:
@@ -366,7 +392,7 @@ def _numbers(parse: Parse) -> Iterator[Argument]:
         # "two of the men", "two-man", "between two and three" count otherwise.
         if all(parse.pos[j] in ("ADJ", "NOUN") for j in range(i + 1, noun)) and (i == 0 or parse.words[i - 1] != "-"):
             if not any(parse.lower_words[j] == "of" for j in parse.children(noun)):
-                yield Argument(Role.NUMBER, parse.lower_words[i], parse.lemmas[noun].lower(), True, range(i, i + 1))
+                yield Argument(Role.NUMBER, word, parse.lemmas[noun].lower(), "", True, range(i, i + 1))
 
 
 def _plain(parse: Parse, role: Role, head: int) -> Iterator[Argument]:
@@ -384,17 +410,8 @@ def _plain(parse: Parse, role: Role, head: int) -> Iterator[Argument]:
     inside = [i for i in range(start, head) if i in left]
     if len(inside) != head - start or not all(parse.words[i].isalpha() for i in range(start, head + 1)):
         return
-    *modifiers, _ = [*inside, head]
-    determiner = [i for i in modifiers if parse.deps[i] == "det"]
-    numbers = [i for i in modifiers if parse.deps[i] == "nummod"]
-    if any(parse.deps[i] not in (*_MODIFIERS, "det") for i in modifiers) or determiner not in ([], [start]):
-        return
-    if any(parse.lower_words[i] not in _DETERMINERS for i in determiner) or any(
-        parse.pos[i] == "PROPN" or parse.lower_words[i] in _REFERRING for i in modifiers
-    ):
-        return
-    plural = parse.tags[head] == "NNS"
-    if not plural and not determiner or (numbers and numbers != [start]):
+    is_plural = parse.tags[head] == "NNS"
+    if not _modifiers_fit(parse, inside, is_plural=is_plural):
         return
     if head + 1 < len(parse.words) and (parse.pos[head + 1] in _AFTER_PHRASE or parse.words[head + 1] in "-/'"):
         return
@@ -402,7 +419,21 @@ def _plain(parse: Parse, role: Role, head: int) -> Iterator[Argument]:
     text = parse.text(start, head + 1)
     if start == parse.first_word:
         text = lowered(first, parse.pos[start]) + text[len(first) :]
-    yield Argument(role, text, parse.lemmas[head].lower(), plural, range(start, head + 1))
+    verb = parse.lemmas[parse.heads[head]].lower() if role is Role.OBJECT else ""
+    yield Argument(role, text, parse.lemmas[head].lower(), verb, is_plural, range(start, head + 1))
+
+
+def _modifiers_fit(parse: Parse, modifiers: Sequence[int], *, is_plural: bool) -> bool:
+    """Check whether the words before a noun are at most one determiner or number, then adjectives and compounds."""
+    deps = [parse.deps[i] for i in modifiers]
+    lower = [parse.lower_words[i] for i in modifiers]
+    if any(dep not in (*_MODIFIERS, "det") for dep in deps) or {"det", "nummod"} & set(deps[1:]):
+        return False
+    if any(parse.pos[i] == "PROPN" for i in modifiers) or not _REFERRING.isdisjoint(lower):
+        return False
+    if deps[:1] == ["det"]:
+        return lower[0] in _DETERMINERS and (is_plural or lower[0] not in _OF_MANY)
+    return is_plural  # a noun in the singular lacks its determiner
 
 
 def _is_thing(parse: Parse, verb: int, head: int) -> bool:
@@ -414,7 +445,7 @@ def _is_thing(parse: Parse, verb: int, head: int) -> bool:
 
 def _is_specific_beside(parse: Parse, verb: int, subject: int, argument: Argument) -> bool:
     """Check whether a claim has a specific noun beside the argument that is exchanged, its subject and its verb."""
-    vague = GENERIC | BODY_PARTS | HAPPENINGS
+    vague = _stems_of(GENERIC | BODY_PARTS | HAPPENINGS)
     nouns = [
         i
         for i, pos in enumerate(parse.pos)
@@ -422,21 +453,19 @@ def _is_specific_beside(parse: Parse, verb: int, subject: int, argument: Argumen
     ]
     if argument.role is not Role.OBJECT:
         nouns = [i for i in nouns if i != subject]
-    return any(parse.lemmas[i].lower() not in vague for i in nouns)
+    return any(stem(parse.lemmas[i]) not in vague for i in nouns)
+
+
+@cache
+def _stems_of(nouns: frozenset[str]) -> frozenset[str]:
+    return frozenset(map(stem, nouns))
 
 
 @lru_cache(maxsize=1 << 12)
 def _kind(noun: str) -> str:
     """Find the kind of a noun; nouns of different kinds seldom fit the same place."""
-    for kind, nouns in _kinds().items():
-        if stem(noun) in nouns:
-            return kind
-    return PERSON if noun.endswith(("man", "woman")) else THING
-
-
-@cache
-def _kinds() -> dict[str, frozenset[str]]:
-    return {kind: frozenset(map(stem, nouns)) for kind, nouns in _KINDS.items()}
+    known = next((kind for kind, nouns in _KINDS.items() if stem(noun) in _stems_of(nouns)), None)
+    return known or (PERSON if noun.endswith(("man", "woman")) else THING)
 
 
 def _are_exclusive_people(old: str, new: str) -> bool:

@@ -111,10 +111,12 @@ class Pool(NamedTuple):
     Attributes:
         sentences: The sentences, in drawn order.
         donors: Position of the sentence and argument, by role.
+        objects: Lemmas of the verbs and their objects in the sentences.
     """
 
     sentences: Sequence[Sentence]
     donors: Mapping[Role, Sequence[tuple[int, Argument]]]
+    objects: frozenset[tuple[str, str]]
 
 
 class Exchange(NamedTuple):
@@ -192,7 +194,8 @@ def pool_of(texts: Sequence[tuple[str, str]], parser: Parser) -> Pool:
         sentences.append(Sentence(source_id, text, stems, implied_stems(stems)))
         for argument in donor_arguments(parse):
             donors[argument.role].append((number, argument))
-    return Pool(sentences, donors)
+    objects = frozenset((argument.verb, argument.noun) for _, argument in donors[Role.OBJECT])
+    return Pool(sentences, donors, objects)
 
 
 def tables(
@@ -335,9 +338,7 @@ def _document_rows(
     yield row(REMOVED, without, example.hypothesis, NOT_ENTAILMENT)
 
 
-def _exchanges(
-    example: Example, parse: Parse, arguments: Sequence[Argument], pool: Pool, seed: int
-) -> list[Exchange]:
+def _exchanges(example: Example, parse: Parse, arguments: Sequence[Argument], pool: Pool, seed: int) -> list[Exchange]:
     """Find a donor for each argument of a claim that has one."""
     claim, evidence = content_stems(example.hypothesis), content_stems(example.premise)
     said = implied_stems(evidence)
@@ -348,7 +349,7 @@ def _exchanges(
             number, new = candidates[index]
             phrase, sentence = content_stems(new.text), pool.sentences[number]
             if (
-                excludes(old, new)
+                excludes(old, new, pool.objects)
                 and said.isdisjoint(phrase)
                 and _is_foreign(sentence, claim, evidence)
                 and _are_compatible(exchanges, sentence, number, phrase, pool)
