@@ -1,15 +1,15 @@
 """Arguments of a parsed sentence (subject, object, number) that may be exchanged for those of another sentence.
 
-An argument is a plain noun phrase: determiner or number, adjectives, compound, noun. A claim's argument is replaced as a
-whole by a donor's, which stands in the claim as it stands in its own sentence. Both have the same grammatical number
-where the verb depends on it, so that no other word changes.
+An argument is a plain noun phrase: determiner or number, adjectives, compound, noun. A claim's argument is replaced as
+a whole by a donor's, which stands in the claim as it stands in its own sentence. Both nouns have the same grammatical
+number, so that no other word changes.
 
 An exchange must leave a claim that does not follow from its evidence. Three rules see to that:
 
 - The two nouns exclude each other (a man and a girl, a dog and a horse, a guitar and a ladder). A noun above, below or
   beside the other (child and boy, musician and singer, ball and football) is no exchange, nor is a noun that names
   almost anyone or anything (`GENERIC`).
-- A number is exchanged for a larger one: three dogs are not two dogs, and two dogs are never three.
+- A number is exchanged for a larger one. Where three dogs run, two dogs run; where two run, three need not.
 - What a sentence says in other words counts as said: `implied_stems` has the synonyms and hypernyms of its words.
 """
 
@@ -78,8 +78,8 @@ _SYNONYMS: Final = """man guy gentleman male dude fellow / woman lady female / c
     / singer vocalist / performer entertainer / sand beach / hill mountain / field grass meadow lawn / forest woods
     tree / sign poster / crowd audience / food meal dinner lunch breakfast / talk speak chat converse / look watch stare
     view gaze / walk stroll hike / run jog sprint race / jump leap hop / smile grin laugh / ride bike cycle / hold carry
-    grip grasp / eat dine / work labor / stand wait / sit rest relax / throw toss pitch / cook prepare bake / draw sketch
-    paint / sing perform / play perform / push shove / climb scale / sleep nap / drink sip / cut slice / read study"""
+    grip grasp / eat dine / work labor / stand wait / sit rest relax / throw toss pitch / cook prepare bake
+    / draw sketch paint / sing perform / play perform / push shove / climb scale / sleep nap / drink sip / cut slice / read study"""
 """Words of which one may say what the other does in the same scene; `/` is between the sets."""
 
 _ABOVE: Final = """boy girl toddler baby son daughter youngster > child kid / son > boy man / daughter > girl woman
@@ -103,7 +103,8 @@ GENERIC: Final = frozenset(
     structure building area place space ground floor air outside outdoors inside indoors background foreground scene
     view surface side front back top bottom end edge middle center day night time sun sky light weather picture photo
     photograph image camera way direction part piece kind type set row line circle position distance surroundings
-    environment location setting spot world city town street road sidewalk pavement water park field grass dirt""".split()
+    environment location setting spot world city town street road sidewalk pavement water park field grass
+    dirt""".split()
 )
 """Nouns that name almost anyone, anything or any place: a sentence may say the same without the word."""
 

@@ -11,7 +11,7 @@ with several documents, one per k, and each document with several rows:
 
 No sentence but the evidence shares a content word with the claim, even in other words (`arguments.implied_stems`), and
 none but the donor has the words of the argument that comes in. So nothing but the evidence supports the claim, and
-nothing at all supports the exchanged one. Sentences that share two content words with the evidence are left out as well,
+nothing at all supports the exchanged one. Sentences that share two content words with the evidence are excluded too,
 since captions of one picture say the same in other words.
 
 The documents of a claim are nested: those of a larger k have all sentences of the smaller ones, so that only the length
