@@ -13,7 +13,7 @@ An exchange must leave a claim that does not follow from its evidence. Three rul
 - What a sentence says in other words counts as said: `implied_stems` has the synonyms and hypernyms of its words.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from enum import StrEnum
 from functools import cache, lru_cache
 from typing import Final, NamedTuple
@@ -79,7 +79,8 @@ _SYNONYMS: Final = """man guy gentleman male dude fellow / woman lady female / c
     tree / sign poster / crowd audience / food meal dinner lunch breakfast / talk speak chat converse / look watch stare
     view gaze / walk stroll hike / run jog sprint race / jump leap hop / smile grin laugh / ride bike cycle / hold carry
     grip grasp / eat dine / work labor / stand wait / sit rest relax / throw toss pitch / cook prepare bake
-    / draw sketch paint / sing perform / play perform / push shove / climb scale / sleep nap / drink sip / cut slice / read study"""
+    / draw sketch paint / sing perform / play perform / push shove / climb scale / sleep nap / drink sip / cut slice
+    / read study"""
 """Words of which one may say what the other does in the same scene; `/` is between the sets."""
 
 _ABOVE: Final = """boy girl toddler baby son daughter youngster > child kid / son > boy man / daughter > girl woman
@@ -108,10 +109,8 @@ GENERIC: Final = frozenset(
 )
 """Nouns that name almost anyone, anything or any place: a sentence may say the same without the word."""
 
-_MAN: Final = frozenset(
-    "man guy gentleman male dude fellow father dad husband grandfather groom king boyfriend".split()
-)
-_WOMAN: Final = frozenset("woman lady female mother mom wife grandmother bride queen girlfriend".split())
+_MAN: Final = frozenset("man guy gentleman dude fellow father dad husband grandfather groom king boyfriend".split())
+_WOMAN: Final = frozenset("woman lady mother mom wife grandmother bride queen girlfriend".split())
 _BOY: Final = frozenset({"boy"})
 _GIRL: Final = frozenset({"girl"})
 _CHILD: Final = frozenset("child kid toddler baby infant".split())
@@ -159,11 +158,14 @@ _KINDS: Final = {
     ),
     "food": frozenset(
         """sandwich cake pizza apple banana bread noodle soup cream burger hamburger hotdog cookie candy fruit vegetable
-        watermelon orange beer coffee wine tea juice lollipop cupcake pie popcorn rice pasta spaghetti bagel""".split()
+        watermelon orange lollipop cupcake pie popcorn rice pasta spaghetti bagel""".split()
     ),
+    "drink": frozenset("beer coffee wine tea juice milk soda lemonade".split()),
 }
-_INTERCHANGEABLE: Final = (VEHICLE, "clothes", "instrument", "food")
-"""Kinds whose nouns are objects of the same verbs, so that an exchange needs no attestation."""
+_INTERCHANGEABLE: Final = frozenset(
+    {("wear", "clothes"), ("play", "instrument"), ("eat", "food"), ("drink", "drink"), ("drive", VEHICLE)}
+)
+"""Verbs that take any noun of a kind for their object, so that an exchange needs no attestation."""
 _SUBJECT_KINDS: Final = (PERSON, ANIMAL, VEHICLE)  # what acts: a claim about another subject would be read as a slip
 _WORN_BY_MOST: Final = frozenset("shirt pant pants trouser trousers short shorts shoe sock jean jeans clothe".split())
 """Clothes that a person may be taken to wear though no sentence says so, unless an adjective tells which."""
@@ -175,6 +177,7 @@ _NUMBERS: Final = {
     for value, words_ in enumerate("two three four five six seven eight nine ten eleven twelve".split(), start=2)
     for word in (words_, str(value))
 }
+_MORE: Final = frozenset({"another", "others"})
 _OF_MANY: Final = frozenset({"several", "some"})
 _DETERMINERS: Final = ARTICLES | _OF_MANY | {"the"}
 _SUBJECTS: Final = ("nsubj", "nsubjpass", "csubj", "csubjpass", "expl")
@@ -291,14 +294,25 @@ def is_generic(noun: str) -> bool:
     return stem(noun) in _stems_of(GENERIC)
 
 
-def excludes(old: Argument, new: Argument, objects: Collection[tuple[str, str]] = ()) -> bool:
+def is_counted_once(sentence: str, number: Argument) -> bool:
+    """Check whether a sentence speaks once of what a claim counts: of two men and a third, three may be said.
+
+    >>> two = Argument(Role.NUMBER, "two", "man", "", True, range(1))
+    >>> is_counted_once("Two men ride.", two), is_counted_once("Two men ride, and a man walks.", two)
+    (True, False)
+    """
+    tokens = [word.text.lower() for word in words(sentence)]
+    return _MORE.isdisjoint(tokens) and sum(stem(token) == stem(number.noun) for token in tokens) == 1
+
+
+def excludes(old: Argument, new: Argument, objects: Set[tuple[str, str]] = frozenset()) -> bool:
     """Check whether an argument may take the place of another: what is true of the one is not of the other.
 
     Args:
         old: Argument of a claim.
         new: Argument of another sentence.
         objects: Pairs of verb and object that the corpus attests. An object replaces another object of a verb that
-            takes both, or one of its kind (clothes, food, instruments, vehicles).
+            takes both, or one of its kind (wears clothes, plays an instrument).
 
     >>> def subject(noun): return Argument(Role.SUBJECT, noun, noun, "", False, range(1))
     >>> excludes(subject("man"), subject("girl")), excludes(subject("boy"), subject("child"))
@@ -313,7 +327,8 @@ def excludes(old: Argument, new: Argument, objects: Collection[tuple[str, str]] 
     kinds = _kind(old.noun), _kind(new.noun)
     if kinds[0] != kinds[1] or (old.role is Role.SUBJECT and kinds[0] not in _SUBJECT_KINDS):
         return False
-    if old.role is Role.OBJECT and kinds[0] not in _INTERCHANGEABLE and (old.verb, new.noun) not in objects:
+    is_taken = (old.verb, kinds[0]) in _INTERCHANGEABLE or (old.verb, new.noun) in objects
+    if old.role is Role.OBJECT and not is_taken:
         return False
     if kinds[0] == PERSON:
         return _are_exclusive_people(old.noun, new.noun)

@@ -39,6 +39,7 @@ from unbag.challenge_sets.perturbations.arguments import (
     exchanged,
     excludes,
     implied_stems,
+    is_counted_once,
 )
 from unbag.data import columns
 from unbag.data.columns import PAIR
@@ -344,6 +345,8 @@ def _exchanges(example: Example, parse: Parse, arguments: Sequence[Argument], po
     said = implied_stems(evidence)
     exchanges: list[Exchange] = []
     for old in arguments:
+        if old.role is Role.NUMBER and not is_counted_once(example.premise, old):
+            continue
         candidates = pool.donors[old.role]
         for index in _drawn_order(len(candidates), seed, example.source_id, old.role).tolist():
             number, new = candidates[index]
