@@ -66,6 +66,9 @@ POOL_SIZE: Final = 4_096
 NOT_ENTAILED: Final = "not labelled entailment"
 LONG_EVIDENCE: Final = "whose premise is not one sentence of 3 to 40 words"
 OTHER_WORDS: Final = "whose hypothesis has a content word that the premise lacks"
+UNREAL: Final = (
+    "whose premise speaks of what is not done yet (is about to, tries to), or whose hypothesis repeats a word"
+)
 NO_DONOR: Final = "no sentence has an argument to exchange for one of the claim's"
 FEW_SENTENCES: Final = "too few sentences without a word of the claim"
 
@@ -87,6 +90,12 @@ _ROWS_PER_TABLE: Final = 1_000  # of up to 64 sentences: some MB
 _SENTENCE_WORDS: Final = range(3, 41)
 _SHARED: Final = 2  # content words that a sentence and the evidence may not share
 _END: Final = re.compile(r"[.!?…][\"'”’)]*$")
+_UNREAL: Final = re.compile(
+    r"\b(about to|ready to|going to|(prepar|pretend|try|tri|attempt|want|plan|hop)(e|es|s|ed|ing|ning)? to)\b",
+    re.IGNORECASE,
+)
+"""Phrases after which a verb does not say what happens, though a claim of the same words may."""
+_REPEATED: Final = re.compile(r"\b(\w+) \1\b", re.IGNORECASE)
 _INNER_END: Final = re.compile(r"[.!?…][\"'”’)]*\s+\S|\n")
 
 
@@ -230,7 +239,9 @@ def exclusion(example: Example) -> str | None:
         return NOT_ENTAILED
     if not is_sentence(example.premise):
         return LONG_EVIDENCE
-    return None if content_stems(example.hypothesis) <= content_stems(example.premise) else OTHER_WORDS
+    if not content_stems(example.hypothesis) <= content_stems(example.premise):
+        return OTHER_WORDS
+    return UNREAL if _UNREAL.search(example.premise) or _REPEATED.search(example.hypothesis) else None
 
 
 def _rows(
