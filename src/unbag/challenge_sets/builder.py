@@ -99,6 +99,7 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
         EVALUATED: the split that models are evaluated on, for a set that has several.
         LONGEST: the most characters of a sentence; None for a set that takes sentences as they are.
         MACHINE_MADE: whether a set makes sentences, or labels, of its own, rather than take the corpus's.
+        LABEL_NAMES: Names of the gold label ids, for a set with labels of its own; None for those of the corpus.
     """
 
     SCHEMA: ClassVar[pa.Schema]
@@ -107,6 +108,7 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
     EVALUATED: ClassVar[str | None] = None
     LONGEST: ClassVar[int | None] = LONGEST_SENTENCE
     MACHINE_MADE: ClassVar[frozenset[Made]] = frozenset()
+    LABEL_NAMES: ClassVar[Sequence[str] | None] = None
 
     _span: int  # of the source, by its first row, of which `tables` is making rows
 
@@ -220,7 +222,7 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
         base = CORPORA[self.config.corpus] if self.config.corpus else None
         return datasets.DatasetInfo(
             description=sys.modules[type(self).__module__].__doc__,
-            features=features(self.SCHEMA, TWO_WAY if base and base.is_two_way else LABELS),
+            features=features(self.SCHEMA, self.LABEL_NAMES or (TWO_WAY if base and base.is_two_way else LABELS)),
             citation="\n".join([self.CITATION, *([base.citation] if base else [])]),
             license=base.licence if base else "",
         )
