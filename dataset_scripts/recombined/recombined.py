@@ -18,10 +18,10 @@ from unbag.challenge_sets.perturbations.recombined import (
     NOT_ENTAILED,
     OTHER_WORDS,
     SCHEMA,
-    exclusion,
-    pool_of,
-    pool_texts,
-    tables,
+    build_pool,
+    draw_pool_texts,
+    find_exclusion,
+    recombined_tables,
 )
 from unbag.challenge_sets.requirements import Requirement
 from unbag.data.labels import TWO_WAY
@@ -104,17 +104,17 @@ class Recombined(ChallengeSetBuilder):
 
     def warm_caches(self, source: Source) -> None:
         """Parse the claims and the sentences of the pool by several processes, where they may work."""
-        claims = (example.hypothesis for example in source.examples() if exclusion(example) is None)
-        texts = (text for _, text in pool_texts(source.examples(), self.config.seed))
+        claims = (example.hypothesis for example in source.examples() if find_exclusion(example) is None)
+        texts = (text for _, text in draw_pool_texts(source.examples(), self.config.seed))
         parse_ahead(self.config.pipeline, chain(texts, claims))
 
     def tables(self, source: Source, examples: Iterator[Example]) -> Iterator[pa.Table]:
         """Yield the rows. The whole source is read first, for the sentences that documents are filled with."""
         config = self.config
         parser = Parser(config.pipeline)
-        pool = pool_of(pool_texts(source.examples(), config.seed), parser)
+        pool = build_pool(draw_pool_texts(source.examples(), config.seed), parser)
         counts: Counter[str] = Counter()
-        yield from tables(examples, pool, parser, sizes=config.sizes, seed=config.seed, counts=counts)
+        yield from recombined_tables(examples, pool, parser, sizes=config.sizes, seed=config.seed, counts=counts)
         self.keep_counts(counts)
 
     def exclusion_counts(self) -> dict[str, int]:

@@ -93,8 +93,8 @@ def document_consistency(
 ) -> DocumentConsistencyScores:
     """Score predictions of whether documents entail claims.
 
-    Paired accuracy is the "contrast consistency" of Gardner et al. (2020), https://arxiv.org/abs/2004.02709: rows of one
-    group have the same document or the same claim, and one that is right on all of them looked at both.
+    Paired accuracy is the "contrast consistency" of Gardner et al. (2020), https://arxiv.org/abs/2004.02709. Rows of a
+    group have the same document or the same claim, so that a model that reads one of the two alone has 0.
 
     Args:
         predictions: Predicted label ids, shape (n,). Every id from 0 up other than `entailment` means not entailed; a
@@ -112,8 +112,9 @@ def document_consistency(
     Raises:
         ValueError: If the lengths differ, there is no row, or a position is not in its document.
 
+    >>> groups, operations = ["a1", "a1", "a4", "a4"], ["supported", "removed", "supported", "subject"]
     >>> scores = document_consistency(
-    ...     [0, 0, 0, 1], [0, 1, 0, 1], ["a"] * 4, ["a1", "a1", "a4", "a4"], [1, 1, 4, 4], [0, 0, 2, 2], ["is", "not"] * 2
+    ...     [0, 0, 0, 1], [0, 1, 0, 1], ["a"] * 4, groups, [1, 1, 4, 4], [0, 0, 2, 2], operations
     ... )
     >>> [scores[name].value for name in ("balanced_accuracy", "false_entailment_rate", "paired_accuracy")]
     [0.75, 0.5, 0.5]

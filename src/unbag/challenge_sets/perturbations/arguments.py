@@ -41,7 +41,7 @@ from unbag.data.text.parses import Parse
 from unbag.data.text.tokens import words
 
 
-class Role(StrEnum):
+class ArgumentRole(StrEnum):
     """What is exchanged, in the order in which the operations of a claim are made."""
 
     SUBJECT = "subject"
@@ -49,7 +49,7 @@ class Role(StrEnum):
     NUMBER = "number"
 
 
-class Unfit(StrEnum):
+class ClaimExclusion(StrEnum):
     """Why a claim has no argument that may be exchanged."""
 
     DETERMINER = "a determiner that does not fit its noun"
@@ -202,7 +202,7 @@ class Argument(NamedTuple):
         span: The tokens of the phrase.
     """
 
-    role: Role
+    role: ArgumentRole
     text: str
     noun: str
     verb: str
@@ -260,19 +260,21 @@ def _above() -> dict[str, frozenset[str]]:
     return {word: frozenset(others - {word}) for word, others in above.items()}
 
 
-def claim_arguments(parse: Parse) -> list[Argument] | Unfit:
-    """Find the arguments of a claim that may be exchanged, in the order of `Role`, or the reason why there is none."""
+def find_claim_arguments(parse: Parse) -> list[Argument] | ClaimExclusion:
+    """Find the arguments of a claim that may be exchanged, in the order of `ArgumentRole`, or why there is none."""
     clause = _unfit_claim(parse)
-    if isinstance(clause, Unfit):
+    if isinstance(clause, ClaimExclusion):
         return clause
     verb, subject = clause
     found = [_subject(parse, subject), _object(parse, verb), *_numbers(parse)]
     arguments = [each for each in found if each is not None]
     arguments = [each for each in arguments if not is_generic(each.noun)]
     roles = {each.role: each for each in reversed(arguments)}  # the first of each role
-    fit = [roles[role] for role in Role if role in roles and _is_specific_beside(parse, verb, subject, roles[role])]
+    fit = [
+        roles[role] for role in ArgumentRole if role in roles and _is_specific_beside(parse, verb, subject, roles[role])
+    ]
     if not fit:
-        return Unfit.VAGUE if arguments else Unfit.NO_ARGUMENT
+        return ClaimExclusion.VAGUE if arguments else ClaimExclusion.NO_ARGUMENT
     return fit
 
 
@@ -284,9 +286,9 @@ def donor_arguments(parse: Parse) -> Iterator[Argument]:
         above = parse.heads[i]
         is_caption = dep == "ROOT" and any(parse.deps[j] == "acl" and parse.tags[j] == "VBG" for j in parse.children(i))
         if is_caption or (dep == "nsubj" and parse.pos[above] == "VERB" and parse.deps[above] != "relcl"):
-            yield from _plain(parse, Role.SUBJECT, i)
+            yield from _plain(parse, ArgumentRole.SUBJECT, i)
         elif dep == "dobj" and _is_thing(parse, above, i):
-            yield from _plain(parse, Role.OBJECT, i)
+            yield from _plain(parse, ArgumentRole.OBJECT, i)
     yield from _numbers(parse)
 
 
@@ -298,7 +300,7 @@ def is_generic(noun: str) -> bool:
 def is_counted_once(sentence: str, number: Argument) -> bool:
     """Check whether a sentence speaks once of what a claim counts: of two men and a third, three may be said.
 
-    >>> two = Argument(Role.NUMBER, "two", "man", "", True, range(1))
+    >>> two = Argument(ArgumentRole.NUMBER, "two", "man", "", True, range(1))
     >>> is_counted_once("Two men ride.", two), is_counted_once("Two men ride, and a man walks.", two)
     (True, False)
     """
@@ -306,7 +308,7 @@ def is_counted_once(sentence: str, number: Argument) -> bool:
     return _MORE.isdisjoint(tokens) and sum(stem(token) == stem(number.noun) for token in tokens) == 1
 
 
-def excludes(old: Argument, new: Argument, objects: Set[tuple[str, str]] = frozenset()) -> bool:
+def can_replace(old: Argument, new: Argument, objects: Set[tuple[str, str]] = frozenset()) -> bool:
     """Check whether an argument may take the place of another: what is true of the one is not of the other.
 
     Args:
@@ -315,21 +317,21 @@ def excludes(old: Argument, new: Argument, objects: Set[tuple[str, str]] = froze
         objects: Pairs of verb and object that the corpus attests. An object replaces another object of a verb that
             takes both, or one of its kind (wears clothes, plays an instrument).
 
-    >>> def subject(noun): return Argument(Role.SUBJECT, noun, noun, "", False, range(1))
-    >>> excludes(subject("man"), subject("girl")), excludes(subject("boy"), subject("child"))
+    >>> def subject(noun): return Argument(ArgumentRole.SUBJECT, noun, noun, "", False, range(1))
+    >>> can_replace(subject("man"), subject("girl")), can_replace(subject("boy"), subject("child"))
     (True, False)
     """
     if old.role is not new.role:
         return False
-    if old.role is Role.NUMBER:
+    if old.role is ArgumentRole.NUMBER:
         return _NUMBERS[new.text.lower()] > _NUMBERS[old.text.lower()] and old.noun != new.noun
     if old.is_plural != new.is_plural or old.noun == new.noun or is_generic(old.noun) or is_generic(new.noun):
         return False
     kinds = _kind(old.noun), _kind(new.noun)
-    if kinds[0] != kinds[1] or (old.role is Role.SUBJECT and kinds[0] not in _SUBJECT_KINDS):
+    if kinds[0] != kinds[1] or (old.role is ArgumentRole.SUBJECT and kinds[0] not in _SUBJECT_KINDS):
         return False
     is_taken = (old.verb, kinds[0]) in _INTERCHANGEABLE or (old.verb, new.noun) in objects
-    if old.role is Role.OBJECT and not is_taken:
+    if old.role is ArgumentRole.OBJECT and not is_taken:
         return False
     if kinds[0] == PERSON:
         return _are_exclusive_people(old.noun, new.noun)
@@ -340,7 +342,7 @@ def excludes(old: Argument, new: Argument, objects: Set[tuple[str, str]] = froze
     return not is_worn and above[0].isdisjoint(above[1])
 
 
-def exchanged(parse: Parse, old: Argument, new: Argument) -> str:
+def exchange_argument(parse: Parse, old: Argument, new: Argument) -> str:
     """Build the sentence in which an argument stands in the place of another."""
     start, stop = old.span.start, old.span.stop
     is_first = start == parse.first_word and parse.words[start][:1].isupper()
@@ -349,25 +351,25 @@ def exchanged(parse: Parse, old: Argument, new: Argument) -> str:
     return "".join(word + " " * space for word, space in zip(words_, spaces, strict=True)).rstrip()
 
 
-def _unfit_claim(parse: Parse) -> tuple[int, int] | Unfit:
+def _unfit_claim(parse: Parse) -> tuple[int, int] | ClaimExclusion:
     """Find the verb of a claim of one clause and its subject, or the reason against the claim."""
     lower = parse.lower_words
     if not NEGATIONS.isdisjoint(lower) or lower[-1:] == ("?",) or "MD" in parse.tags:
-        return Unfit.NEGATED
+        return ClaimExclusion.NEGATED
     if not determiners_fit(parse):
-        return Unfit.DETERMINER
+        return ClaimExclusion.DETERMINER
     subjects = [i for i, dep in enumerate(parse.deps) if dep in _SUBJECTS]
     if len(subjects) != 1:
-        return Unfit.CLAUSES
+        return ClaimExclusion.CLAUSES
     [subject] = subjects
     verb = parse.heads[subject]
     children = {parse.deps[i] for i in parse.children(verb)}
     if parse.deps[subject] == "expl" or children & {"attr", "acomp", "oprd"}:
-        return Unfit.COPULA
+        return ClaimExclusion.COPULA
     if parse.deps[verb] != "ROOT" or parse.pos[verb] not in ("VERB", "AUX") or children & {"conj", "ccomp", "advcl"}:
-        return Unfit.CLAUSES
+        return ClaimExclusion.CLAUSES
     if not _agrees(parse, verb, subject):
-        return Unfit.DISAGREES
+        return ClaimExclusion.DISAGREES
     return verb, subject
 
 
@@ -382,7 +384,7 @@ def _agrees(parse: Parse, verb: int, subject: int) -> bool:
 
 def _subject(parse: Parse, subject: int) -> Argument | None:
     """Return a claim's subject where it is a plain phrase at the start that no other word refers to."""
-    phrase = next(_plain(parse, Role.SUBJECT, subject), None)
+    phrase = next(_plain(parse, ArgumentRole.SUBJECT, subject), None)
     if phrase is None or phrase.span.start != parse.first_word or parse.subtree(subject) != [*phrase.span]:
         return None
     return phrase if _REFERRING.isdisjoint(parse.lower_words) else None
@@ -394,7 +396,7 @@ def _object(parse: Parse, verb: int) -> Argument | None:
     if not isinstance(clause, Clause) or clause.verb != verb:
         return None
     span = object_span(parse, clause)
-    phrase = next(_plain(parse, Role.OBJECT, clause.object), None)
+    phrase = next(_plain(parse, ArgumentRole.OBJECT, clause.object), None)
     if phrase is None or not isinstance(span, range) or [*span] != [*phrase.span]:
         return None
     return phrase if _is_thing(parse, verb, clause.object) else None
@@ -409,17 +411,17 @@ def _numbers(parse: Parse) -> Iterator[Argument]:
         # "two of the men", "two-man", "between two and three" count otherwise.
         if all(parse.pos[j] in ("ADJ", "NOUN") for j in range(i + 1, noun)) and (i == 0 or parse.words[i - 1] != "-"):
             if not any(parse.lower_words[j] == "of" for j in parse.children(noun)):
-                yield Argument(Role.NUMBER, word, parse.lemmas[noun].lower(), "", True, range(i, i + 1))
+                yield Argument(ArgumentRole.NUMBER, word, parse.lemmas[noun].lower(), "", True, range(i, i + 1))
 
 
-def _plain(parse: Parse, role: Role, head: int) -> Iterator[Argument]:
+def _plain(parse: Parse, role: ArgumentRole, head: int) -> Iterator[Argument]:
     """Yield the phrase of a noun if it is plain: determiner or number, adjectives, compound, noun."""
     if parse.tags[head] not in ("NN", "NNS"):
         return
     children = parse.children(head)
     left = [i for i in children if i < head]
     deps = {parse.deps[i] for i in children}
-    if deps & {"conj", "cc", "poss", "appos", "predet", "neg", "relcl" if role is Role.OBJECT else "neg"}:
+    if deps & {"conj", "cc", "poss", "appos", "predet", "neg", "relcl" if role is ArgumentRole.OBJECT else "neg"}:
         return
     if any(parse.lower_words[i] == "of" for i in children if i > head):
         return
@@ -436,7 +438,7 @@ def _plain(parse: Parse, role: Role, head: int) -> Iterator[Argument]:
     text = parse.text(start, head + 1)
     if start == parse.first_word:
         text = lowered(first, parse.pos[start]) + text[len(first) :]
-    verb = parse.lemmas[parse.heads[head]].lower() if role is Role.OBJECT else ""
+    verb = parse.lemmas[parse.heads[head]].lower() if role is ArgumentRole.OBJECT else ""
     yield Argument(role, text, parse.lemmas[head].lower(), verb, is_plural, range(start, head + 1))
 
 
@@ -468,7 +470,7 @@ def _is_specific_beside(parse: Parse, verb: int, subject: int, argument: Argumen
         for i, pos in enumerate(parse.pos)
         if pos in ("NOUN", "PROPN") and parse.deps[i] not in ("compound", "nmod") and i not in argument.span
     ]
-    if argument.role is not Role.OBJECT:
+    if argument.role is not ArgumentRole.OBJECT:
         nouns = [i for i in nouns if i != subject]
     return any(stem(parse.lemmas[i]) not in vague for i in nouns)
 

@@ -31,13 +31,13 @@ import pyarrow as pa
 
 from unbag.challenge_sets.perturbations.arguments import (
     Argument,
-    Role,
-    Unfit,
-    claim_arguments,
+    ArgumentRole,
+    ClaimExclusion,
+    can_replace,
     content_stems,
     donor_arguments,
-    exchanged,
-    excludes,
+    exchange_argument,
+    find_claim_arguments,
     implied_stems,
     is_counted_once,
 )
@@ -56,7 +56,7 @@ DEFAULT_SIZES: Final = (1, 4, 16, 64)
 
 SUPPORTED: Final = "supported"
 REMOVED: Final = "removed"
-EXCHANGES: Final = tuple(role.value for role in Role)
+EXCHANGES: Final = tuple(role.value for role in ArgumentRole)
 OPERATIONS: Final = (SUPPORTED, *EXCHANGES, REMOVED)
 """What is done to a claim or its document, in the order of the rows."""
 
@@ -99,7 +99,7 @@ _REPEATED: Final = re.compile(r"\b(\w+) \1\b", re.IGNORECASE)
 _INNER_END: Final = re.compile(r"[.!?…][\"'”’)]*\s+\S|\n")
 
 
-class Sentence(NamedTuple):
+class PoolSentence(NamedTuple):
     """A sentence that documents are filled with.
 
     Attributes:
@@ -115,7 +115,7 @@ class Sentence(NamedTuple):
     implied: frozenset[str]
 
 
-class Pool(NamedTuple):
+class SentencePool(NamedTuple):
     """The sentences that documents are filled with, and their arguments.
 
     Attributes:
@@ -124,12 +124,12 @@ class Pool(NamedTuple):
         objects: Lemmas of the verbs and their objects in the sentences.
     """
 
-    sentences: Sequence[Sentence]
-    donors: Mapping[Role, Sequence[tuple[int, Argument]]]
+    sentences: Sequence[PoolSentence]
+    donors: Mapping[ArgumentRole, Sequence[tuple[int, Argument]]]
     objects: frozenset[tuple[str, str]]
 
 
-class Exchange(NamedTuple):
+class ExchangedClaim(NamedTuple):
     """A claim whose argument was exchanged.
 
     Attributes:
@@ -155,16 +155,18 @@ def is_sentence(text: str) -> bool:
     return len(text.split()) in _SENTENCE_WORDS and not text.endswith("?") and not _INNER_END.search(text)
 
 
-def joined(sentences: Iterable[str]) -> str:
+def join_sentences(sentences: Iterable[str]) -> str:
     """Build a document of some sentences; one without a mark at its end gets a full stop.
 
-    >>> joined(["A man rides a bike ", "Two dogs run."])
+    >>> join_sentences(["A man rides a bike ", "Two dogs run."])
     'A man rides a bike. Two dogs run.'
     """
     return " ".join(text if _END.search(text) else f"{text}." for text in map(str.strip, sentences))
 
 
-def pool_texts(examples: Iterable[Example], seed: int = DEFAULT_SEED, size: int = POOL_SIZE) -> list[tuple[str, str]]:
+def draw_pool_texts(
+    examples: Iterable[Example], seed: int = DEFAULT_SEED, size: int = POOL_SIZE
+) -> list[tuple[str, str]]:
     """Draw the sentences of a pool from some examples' premises.
 
     The sentences with the smallest hashes are taken, so that the draw depends on neither the order of the examples nor
@@ -193,24 +195,24 @@ def pool_texts(examples: Iterable[Example], seed: int = DEFAULT_SEED, size: int 
     return [(source_id, text) for _, source_id, text in sorted(heap, reverse=True)]
 
 
-def pool_of(texts: Sequence[tuple[str, str]], parser: Parser) -> Pool:
+def build_pool(texts: Sequence[tuple[str, str]], parser: Parser) -> SentencePool:
     """Build a pool from its sentences, which are parsed for their arguments."""
     sentences = []
-    donors: dict[Role, list[tuple[int, Argument]]] = {role: [] for role in Role}
+    donors: dict[ArgumentRole, list[tuple[int, Argument]]] = {role: [] for role in ArgumentRole}
     for number, ((source_id, text), parse) in enumerate(
         zip(texts, parser.parses(text for _, text in texts), strict=True)
     ):
         stems = content_stems(text)
-        sentences.append(Sentence(source_id, text, stems, implied_stems(stems)))
+        sentences.append(PoolSentence(source_id, text, stems, implied_stems(stems)))
         for argument in donor_arguments(parse):
             donors[argument.role].append((number, argument))
-    objects = frozenset((argument.verb, argument.noun) for _, argument in donors[Role.OBJECT])
-    return Pool(sentences, donors, objects)
+    objects = frozenset((argument.verb, argument.noun) for _, argument in donors[ArgumentRole.OBJECT])
+    return SentencePool(sentences, donors, objects)
 
 
-def tables(
+def recombined_tables(
     examples: Iterable[Example],
-    pool: Pool,
+    pool: SentencePool,
     parser: Parser,
     *,
     sizes: Sequence[int] = DEFAULT_SIZES,
@@ -233,7 +235,7 @@ def tables(
     logger.info("recombined: %s", dict(counts.most_common()))
 
 
-def exclusion(example: Example) -> str | None:
+def find_exclusion(example: Example) -> str | None:
     """Find the reason why an example makes no claim that needs no parse; None for an example that may make one."""
     if example.label != ENTAILMENT:
         return NOT_ENTAILED
@@ -245,10 +247,15 @@ def exclusion(example: Example) -> str | None:
 
 
 def _rows(
-    examples: Iterable[Example], pool: Pool, parser: Parser, sizes: Sequence[int], seed: int, counts: Counter[str]
+    examples: Iterable[Example],
+    pool: SentencePool,
+    parser: Parser,
+    sizes: Sequence[int],
+    seed: int,
+    counts: Counter[str],
 ) -> Iterator[dict[str, Any]]:
     for example, parse in _parsed_claims(examples, parser, counts):
-        rows = claim_rows(example, parse, pool, sizes=sizes, seed=seed)
+        rows = build_claim_rows(example, parse, pool, sizes=sizes, seed=seed)
         if isinstance(rows, str):
             counts[f"excluded: {rows}"] += 1
             continue
@@ -265,7 +272,7 @@ def _parsed_claims(
 
     def claims() -> Iterator[str]:
         for example in examples:
-            if reason := exclusion(example):
+            if reason := find_exclusion(example):
                 counts[f"excluded: {reason}"] += 1
                 continue
             waiting.append(example)
@@ -275,20 +282,25 @@ def _parsed_claims(
         yield waiting.popleft(), parse
 
 
-def claim_rows(
-    example: Example, parse: Parse, pool: Pool, *, sizes: Sequence[int] = DEFAULT_SIZES, seed: int = DEFAULT_SEED
+def build_claim_rows(
+    example: Example,
+    parse: Parse,
+    pool: SentencePool,
+    *,
+    sizes: Sequence[int] = DEFAULT_SIZES,
+    seed: int = DEFAULT_SEED,
 ) -> list[dict[str, Any]] | str:
     """Build all rows of one claim, or find the reason why it makes none.
 
     Args:
-        example: An entailed pair for which `exclusion` finds no reason.
+        example: An entailed pair for which `find_exclusion` finds no reason.
         parse: Parse of its hypothesis.
         pool: The sentences that documents are filled with.
         sizes: Numbers of sentences of the documents.
         seed: Random seed.
     """
-    arguments = claim_arguments(parse)
-    if isinstance(arguments, Unfit):
+    arguments = find_claim_arguments(parse)
+    if isinstance(arguments, ClaimExclusion):
         return str(arguments)
     exchanges = _exchanges(example, parse, arguments, pool, seed)
     if not exchanges:
@@ -309,10 +321,10 @@ def claim_rows(
 
 def _document_rows(
     example: Example,
-    exchanges: Sequence[Exchange],
+    exchanges: Sequence[ExchangedClaim],
     others: Sequence[int],
     replacement: int,
-    pool: Pool,
+    pool: SentencePool,
     seed: int,
 ) -> Iterator[dict[str, Any]]:
     """Yield the rows of a claim and one document, whose sentences but the evidence are `others`."""
@@ -322,12 +334,12 @@ def _document_rows(
     for slot, number in zip(slots[1:], others, strict=True):
         sentences[slot] = pool.sentences[number].text
     sentences[slots[0]] = example.premise
-    document = joined(sentences)
+    document = join_sentences(sentences)
     sentences[slots[0]] = pool.sentences[replacement].text
-    without = joined(sentences)
+    without = join_sentences(sentences)
     group = f"{example.source_id}#{k}"
 
-    def row(operation: str, premise: str, hypothesis: str, label: str, exchange: Exchange | None = None) -> Any:
+    def row(operation: str, premise: str, hypothesis: str, label: str, exchange: ExchangedClaim | None = None) -> Any:
         return {
             "id": f"{group}#{operation}",
             "source_id": example.source_id,
@@ -350,31 +362,33 @@ def _document_rows(
     yield row(REMOVED, without, example.hypothesis, NOT_ENTAILMENT)
 
 
-def _exchanges(example: Example, parse: Parse, arguments: Sequence[Argument], pool: Pool, seed: int) -> list[Exchange]:
+def _exchanges(
+    example: Example, parse: Parse, arguments: Sequence[Argument], pool: SentencePool, seed: int
+) -> list[ExchangedClaim]:
     """Find a donor for each argument of a claim that has one."""
     claim, evidence = content_stems(example.hypothesis), content_stems(example.premise)
     said = implied_stems(evidence)
-    exchanges: list[Exchange] = []
+    exchanges: list[ExchangedClaim] = []
     for old in arguments:
-        if old.role is Role.NUMBER and not is_counted_once(example.premise, old):
+        if old.role is ArgumentRole.NUMBER and not is_counted_once(example.premise, old):
             continue
         candidates = pool.donors[old.role]
         for index in _drawn_order(len(candidates), seed, example.source_id, old.role).tolist():
             number, new = candidates[index]
             phrase, sentence = content_stems(new.text), pool.sentences[number]
             if (
-                excludes(old, new, pool.objects)
+                can_replace(old, new, pool.objects)
                 and said.isdisjoint(phrase)
                 and _is_foreign(sentence, claim, evidence)
                 and _are_compatible(exchanges, sentence, number, phrase, pool)
             ):
-                exchanges.append(Exchange(old, new, number, exchanged(parse, old, new)))
+                exchanges.append(ExchangedClaim(old, new, number, exchange_argument(parse, old, new)))
                 break
     return exchanges
 
 
 def _are_compatible(
-    exchanges: Sequence[Exchange], sentence: Sentence, number: int, phrase: frozenset[str], pool: Pool
+    exchanges: Sequence[ExchangedClaim], sentence: PoolSentence, number: int, phrase: frozenset[str], pool: SentencePool
 ) -> bool:
     """Check whether a donor and the donors before it say nothing of each other's arguments."""
     return all(
@@ -385,7 +399,7 @@ def _are_compatible(
     )
 
 
-def _fillers(example: Example, exchanges: Sequence[Exchange], pool: Pool, seed: int) -> Iterator[int]:
+def _fillers(example: Example, exchanges: Sequence[ExchangedClaim], pool: SentencePool, seed: int) -> Iterator[int]:
     """Yield the sentences of a pool that say nothing of a claim or its exchanges, in drawn order."""
     evidence = content_stems(example.premise)
     stems = content_stems(example.hypothesis).union(*(content_stems(each.new.text) for each in exchanges))
@@ -394,7 +408,7 @@ def _fillers(example: Example, exchanges: Sequence[Exchange], pool: Pool, seed: 
             yield number
 
 
-def _is_foreign(sentence: Sentence, stems: frozenset[str], evidence: frozenset[str]) -> bool:
+def _is_foreign(sentence: PoolSentence, stems: frozenset[str], evidence: frozenset[str]) -> bool:
     """Check whether a sentence has none of some words, and not two of the evidence's."""
     return sentence.implied.isdisjoint(stems) and len(sentence.stems & evidence) < _SHARED
 

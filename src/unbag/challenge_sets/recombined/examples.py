@@ -12,8 +12,8 @@ from unbag.data.predictions import SetPredictions
 
 _OF_A_CLAIM: Final = 1
 RULE: Final = (
-    f"Up to {PER_KIND} wrong answers for each operation, one per claim, by the probability of the answer. Marked are the "
-    "words that came in."
+    f"Up to {PER_KIND} wrong answers for each operation, one per claim, by the probability of the answer. Marked are "
+    "the words that came in."
 )
 MARKS: Final[Mapping[str, str]] = {"moved": "words of another sentence"}
 """What marked words are, by the kind of mark."""

@@ -31,7 +31,7 @@ def figures(group: Group) -> list[Figure | None]:
             group,
             _points("by_k", "k", "paired_accuracy"),
             title="Paired accuracy by size of the document",
-            about="Share of the documents of k sentences with every claim right. With one sentence nothing is exchanged.",
+            about="Share of the documents of k sentences with every claim right. Nothing is exchanged where k is 1.",
             x="sentences, k",
             y="paired accuracy",
             kind="dots",
