@@ -1,9 +1,9 @@
 """The demonstration and its bundled corpus, so that the whole flow can be tried offline.
 
 The pairs are captions of ours: a grammar wrote them, and their labels follow from what the sentences mean. The table of
-word vectors says how often words of the training pairs stand in one sentence. The SOSwap and AddAmod rows are built
-from the validation pairs in advance, because their builder needs a parser. `tools/demo_corpus` in the repository makes
-all three.
+word vectors says how often words of the training pairs stand in one sentence. The SOSwap and AddAmod rows and the
+recombined documents are built from the validation pairs in advance, because their builders need a parser.
+`tools/demo_corpus` in the repository makes all of them.
 """
 
 from collections.abc import Iterator
@@ -20,6 +20,8 @@ VECTORS: Final = _FOLDER / "demo-vectors.txt.gz"
 """The table of word vectors."""
 SOSWAP_ADDAMOD: Final = _FOLDER / "demo-soswap_addamod.parquet"
 """The SOSwap and AddAmod set of the validation pairs, as `challenge_sets.request.export` writes it."""
+RECOMBINED: Final = _FOLDER / "demo-recombined.parquet"
+"""The recombined set of the validation pairs, written in the same way."""
 
 
 def file(split: str) -> Path:
