@@ -166,7 +166,7 @@ _INTERCHANGEABLE: Final = frozenset(
     {("wear", "clothes"), ("play", "instrument"), ("eat", "food"), ("drink", "drink"), ("drive", VEHICLE)}
 )
 """Verbs that take any noun of a kind for their object, so that an exchange needs no attestation."""
-_SUBJECT_KINDS: Final = (PERSON, ANIMAL, VEHICLE)  # what acts: a claim about another subject would be read as a slip
+_SUBJECT_KINDS: Final = (PERSON, ANIMAL)  # what acts: of vehicles, a bicycle drives no more than an airplane
 _WORN_BY_MOST: Final = frozenset("shirt pant pants trouser trousers short shorts shoe sock jean jeans clothe".split())
 """Clothes that a person may be taken to wear though no sentence says so, unless an adjective tells which."""
 _UNACTED: Final = frozenset("have be see contain hear observe watch".split())
@@ -337,9 +337,10 @@ def can_replace(old: Argument, new: Argument, objects: Set[tuple[str, str]] = fr
         return _are_exclusive_people(old.noun, new.noun)
     if old.noun.endswith(new.noun) or new.noun.endswith(old.noun):
         return False  # ball and football
-    above = [_implied(stem(noun)) for noun in (old.noun, new.noun)]
+    # A dog and a cat are both animals; that excludes neither.
+    is_implied = stem(new.noun) in _implied(stem(old.noun)) or stem(old.noun) in _implied(stem(new.noun))
     is_worn = new.noun in _WORN_BY_MOST and len(content_stems(new.text)) < 2
-    return not is_worn and above[0].isdisjoint(above[1])
+    return not is_worn and not is_implied
 
 
 def exchange_argument(parse: Parse, old: Argument, new: Argument) -> str:

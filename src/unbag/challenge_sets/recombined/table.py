@@ -44,8 +44,8 @@ def reading(result: Result) -> str:
         else (f", most often those with another {worst['operation']} ({share(worst['false_entailment_rate'])})")
     )
     return (
-        f"calls {share(scores['false_entailment_rate'])} of the unsupported claims entailed{most}; right on every row of "
-        f"{share(scores['paired_accuracy'])} of the documents (one answer for all, or the claim alone: 0 %)."
+        f"calls {share(scores['false_entailment_rate'])} of the unsupported claims entailed{most}; right on every row "
+        f"of {share(scores['paired_accuracy'])} of the documents (one answer for all, or the claim alone: 0 %)."
     )
 
 
