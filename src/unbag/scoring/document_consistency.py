@@ -130,7 +130,7 @@ def document_consistency(
         raise ValueError(
             f"position: expected positions from 0 to k - 1, got {positions[row]} of k = {sizes[row]} in row {row}"
         )
-    rows = _Rows(gold == entailment, predicted, entailment, numbered(source_id)[0], numbered(group)[0])
+    rows = _LabelledRows(gold == entailment, predicted, entailment, numbered(source_id)[0], numbered(group)[0])
     kinds = np.asarray(operation, dtype=object)
     # The position of the middle of a sentence, in thirds of the document: both ends are alike for every k.
     thirds = (2 * positions + 1) * 3 // (2 * sizes)
@@ -164,7 +164,7 @@ def document_consistency(
     }
 
 
-class _Rows:
+class _LabelledRows:
     """Rows with their predictions, from which the measures of any part are summed by source.
 
     Attributes:
