@@ -244,7 +244,7 @@ def _implied(word: str) -> frozenset[str]:
 
 @cache
 def _above() -> dict[str, frozenset[str]]:
-    """Return the stems directly above or beside each stem."""
+    """Build the stems directly above or beside each stem."""
     above: dict[str, set[str]] = {}
     sides = [
         (words_.old, words_.new) for words_ in WORD_LISTS if words_.relation in (Relation.SYNONYM, Relation.HYPONYM)
@@ -384,7 +384,7 @@ def _agrees(parse: Parse, verb: int, subject: int) -> bool:
 
 
 def _subject(parse: Parse, subject: int) -> Argument | None:
-    """Return a claim's subject where it is a plain phrase at the start that no other word refers to."""
+    """Find a claim's subject if it is a plain phrase at the start that no other word refers to."""
     phrase = next(_plain(parse, ArgumentRole.SUBJECT, subject), None)
     if phrase is None or phrase.span.start != parse.first_word or parse.subtree(subject) != [*phrase.span]:
         return None
@@ -392,7 +392,7 @@ def _subject(parse: Parse, subject: int) -> Argument | None:
 
 
 def _object(parse: Parse, verb: int) -> Argument | None:
-    """Return a claim's direct object where it is a plain phrase that is acted on."""
+    """Find a claim's direct object if it is a plain phrase that is acted on."""
     clause = find_clause(parse)
     if not isinstance(clause, Clause) or clause.verb != verb:
         return None

@@ -180,7 +180,8 @@ def draw_pool_texts(
     Returns:
         Source id of the first example with the premise, and the premise, in drawn order.
     """
-    heap: list[tuple[int, str, str]] = []  # the largest hash first
+    # A heap of negated hashes has the largest hash on top, which is the next to go: no more than `size` are held.
+    heap: list[tuple[int, str, str]] = []
     taken: set[str] = set()
     for example in examples:
         text = example.premise
@@ -236,7 +237,7 @@ def recombined_tables(
 
 
 def find_exclusion(example: Example) -> str | None:
-    """Find the reason why an example makes no claim that needs no parse; None for an example that may make one."""
+    """Find the reason against an example that shows without a parse; None for an example that may make a claim."""
     if example.label != ENTAILMENT:
         return NOT_ENTAILED
     if not is_sentence(example.premise):
@@ -305,10 +306,10 @@ def build_claim_rows(
     exchanges = _exchanges(example, parse, arguments, pool, seed)
     if not exchanges:
         return NO_DONOR
-    largest = max(sizes)
-    fillers = list(islice(_fillers(example, exchanges, pool, seed), largest))
+    fillers = list(islice(_fillers(example, exchanges, pool, seed), max(sizes)))
     if not fillers:
         return FEW_SENTENCES
+    # The first stands in the place of the evidence, so that no document of the claim has it already.
     replacement, *others = fillers
     rows: list[dict[str, Any]] = []
     for k in sorted(set(sizes)):
@@ -367,7 +368,7 @@ def _exchanges(
 ) -> list[ExchangedClaim]:
     """Find a donor for each argument of a claim that has one."""
     claim, evidence = content_stems(example.hypothesis), content_stems(example.premise)
-    said = implied_stems(evidence)
+    implied = implied_stems(evidence)
     exchanges: list[ExchangedClaim] = []
     for old in arguments:
         if old.role is ArgumentRole.NUMBER and not is_counted_once(example.premise, old):
@@ -378,7 +379,8 @@ def _exchanges(
             phrase, sentence = content_stems(new.text), pool.sentences[number]
             if (
                 can_replace(old, new, pool.objects)
-                and said.isdisjoint(phrase)
+                # The evidence may speak of somebody else too, of whom the exchanged claim would be true.
+                and implied.isdisjoint(phrase)
                 and _is_foreign(sentence, claim, evidence)
                 and _are_compatible(exchanges, sentence, number, phrase, pool)
             ):
@@ -415,4 +417,5 @@ def _is_foreign(sentence: PoolSentence, stems: frozenset[str], evidence: frozens
 
 def _drawn_order(n: int, seed: int, *place: object) -> Any:
     """Draw an order of the numbers 0 to n - 1, shape (n,), by seed and place alone."""
-    return np.argsort(rng.numbers(rng.key(seed, "recombined", *place), np.arange(n)), kind="stable")
+    numbers = rng.numbers(rng.key(seed, "recombined", *place), np.arange(n))
+    return np.argsort(numbers, kind="stable")  # equal numbers have one order on every machine
