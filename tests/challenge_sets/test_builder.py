@@ -16,6 +16,7 @@ MAY_NAME_FILES = {
     "cs_lambda": {"data", "train_data", "lexical", "pipeline"},
     "permuted": {"data", "minitrees", "pipeline"},
     "plain": {"data"},
+    "recombined": {"data", "pipeline"},
     "resnli": {"data", "embeddings"},
     "sicck": {"data", "file", "pipeline"},
     "soswap_addamod": {"data", "pipeline"},

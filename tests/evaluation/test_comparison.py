@@ -20,6 +20,7 @@ from unbag.reports import comparison as compared
 from unbag.scoring.accuracy import accuracy
 from unbag.scoring.category_accuracy import category_accuracy
 from unbag.scoring.compositionality_sensitivity import compositionality_sensitivity
+from unbag.scoring.document_consistency import document_consistency
 from unbag.scoring.label_distribution import label_distribution
 from unbag.scoring.natural_logic import natural_logic
 from unbag.scoring.nested import iter_estimates
@@ -268,6 +269,9 @@ def test_every_number_that_is_compared_by_default_is_there_and_rests_on_the_sets
         "cs_lambda": compositionality_sensitivity(predicted, gold, rng.random(120)),
         "resnli": uncertainty_partitions(predicted, gold, np.arange(120) % 5),
         "permuted": permutation_acceptance(predicted, gold // 3, sources, np.tile(np.arange(-1, 5), 20)),
+        "recombined": document_consistency(
+            predicted, np.arange(120) % 3, sources, np.arange(120) // 3, [4] * 120, [0] * 120, ["subject"] * 120
+        ),
     }
     assert set(scores) == set(challenge_sets.names())
     for name, found in scores.items():
