@@ -16,7 +16,7 @@ from unbag.scoring.document_consistency import (
     SizeMeasures,
     document_consistency,
 )
-from unbag.scoring.nested import returned
+from unbag.scoring.nested import format_output
 from unbag.scoring.validation import label_ids
 
 _CITATION = """@inproceedings{gardner-etal-2020-evaluating,
@@ -31,7 +31,7 @@ _DOCUMENTATION = f"""{document_consistency.__doc__}
 {SizeMeasures.__doc__}
 {PositionMeasures.__doc__}
 {OperationMeasures.__doc__}
-{returned.__doc__}
+{format_output.__doc__}
 
 Predictions and references are label ids, or label names; `names` has the names in the order of the ids."""
 
@@ -78,4 +78,4 @@ class DocumentConsistency(evaluate.Metric):
         predictions, references = label_ids(predictions, names), label_ids(references, names)
         options = {"entailment": list(names).index(ENTAILMENT), **options}
         scores = document_consistency(predictions, references, source_id, group, k, position, operation, **options)
-        return returned(scores, structured=structured)
+        return format_output(scores, structured=structured)

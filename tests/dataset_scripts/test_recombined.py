@@ -72,7 +72,7 @@ def test_seed_decides_the_documents(options):
 
 def test_excluded_examples_are_counted_and_the_parser_recorded(options):
     built = build(Request("recombined", options=options))
-    assert built.data["left_out"] == {
+    assert built.data["excluded"] == {
         "unlabelled": 1,
         "not labelled entailment": 9,
         "whose hypothesis has a content word that the premise lacks": 1,

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, Column, Estimate, named_estimates
-from unbag.scoring.validation import labelled, numbered
+from unbag.scoring.validation import encode_names, validate_columns
 
 THIRDS: Final = ("start", "middle", "end")
 """Thirds of a document."""
@@ -119,7 +119,7 @@ def document_consistency(
     >>> [scores[name].value for name in ("balanced_accuracy", "false_entailment_rate", "paired_accuracy")]
     [0.75, 0.5, 0.5]
     """
-    gold, predicted, sizes, positions = labelled(references, predictions=predictions, k=k, position=position)
+    gold, predicted, sizes, positions = validate_columns(references, predictions=predictions, k=k, position=position)
     lengths = {"references": len(gold)} | {
         name: len(column) for name, column in (("source_id", source_id), ("group", group), ("operation", operation))
     }
@@ -130,7 +130,7 @@ def document_consistency(
         raise ValueError(
             f"position: expected positions from 0 to k - 1, got {positions[row]} of k = {sizes[row]} in row {row}"
         )
-    rows = _LabelledRows(gold == entailment, predicted, entailment, numbered(source_id)[0], numbered(group)[0])
+    rows = _LabelledRows(gold == entailment, predicted, entailment, encode_names(source_id)[0], encode_names(group)[0])
     kinds = np.asarray(operation, dtype=object)
     # The position of the middle of a sentence, in thirds of the document: both ends are alike for every k.
     thirds = (2 * positions + 1) * 3 // (2 * sizes)

@@ -19,8 +19,8 @@ from functools import cache, lru_cache
 from typing import Final, NamedTuple
 
 from unbag.baselines.wordnet.relations import Relation
-from unbag.challenge_sets.perturbations.soswap.clause import Clause, find_clause
-from unbag.challenge_sets.perturbations.soswap.phrases import agrees, finite_of, object_span
+from unbag.challenge_sets.perturbations.soswap.clause import TransitiveClause, find_clause
+from unbag.challenge_sets.perturbations.soswap.phrases import agrees, finite_verb, object_span
 from unbag.challenge_sets.perturbations.vocabulary_split import stem
 from unbag.challenge_sets.perturbations.word_lists import WORD_LISTS
 from unbag.data.text.grammar import (
@@ -33,9 +33,9 @@ from unbag.data.text.grammar import (
     NEGATIONS,
     PEOPLE,
     SPORTS,
+    capitalize,
+    decapitalize,
     determiners_fit,
-    lowered,
-    raised,
 )
 from unbag.data.text.parses import Parse
 from unbag.data.text.tokens import words
@@ -347,7 +347,7 @@ def exchange_argument(parse: Parse, old: Argument, new: Argument) -> str:
     """Build the sentence in which an argument stands in the place of another."""
     start, stop = old.span.start, old.span.stop
     is_first = start == parse.first_word and parse.words[start][:1].isupper()
-    words_ = [*parse.words[:start], raised(new.text) if is_first else new.text, *parse.words[stop:]]
+    words_ = [*parse.words[:start], capitalize(new.text) if is_first else new.text, *parse.words[stop:]]
     spaces = [*parse.spaces[:start], parse.spaces[stop - 1], *parse.spaces[stop:]]
     return "".join(word + " " * space for word, space in zip(words_, spaces, strict=True)).rstrip()
 
@@ -376,7 +376,7 @@ def _unfit_claim(parse: Parse) -> tuple[int, int] | ClaimExclusion:
 
 def _agrees(parse: Parse, verb: int, subject: int) -> bool:
     """Check whether a verb is finite and has the number of its subject; forms of the past have none."""
-    finite = finite_of(parse, verb)
+    finite = finite_verb(parse, verb)
     if finite is not None:
         return agrees(parse, finite, subject)
     first = next((i for i in parse.children(verb) if parse.deps[i] in ("aux", "auxpass") and i < verb), verb)
@@ -394,7 +394,7 @@ def _subject(parse: Parse, subject: int) -> Argument | None:
 def _object(parse: Parse, verb: int) -> Argument | None:
     """Find a claim's direct object if it is a plain phrase that is acted on."""
     clause = find_clause(parse)
-    if not isinstance(clause, Clause) or clause.verb != verb:
+    if not isinstance(clause, TransitiveClause) or clause.verb != verb:
         return None
     span = object_span(parse, clause)
     phrase = next(_plain(parse, ArgumentRole.OBJECT, clause.object), None)
@@ -438,7 +438,7 @@ def _plain(parse: Parse, role: ArgumentRole, head: int) -> Iterator[Argument]:
     first = parse.words[start]
     text = parse.text(start, head + 1)
     if start == parse.first_word:
-        text = lowered(first, parse.pos[start]) + text[len(first) :]
+        text = decapitalize(first, parse.pos[start]) + text[len(first) :]
     verb = parse.lemmas[parse.heads[head]].lower() if role is ArgumentRole.OBJECT else ""
     yield Argument(role, text, parse.lemmas[head].lower(), verb, is_plural, range(start, head + 1))
 

@@ -6,7 +6,7 @@ from typing import Any, Final
 import numpy as np
 
 from unbag.challenge_sets.recombined import EXCHANGED
-from unbag.challenge_sets.views.examples import PER_KIND, Line, Pairs, ReportExample, marked, top
+from unbag.challenge_sets.views.examples import PER_KIND, Line, Pairs, ReportExample, mark_phrases, top_rows
 from unbag.data.columns import column
 from unbag.data.predictions import SetPredictions
 
@@ -16,7 +16,7 @@ RULE: Final = (
     "the words that came in."
 )
 MARKS: Final[Mapping[str, str]] = {"moved": "words of another sentence"}
-"""What marked words are, by the kind of mark."""
+"""What mark_phrases words are, by the kind of mark."""
 
 
 def choose(rows: Any, answers: SetPredictions) -> Iterator[ReportExample]:
@@ -26,7 +26,7 @@ def choose(rows: Any, answers: SetPredictions) -> Iterator[ReportExample]:
     claims = column(rows, "source_id").to_pylist()
     for operation in (*EXCHANGED, "removed", "supported"):
         wrong = np.flatnonzero(~pairs.right & (operations == operation))
-        for index in top(wrong, pairs.sure, per_group=_OF_A_CLAIM, groups=claims):
+        for index in top_rows(wrong, pairs.confidence, per_group=_OF_A_CLAIM, groups=claims):
             yield _example(pairs, f"{operation}, surest wrong", index)
 
 
@@ -41,7 +41,7 @@ def candidates(rows: Any, answers: SetPredictions) -> Iterator[ReportExample]:
 def _example(pairs: Pairs, kind: str, index: int) -> ReportExample:
     row = pairs.row(index)
     phrases = [row["replacement"]]
-    lines = [Line(side, row[side], marked(row[side], phrases, "moved")) for side in ("premise", "hypothesis")]
+    lines = [Line(side, row[side], mark_phrases(row[side], phrases, "moved")) for side in ("premise", "hypothesis")]
     place = f"{row['k']} sentences" if row["k"] > 1 else "one sentence"
     evidence = "without the evidence" if row["operation"] == "removed" else f"evidence in number {row['position'] + 1}"
     return pairs.example(kind, index, lines, f"{place}, {evidence}")

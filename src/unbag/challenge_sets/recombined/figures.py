@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from unbag.challenge_sets.recombined import SET
-from unbag.challenge_sets.views.figures import Figure, Group, figure_of
+from unbag.challenge_sets.views.figures import Figure, Group, group_figure
 from unbag.scoring.bootstrap import Estimate
 
 _MEANINGS: Final = {
@@ -27,7 +27,7 @@ def measures(scores: Any) -> Iterator[tuple[str, str, Estimate]]:
 def figures(group: Group) -> list[Figure | None]:
     """Build figures of the paired accuracy by size and position, and of false entailments by operation."""
     return [
-        figure_of(
+        group_figure(
             group,
             _points("by_k", "k", "paired_accuracy"),
             title="Paired accuracy by size of the document",
@@ -36,7 +36,7 @@ def figures(group: Group) -> list[Figure | None]:
             y="paired accuracy",
             kind="dots",
         ),
-        figure_of(
+        group_figure(
             group,
             _points("by_position", "third", "balanced_accuracy"),
             title="Balanced accuracy by position of the evidence",
@@ -45,7 +45,7 @@ def figures(group: Group) -> list[Figure | None]:
             y="balanced accuracy",
             kind="dots",
         ),
-        figure_of(
+        group_figure(
             group,
             _points("by_operation", "operation", "false_entailment_rate"),
             title="False entailments by operation",

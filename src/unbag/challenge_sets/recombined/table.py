@@ -8,7 +8,7 @@ from rich.text import Text
 
 from unbag.challenge_sets.recombined import EXCHANGED, SET
 from unbag.challenge_sets.results import Result
-from unbag.challenge_sets.views.tables import headed, interval, left_out, share, value
+from unbag.challenge_sets.views.tables import exclusion_summary, interval, result_table, share, value
 
 _ORDER: Final = (*EXCHANGED, "removed")
 
@@ -16,7 +16,7 @@ _ORDER: Final = (*EXCHANGED, "removed")
 def table(result: Result) -> RenderableType:
     """Build a table of the three measures, overall, by size of the document, by position and by operation."""
     scores = result.scores
-    grid = headed(SET.title, result, "rows", "balanced acc. [95 %]", "false ent.", "paired acc.")
+    grid = result_table(SET.title, result, "rows", "balanced acc. [95 %]", "false ent.", "paired acc.")
     views: Sequence[list[tuple[str, Mapping[str, Any]]]] = (
         [("all", scores)],
         [(f"k = {row['k']}", row) for row in scores["by_k"]],
@@ -27,7 +27,7 @@ def table(result: Result) -> RenderableType:
         for number, (name, part) in enumerate(view, start=1):
             single = (value(part[key]) for key in ("false_entailment_rate", "paired_accuracy"))
             grid.add_row(name, interval(part["balanced_accuracy"]), *single, end_section=number == len(view))
-    about = f"{scores['n_examples']:,} rows, {scores['n_groups']:,} documents, of {left_out(result.data)}"
+    about = f"{scores['n_examples']:,} rows, {scores['n_groups']:,} documents, of {exclusion_summary(result.data)}"
     return Group(grid, Text(about, style="dim"))
 
 

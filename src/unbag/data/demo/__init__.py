@@ -1,8 +1,8 @@
 """The bundled corpus of the demonstration, with which every step runs offline.
 
 The pairs are image captions that a grammar generated; their labels follow from the meaning of the sentences. The word
-vectors are based on how often words of the training pairs occur in the same sentence. The SOSwap and AddAmod rows and the
-recombined documents are built from the validation pairs are built in advance, because their builders need a parser.
+vectors are based on how often words of the training pairs occur in the same sentence. The SOSwap and AddAmod rows and
+the recombined documents are made from the validation pairs and bundled too, because their builders need a parser.
 `tools/demo_corpus` in the repository makes all of them.
 """
 
