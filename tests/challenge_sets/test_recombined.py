@@ -205,4 +205,4 @@ def test_set_scores_rows_with_the_skill_score():
     lexical = SetPredictions(np.eye(3)[[_finds_words(row) for row in rows]], LABELS, has_probabilities=True)
     scores = SET.score_rows(table, answers, lexical)
     assert SET.score(scores).estimate.value == pytest.approx(1)
-    assert scores["skill"]["words"] == pytest.approx(0)
+    assert scores["skill"]["baseline"] == pytest.approx(0)
