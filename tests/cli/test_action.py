@@ -64,7 +64,7 @@ def test_an_input_is_no_command(tmp_path):
         tmp_path, model=str(folder), min="plain:accuracy=.5", no_worse_than='"; touch taken; "$(touch taken)'
     )
     assert done.returncode == 2
-    assert not (tmp_path / "n_predicted_entailed").exists()
+    assert not (tmp_path / "taken").exists()
 
 
 def test_every_input_reaches_a_step_and_every_step_names_inputs_that_there_are():

@@ -330,26 +330,26 @@ def test_any_option_of_a_set_can_be_named(folder):
         ("q=many", "expected q to be a whole number, found 'many'"),
         ("min-words=3", "no option 'min-words', did you mean min_words? permuted has "),
         ("size=3", "seed; run `unbag sets permuted` for their meanings"),
-        ("q", "expected --option NAME=VALUE; found 'q'"),
+        ("q", "expected --set-option NAME=VALUE; found 'q'"),
     ]:
         refused = run("build", "permuted", "--data", "pairs.csv", "-o", given, "--output", "b.parquet", cwd=folder)
         assert refused.returncode != 0
         assert words in said(refused)
     twice = ("-o", "q=2", "-o", "q=3", "--output", "b.parquet")
     assert "q: given twice" in said(run("build", "permuted", "--data", "pairs.csv", *twice, cwd=folder))
-    twice = ("-o", "file=a.csv", "--file", "b.csv", "--output", "b.parquet")
+    twice = ("-o", "file=a.csv", "--official-file", "b.csv", "--output", "b.parquet")
     assert "file: given twice" in said(run("build", "sicck", *twice, cwd=folder))
 
 
 def test_an_option_is_read_by_its_type():
     made = request_options.PairOptions(
-        corpus=["sick"], seed=7, option=["wordnet=true", "train_data=snli, mnli", "min_lms=.5", "mode=hypothesis"]
+        corpus=["sick"], seed=7, set_option=["wordnet=true", "train_data=snli, mnli", "min_lms=.5", "mode=hypothesis"]
     )
     breaking, cs, permuted = made.requests(["breaking_nli", "cs_lambda", "permuted"])
     assert breaking.options == {"wordnet": True, "train_data": ("snli", "mnli"), "seed": 7}
     assert cs.options == {"train_data": ("snli", "mnli"), "min_lms": 0.5, "seed": 7}
     assert permuted.config == "sick-test-hypothesis", "an option that is part of a config's name selects it"
-    own = request_options.PairOptions(seed=7, option=["seed=3"])
+    own = request_options.PairOptions(seed=7, set_option=["seed=3"])
     [request] = own.requests(["permuted"])
     assert (request.seed, request.options["seed"]) == (7, 3)
 
@@ -360,7 +360,7 @@ def test_an_option_is_read_by_its_type():
         ("evaluate m --sets permuted --sets sicck -o m", {"min_words=", "minitrees=", "minitree_by=", "mode="}),
         ("build resnli -o ", {"embeddings=", "test_size=", "validation_size=", "seed="}),
         ("score mine.csv -o q", {"q="}),
-        ("publish all --to org -o w", {"wordnet=", "words="}),
+        ("publish all --repo-id org -o w", {"wordnet=", "words="}),
     ],
 )
 def test_a_shell_completes_the_options_of_the_sets_named_so_far(line, expected):

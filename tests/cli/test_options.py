@@ -51,7 +51,7 @@ def test_a_list_is_the_same_however_it_is_given(tmp_path):
 
 
 def test_a_sets_own_list_may_be_repeated_and_what_is_none_may_not():
-    made = PairOptions(corpus=["sick"], option=["train_data=snli", "train_data=mnli,sick", "min_lms=.5"])
+    made = PairOptions(corpus=["sick"], set_option=["train_data=snli", "train_data=mnli,sick", "min_lms=.5"])
     [request] = made.requests(["cs_lambda"])
     assert request.options["train_data"] == ("snli", "mnli", "sick")
     done = unbag("build", "permuted", "-o", "q=2", "-o", "q=3", "--output", "a.parquet")

@@ -54,7 +54,7 @@ def folder(monkeypatch, tmp_path):
         ("--head residual --revision v1.0", HOME + "suite-snli-validation-revision=v1.0-head=residual"),
         ("--corpus all", HOME + "all-corpora-suite"),
         ("--corpus snli,sick --sets plain", HOME + "plain-snli-validation-with=sick-test"),
-        ("--corpus all --file folder", HOME + "all-corpora-suite-with=official"),
+        ("--corpus all --official-file folder", HOME + "all-corpora-suite-with=official"),
         ("--cross-domain", HOME + "cross-domain"),
         ("--cross-domain --max-examples 9", HOME + "cross-domain-max_examples=9"),
         ("--cross-domain --corpus snli,sick", HOME + "cross-domain-snli+sick"),

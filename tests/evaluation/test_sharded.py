@@ -139,7 +139,7 @@ def test_a_slash_at_the_end_of_an_address_is_none_of_a_folder(tmp_path, requests
     out = f"memory://{tmp_path.name}/run"
     shard(requests, f"{out}/")
     assert len((Folder(out) / "predictions" / "tasks").names()) == 2
-    done = command("score", "--from", f"{out}/", "--output-dir", str(tmp_path / "scored"))
+    done = command("score", "--run-dir", f"{out}/", "--output-dir", str(tmp_path / "scored"))
     assert done.exit_code == 0, done.output
 
 
@@ -163,10 +163,10 @@ def test_what_cannot_be_shared_is_refused(tmp_path, requests, monkeypatch):
     [
         (["evaluate", "majority", "--shard", "3/3"], "expected a shard as i/n"),
         (["evaluate", "majority", "--output-dir", "nosuch://x/y"], "nosuch"),
-        (["score", "--from", "x", "--set", "plain"], "leave out what else says it"),
-        (["score", "--from", "x", "--no-lexical-baseline"], "give --no-lexical-baseline to the shards"),
-        (["score"], "expected a file of predictions, or --from"),
-        (["score", "--from", "nowhere"], "found no tasks"),
+        (["score", "--run-dir", "x", "--set", "plain"], "leave out what else says it"),
+        (["score", "--run-dir", "x", "--no-lexical-baseline"], "give --no-lexical-baseline to the shards"),
+        (["score"], "expected a file of predictions, or --run-dir"),
+        (["score", "--run-dir", "nowhere"], "found no tasks"),
         (["report", "runs", "--output", "s3://bucket/report.html"], "of this machine"),
     ],
 )

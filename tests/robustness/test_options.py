@@ -158,7 +158,7 @@ COMMANDS = [
     ("lexical", "fit", "--output-dir", "out", "--l2", "-1", "--train-data", "PAIRS"),
     ("lexical", "fit", "--output-dir", "out", "--l2", "nan", "--train-data", "PAIRS"),
     *[
-        ("export", "lm-eval", "--to", "out", "--sets", "plain", "--hub", hub)
+        ("export", "lm-eval", "--output-dir", "out", "--sets", "plain", "--hub", hub)
         for hub in ("../x", "..", "", "a/b/c", "a b", "org/na\nme", "-org", "org/x.git", "org/../x", "/", "org/")
     ],
 ]

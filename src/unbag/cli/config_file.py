@@ -2,8 +2,8 @@
 
     models: [ORG/MODEL]
     corpus: mnli
-    examples: 500
-    option: [q=10]
+    max-examples: 500
+    set-option: [q=10]
 
 Its keys are the long options, and `models`. The command line wins over it, and so does the environment.
 """
@@ -166,7 +166,7 @@ def _typed(path: Path, record: Mapping[str, Any], keys: Mapping[str, Any]) -> di
         if value in (None, [], {}):
             found = "none" if value is None else value
             raise typer.BadParameter(f"{path}: expected a value for {key}, found {found}; leave it out for the default")
-        if isinstance(value, Mapping) and several:  # option: {q: 10}
+        if isinstance(value, Mapping) and several:  # set-option: {q: 10}
             value = [f"{name}={_joined(each)}" for name, each in value.items()]
         if isinstance(value, Mapping) or (isinstance(value, list) and not several):
             raise typer.BadParameter(f"{path}: expected one value for {key}, found {value!r}")

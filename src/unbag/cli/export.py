@@ -41,9 +41,9 @@ def export(
     The files need the harness alone: question, label words and metric are
     in them. Rows are built into the folder, or read from the Hub.
 
-      unbag export lm-eval --to tasks --sets permuted,swapped --max-examples 200
-      unbag export lighteval --to tasks --sets cs_lambda --hub ORG
-      unbag export inspect-ai --to tasks --data pairs.csv
+      unbag export lm-eval --output-dir tasks --sets permuted,swapped --max-examples 200
+      unbag export lighteval --output-dir tasks --sets cs_lambda --hub ORG
+      unbag export inspect-ai --output-dir tasks --data pairs.csv
     """
     from unbag.integrations.harness.export import export_tasks
 

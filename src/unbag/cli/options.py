@@ -33,7 +33,7 @@ def with_shared_options(command: Callable[..., None]) -> Callable[..., None]:
             to: Annotated[str, typer.Option(help="Where to.")]
 
         @with_shared_options
-        def send(place: Place, name: str) -> None: ...  # send NAME --to …
+        def send(place: Place, name: str) -> None: ...  # send NAME --repo-id …
     """
     declared = signature(command).parameters.values()
     kinds: dict[str, Any] = {p.name: p.annotation for p in declared if is_dataclass(p.annotation)}
@@ -146,17 +146,17 @@ class PairOptions:
     seed: Annotated[
         int | None, typer.Option(rich_help_panel=_WHICH, help="Decides all that is drawn (default: 13).")
     ] = None
-    file: Annotated[
+    official_file: Annotated[
         str | None,
         typer.Option(
             rich_help_panel=_WHICH,
             help="The authors' file of breaking_nli or sicck, or a folder with both somewhere in it; downloaded else.",
         ),
     ] = None
-    option: Annotated[
+    set_option: Annotated[
         list[str] | None,
         typer.Option(
-            "--option",
+            "--set-option",
             "-o",
             metavar="[SET.]NAME=VALUE",
             rich_help_panel=_WHICH,
@@ -214,17 +214,17 @@ class PairOptions:
 
     def _texts(self, lists: frozenset[str]) -> dict[str, str]:
         """Return the sets' options by name, as they were written; those that are lists may be given again."""
-        texts = _by_name(self.option or (), "--option NAME=VALUE", lists)
-        if self.file is not None:
+        texts = _by_name(self.set_option or (), "--set-option NAME=VALUE", lists)
+        if self.official_file is not None:
             if FILE in texts:
-                raise typer.BadParameter("file: given twice, as --file and as -o")
-            texts[FILE] = self.file
+                raise typer.BadParameter("file: given twice, as --official-file and as -o")
+            texts[FILE] = self.official_file
         return texts
 
     def without_file(self) -> "PairOptions":
         """Return the same options without the authors' file, as for sets that are made from a corpus."""
-        option = [part for part in self.option or () if _bare(part.partition("=")[0]) != FILE]
-        return replace(self, file=None, option=option or None)
+        set_options = [part for part in self.set_option or () if _bare(part.partition("=")[0]) != FILE]
+        return replace(self, official_file=None, set_option=set_options or None)
 
 
 def _lists(names: Sequence[str]) -> frozenset[str]:

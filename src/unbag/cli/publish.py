@@ -1,7 +1,7 @@
 """`unbag publish`: data sets, models, results, metric Spaces, the leaderboard, and all of them at once.
 
 Each command takes `options: PublishingOptions` (`options.with_shared_options`), builds its publications, each named by
-`options.repo("name if --to names none")`, and ends in `carry_out(publications, options)`. `unbag.cli` adds it to `app`.
+`options.repo("name if --repo-id names none")`, and ends in `carry_out(publications, options)`. `unbag.cli` adds it to `app`.
 """
 
 import logging
@@ -77,7 +77,7 @@ class PublishingOptions:
     as_json: AsJson = False
 
     def repo(self, name: str) -> str:
-        """Return the repository: the one that `--to` names, or this name in the organisation that it names."""
+        """Return the repository: the one that `--repo-id` names, or this name in the organisation that it names."""
         return repo_of(self.to, name)
 
 
@@ -101,7 +101,7 @@ def carry_out(publications: "Sequence[Publication]", options: PublishingOptions)
     if len(set(targets)) < len(targets):
         raise ValueError(
             f"expected a repository for each publication, found {options.to!r} for all; name no more "
-            "than the organisation with --to"
+            "than the organisation with --repo-id"
         )
     records: list[dict[str, Any]] = []
     how = {"private": options.private, "pull_request": options.pull_request}
@@ -230,9 +230,9 @@ def dataset(
 ) -> None:
     """Publish a challenge set as a data set that plain `load_dataset` reads.
 
-    unbag publish dataset permuted --to my-org --corpus snli
-    unbag publish dataset permuted --to my-org --config snli-test,anli-dev_r1 --yes
-    unbag publish dataset swapped --to my-org/my-pairs --data pairs.csv --license cc-by-4.0
+    unbag publish dataset permuted --repo-id my-org --corpus snli
+    unbag publish dataset permuted --repo-id my-org --config snli-test,anli-dev_r1 --yes
+    unbag publish dataset swapped --repo-id my-org/my-pairs --data pairs.csv --license cc-by-4.0
 
     The repository gets Parquet files and a card with the features, the sizes,
     the label counts, the licence and how the rows were built. A repository
@@ -277,13 +277,13 @@ def results(
     Nothing else in the card changes. With --pull-request it is proposed, for
     a model that is not yours.
 
-    unbag publish results runs/results.json --to ORG/MODEL --sets ORG --pull-request --yes
+    unbag publish results runs/results.json --repo-id ORG/MODEL --sets-org ORG --pull-request --yes
     """
     from unbag.hub.eval_results import known
     from unbag.hub.model_results import onto_model
 
     if "/" not in options.to:
-        raise typer.BadParameter(f"expected --to ORG/MODEL, the model that the results are of; found {options.to!r}")
+        raise typer.BadParameter(f"expected --repo-id ORG/MODEL, the model that the results are of; found {options.to!r}")
     from unbag.challenge_sets.results import explain_damaged_records
 
     with explain_damaged_records(*files):
@@ -304,7 +304,7 @@ def results_dataset(
 
     What others add at the same time is kept. load_dataset("ORG/unbag-results") reads it.
 
-    unbag publish results-dataset runs/results.json --to ORG --yes
+    unbag publish results-dataset runs/results.json --repo-id ORG --yes
     """
     from unbag.challenge_sets.results import explain_damaged_records
     from unbag.hub.results_dataset import NAME, publication
@@ -353,7 +353,7 @@ def model(
     ] = None,
     sets: Annotated[
         str | None,
-        typer.Option(help="Organisation that publishes the challenge sets (default: the one of --to)."),
+        typer.Option(help="Organisation that publishes the challenge sets (default: the one of --repo-id)."),
     ] = None,
     with_code: Annotated[
         bool,
@@ -366,7 +366,7 @@ def model(
 ) -> None:
     """Publish a trained model: its files, a model card, and its results.
 
-    unbag publish model runs/hex --to ORG/NAME --results runs/hex-results --yes
+    unbag publish model runs/hex --repo-id ORG/NAME --results runs/hex-results --yes
     """
     repo = options.repo(folder.resolve().name)
     made = trained(folder, repo, results, compare_with=compare_with or (), sets=sets, with_code=with_code)
@@ -495,9 +495,9 @@ def everything(
 ) -> None:
     """Publish all challenge sets and metrics to one organisation; with --results, a leaderboard too.
 
-    unbag publish all --to my-org
-    unbag publish all --to my-org --corpus mnli --results runs/a,runs/b --yes
-    unbag publish all --to my-org --corpus snli,mnli
+    unbag publish all --repo-id my-org
+    unbag publish all --repo-id my-org --corpus mnli --results runs/a,runs/b --yes
+    unbag publish all --repo-id my-org --corpus snli,mnli
 
     With several corpora, or all, each set has a config for every one. Each
     repository gets one commit, or none where it holds all of it already, so
@@ -511,7 +511,7 @@ def everything(
     from unbag.hub import leaderboard, metric_space, pair_space, results_dataset
 
     if "/" in options.to:
-        raise typer.BadParameter(f"expected --to ORG, since there are many repositories; found {options.to!r}")
+        raise typer.BadParameter(f"expected --repo-id ORG, since there are many repositories; found {options.to!r}")
     if results:
         with explain_damaged_records(*results):
             found = read_results(results)  # which costs nothing, before sets are built

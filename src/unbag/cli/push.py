@@ -107,7 +107,7 @@ def push_results(results: "Sequence[Result]", place: str, to: str, *, as_json: b
     """
     from unbag.hub.results_dataset import NAME, publication
 
-    by_hand = f"unbag publish results-dataset {place} --to {to} --yes"
+    by_hand = f"unbag publish results-dataset {place} --repo-id {to} --yes"
     _push(lambda: publication(repo_of(to, NAME), results), by_hand, as_json=as_json)
 
 
@@ -124,7 +124,7 @@ def push_model(folder: Path, to: str, *, as_json: bool) -> None:
     """
     from unbag.cli.publish import trained
 
-    by_hand = f"unbag publish model {folder} --to {to} --yes"
+    by_hand = f"unbag publish model {folder} --repo-id {to} --yes"
     _push(lambda: trained(folder, repo_of(to, folder.resolve().name)), by_hand, as_json=as_json)
 
 

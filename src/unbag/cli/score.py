@@ -27,7 +27,7 @@ def score(
     shards: Annotated[
         str | None,
         typer.Option(
-            "--from",
+            "--run-dir",
             metavar="FOLDER",
             help="Instead of a file: the --output-dir of `unbag evaluate --shard`, a folder or an address.",
         ),
@@ -47,7 +47,7 @@ def score(
         typer.Option(
             callback=place_to_write,
             metavar="FOLDER",
-            help="Folder for results, or its address (default: runs/FILE/SET-PAIRS; of --from that folder itself).",
+            help="Folder for results, or its address (default: runs/FILE/SET-PAIRS; of --run-dir that folder itself).",
         ),
     ] = None,
     lexical_baseline: Lexical = True,
@@ -62,9 +62,9 @@ def score(
 
       unbag score predictions.csv --set permuted --corpus snli
       unbag score predictions.csv --set permuted.parquet
-      unbag score --from s3://BUCKET/RUN
+      unbag score --run-dir s3://BUCKET/RUN
 
-    --from scores the sets of which all shards have done all, and names the
+    --run-dir scores the sets of which all shards have done all, and names the
     parts that are missing of others.
     """
     from unbag.challenge_sets.request import BuiltSet, is_exported, read_back
@@ -74,18 +74,18 @@ def score(
 
     if shards is not None:
         if predictions is not None or name is not None or pairs != PairOptions():
-            raise typer.BadParameter("--from has what was predicted and of which pairs; leave out what else says it")
+            raise typer.BadParameter("--run-dir has what was predicted and of which pairs; leave out what else says it")
         said = ctx.get_parameter_source("lexical_baseline")
         if (
             not lexical_baseline and said and said.name == "COMMANDLINE"
         ):  # UNBAG_LEXICAL_BASELINE, which says it too, is for all commands
             raise typer.BadParameter(
-                "--from has what scores are held against: give --no-lexical-baseline to the shards instead"
+                "--run-dir has what scores are held against: give --no-lexical-baseline to the shards instead"
             )
         _score_shards(shards, output_dir or shards, as_json=as_json)
         return
     if predictions is None:
-        raise typer.BadParameter("expected a file of predictions, or --from with the folder of shards")
+        raise typer.BadParameter("expected a file of predictions, or --run-dir with the folder of shards")
     written = name if name and name.endswith(".parquet") else None
     if name is None and is_exported(predictions):  # to which predictions were added: it is one of both
         written = str(predictions)

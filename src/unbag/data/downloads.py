@@ -53,7 +53,7 @@ def find(pinned: PinnedFile, path: Path) -> Path:
     if not found:
         raise DataError(
             f"{path}: no {pinned.name} in it or its folders; expected a copy of {pinned.url}; "
-            + all_fitting("leave out --file to have it downloaded", "name other sets (--sets)", "add the file")
+            + all_fitting("leave out --official-file to have it downloaded", "name other sets (--sets)", "add the file")
         )
     raise DataError(f"{path}: {pinned.name} is there {len(found)} times, name one: {', '.join(map(str, found))}")
 
@@ -124,4 +124,4 @@ def _check(pinned: PinnedFile, sha256: str, where: str) -> None:
 
 
 def _by_hand(pinned: PinnedFile) -> str:
-    return all_fitting("try again", f"get {pinned.name} elsewhere and pass its path (--file)")
+    return all_fitting("try again", f"get {pinned.name} elsewhere and pass its path (--official-file)")
