@@ -201,14 +201,17 @@ def test_ids_without_an_order_are_refused_before_a_set_is_made(monkeypatch):
             {"model": "endpoint:name", "apply_chat_template": False},
             "apply_chat_template is for causal:ORG/LM; endpoint:name is a model behind",
         ),
-        ({"model": "org/model", "train_data": ["snli"]}, "training is for lexical, hypothesis-only or majority; org"),
+        ({"model": "org/model", "train_data": ["snli"]}, "train_data is for lexical, hypothesis-only or majority; org"),
         ({"device": "cpu"}, "device is for a Hub id or a folder or causal:ORG/LM; by_length is a function"),
         ({"corpus": "snli"}, "either a corpus or data of your own, not both"),
         ({"data": None, "labels": list(LABELS)}, "labels: expected it together with data of your own, got no data"),
         ({"options": {"Q": 3}}, "no option 'Q'"),
         ({"sets": "permute"}, "expected a challenge set of"),
-        ({"full": True}, "full is for all sets"),
-        ({"sets": [unbag.Request("plain", "snli")]}, "the request for plain says which pairs"),
+        ({"full": True}, "full: expected no sets"),
+        (
+            {"sets": [unbag.Request("plain", "snli")]},
+            "sets: expected no corpus, data or max_examples beside the request for plain",
+        ),
     ],
 )
 def test_what_cannot_be_used_is_refused_before_anything_is_loaded(options, said, monkeypatch):
@@ -219,7 +222,7 @@ def test_what_cannot_be_used_is_refused_before_anything_is_loaded(options, said,
 
 @pytest.mark.parametrize("sets", [[None], [5], ["plain", None], ("plain", object()), [["plain"]], [b"plain"]])
 def test_evaluate_with_sets_that_are_no_names_is_refused(sets):
-    with pytest.raises(ValueError, match=r"expected sets to be a list of names and requests, found "):
+    with pytest.raises(ValueError, match=r"sets: expected names and requests, got "):
         asked(sets=sets)
 
 
@@ -229,7 +232,7 @@ def test_evaluate_with_an_out_that_no_folder_can_be_is_refused_before_anything_i
     for out in (tmp_path / "file" / "out", str(tmp_path / "file" / "a" / "b")):
         with pytest.raises(ValueError, match=rf"{out}: expected a folder to write, but {tmp_path}/file is no folder"):
             asked(output_dir=out)
-    with pytest.raises(ValueError, match="expected out to be the path of a folder, found ''"):
+    with pytest.raises(ValueError, match="output_dir: expected the path of a folder, got ''"):
         asked(output_dir="")
 
 
@@ -340,5 +343,5 @@ def test_progress_of_the_lexical_model_is_told_too(monkeypatch, tmp_path):
 
 
 def test_no_set_at_all_is_refused():
-    with pytest.raises(ValueError, match=r"expected a set or more .*, found none"):
+    with pytest.raises(ValueError, match=r"sets: expected one or more of .*, got none"):
         unbag.evaluate("majority", [])

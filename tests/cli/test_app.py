@@ -168,8 +168,11 @@ def test_a_pair_is_modified_and_labelled():
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (("--modifier", "many"), "the subject of the premise takes no modifier 'many'; expected one of every, "),
-        (("--modifier", "every", "--part", "verb"), "the verb of the premise takes .* one of always, never, not, "),
+        (("--modifier", "many"), "--modifier: expected one of every, .* for the subject of the premise, got 'many'"),
+        (
+            ("--modifier", "every", "--part", "verb"),
+            "expected one of always, never, not, .* for the verb of the premise",
+        ),
         (("--hypothesis", "Dogs bark and cats meow."), "subject, auxiliary, verb and object of one clause"),
         (("--label", "perhaps"), "perhaps"),
     ],
@@ -291,7 +294,7 @@ def test_an_endpoint_elsewhere_is_refused_offline(folder, monkeypatch):
     asked = ["evaluate", "always:predict", "endpoint:tiny", "--offline", "--sets", "plain", "--data", "pairs.csv"]
     refused = CliRunner(env={"COLUMNS": "300"}).invoke(cli.app, [*asked, "--base-url", "https://example.org/v1"])
     assert refused.exit_code == 2
-    assert "endpoint:tiny is asked over the network, which --offline keeps from" in refused.output
+    assert "endpoint:tiny: expected no model behind a network with --offline" in refused.output
     here = CliRunner().invoke(cli.app, [*asked, "--base-url", "http://127.0.0.1:9/v1"])
     assert "cannot reach http://127.0.0.1:9/v1" in str(here.exception), "a server on this machine needs no network"
 
@@ -299,8 +302,8 @@ def test_an_endpoint_elsewhere_is_refused_offline(folder, monkeypatch):
 @pytest.mark.parametrize(
     ("asked", "message"),
     [
-        (("--sets", "plain", "swapped"), r"found swapped, a challenge set; .* such as --sets breaking_nli,cs_lambda"),
-        (("--corpus", "snli", "mnli", "sick"), r"found mnli, sick, a corpus; .* such as --corpus snli,mnli"),
+        (("--sets", "plain", "swapped"), r"got swapped, a challenge set; .* such as --sets breaking_nli,cs_lambda"),
+        (("--corpus", "snli", "mnli", "sick"), r"got mnli, sick, a corpus; .* such as --corpus snli,mnli"),
     ],
 )
 def test_sets_and_corpora_without_commas_are_no_models(asked, message):
@@ -330,7 +333,7 @@ def test_any_option_of_a_set_can_be_named(folder):
         ("q=many", "expected q to be a whole number, found 'many'"),
         ("min-words=3", "no option 'min-words', did you mean min_words? permuted has "),
         ("size=3", "seed; run `unbag sets permuted` for their meanings"),
-        ("q", "expected --set-option NAME=VALUE; found 'q'"),
+        ("q", "expected -o NAME=VALUE; found 'q'"),
     ]:
         refused = run("build", "permuted", "--data", "pairs.csv", "-o", given, "--output", "b.parquet", cwd=folder)
         assert refused.returncode != 0
@@ -338,7 +341,7 @@ def test_any_option_of_a_set_can_be_named(folder):
     twice = ("-o", "q=2", "-o", "q=3", "--output", "b.parquet")
     assert "q: given twice" in said(run("build", "permuted", "--data", "pairs.csv", *twice, cwd=folder))
     twice = ("-o", "file=a.csv", "--official-file", "b.csv", "--output", "b.parquet")
-    assert "file: given twice" in said(run("build", "sicck", *twice, cwd=folder))
+    assert "expected one of --official-file and -o file=…, got both" in said(run("build", "sicck", *twice, cwd=folder))
 
 
 def test_an_option_is_read_by_its_type():

@@ -110,9 +110,9 @@ def test_the_command_line_wins(here, asked):
         ("max-exmaples: 3", "no option 'max-exmaples', did you mean max-examples?"),
         ("config: other.yaml", "no option 'config', "),
         ("zebra: 3", "no option 'zebra', expected some of models, sets, full, "),
-        ("split: [a, b]", "expected one value for split, found ['a', 'b']"),
-        ("sets: [plain", "expected a YAML file of options, found bad.yaml: while parsing"),
-        ("- plain", "expected options with values, such as corpus: snli, found ['plain']"),
+        ("split: [a, b]", "expected one value for split, got ['a', 'b']"),
+        ("sets: [plain", "expected a YAML file of options, got bad.yaml: while parsing"),
+        ("- plain", "expected options with values, such as corpus: snli, got ['plain']"),
         ("max-examples: many", "--max-examples"),
     ],
 )
@@ -167,7 +167,9 @@ def test_config_takes_every_option_of_evaluate_from_a_file_and_from_the_file_of_
         ctx = EVALUATE.make_context("evaluate", ["majority", *line])
         key = next(name for name in param.opts if name.startswith("--")).removeprefix("--")
         given = ctx.params[param.name]
-        (tmp_path / "by_hand.yaml").write_text(yaml.safe_dump({"models": ["majority"], key: config_file._plain(given)}))
+        (tmp_path / "by_hand.yaml").write_text(
+            yaml.safe_dump({"models": ["majority"], key: config_file._yaml_value(given)})
+        )
         config_file.write(ctx, tmp_path)
         confirmation = line if param.name in config_file._CONFIRMED else []
         for file in ("by_hand.yaml", config_file.FILE):
@@ -182,7 +184,7 @@ def test_config_does_not_switch_on_code_of_others_without_the_command_line(here)
     done = unbag("evaluate", "--config", "run.yaml", "--sets", "plain", "--data", "pairs.jsonl")
     assert done.exit_code == 2
     words = " ".join(done.output.replace("│", " ").split())
-    assert "run.yaml: the run had --trust-remote-code, which a file alone does not switch on; add" in words
+    assert "run.yaml: expected --trust-remote-code on the command line too, got it in the file only; add" in words
 
 
 def test_a_gate_asks_as_the_run_before_was_asked(here):

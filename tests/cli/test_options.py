@@ -38,7 +38,7 @@ def test_every_list_is_comma_separated_or_repeated():
             if getattr(param, "multiple", False) and not str(param.metavar).endswith("NAME=VALUE"):
                 assert param.callback is not None, f"{path} {param.name}: takes no commas"
                 found.append(param.name)
-    assert {"sets", "training", "labels", "columns", "label_map", "results", "config", "compare_with"} <= set(found)
+    assert {"sets", "train_data", "labels", "columns", "label_map", "results", "config", "compare_with"} <= set(found)
 
 
 def test_a_list_is_the_same_however_it_is_given(tmp_path):
@@ -59,7 +59,7 @@ def test_a_sets_own_list_may_be_repeated_and_what_is_none_may_not():
     assert "q: given twice" in done.output
     several = unbag("build", "permuted", "--corpus", "snli,mnli", "--output", "a.parquet")
     assert several.exit_code == 2
-    assert "expected one --corpus, found snli, mnli" in several.output
+    assert "--corpus: expected one corpus, got snli, mnli" in several.output
 
 
 def test_lists_of_trainers_are_given_in_a_row_or_with_commas_or_again(monkeypatch):
@@ -114,7 +114,7 @@ def test_every_command_can_be_quiet_or_verbose(tmp_path):
         assert {"-q", "--quiet", "-v", "--verbose"} <= {name for param in command.params for name in param.opts}, path
     both = unbag("sets", "-q", "-v")
     assert both.exit_code == 2
-    assert "--quiet and --verbose: name one of them" in both.output
+    assert "expected one of --quiet and --verbose, got both" in both.output
 
 
 def test_quiet_and_verbose_are_over_with_their_command(tmp_path, monkeypatch, caplog):

@@ -32,7 +32,7 @@ def test_sets_that_are_built_ahead_are_seen_to_be_and_no_thread_draws_them(termi
     told = []
     monkeypatch.setattr(request, "validated_builder", lambda asked: asked)
     monkeypatch.setattr(request.loading, "prepare", prepare)
-    with progress.watch(2, visible=True) as watched:
+    with progress.show_progress(2, visible=True) as watched:
         build_ahead([Request("plain"), Request("swapped")], lambda *each: watched.progress_callback(BUILDING, *each))
         (first, *drawing), (second, *drawing_on) = told
         assert drawing == drawing_on == [threads]
@@ -41,11 +41,11 @@ def test_sets_that_are_built_ahead_are_seen_to_be_and_no_thread_draws_them(termi
         ended = terminal.getvalue()
         assert "2/2 sets" in ended
         watched.on_set("plain")
-        assert "making plain" in terminal.getvalue().removeprefix(ended)
+        assert "building plain" in terminal.getvalue().removeprefix(ended)
 
 
 def test_what_goes_on_is_called_what_it_is_told_as(terminal):
-    with progress.watch(1, visible=True) as watched:
+    with progress.show_progress(1, visible=True) as watched:
         watched.on_set("plain")
         watched.progress_callback(FITTING, 1, 2)
         watched.progress_callback("plain, lexical", 1, 2)

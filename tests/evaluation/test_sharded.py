@@ -163,9 +163,9 @@ def test_what_cannot_be_shared_is_refused(tmp_path, requests, monkeypatch):
     [
         (["evaluate", "majority", "--shard", "3/3"], "expected a shard as i/n"),
         (["evaluate", "majority", "--output-dir", "nosuch://x/y"], "nosuch"),
-        (["score", "--run-dir", "x", "--set", "plain"], "leave out what else says it"),
-        (["score", "--run-dir", "x", "--no-lexical-baseline"], "give --no-lexical-baseline to the shards"),
-        (["score"], "expected a file of predictions, or --run-dir"),
+        (["score", "--run-dir", "x", "--set", "plain"], "expected no FILE, --set or source pairs"),
+        (["score", "--run-dir", "x", "--no-lexical-baseline"], "--no-lexical-baseline: expected no --run-dir"),
+        (["score"], "expected FILE or --run-dir, got neither"),
         (["score", "--run-dir", "nowhere"], "found no tasks"),
         (["report", "runs", "--output", "s3://bucket/report.html"], "of this machine"),
     ],

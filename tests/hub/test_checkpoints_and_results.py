@@ -232,7 +232,17 @@ def _check_the_proposal(repo_id):
 def test_results_of_another_model_are_refused(hub, home, repo_id, tmp_path):
     results.write([plain(model("another/model"))], tmp_path / "results.json")
     process = unbag(
-        hub, home, ALICE, "publish", "results", tmp_path / "results.json", "--repo-id", repo_id, "--sets-org", "org", "--yes"
+        hub,
+        home,
+        ALICE,
+        "publish",
+        "results",
+        tmp_path / "results.json",
+        "--repo-id",
+        repo_id,
+        "--sets-org",
+        "org",
+        "--yes",
     )
     _, errors = process.communicate()
     assert process.returncode == 1

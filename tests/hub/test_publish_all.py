@@ -34,7 +34,7 @@ def test_all_that_can_be_made_is_published_and_the_rest_is_told(commands, tmp_pa
 @pytest.mark.nightly
 def test_one_repository_for_all_is_refused(commands):
     refused = PYTHON.run("-m", "unbag", "publish", "all", "--repo-id", "org/name", env=commands.env)
-    assert "expected --repo-id ORG" in refused.stderr
+    assert "--repo-id: expected an organisation" in refused.stderr
 
 
 def _published(monkeypatch, *corpus, absent=()):
@@ -49,7 +49,7 @@ def _published(monkeypatch, *corpus, absent=()):
 
     monkeypatch.setattr("unbag.hub.dataset.publication", publication)
     monkeypatch.setattr("unbag.hub.metric_space.metric_space", lambda name, repo: repo)
-    monkeypatch.setattr(publish, "carry_out", lambda *_: None)
+    monkeypatch.setattr(publish, "publish_all", lambda *_: None)
     return found, cli.run(cli.app, ["publish", "all", "--repo-id", "org", *corpus])
 
 

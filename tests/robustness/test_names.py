@@ -70,7 +70,8 @@ def pairs(elsewhere, tmp_path, monkeypatch):
 @pytest.mark.parametrize("config", some(CONFIGS, 8))
 def test_no_such_config_is_built_or_written(pairs, tmp_path, capsys, config):
     before = files_below(tmp_path)
-    command = ("publish", "dataset", "plain", "--repo-id", "org", "--data", pairs, "--license", "mit", f"--config={config}")
+    own = ("--data", pairs, "--license", "mit")
+    command = ("publish", "dataset", "plain", "--repo-id", "org", *own, f"--config={config}")
     if config.strip() == config:  # a command takes spaces around a name away
         refused(capsys, *command)
     if config:
