@@ -315,7 +315,7 @@ def test_sets_and_corpora_without_commas_are_no_models(asked, message):
 def test_an_option_of_another_set_is_wrong_usage(folder):
     done = run("build", "swapped", "--data", "pairs.csv", "-o", "q=3", "--output", "a.parquet", cwd=folder)
     assert done.returncode == 2
-    assert "no option 'q'; swapped has none; `unbag sets swapped` says" in said(done)
+    assert "no option 'q'; swapped has none; run `unbag sets swapped`" in said(done)
 
 
 def said(done):

@@ -5,6 +5,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 import pytest
+from rich.text import Text
 from typer.testing import CliRunner
 
 from tests.factories import result, run
@@ -103,6 +104,28 @@ def test_a_shell_completes_names(line, expected):
     asked = {"_UNBAG_COMPLETE": "complete_bash", "COMP_WORDS": "\n".join(words), "COMP_CWORD": str(len(words) - 1)}
     shown = CliRunner().invoke(cli.app, prog_name="unbag", env=asked)
     assert set(shown.output.split()) == expected
+
+
+def test_help_of_every_option_is_one_short_line_printed_as_written():
+    printed = 0
+    for path, command in commands():
+        page = " ".join(CliRunner(env={"COLUMNS": "400"}).invoke(cli.app, [*path, "--help"]).output.split())
+        for param in command.params:
+            if param.help:
+                assert len(_plain(param.help)) <= 80, (path, param.name)
+                assert " ".join(_plain(param.help).split()) in page, (path, param.name)
+                printed += 1
+    assert printed > 200
+
+
+def _plain(help_text):
+    """Return a help text without the escapes of `typer_utils.escape_markup`."""
+    return Text.from_markup(help_text).plain
+
+
+def test_escape_markup_restores_text_that_looks_like_markup():
+    for text in ("pip install 'unbag[ray]'", r"a\[b]", "[/x]", "f([h, 0])", "[SET.]NAME=VALUE", "no tag"):
+        assert _plain(typer_utils.escape_markup(text)) == text
 
 
 def test_the_version_is_the_packages():

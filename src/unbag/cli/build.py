@@ -79,7 +79,7 @@ def build(
 def list_sets(
     name: Annotated[
         str | None,
-        typer.Argument(metavar="[SET]", autocompletion=typer_utils.sets, help="Challenge set whose options to list."),
+        typer.Argument(metavar="SET", autocompletion=typer_utils.sets, help="Challenge set whose options to list."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:

@@ -20,7 +20,12 @@ _MODELS: Final = (
 
 def demo(
     output_dir: Annotated[
-        Path, typer.Option(callback=folder_to_write, help="Folder for results and predictions (default: runs/demo).")
+        Path,
+        typer.Option(
+            callback=folder_to_write,
+            show_default=False,
+            help="Folder for results and predictions (default: runs/demo).",
+        ),
     ] = Path("runs/demo"),
     as_json: AsJson = False,
 ) -> None:

@@ -42,7 +42,7 @@ def export(
     runs them without unbag. Rows are built into the folder or, with --hub,
     read from published datasets.
 
-      unbag export lm-eval --output-dir tasks --sets permuted,swapped --max-examples 200
+      unbag export lm-eval --output-dir tasks --sets permuted,swapped
       unbag export lighteval --output-dir tasks --sets cs_lambda --hub ORG
       unbag export inspect-ai --output-dir tasks --data pairs.csv
     """

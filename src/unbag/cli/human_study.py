@@ -21,7 +21,7 @@ app = typer.Typer(
 @with_shared_options
 def sample(
     pairs: PairOptions,
-    model: Annotated[str, typer.Argument(help="Model: Hub id, folder or module:function.")],
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="Model: Hub id, folder or module:function.")],
     output_dir: Annotated[
         Path, typer.Option(callback=folder_to_write, help="Folder for sheet.csv, for the annotators, and key.csv.")
     ],
@@ -77,7 +77,7 @@ def sample(
 
 @app.command()
 def score(
-    folder: Annotated[Path, typer.Argument(help="Folder of `unbag human-study sample`.")],
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder of `unbag human-study sample`.")],
     sheets: Annotated[list[Path], typer.Argument(metavar="SHEET", help="Filled-in sheets, one per annotator.")],
     as_json: AsJson = False,
 ) -> None:

@@ -19,7 +19,7 @@ TrainData = Annotated[
     typer.Option(
         callback=comma_separated,
         autocompletion=typer_utils.corpora,
-        help="Corpora (train splits) or files, comma-separated or repeated (default: snli,mnli).",
+        help="Corpora (train splits) or files, comma-separated (default: snli,mnli).",
     ),
 ]
 Pipeline = Annotated[

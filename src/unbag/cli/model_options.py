@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 Dtype = Literal["float32", "bfloat16", "float16"]
 Head = Literal["plain", "residual"]
 
-_BASELINES: Final = "Built-in models (lexical, hypothesis-only, majority)"
+_PANEL: Final = "Baselines"
+_BUILT_IN: Final = "Built-in models (lexical, hypothesis-only, majority)"
 _LANGUAGE_MODELS: Final = "Language models (causal:…, endpoint:…)"
 LabelMap = Annotated[
     list[str] | None,
@@ -31,7 +32,9 @@ Lexical = Annotated[
     bool,
     typer.Option(
         "--lexical-baseline/--no-lexical-baseline",
+        rich_help_panel=_PANEL,
         envvar="UNBAG_LEXICAL_BASELINE",
+        show_default=False,
         help="Compare scores with a bag of words too (default: on).",
     ),
 ]
@@ -40,6 +43,8 @@ Shuffled = Annotated[
     bool,
     typer.Option(
         "--shuffled/--no-shuffled",
+        rich_help_panel=_PANEL,
+        show_default=False,
         help="Compare scores with the same model on shuffled words (default: on).",
     ),
 ]
@@ -85,7 +90,7 @@ class ModelOptions:
     train_data: Annotated[
         list[str] | None,
         typer.Option(
-            rich_help_panel=_BASELINES,
+            rich_help_panel=_BUILT_IN,
             callback=comma_separated,
             autocompletion=typer_utils.corpora,
             help="Training corpora or files, comma-separated or repeated (default: snli,mnli).",
@@ -112,15 +117,21 @@ class ModelOptions:
     ] = None
     concurrency: Annotated[
         int | None,
-        typer.Option(min=1, rich_help_panel=_LANGUAGE_MODELS, help="endpoint: concurrent requests (default: 8)."),
+        typer.Option(
+            metavar="N", min=1, rich_help_panel=_LANGUAGE_MODELS, help="endpoint: concurrent requests (default: 8)."
+        ),
     ] = None
     price_in: Annotated[
         float | None,
-        typer.Option(min=0, rich_help_panel=_LANGUAGE_MODELS, help="endpoint: price of a million input tokens."),
+        typer.Option(
+            metavar="PRICE", min=0, rich_help_panel=_LANGUAGE_MODELS, help="endpoint: price of a million input tokens."
+        ),
     ] = None
     price_out: Annotated[
         float | None,
-        typer.Option(min=0, rich_help_panel=_LANGUAGE_MODELS, help="endpoint: price of a million output tokens."),
+        typer.Option(
+            metavar="PRICE", min=0, rich_help_panel=_LANGUAGE_MODELS, help="endpoint: price of a million output tokens."
+        ),
     ] = None
 
     def loading_options(self) -> dict[str, Any]:
@@ -172,7 +183,7 @@ class ModelOptions:
 
     @contextmanager
     def spending(self, models: Sequence[str]) -> Iterator["Spending | None"]:
-        """Count the tokens and costs of endpoints, and print them at the end, after an error too; yields None without any."""
+        """Count tokens and costs of endpoints; prints them at the end, after an error too. Yields None without any."""
         from unbag.evaluation.model_loading import ENDPOINT, kind_of
 
         if not any(kind_of(model) is ENDPOINT for model in models):

@@ -13,7 +13,7 @@ from unbag.cli.typer_utils import comma_separated, folder_to_write
 if TYPE_CHECKING:
     from unbag.models import Architecture
 
-app = typer.Typer(help="List the architectures before transformers, or initialize one for training.")
+app = typer.Typer()
 
 
 @app.callback(invoke_without_command=True)

@@ -155,7 +155,7 @@ class PairOptions:
             metavar="[SET.]NAME=VALUE",
             rich_help_panel=_PANEL,
             autocompletion=_complete,
-            help="Option of the sets, repeatable: -o q=10, -o permuted.seed=1 (see `unbag sets SET`).",
+            help="Set option, repeatable: -o q=10, -o permuted.seed=1 (see `unbag sets SET`).",
         ),
     ] = None
 

@@ -107,7 +107,9 @@ _COLUMNS: Final = 80
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Shown = Annotated[
     Literal["table", "md", "csv", "latex", "json"],
-    typer.Option("--format", metavar="FORMAT", help="table, md, csv, latex or json (default: table)."),
+    typer.Option(
+        "--format", metavar="FORMAT", show_default=False, help="table, md, csv, latex or json (default: table)."
+    ),
 ]
 
 

@@ -33,6 +33,8 @@ def prefetch(
         typer.Option(
             "--lexical-baseline/--no-lexical-baseline",
             envvar="UNBAG_LEXICAL_BASELINE",
+            rich_help_panel="Baselines",
+            show_default=False,
             help="Fetch the training data of the lexical baseline too (default: on).",
         ),
     ] = True,

@@ -322,7 +322,7 @@ _EVALUATION: Final = Path("evaluation")  # results of `unbag train … --evaluat
 @with_shared_options
 def model(
     options: PublishingOptions,
-    folder: Annotated[Path, typer.Argument(help="Folder of `unbag train`.")],
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder of `unbag train`.")],
     results: Annotated[
         list[Path] | None,
         typer.Option(

@@ -13,7 +13,7 @@ from unbag.cli.typer_utils import Badge, file_to_write
 def papers(
     name: Annotated[
         str | None,
-        typer.Argument(metavar="[SET]", autocompletion=typer_utils.sets, help="Challenge set (default: all)."),
+        typer.Argument(metavar="SET", autocompletion=typer_utils.sets, help="Challenge set (default: all)."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -44,7 +44,9 @@ def report(
     ] = None,
     form: Annotated[
         Literal["html", "md", "csv", "latex", "json"],
-        typer.Option("--format", metavar="FORMAT", help="html, md, csv, latex or json (default: html)."),
+        typer.Option(
+            "--format", metavar="FORMAT", show_default=False, help="html, md, csv, latex or json (default: html)."
+        ),
     ] = "html",
     badge: Badge = None,
     as_json: AsJson = False,

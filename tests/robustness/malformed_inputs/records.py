@@ -136,19 +136,7 @@ def configs(rng: random.Random) -> Input:
         ("lexical: false", "succeed"),
         ("seed: 5", "succeed"),
     )
-    keys = (
-        "corpus",
-        "split",
-        "data",
-        "columns",
-        "labels",
-        "language",
-        "max-examples",
-        "seed",
-        "set-option",
-        "sets",
-        "output-dir",
-    )
+    keys = "corpus split data columns labels language max-examples seed set-option sets output-dir".split()
     how = rng.randrange(3)
     if how == 0:
         key, value = rng.choice(keys), rng.choice(VALUES)
