@@ -89,7 +89,7 @@ def run(command: typer.Typer, arguments: Sequence[str] | None = None, *, is_resu
         except SystemExit as done:  # how click ends every command
             if received or done.code == _INTERRUPTED:
                 return _report_stop(received, is_resumable=is_resumable)
-            # Looked up, not imported: the module imports torch, which a command of one process need not load.
+            # Looked up, not imported: only a run of several processes has loaded the module.
             if connected := sys.modules.get("unbag.inference.distributed"):
                 connected.destroy_process_group()  # not after a failure: other ranks may wait in a collective
             return done.code if isinstance(done.code, int) else FAILED

@@ -271,7 +271,7 @@ def results(
     from unbag.hub.eval_results import known
     from unbag.hub.model_results import onto_model
 
-    if "/" not in options.to:
+    if "/" not in options.repo_id:
         raise typer.BadParameter(f"--repo-id: expected the evaluated model, ORG/MODEL, got {options.repo_id!r}")
     from unbag.challenge_sets.results import explain_damaged_records
 
@@ -505,7 +505,7 @@ def everything(
     from unbag.challenge_sets.results import explain_damaged_records
     from unbag.hub import leaderboard, metric_space, pair_space, results_dataset
 
-    if "/" in options.to:
+    if "/" in options.repo_id:
         raise typer.BadParameter(f"--repo-id: expected an organisation for many repositories, got {options.repo_id!r}")
     if results:
         with explain_damaged_records(*results):
