@@ -24,7 +24,7 @@ def test_all_is_the_five_corpora_by_name():
 
 
 def test_several_corpora_with_a_split_are_refused():
-    with pytest.raises(typer.BadParameter, match="--split: expected one --corpus with it, got 2; leave --split out"):
+    with pytest.raises(typer.BadParameter, match="--split: expected one --corpus, got 2; omit --split"):
         _requests(["plain"], corpus=["snli", "sick"], split="test")
 
 
@@ -52,13 +52,13 @@ def test_an_option_of_a_set_that_lacks_it_is_refused(option, why):
 def test_an_option_that_several_sets_take_is_said_once(capsys):
     _requests(["permuted", "soswap_addamod", "swapped"], set_option=["seed=1"])
     said = capsys.readouterr().err
-    assert "-o seed is set on permuted, soswap_addamod; -o permuted.seed=VALUE sets it on one" in said
+    assert "-o seed applies to permuted, soswap_addamod; -o permuted.seed=VALUE sets it for one set" in said
 
 
 def test_official_pairs_that_a_corpus_replaces_are_said(capsys):
     breaking, _ = _requests(["breaking_nli", "plain"], corpus=["snli"])
     assert breaking.config == "snli-validation"
-    expected = "breaking_nli: generated from snli; without --corpus it is the authors' own pairs"
+    expected = "breaking_nli: generated from snli; omit --corpus for the authors' own pairs"
     assert [expected] == capsys.readouterr().err.splitlines()
     _requests(["breaking_nli", "plain"])
     assert not capsys.readouterr().err

@@ -198,7 +198,7 @@ def test_corpus_all_with_a_file_for_sets_without_one_is_refused():
     from unbag.cli.options import PairOptions, selected
 
     with pytest.raises(BadParameter, match="no option 'file'; plain has none"):
-        selected(PairOptions(corpus=["all"], file="folder"), ["plain"], full=False, on_failure=pytest.fail)
+        selected(PairOptions(corpus=["all"], official_file="folder"), ["plain"], full=False, on_failure=pytest.fail)
 
 
 @pytest.mark.parametrize("name", ["breaking_nli", "sicck"])

@@ -144,7 +144,7 @@ def test_a_slash_at_the_end_of_an_address_is_none_of_a_folder(tmp_path, requests
 
 
 def test_what_cannot_be_shared_is_refused(tmp_path, requests, monkeypatch):
-    with pytest.raises(ValueError, match="shards share a folder"):
+    with pytest.raises(ValueError, match="output_dir: expected a folder or address that all shards share"):
         unbag.evaluate(coin, requests, shard="0/2")
     with pytest.raises(ValueError, match="expected a shard as i/n"):
         shard(requests, tmp_path / "shared", "2/2")
