@@ -117,7 +117,7 @@ def make(shared: Path | None, *, quick: bool) -> Found:
         quick: make only the sets that hold fractions, a few examples of each.
     """
     from unbag.baselines.demo_reader import ReaderPredictor
-    from unbag.cli.output import leave
+    from unbag.cli.output import write_tables
     from unbag.evaluation.demo import fill, fitted_to, requests, run
     from unbag.evaluation.evaluator import evaluate_all
     from unbag.reports import html, terminal
@@ -133,7 +133,7 @@ def make(shared: Path | None, *, quick: bool) -> Found:
     else:
         results = run(here)
         some = requests(here)
-    leave(results, here)
+    write_tables(results, here)
     found = {}
     for request in some:
         found[f"demo {request.name}"] = _exported(request)
