@@ -201,7 +201,7 @@ def test_ids_without_an_order_are_refused_before_a_set_is_made(monkeypatch):
             {"model": "endpoint:name", "apply_chat_template": False},
             "apply_chat_template is for causal:ORG/LM; endpoint:name is a model behind",
         ),
-        ({"model": "org/model", "train_data": ["snli"]}, "training is for lexical, hypothesis-only or majority; org"),
+        ({"model": "org/model", "train_data": ["snli"]}, "train_data is for lexical, hypothesis-only or majority; org"),
         ({"device": "cpu"}, "device is for a Hub id or a folder or causal:ORG/LM; by_length is a function"),
         ({"corpus": "snli"}, "either a corpus or data of your own, not both"),
         ({"data": None, "labels": list(LABELS)}, "labels: expected it together with data of your own, got no data"),
@@ -230,7 +230,7 @@ def test_evaluate_with_an_out_that_no_folder_can_be_is_refused_before_anything_i
         expected = rf"{out}: expected a folder to write, but {tmp_path}/file is not a folder"
         with pytest.raises(ValueError, match=expected):
             asked(output_dir=out)
-    with pytest.raises(ValueError, match="expected out to be the path of a folder, found ''"):
+    with pytest.raises(ValueError, match="expected output_dir to be the path of a folder, found ''"):
         asked(output_dir="")
 
 

@@ -12,6 +12,7 @@ from unbag.data.predictions import predictions_from_labels
 from unbag.scoring.accuracy import accuracy
 from unbag.scoring.category_accuracy import category_accuracy
 from unbag.scoring.compositionality_sensitivity import compositionality_sensitivity
+from unbag.scoring.document_consistency import document_consistency
 from unbag.scoring.label_distribution import label_distribution
 from unbag.scoring.natural_logic import natural_logic
 from unbag.scoring.nested import iter_estimates
@@ -93,6 +94,9 @@ def _scored():
         "breaking_nli": category_accuracy(predicted, gold, groups, **few) | {"labels": names, "unanswered": 0},
         "sicck": natural_logic([words[i] for i in predicted], [words[i] for i in gold], **few),
         "plain": accuracy(predicted, gold, **few) | {"labels": names},
+        "recombined": document_consistency(
+            predicted, gold, groups, groups, [4] * 60, [0] * 60, ["subject", "removed"] * 30, **few
+        ),
     }
     return {name: {**each, **beyond} for name, each in scores.items()}
 

@@ -166,7 +166,7 @@ def _predictions(tmp_path, request_, change):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (lambda rows: rows[:-2], "2 of the set's 288 rows got none for 'ours-47#3'"),
+        (lambda rows: rows[:-2], "2 of the set's 288 rows have no prediction, first 'ours-47#3'"),
         (lambda rows: [*rows, rows[0]], "line 289: expected each id once, got 'ours-0#-1' again"),
         (lambda rows: [{"id": "x", "prediction": "neutral"}, *rows], "line 1: expected an id of the set, got 'x'"),
         (lambda rows: [{**rows[0], "prediction": "maybe"}, *rows[1:]], "line 1: expected a prediction of entailment"),
@@ -248,7 +248,7 @@ def test_a_file_of_ids_is_refused_before_the_set_is_built(tmp_path, request_, mo
 def test_results_of_another_schema_are_refused(tmp_path):
     path = tmp_path / "results.json"
     path.write_text('{"schema": 99, "results": []}')
-    with pytest.raises(ValueError, match="expected results of schema 1, got schema 99"):
+    with pytest.raises(ValueError, match="expected results of schema 2, got schema 99"):
         results.read(path)
     path.write_text("[]")
     with pytest.raises(ValueError, match="expected a results file of unbag, got list"):
@@ -363,7 +363,7 @@ def test_a_language_model_that_takes_words_for_others_is_told_of_options_it_has(
     assert said.startswith(
         "tiny gets 4 of 12 obvious pairs right, and 12 of 12 read with Maybe as contradiction and No as neutral"
     )
-    options = {option.removeprefix("no-") for option in re.findall(r"--([a-z-]+)", said)}
+    options = {option.removeprefix("no-").replace("-", "_") for option in re.findall(r"--([a-z-]+)", said)}
     assert options == ({"num_fewshot", "apply_chat_template"} if kind == "causal" else {"num_fewshot"})
     assert options <= {"causal": CAUSAL, "endpoint": ENDPOINT}[kind].options
 

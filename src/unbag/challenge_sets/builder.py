@@ -99,6 +99,7 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
         EVALUATED: Split that models are evaluated on, if the set has several.
         LONGEST: Maximum number of characters of a sentence; None for a set that does not tokenize.
         MACHINE_MADE: Parts of a pair, sentences or labels, that the set generates itself.
+        LABEL_NAMES: Names of the gold label ids, for a set with labels of its own; None for those of the corpus.
     """
 
     SCHEMA: ClassVar[pa.Schema]
@@ -107,6 +108,7 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
     EVALUATED: ClassVar[str | None] = None
     LONGEST: ClassVar[int | None] = LONGEST_SENTENCE
     MACHINE_MADE: ClassVar[frozenset[Made]] = frozenset()
+    LABEL_NAMES: ClassVar[Sequence[str] | None] = None
 
     _span: int  # first row of the span of the source that `tables` is processing
 
@@ -250,7 +252,7 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
         base = CORPORA[self.config.corpus] if self.config.corpus else None
         return datasets.DatasetInfo(
             description=sys.modules[type(self).__module__].__doc__,
-            features=features(self.SCHEMA, TWO_WAY if base and base.is_two_way else LABELS),
+            features=features(self.SCHEMA, self.LABEL_NAMES or (TWO_WAY if base and base.is_two_way else LABELS)),
             citation="\n".join([self.CITATION, *([base.citation] if base else [])]),
             license=base.licence if base else "",
         )

@@ -290,7 +290,8 @@ def _write(record: dict[str, Any], rows: Any, path: Path) -> dict[str, Any]:
     schema = first.schema.with_metadata({**(first.schema.metadata or {}), _RECORD: json.dumps(record).encode()})
     with atomic_write(path) as tmp, pq.ParquetWriter(tmp, schema, compression="zstd") as writer:
         for table in (first, *tables):
-            writer.write_table(table.cast(schema))
+            # How rows were shared out among processes decides the chunks, and these where pages of the file end.
+            writer.write_table(table.cast(schema).combine_chunks())
     return record
 
 

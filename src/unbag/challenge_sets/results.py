@@ -114,7 +114,7 @@ class _RequestRecord(TypedDict):
     name: str
     config: str | None
     options: dict[str, Any]
-    examples: int | None
+    max_examples: int | None
     seed: int
 
 
@@ -143,7 +143,7 @@ class TrainingRecord(TypedDict):
     config: dict[str, Any]
     model: _Trained
     data: dict[str, list[dict[str, Any]]]
-    outputs: list[str]
+    label_order: list[str]
     environment: dict[str, str]
 
 

@@ -92,7 +92,7 @@ def _model(result: Result) -> list[str]:
             words += [f"--{name.replace('_', '-')}", str(value)]
         elif name in _SWITCHES:
             words.append(_SWITCHES[name][value])
-        elif name != "training":
+        elif name != "train_data":
             raise _NoCommandError(f"the model's option {name}={value} can be given from Python only")
     return words
 
@@ -131,9 +131,9 @@ def _options(result: Result) -> list[str]:
     defaults["seed"] = result.config.get("sample_seed", DEFAULT_SEED)  # --seed is for all that is drawn
     options = {name: _listed(value) for name, value in result.config.items() if name in loading.options(result.set)}
     words: list[str] = []
-    training = result.model.get("options", {}).get("training")
-    if training is not None:
-        words += ["--train-data", ",".join(training)]
+    train_data = result.model.get("options", {}).get("train_data")
+    if train_data is not None:
+        words += ["--train-data", ",".join(train_data)]
     for name, value in options.items():
         if value in (defaults[name], None, "", []):
             continue

@@ -154,7 +154,7 @@ class Substituter:
     def __post_init__(self) -> None:
         if self.q < 1 or self.min_bigrams < 1:
             raise ValueError(
-                f"expected q and least_bigrams of at least 1, got q = {self.q} and least_bigrams = {self.min_bigrams}"
+                f"expected q and min_bigrams of at least 1, got q = {self.q} and min_bigrams = {self.min_bigrams}"
             )
         # The dataclass is frozen, so that the computed field needs `object.__setattr__`.
         object.__setattr__(self, "_candidates", _candidates_by_phrase(self.lists))

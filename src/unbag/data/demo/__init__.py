@@ -1,9 +1,9 @@
 """The bundled corpus of the demonstration, with which every step runs offline.
 
 The pairs are image captions that a grammar generated; their labels follow from the meaning of the sentences. The word
-vectors are based on how often words of the training pairs occur in the same sentence. The SOSwap and AddAmod rows of
-the validation pairs are built in advance, because their builder needs a parser. `tools/demo_corpus` in the repository
-generates all three.
+vectors are based on how often words of the training pairs occur in the same sentence. The SOSwap and AddAmod rows and
+the recombined documents are made from the validation pairs and bundled too, because their builders need a parser.
+`tools/demo_corpus` in the repository makes all of them.
 """
 
 from collections.abc import Iterator
@@ -20,6 +20,8 @@ VECTORS: Final = _FOLDER / "demo-vectors.txt.gz"
 """The file of word vectors."""
 SOSWAP_ADDAMOD: Final = _FOLDER / "demo-soswap_addamod.parquet"
 """The SOSwap and AddAmod set of the validation pairs, as `challenge_sets.request.export` writes it."""
+RECOMBINED: Final = _FOLDER / "demo-recombined.parquet"
+"""The recombined set of the validation pairs, written in the same way."""
 
 
 def file(split: str) -> Path:
