@@ -115,11 +115,11 @@ class Recombined(ChallengeSetBuilder):
         pool = build_pool(draw_pool_texts(source.examples(), config.seed), parser)
         counts: Counter[str] = Counter()
         yield from recombined_tables(examples, pool, parser, sizes=config.sizes, seed=config.seed, counts=counts)
-        self.keep_counts(counts)
+        self.save_build_counts(counts)
 
     def exclusion_counts(self) -> dict[str, int]:
         """Count the examples that are no claim: those of another label, and those with words of their own."""
-        counts = self.kept_counts()
+        counts = self.build_counts()
         return {reason: counts.get(f"excluded: {reason}", 0) for reason in (NOT_ENTAILED, OTHER_WORDS)}
 
     def requirements(self) -> Iterator[Requirement]:
@@ -129,7 +129,7 @@ class Recombined(ChallengeSetBuilder):
 
     def provenance(self) -> dict[str, Any]:
         """Describe the parser; count claims, rows of each operation, and excluded examples by reason."""
-        return {"parser": Parser(self.config.pipeline).identity, "counts": self.kept_counts()}
+        return {"parser": Parser(self.config.pipeline).identity, "counts": self.build_counts()}
 
 
 Recombined.BUILDER_CONFIGS = source_configs(RecombinedConfig, Recombined.VERSION, language=_LANGUAGE)

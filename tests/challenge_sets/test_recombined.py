@@ -12,7 +12,7 @@ from unbag.challenge_sets.recombined import table as recombined
 from unbag.challenge_sets.recombined.scores import recombined_credits, recombined_decisive, recombined_scores
 from unbag.challenge_sets.results import Result
 from unbag.data.labels import CONTRADICTION_OR_NOT, LABELS, TWO_WAY, LabelError
-from unbag.data.predictions import NO_ANSWER, SetPredictions, of_labels
+from unbag.data.predictions import NO_ANSWER, SetPredictions, predictions_from_labels
 from unbag.reports import terminal
 from unbag.scoring.skill import beyond_words
 
@@ -51,8 +51,8 @@ def _columns(rows):
 
 def _result(says):
     rows = _rows()
-    scores = recombined_scores(_columns(rows), of_labels([says(row) for row in rows]))
-    data = {"name": "snli", "split": "validation", "rows": 10_000, "left_out": {"unlabelled": 158}}
+    scores = recombined_scores(_columns(rows), predictions_from_labels([says(row) for row in rows]))
+    data = {"name": "snli", "split": "validation", "rows": 10_000, "excluded": {"unlabelled": 158}}
     return Result("recombined", {"k": "1,4"}, {"name": "an-organisation/a-model"}, data, scores, {})
 
 
@@ -71,7 +71,7 @@ def test_operations_of_the_package_are_those_of_the_operator():
 def test_three_way_predictions_are_folded(not_entailed):
     rows = _rows()
     right = [not_entailed if row["label"] else 0 for row in rows]
-    scores = recombined_scores(_columns(rows), of_labels(right))
+    scores = recombined_scores(_columns(rows), predictions_from_labels(right))
     assert scores["paired_accuracy"].value == scores["balanced_accuracy"].value == 1
 
 
@@ -80,7 +80,7 @@ def test_two_way_predictions_in_either_order_are_scored_alike():
     two_way = np.eye(2)[[_finds_words(row) for row in rows]]
     for space, probabilities in ((TWO_WAY, two_way), (TWO_WAY[::-1], two_way[:, ::-1])):
         scores = recombined_scores(_columns(rows), SetPredictions(probabilities, space, has_probabilities=True))
-        assert scores == recombined_scores(_columns(rows), of_labels([_finds_words(row) for row in rows]))
+        assert scores == recombined_scores(_columns(rows), predictions_from_labels([_finds_words(row) for row in rows]))
 
 
 def test_model_of_contradictions_alone_is_rejected():
@@ -92,7 +92,7 @@ def test_model_of_contradictions_alone_is_rejected():
 
 def test_missing_prediction_is_wrong():
     rows = _rows()
-    scores = recombined_scores(_columns(rows), of_labels([NO_ANSWER] * len(rows)))
+    scores = recombined_scores(_columns(rows), predictions_from_labels([NO_ANSWER] * len(rows)))
     assert scores["balanced_accuracy"].value == 0
 
 
@@ -118,7 +118,7 @@ def test_decisive_rows_are_those_whose_document_has_all_words():
 )
 def test_skill_score_of_words_and_constants_is_0_and_of_a_perfect_reader_1(says, score):
     rows = _rows()
-    credits = recombined_credits(_columns(rows), of_labels([says(row) for row in rows]))
+    credits = recombined_credits(_columns(rows), predictions_from_labels([says(row) for row in rows]))
     found = beyond_words(credits, resamples=0)
     assert found["score"].value == pytest.approx(score)
     assert found["score"].n == 90
@@ -134,8 +134,8 @@ def test_scores_of_a_model_that_finds_words_by_hand():
 
 def test_partial_rows_are_scored_by_what_is_there():
     rows = _rows()[:9]
-    assert recombined_scores(_columns(rows), of_labels([0] * 9), partial=True)["paired_accuracy"].value == 0
-    assert recombined_scores({name: [] for name in COLUMNS}, of_labels([]), partial=True) == {}
+    assert recombined_scores(_columns(rows), predictions_from_labels([0] * 9), partial=True)["paired_accuracy"].value == 0
+    assert recombined_scores({name: [] for name in COLUMNS}, predictions_from_labels([]), partial=True) == {}
 
 
 def test_table_fits_a_terminal_and_lists_size_position_and_operation():

@@ -236,10 +236,10 @@ def test_build_two_labels_premises_of_any_length_are_plain_and_too_long_ones_are
     assert plain.rows["premise"][:] == [DOCUMENT, long]
     assert plain.rows["label"][:] == [0, 1]
     assert plain.rows.features["label"].names == list(TWO_WAY)
-    assert plain.data["left_out"] == {}
+    assert plain.data["excluded"] == {}
     permuted = build(Request("permuted", options={"data": str(path), "q": 2, "min_words": 2}))
     assert set(permuted.rows["label"][:]) == {0}
-    assert permuted.data["left_out"] == {TOO_LONG: 1}
+    assert permuted.data["excluded"] == {TOO_LONG: 1}
     assert permuted.rows.features["label"].names == list(TWO_WAY)
 
 

@@ -96,7 +96,7 @@ def test_scores_by_hand_of_a_model_that_looks_for_words(options, tmp_path):
             for p, h in pairs
         ]
 
-    [result] = evaluate(has_words, [Request("recombined", options=options)], out=tmp_path)
+    [result] = evaluate(has_words, [Request("recombined", options=options)], output_dir=tmp_path)
     by_operation = {row["operation"]: row for row in result.scores["by_operation"]}
     assert by_operation["removed"]["paired_accuracy"].value == 1
     assert by_operation["subject"]["false_entailment_rate"].value == 1

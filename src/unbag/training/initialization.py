@@ -127,7 +127,7 @@ def initialize_model(
 
 def _require_free(out: Path) -> None:
     if out.exists():
-        raise ValueError(f"{out} exists already; name another folder with --out")
+        raise ValueError(f"{out} exists already; name another folder with --output-dir")
 
 
 _PT: Final = {"format": "pt"}  # metadata that transformers requires

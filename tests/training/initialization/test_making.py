@@ -118,7 +118,7 @@ def test_every_recipe_takes_it_and_evaluation_asks_it(recipe, pairs_file, tmp_pa
     record = train(tmp_path / "model", tmp_path / "run", pairs_file, recipe, max_steps=30)
     assert record["evaluations"][-1]["all"]["accuracy"] > 0.6, "no more than a coin"
     request = Request("permuted", options={"data": str(pairs_file), "q": 2, "min_words": 3})
-    [result] = evaluate(tmp_path / "run", [request], out=tmp_path / "results", trust_labels=True)
+    [result] = evaluate(tmp_path / "run", [request], output_dir=tmp_path / "results", trust_labels=True)
     assert result.model["kind"] == "transformer"
     assert results.read(tmp_path / "results" / "results.json")
 
@@ -131,7 +131,7 @@ def test_a_bag_of_words_accepts_every_permutation_of_what_it_gets_right(pairs_fi
     initialize_model("dan", [str(pairs_file)], tmp_path / "model", dimensions=8, options=SMALL)
     train(tmp_path / "model", tmp_path / "run", pairs_file)
     request = Request("permuted", options={"data": str(pairs_file), "q": 5, "min_words": 3})
-    [result] = evaluate(tmp_path / "run", [request], out=tmp_path / "results", trust_labels=True)
+    [result] = evaluate(tmp_path / "run", [request], output_dir=tmp_path / "results", trust_labels=True)
     assert result.scores["p_c"].value == 1
     assert result.scores["omega_max"].value == result.scores["accuracy"].value > 0
 
@@ -172,7 +172,7 @@ def test_a_frozen_encoder_stands_in_for_vectors(tiny_bert, pairs_file, tmp_path)
 def test_initialize_model_invalid_options_are_rejected(name, options, message, pairs_file, tmp_path):  # noqa: F811
     given = {"corpora": [str(pairs_file)], **options}
     with pytest.raises(ValueError, match=message):
-        initialize_model(name, out=tmp_path / "out", **given)
+        initialize_model(name, output_dir=tmp_path / "out", **given)
     assert list(tmp_path.iterdir()) == []
 
 
