@@ -1,4 +1,4 @@
-"""Write the documentation's start page as a notebook: `python -m tools.notebook`. A test holds it to the page."""
+"""Write the quickstart as a notebook: `python -m tools.notebook`. A test compares the two."""
 
 import json
 import re
