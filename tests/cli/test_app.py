@@ -75,13 +75,16 @@ def test_the_help_pages_defaults_are_the_operators():
     assert get_args(natlog.Part) == modifiers.PARTS
     assert get_args(natlog.Position) == modifiers.POSITIONS
     transformer = pytest.importorskip("unbag.inference.transformer")
+    long_premises = pytest.importorskip("unbag.inference.long_premises")
     causal = pytest.importorskip("unbag.inference.llm.causal")
     assert model_options.Dtype == transformer.Dtype
     assert model_options.Head == transformer.Head
     of_classifier, of_lm = (
         signature(load).parameters for load in (transformer.TransformerPredictor.load, causal.CausalPredictor.load)
     )
-    for name, default in model_loading.DEFAULTS.items():
+    assert model_options.LongPremise == long_premises.LongPremise
+    of_predictors = {name: value for name, value in model_loading.DEFAULTS.items() if name != "long_premise"}
+    for name, default in of_predictors.items():
         assert {loads[name].default for loads in (of_classifier, of_lm) if name in loads} == {default}
 
 

@@ -76,7 +76,7 @@ def test_a_run_leaves_what_it_was_asked_and_gives_the_same_when_that_is_given(he
         "data": "pairs.jsonl",
         "seed": 3,
         "option": ["q=2"],
-        "lexical_baseline": False,  # by the environment of the tests
+        "lexical-baseline": False,  # by the environment of the tests
         "shuffled": True,
     }
     before = (folder / results.FILE).read_bytes()
@@ -133,6 +133,7 @@ SAMPLES = {  # values of options whose kind alone does not say one
     "num_gpus": "0.5",
     "dtype": "bfloat16",
     "head": "residual",
+    "long_premise": "any-chunk",
     "sets": "plain,permuted",
     "train_data": "snli,mnli",
 }

@@ -281,7 +281,7 @@ class ProtocolConfig(TrainConfig):
     columns: tuple[str, ...] = field(init=False, default=())
     labels: tuple[str, ...] = field(init=False, default=())
     not_entailment_as: None = field(init=False, default=None)
-    order: Literal["natural"] = field(init=False, default="natural")
+    word_order: Literal["natural"] = field(init=False, default="natural")
     hypothesis_only: bool = field(init=False, default=False)
     augment: tuple[str, ...] = field(init=False, default=())
     augment_pairs: int = field(init=False, default=TrainConfig.augment_pairs)
