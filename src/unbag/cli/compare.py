@@ -21,7 +21,7 @@ def compare(
         list[str] | None,
         typer.Option(
             callback=comma_separated,
-            help="Which numbers, by their paths in results.json, comma-separated or repeated: p_c,'by_category.*'.",
+            help="Which numbers, by name or path in results.json, comma-separated or repeated: auroc,'by_category.*'.",
         ),
     ] = None,
     significance_level: Annotated[

@@ -160,8 +160,8 @@ def compare(
         paths: results files, folders that `unbag.evaluate` left, trained models with an evaluation in them, or the
             folder of a recipe with several seeds.
         across_data: compare also what was not evaluated on the same data with the same options, unpaired.
-        quantities: which numbers: patterns of their paths, such as `p_c` or `by_category.*`; by default
-            those of the role "compared" (`challenge_sets`).
+        quantities: which numbers: their names (`auroc`), or patterns of their paths, such as `p_c` or `by_category.*`;
+            by default those of the role "compared" (`challenge_sets`).
         level: at which a corrected p value is significant.
         resamples: of the bootstrap.
 
@@ -347,7 +347,12 @@ class _Pairs:
         described = challenge_sets.find(result.set)
         known = {} if described is None else described.by_path()
         if self._quantities:
-            chosen = [path for path in paths if any(fnmatch(path, pattern) for pattern in self._quantities)]
+            names = {path: each.name for path, each in known.items()}
+            chosen = [
+                path
+                for path in paths
+                if any(pattern == names.get(path) or fnmatch(path, pattern) for pattern in self._quantities)
+            ]
             named = {path: (each.label, each.higher_is_better) for path, each in known.items()}
             return {path: named.get(path, (path, None)) for path in chosen}
         if described is None:  # not installed here: the numbers on top

@@ -132,6 +132,23 @@ def scores_of(probabilities: NDArray[Any], label_space: Any) -> NDArray[np.float
     return odds
 
 
+def entailment_probabilities(answers: SetPredictions, threshold: Threshold) -> NDArray[np.float64] | None:
+    """Compute the model's own probabilities of entailment, shape (n,); None for a model that finds contradictions.
+
+    Predictors centre the probabilities at the threshold: they subtract its logit from the output (`logit_of`), so that
+    entailment begins at 0.5. Thresholds and calibration refer to the output without that shift.
+
+    Args:
+        answers: in a two-label space, of n pairs, before `ranked`.
+        threshold: the one the answers were made with.
+    """
+    if positive_of(answers.label_space) != ENTAILMENT:
+        return None
+    logits = scores_of(answers.probabilities, answers.label_space) + logit_of(threshold)
+    own: NDArray[np.float64] = 1 / (1 + np.exp(-logits))
+    return own
+
+
 def _positive_column(answers: SetPredictions) -> int:
     return list(answers.label_space).index(positive_of(answers.label_space))
 

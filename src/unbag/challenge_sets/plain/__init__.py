@@ -36,4 +36,5 @@ SET: Final = ChallengeSet(
     report_order=1,
     is_control=True,
     is_accuracy=True,
+    has_verification=True,
 )
