@@ -181,7 +181,7 @@ def test_ids_in_a_named_order_are_the_labels(order, report):
 
 def test_ids_without_an_order_are_refused_before_a_set_is_made(monkeypatch):
     monkeypatch.setattr("unbag.evaluation.evaluator.build", lambda request: pytest.fail("a set was made"))
-    with pytest.raises(LabelError, match=r"nothing says which label an id is; return names, or .*label_map"):
+    with pytest.raises(LabelError, match=r"expected names or a label map, got label ids.*return names, or .*label_map"):
         asked(ids)
 
 
@@ -201,7 +201,7 @@ def test_ids_without_an_order_are_refused_before_a_set_is_made(monkeypatch):
             {"model": "endpoint:name", "apply_chat_template": False},
             "apply_chat_template is for causal:ORG/LM; endpoint:name is a model behind",
         ),
-        ({"model": "org/model", "train_data": ["snli"]}, "training is for lexical, hypothesis-only or majority; org"),
+        ({"model": "org/model", "train_data": ["snli"]}, "train_data is for lexical, hypothesis-only or majority; org"),
         ({"device": "cpu"}, "device is for a Hub id or a folder or causal:ORG/LM; by_length is a function"),
         ({"corpus": "snli"}, "either a corpus or data of your own, not both"),
         ({"data": None, "labels": list(LABELS)}, "labels: expected it together with data of your own, got no data"),
@@ -227,9 +227,10 @@ def test_evaluate_with_an_out_that_no_folder_can_be_is_refused_before_anything_i
     monkeypatch.setattr("unbag.evaluation.evaluator.build", lambda request: pytest.fail("a set was made"))
     (tmp_path / "file").write_text("")
     for out in (tmp_path / "file" / "out", str(tmp_path / "file" / "a" / "b")):
-        with pytest.raises(ValueError, match=rf"{out}: expected a folder to write, but {tmp_path}/file is no folder"):
+        expected = rf"{out}: expected a folder to write, but {tmp_path}/file is not a folder"
+        with pytest.raises(ValueError, match=expected):
             asked(output_dir=out)
-    with pytest.raises(ValueError, match="expected out to be the path of a folder, found ''"):
+    with pytest.raises(ValueError, match="expected output_dir to be the path of a folder, found ''"):
         asked(output_dir="")
 
 
@@ -290,7 +291,7 @@ def test_of_several_models_each_takes_its_own_options_and_what_none_takes_is_ref
 
 def test_the_options_of_a_kind_are_its_loaders():
     from unbag.baselines.lexical.fitting import Recipe
-    from unbag.inference.in_memory import predictor_of_classifier
+    from unbag.inference.in_memory import build_classifier_predictor
 
     transformer, causal, endpoint = (
         pytest.importorskip(f"unbag.{name}") for name in ("inference.transformer", "llm.causal", "llm.endpoint")
@@ -300,7 +301,7 @@ def test_the_options_of_a_kind_are_its_loaders():
         (model_loading.CAUSAL, causal.CausalPredictor.load),
         (model_loading.ENDPOINT, endpoint.EndpointPredictor.load),
         (model_loading.BUILT_IN, Recipe),
-        (model_loading.IN_MEMORY, predictor_of_classifier),
+        (model_loading.IN_MEMORY, build_classifier_predictor),
     ):
         assert kind.options == set(inspect.signature(load).parameters) - {"model"}
     named = set(inspect.signature(unbag.evaluate).parameters)

@@ -127,7 +127,9 @@ def make(shared: Path | None, *, quick: bool) -> Found:
         fill(here)
         some = [replace(each, max_examples=_EXAMPLES) for each in requests(here) if each.name in _FRACTIONS]
         some = [replace(each, options={**each.options, **_QUICK.get(each.name, {})}) for each in some]
-        results = evaluate_all((ReaderPredictor(), "majority"), some, out=here, lexical=False, **fitted_to(here))
+        results = evaluate_all(
+            (ReaderPredictor(), "majority"), some, out=here, lexical_baseline=False, **fitted_to(here)
+        )
     else:
         results = run(here)
         some = requests(here)
@@ -160,6 +162,7 @@ def _real(shared: Path) -> Iterator[tuple[str, Any]]:
         "breaking_nli": ("breaking_nli", {"training": training, "embeddings": minilm}),
         "permuted": ("permuted", {"q": 5, "pipeline": parser, "minitrees": training}),
         "soswap_addamod": ("soswap_addamod", {"pipeline": parser, "min_count": 1}),
+        "recombined": ("recombined", {"pipeline": parser}),
     }
     for name, (of_set, own) in options.items():
         yield name, Request(of_set, options={**data, **own})

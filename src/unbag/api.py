@@ -24,11 +24,12 @@ from unbag.reports.report import Report
 from unbag.utils import parallel
 from unbag.utils.files import cache_folder
 from unbag.utils.options import check_int
-from unbag.utils.progress import bars
+from unbag.utils.progress import progress_bars
 from unbag.utils.safe_io import validate_writable
-from unbag.utils.storage import Folder, is_address, send
+from unbag.utils.storage import Folder, is_address, upload_files
 
 if TYPE_CHECKING:
+    from unbag.inference.long_premises import LongPremise
     from unbag.inference.transformer import Dtype, Head
 
 logger = logging.getLogger(__name__)
@@ -62,6 +63,7 @@ def evaluate(
     head: "Head | None" = None,
     label_map: Mapping[str, str] | Sequence[str] | str | None = None,
     threshold: float | Literal["break-even"] | None = None,
+    long_premise: "LongPremise | None" = None,
     trust_labels: bool = False,
     trust_remote_code: bool = False,
     max_length: int | None = None,
@@ -122,6 +124,9 @@ def evaluate(
             name by the model's.
         threshold: of a model of one output (a reranker, a fact checker): from which share of its sigmoid on a pair is
             entailed; or `break-even`, where none is known: as many pairs as are labelled so, those it scores highest.
+        long_premise: How a premise that is longer than the model reads is used: `truncate` (default), `any-chunk` (the
+            sentences are joined to chunks that fit, and the chunk with the most probable entailment counts), or
+            `every-sentence` (each sentence is a premise, likewise).
         trust_labels: go on although another order of the labels fits the model clearly better.
         trust_remote_code: run the Python code that the model's repository brings; the results name it.
         max_length: the most tokens a pair; by default what the model reads.
@@ -222,19 +227,24 @@ def evaluate(
         predictions = cache_folder(PREDICTIONS)
     report = Report((), folder, temporary=temporary)  # whatever comes, the temporary folder goes with it
     visible = progress and progress_callback is None and process_group().rank == 0
-    with bars(visible=visible) as shown, parallel.worker_count(num_proc), open_backend(engine, num_gpus) as asking:
+    with (
+        progress_bars(visible=visible) as shown,
+        parallel.worker_count(num_proc),
+        open_backend(engine, num_gpus) as asking,
+    ):
         report.results = evaluator.evaluate_all(
             [model],
             requests,
             output_dir=folder,
             predictions=predictions,
+            long_premise=long_premise,
             trust_labels=trust_labels,
             lexical_baseline=lexical_baseline,
             shuffled=shuffled,
             skipped=before,
             progress_callback=progress_callback or shown,
             on_failure=failed if sets is None else None,
-            shard=None if shard is None else Shard.parsed(shard),
+            shard=None if shard is None else Shard.parse(shard),
             engine=asking,
             predictions_csv=None if predictions_csv is None else Path(predictions_csv),
             revision=revision,
@@ -256,7 +266,7 @@ def evaluate(
             pipeline=pipeline,
         )
     if address is not None:
-        send(folder, address, last=results.FILE)
+        upload_files(folder, address, last=results.FILE)
     report.skipped = [SkippedSet(each.set, each.model, each.reason) for each in failures]
     return report
 

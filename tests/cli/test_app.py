@@ -186,7 +186,7 @@ def test_a_mistake_in_the_data_is_one_line_and_exit_code_1(folder):
     assert done.returncode == 1
     assert (
         done.stderr.strip().splitlines()[-1]
-        == "unbag: pairs.csv, line 11: expected 3 cells (premise, hypothesis, label), found 2"
+        == "unbag: pairs.csv, line 11: expected 3 cells (premise, hypothesis, label), got 2"
     )
     assert "Traceback" not in done.stderr
     assert not (folder / "runs").exists(), "nothing half done is left"
@@ -312,7 +312,7 @@ def test_sets_and_corpora_without_commas_are_no_models(asked, message):
 def test_an_option_of_another_set_is_wrong_usage(folder):
     done = run("build", "swapped", "--data", "pairs.csv", "-o", "q=3", "--output", "a.parquet", cwd=folder)
     assert done.returncode == 2
-    assert "no option 'q'; swapped has none; `unbag sets swapped` says" in said(done)
+    assert "no option 'q'; swapped has none; run `unbag sets swapped` for" in said(done)
 
 
 def said(done):
@@ -327,18 +327,18 @@ def test_any_option_of_a_set_can_be_named(folder):
     record = json.loads(done.stdout)
     assert record["rows"] == 3 * record["examples"] > 0  # as it is, and two permutations
     for given, words in [
-        ("q=many", "expected q to be a whole number, found 'many'"),
+        ("q=many", "expected q to be a whole number, got 'many'"),
         ("min-words=3", "no option 'min-words', did you mean min_words? permuted has "),
         ("size=3", "seed; run `unbag sets permuted` for their meanings"),
-        ("q", "expected --option NAME=VALUE; found 'q'"),
+        ("q", "expected --option NAME=VALUE, got 'q'"),
     ]:
         refused = run("build", "permuted", "--data", "pairs.csv", "-o", given, "--output", "b.parquet", cwd=folder)
         assert refused.returncode != 0
         assert words in said(refused)
     twice = ("-o", "q=2", "-o", "q=3", "--output", "b.parquet")
-    assert "q: given twice" in said(run("build", "permuted", "--data", "pairs.csv", *twice, cwd=folder))
+    assert "q: expected one value, got two" in said(run("build", "permuted", "--data", "pairs.csv", *twice, cwd=folder))
     twice = ("-o", "file=a.csv", "--file", "b.csv", "--output", "b.parquet")
-    assert "file: given twice" in said(run("build", "sicck", *twice, cwd=folder))
+    assert "file: expected one value, got two" in said(run("build", "sicck", *twice, cwd=folder))
 
 
 def test_an_option_is_read_by_its_type():

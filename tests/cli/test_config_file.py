@@ -90,30 +90,30 @@ def test_a_run_leaves_what_it_was_asked_and_gives_the_same_when_that_is_given(he
 
 def test_the_command_line_wins(here, asked):
     (here / "run.yaml").write_text(
-        "models: [always_neutral:predict]\ndata: pairs.jsonl\nsets: plain, permuted\nexamples: 5\n"
+        "models: [always_neutral:predict]\ndata: pairs.jsonl\nsets: plain, permuted\nmax-examples: 5\n"
         "option: {q: 4}\nlabel-map: [neutral, entailment, contradiction]\ntrust-labels: true\n"
     )
     models, requests, options = asked("--config", "run.yaml")
     assert models == ["always_neutral:predict"]
-    assert [(each.name, each.examples) for each in requests] == [("plain", 5), ("permuted", 5)]
+    assert [(each.name, each.max_examples) for each in requests] == [("plain", 5), ("permuted", 5)]
     assert requests[1].options["q"] == 4
     assert options["trust_labels"] is True
     assert options["label_map"] == {"0": "neutral", "1": "entailment", "2": "contradiction"}
     models, requests, _ = asked("other:predict", "--config", "run.yaml", "--max-examples", "7", "--sets", "permuted")
     assert models == ["other:predict"]
-    assert [(each.name, each.examples) for each in requests] == [("permuted", 7)]
+    assert [(each.name, each.max_examples) for each in requests] == [("permuted", 7)]
 
 
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("exmaples: 3", "no option 'exmaples', did you mean examples?"),
+        ("max-exmaples: 3", "no option 'max-exmaples', did you mean max-examples?"),
         ("config: other.yaml", "no option 'config', "),
         ("zebra: 3", "no option 'zebra', expected some of models, sets, full, "),
         ("split: [a, b]", "expected one value for split, found ['a', 'b']"),
         ("sets: [plain", "expected a YAML file of options, found bad.yaml: while parsing"),
         ("- plain", "expected options with values, such as corpus: snli, found ['plain']"),
-        ("examples: many", "--max-examples"),
+        ("max-examples: many", "--max-examples"),
     ],
 )
 def test_what_cannot_be_read_is_wrong_usage_and_said_in_a_line(here, text, words):
@@ -210,7 +210,7 @@ def test_a_gate_asks_as_the_run_before_was_asked(here):
     assert unbag(*gate, "--strict").exit_code == 1
 
 
-@pytest.mark.parametrize("line", ["examples: true", "examples: 1.5", "seed: false", "seed: 1.5"])
+@pytest.mark.parametrize("line", ["max-examples: true", "max-examples: 1.5", "seed: false", "seed: 1.5"])
 def test_a_value_of_another_kind_is_not_taken_for_a_number(tmp_path, line, capsys):
     (tmp_path / "run.yaml").write_text(line)
     code = run(cli.app, ["evaluate", "majority", "--sets", "plain", "--config", str(tmp_path / "run.yaml")])

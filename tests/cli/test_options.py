@@ -38,7 +38,7 @@ def test_every_list_is_comma_separated_or_repeated():
             if getattr(param, "multiple", False) and not str(param.metavar).endswith("NAME=VALUE"):
                 assert param.callback is not None, f"{path} {param.name}: takes no commas"
                 found.append(param.name)
-    assert {"sets", "training", "labels", "columns", "label_map", "results", "config", "compare_with"} <= set(found)
+    assert {"sets", "train_data", "labels", "columns", "label_map", "results", "config", "compare_with"} <= set(found)
 
 
 def test_a_list_is_the_same_however_it_is_given(tmp_path):
@@ -56,7 +56,7 @@ def test_a_sets_own_list_may_be_repeated_and_what_is_none_may_not():
     assert request.options["train_data"] == ("snli", "mnli", "sick")
     done = unbag("build", "permuted", "-o", "q=2", "-o", "q=3", "--output", "a.parquet")
     assert done.exit_code == 2
-    assert "q: given twice" in done.output
+    assert "q: expected one value, got two" in done.output
     several = unbag("build", "permuted", "--corpus", "snli,mnli", "--output", "a.parquet")
     assert several.exit_code == 2
     assert "expected one --corpus, found snli, mnli" in several.output

@@ -17,8 +17,8 @@ def folder(monkeypatch, tmp_path):
     monkeypatch.delenv("UNBAG_LEXICAL_BASELINE")
     found = []
 
-    def keep(*_, out, **__):
-        found.append(out)
+    def keep(*_, output_dir, **__):
+        found.append(output_dir)
         raise ValueError("enough is known")
 
     monkeypatch.setattr(evaluator, "evaluate_all", keep)

@@ -173,8 +173,8 @@ def test_of_lower_is_better_more_is_worse(tmp_path):
     [checked], _ = gates.no_worse_than(after, before, ["drop"])
     assert checked.estimate.value == pytest.approx(1 - few.scores["drop"].value)
     assert checked.outcome == "fails"
-    with pytest.raises(ValueError, match=r"expected a number whose direction is known, found whole\.drop of swapped"):
-        gates.no_worse_than(after, before, ["whole.drop"])
+    with pytest.raises(ValueError, match=r"expected a number whose direction is known, found overall\.drop of swapped"):
+        gates.no_worse_than(after, before, ["overall.drop"])
 
 
 def test_baselines_beside_a_model_do_not_count_and_two_models_are_refused(tmp_path):

@@ -13,7 +13,7 @@ from typing import Any, Final
 import typer
 
 from unbag.cli.output import echo
-from unbag.utils.errors import disk_full, is_disk_full, is_panic
+from unbag.utils.errors import disk_full_message, is_disk_full, is_panic
 from unbag.utils.optional_deps import install_hint
 from unbag.utils.redaction import redact
 from unbag.utils.terminal import escape_control_chars
@@ -79,7 +79,7 @@ def run(command: typer.Typer, arguments: Sequence[str] | None = None, *, goes_on
         except (ValueError, OSError) as error:  # ours, or what a disk or network says: no traceback needed
             if received:  # its processes were told to end too, and it complains of that
                 return _stopped(received, goes_on=goes_on)
-            return _failed(disk_full(error) if is_disk_full(error) else str(error))
+            return _failed(disk_full_message(error) if is_disk_full(error) else str(error))
         except MemoryError as error:
             return _failed(f"no memory left ({error}); give it fewer examples, or a machine with more")
         except KeyboardInterrupt:
@@ -93,7 +93,7 @@ def run(command: typer.Typer, arguments: Sequence[str] | None = None, *, goes_on
             return done.code if isinstance(done.code, int) else FAILED
         except Exception as error:
             if is_disk_full(error):
-                return _failed(disk_full(error))
+                return _failed(disk_full_message(error))
             if (connected := sys.modules.get("unbag.inference.distributed")) and connected.is_lost_connection(error):
                 return _failed(f"another process of this run has ended, and says why{_again(goes_on=goes_on)}")
             raise

@@ -25,7 +25,7 @@ from unbag.cli.output import AsJson, echo, failed, report
 from unbag.cli.progress import watch
 from unbag.cli.run_folder import ALL_CORPORA, CROSS, RUNS, run_folder
 from unbag.cli.typer_utils import file_to_write, place_to_write
-from unbag.data.corpora import OF_PAPERS
+from unbag.data.corpora import PAPER_CORPORA
 
 if TYPE_CHECKING:
     from unbag.challenge_sets.failures import Failure
@@ -145,7 +145,7 @@ def evaluate(
     failures: list[Failure] = []
     absent: list[Failure] = []
     if cross_domain:
-        named = OF_PAPERS if pairs.corpus == [ALL] else pairs.corpus
+        named = PAPER_CORPORA if pairs.corpus == [ALL] else pairs.corpus
         requests = [_plain(name, pairs.max_examples) for name in named or _CROSS]
         about = f"{CROSS}-{'+'.join(pairs.corpus)}" if pairs.corpus else CROSS
     else:
@@ -217,7 +217,7 @@ def _shard(text: str | None) -> "Shard | None":
     from unbag.inference.shards import Shard
 
     try:
-        return None if text is None else Shard.parsed(text)
+        return None if text is None else Shard.parse(text)
     except ValueError as error:
         raise typer.BadParameter(str(error)) from None
 
@@ -269,7 +269,7 @@ def ask(
             output_dir=folder,
             predictions=predictions,
             trust_labels=asked.trust_labels,
-            lexical=asked.lexical_baseline and not cross_domain,
+            lexical_baseline=asked.lexical_baseline and not cross_domain,
             shuffled=asked.shuffled and not cross_domain,
             skipped=skipped,
             on_set=watched.on_set,

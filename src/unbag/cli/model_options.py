@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 # As in `unbag.inference.transformer`, which is too heavy to import for a help page; a test holds them together.
 Dtype = Literal["float32", "bfloat16", "float16"]
 Head = Literal["plain", "residual"]
+LongPremise = Literal["truncate", "any-chunk", "every-sentence"]
 
 _BASELINES: Final = "For the built-in models (lexical, hypothesis-only, majority)"
 _IN_WORDS: Final = "For language models (causal:…, endpoint:…)"
@@ -62,6 +63,13 @@ class ModelOptions:
         typer.Option(
             metavar="SHARE",
             help="Sigmoid of a single output from which on its label begins; or break-even.",
+        ),
+    ] = None
+    long_premise: Annotated[
+        LongPremise | None,
+        typer.Option(
+            metavar="MODE",
+            help="Long documents: truncate (default), any-chunk or every-sentence.",
         ),
     ] = None
     trust_remote_code: Annotated[
@@ -127,6 +135,7 @@ class ModelOptions:
             "head": self.head,
             "label_map": parsed(self.label_map),
             "threshold": self.threshold,
+            "long_premise": self.long_premise,
             "trust_remote_code": self.trust_remote_code or None,
             "train_data": tuple(self.train_data) if self.train_data else None,
             "num_fewshot": self.num_fewshot,

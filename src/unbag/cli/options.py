@@ -12,7 +12,7 @@ import typer
 from unbag.cli import typer_utils
 from unbag.cli.output import echo
 from unbag.cli.typer_utils import comma_separated, comma_separated_names
-from unbag.data.corpora import OF_PAPERS, corpus
+from unbag.data.corpora import PAPER_CORPORA, corpus
 
 if TYPE_CHECKING:
     from unbag.challenge_sets.failures import Failure
@@ -124,8 +124,8 @@ class PairOptions:
         typer.Option(
             rich_help_panel=_WHICH,
             callback=comma_separated,
-            help="Its columns where unusually named, such as premise=text,label=gold (also hypothesis, id); "
-            "comma-separated or repeated.",
+            help="Its columns where their names are not the usual ones, such as premise=text,label=gold (also "
+            "hypothesis, id); comma-separated or repeated.",
         ),
     ] = None
     labels: Annotated[
@@ -133,7 +133,8 @@ class PairOptions:
         typer.Option(
             rich_help_panel=_WHICH,
             callback=comma_separated,
-            help="Its labels 0, 1, 2 by name, or what each means: E=entailment,N=neutral,…",
+            help="Names of its labels 0, 1, … in order (not_entailment,entailment for two labels), or the meaning of "
+            "each: E=entailment,N=neutral,…",
         ),
     ] = None
     language: Annotated[
@@ -255,10 +256,10 @@ def _bare(name: str) -> str:
 
 
 def _by_name(parts: Sequence[str], expected: str, lists: frozenset[str] = frozenset()) -> dict[str, str]:
-    from unbag.utils.options import by_name
+    from unbag.utils.options import parse_name_values
 
     try:
-        return by_name(parts, expected, lists)
+        return parse_name_values(parts, expected, lists)
     except ValueError as error:
         raise typer.BadParameter(str(error)) from None
 
@@ -273,7 +274,7 @@ def _value(name: str, option: str, text: str) -> Any:
 
 
 ALL: Final = "all"
-"""What stands for the corpora of the papers, where a command takes several (`data.corpora.OF_PAPERS`)."""
+"""What stands for the corpora of the papers, where a command takes several (`data.corpora.PAPER_CORPORA`)."""
 
 Sets = Annotated[
     list[str] | None,
@@ -316,7 +317,7 @@ def selected(
 
 def corpora_of(pairs: PairOptions) -> Sequence[str]:
     """Return the corpora that `--corpus` names, of a command that takes several."""
-    return OF_PAPERS if pairs.corpus == [ALL] else pairs.corpus or ()
+    return PAPER_CORPORA if pairs.corpus == [ALL] else pairs.corpus or ()
 
 
 def of_each_corpus(

@@ -137,7 +137,7 @@ def validate_output_form(form: str, *, as_json: bool) -> None:
 
 def print_to_paste(text: str, form: "Format") -> None:
     """Print what is in a form to paste, as a terminal may have it."""
-    typer.echo(terminal.json_shown(text) if form == "json" else terminal.escape_control_chars(text), nl=False)
+    typer.echo(terminal.escape_json(text) if form == "json" else terminal.escape_control_chars(text), nl=False)
 
 
 def console(*, err: bool = False) -> "Console":
@@ -244,4 +244,4 @@ def failed(failures: "Sequence[Failure]", *, several: bool, named: bool = False)
 
 def print_json(value: Any) -> None:
     """Print a value as one line of JSON."""
-    typer.echo(terminal.json_shown(json.dumps(value, ensure_ascii=False)))
+    typer.echo(terminal.escape_json(json.dumps(value, ensure_ascii=False)))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from unbag.utils.options import listed
+from unbag.utils.options import split_names
 
 if TYPE_CHECKING:
     from unbag.utils.storage import Folder
@@ -21,7 +21,7 @@ def comma_separated(values: list[str] | None) -> list[str] | None:
     Raises:
         typer.BadParameter: if nothing is named in it; an option that is not given says another thing.
     """
-    named = [value for value in listed(*values) if value] if values else values
+    named = [value for value in split_names(*values) if value] if values else values
     if values and not named:
         raise typer.BadParameter(f"expected names with commas between them, found {','.join(values)!r}")
     return named

@@ -8,7 +8,7 @@ from unbag.challenge_sets.results import Result
 from unbag.data.corpora import CORPORA, OFFICIAL
 from unbag.hub.local_paths import without_folders
 
-_DRAWN = "examples"  # in a result's config where not all examples were asked
+_DRAWN = "max_examples"  # in a result's config where not all examples were asked
 
 
 class Benchmark(NamedTuple):

@@ -20,7 +20,7 @@ from typing import Any, Final, NamedTuple, TypedDict
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from unbag.data.labels import ENTAILMENT, canonical
+from unbag.data.labels import ENTAILMENT, canonical_gold
 from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, MEAN, Estimate, Sample, ratio_estimates
 from unbag.scoring.intervals import LEVEL, Floats, contrast_limits, effective_sizes, share_limits
 from unbag.scoring.ranking import area_under_curve
@@ -235,7 +235,7 @@ def verification(
 def _is_entailed(label: Any) -> bool:
     """Read a gold label: 1, 0, a truth value or a label name."""
     if isinstance(label, str):
-        return canonical(label) == ENTAILMENT
+        return canonical_gold(label) == ENTAILMENT
     if label not in (0, 1):
         raise ValueError(
             f"references: expected 1 (entailed) or 0, or label names, got {label!r}; pass names instead of label ids"

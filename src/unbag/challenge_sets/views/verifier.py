@@ -1,5 +1,6 @@
 """Table, sentences and figures of the scores of a verifier: entailment against the rest."""
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
@@ -78,10 +79,8 @@ def _threshold(value: float) -> str:
     >>> _threshold(0.8312), _threshold(0.9999871), _threshold(0.5)
     ('0.832', '0.99999', '0.5')
     """
-    from math import ceil
-
     for decimals in range(3, 10):
-        rounded = ceil(round(value * 10**decimals, 6)) / 10**decimals
+        rounded = math.ceil(round(value * 10**decimals, 6)) / 10**decimals
         if rounded < 1 or value >= 1:
             return f"{rounded:.{decimals}f}".rstrip("0").rstrip(".")
     return f"{value:.9f}"
