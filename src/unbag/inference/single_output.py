@@ -137,7 +137,7 @@ def log_odds(probabilities: NDArray[Any], label_space: Any) -> NDArray[np.float6
 def entailment_probabilities(answers: SetPredictions, threshold: Threshold) -> NDArray[np.float64] | None:
     """Compute the model's own probabilities of entailment, shape (n,); None for a model that finds contradictions.
 
-    Predictors centre the probabilities at the threshold: they subtract its logit from the output (`threshold_logit`), so
+    Predictors centre the probabilities at the threshold: they subtract its `threshold_logit` from the output, so
     that entailment begins at 0.5. Thresholds and calibration refer to the output without that shift.
 
     Args:

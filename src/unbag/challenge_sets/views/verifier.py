@@ -1,6 +1,5 @@
 """Table, sentences and figures of the scores of a verifier: entailment against the rest."""
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
@@ -72,18 +71,15 @@ def _threshold_sentence(row: Mapping[str, Any]) -> str:
 
 
 def _threshold(value: float) -> str:
-    """Format a threshold to three digits, rounded up so that it is no more lenient than the one that was tested.
+    """Format a threshold with four decimals, or with as many as distinguish it from 1.
 
-    Near 1, as many decimals are kept as tell it from 1.
-
-    >>> _threshold(0.8312), _threshold(0.9999871), _threshold(0.5)
-    ('0.832', '0.99999', '0.5')
+    >>> _threshold(0.83124), _threshold(0.9999871), _threshold(0.5)
+    ('0.8312', '0.99999', '0.5')
     """
-    for decimals in range(3, 10):
-        rounded = math.ceil(round(value * 10**decimals, 6)) / 10**decimals
-        if rounded < 1 or value >= 1:
-            return f"{rounded:.{decimals}f}".rstrip("0").rstrip(".")
-    return f"{value:.9f}"
+    decimals = 4
+    while value < 1 <= round(value, decimals):
+        decimals += 1
+    return f"{value:.{decimals}f}".rstrip("0").rstrip(".")
 
 
 def measures(group: Group) -> TextTable | None:

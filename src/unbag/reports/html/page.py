@@ -245,11 +245,18 @@ def _verifier(group: Group, gathered: ReportData) -> Verifier | None:
     measures = verifier.measures(group)
     if measures is None:
         return None
+    thresholds = verifier.thresholds(group)
+    # The table of thresholds has what the sentences say, but for models without probabilities.
+    readings = [
+        (each.model.name, " ".join(verifier.sentences(each.result)))
+        for each in group.scored
+        if not (verifier.verification_of(each.result) or {}).get("safe_thresholds")
+    ]
     return Verifier(
         is_open=challenge_sets.get(group.set).is_control,
-        readings=tuple((each.model.name, " ".join(verifier.sentences(each.result))) for each in group.scored),
+        readings=tuple((name, reading) for name, reading in readings if reading),
         measures=measures,
-        thresholds=verifier.thresholds(group),
+        thresholds=thresholds,
         figures=tuple(_drawn(each, gathered) for each in verifier.figures(group)),
     )
 
