@@ -329,6 +329,8 @@ class _Pairs:
                 continue
             pair = tuple((run.samples or {}).get(path) for run in (first, second))
             if not same or pair[0] is None or pair[1] is None:
+                if same and first.samples and second.samples:  # both kept examples, which do not give this number
+                    notes.append(f"{_title(first.result)}: {label} not tested, interval unpaired")
                 yield made(unpaired_difference(scores[0][0][path], scores[1][0][path]), n, "unpaired", None)
                 continue
             drawn = [self._draws(run)[run.file, run.number, path] for run in (first, second)]

@@ -197,6 +197,7 @@ def verification(
     *,
     threshold: float = 0.5,
     resamples: int = DEFAULT_RESAMPLES,
+    seed: int = 0,
 ) -> VerificationScores:
     """Compute the scores of a verifier from probabilities of entailment.
 
@@ -207,6 +208,7 @@ def verification(
         source_id: Source of each pair, such as its document, shape (n,); default: every pair is a source of its own.
         threshold: A pair is called entailed if its probability is at least this (default: 0.5).
         resamples: Bootstrap resamples of the Brier score's interval; 0 for no intervals.
+        seed: Random seed for the resamples.
 
     Returns:
         The scores of `verification_scores`.
@@ -226,7 +228,7 @@ def verification(
         )
     sources = range(len(entailed)) if source_id is None else source_id
     decisions = Decisions(entailed, _probabilities(scores) >= threshold, scores)
-    found = verification_scores(decisions, sources, resamples=resamples)
+    found = verification_scores(decisions, sources, resamples=resamples, seed=seed)
     if found is None:
         raise ValueError("references: expected both entailed and other pairs, got one of these only")
     return found
@@ -244,7 +246,11 @@ def _is_entailed(label: Any) -> bool:
 
 
 def verification_scores(
-    decisions: Decisions, sources: Sequence[Hashable] | NDArray[np.generic], *, resamples: int = DEFAULT_RESAMPLES
+    decisions: Decisions,
+    sources: Sequence[Hashable] | NDArray[np.generic],
+    *,
+    resamples: int = DEFAULT_RESAMPLES,
+    seed: int = 0,
 ) -> VerificationScores | None:
     """Compute the scores of a verifier; None without both entailed and not-entailed pairs.
 
@@ -252,6 +258,7 @@ def verification_scores(
         decisions: The labels and the model's decisions for n pairs.
         sources: Source of each pair, n hashable values. Intervals count sources, not pairs.
         resamples: Bootstrap resamples of the Brier score's interval; 0 for no intervals.
+        seed: Random seed for the resamples.
 
     Raises:
         ValueError: If the lengths differ, or a score is outside [0, 1].
@@ -279,7 +286,9 @@ def verification_scores(
         "auroc": None if scores is None else auroc(scores, entailed, of_row, n_sources),
         "average_precision": None if scores is None else average_precision(scores, entailed, of_row, n_sources),
         **rates,
-        "calibration": None if scores is None else calibration(scores, entailed, of_row, resamples=resamples),
+        "calibration": None
+        if scores is None
+        else calibration(scores, entailed, of_row, resamples=resamples, seed=seed),
         "risk_coverage": None
         if scores is None
         else risk_coverage(_confidence(scores, predicted), predicted == entailed),
@@ -462,7 +471,13 @@ def _logit_limits(value: float, error: float) -> tuple[float, float]:
 
 
 def calibration(
-    scores: Floats, entailed: Flags, of_row: NDArray[np.intp], *, bins: int = BINS, resamples: int = DEFAULT_RESAMPLES
+    scores: Floats,
+    entailed: Flags,
+    of_row: NDArray[np.intp],
+    *,
+    bins: int = BINS,
+    resamples: int = DEFAULT_RESAMPLES,
+    seed: int = 0,
 ) -> Calibration:
     """Compute the calibration of scores as probabilities of entailment.
 
@@ -477,6 +492,7 @@ def calibration(
         of_row: Number of each pair's source, shape (n,).
         bins: Number of bins.
         resamples: Bootstrap resamples of the interval of the Brier score; 0 for no intervals.
+        seed: Random seed for the resamples.
 
     >>> found = calibration(np.array([0.2, 0.2, 0.8, 0.8]), np.array([False, True, True, True]), np.arange(4), bins=2)
     >>> round(found["brier"].value, 3), round(found["ece"], 3)
@@ -486,7 +502,7 @@ def calibration(
     labels = entailed.astype(np.float64)
     errors = np.stack([_by_source((scores - labels) ** 2, of_row, n_sources)], axis=1)
     counts = np.stack([_by_source(np.ones(n), of_row, n_sources)], axis=1)
-    [brier] = ratio_estimates(errors, counts, means=(0,), resamples=resamples)
+    [brier] = ratio_estimates(errors, counts, means=(0,), resamples=resamples, seed=seed)
     assert brier.sample is None or brier.sample.statistic == MEAN
     of_bin = _equal_mass_bins(scores, bins)
     sizes, score_sums, label_sums = (
