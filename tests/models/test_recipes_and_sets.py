@@ -64,8 +64,8 @@ def weights(folder):
 @pytest.mark.parametrize(
     ("recipe", "options"),
     [
-        ("finetune", {"order": "shuffled"}),
-        ("finetune", {"order": "permuted"}),
+        ("finetune", {"word_order": "shuffled"}),
+        ("finetune", {"word_order": "permuted"}),
         ("hex", {"warm_start": 0.5}),
         ("max_entropy", {}),
     ],
