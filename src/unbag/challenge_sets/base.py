@@ -171,12 +171,17 @@ class ChallengeSet:
 
     @property
     def named_quantities(self) -> tuple[Quantity, ...]:
-        """Numbers that gates, comparisons and exports know by name: the set's own, and those of a verifier."""
-        return (*self.quantities, *(VERIFIER if self.has_verification else ()))
+        """Numbers that gates, comparisons and exports know by name: the set's own, and those of a verifier.
+
+        A number of a verifier that the set itself defines under the same name is not repeated.
+        """
+        own = {quantity.name for quantity in self.quantities}
+        return (*self.quantities, *(each for each in VERIFIER if self.has_verification and each.name not in own))
 
     def quantities_by_path(self) -> dict[str, Quantity]:
         """Map paths in the scores to the numbers, including the skill score and those of a verifier."""
-        return {quantity.path: quantity for quantity in (SCORE, *self.named_quantities)}
+        verifier = VERIFIER if self.has_verification else ()
+        return {quantity.path: quantity for quantity in (SCORE, *self.quantities, *verifier)}
 
     def measurements(self, scores: Scores, role: Role) -> list[Measurement]:
         """List the numbers with a role and their values. Numbers without examples are omitted."""
