@@ -24,6 +24,7 @@ from unbag.reports.report import Report
 from unbag.utils import parallel
 from unbag.utils.files import cache_folder
 from unbag.utils.options import check_int
+from unbag.utils.progress import progress_bars
 from unbag.utils.safe_io import validate_writable
 from unbag.utils.storage import Folder, is_address, upload_files
 
@@ -224,7 +225,7 @@ def evaluate(
     report = Report((), folder, temporary=temporary)  # created first: after an error, it removes the temporary folder
     visible = progress and progress_callback is None and process_group().rank == 0
     with (
-        bars(visible=visible) as update_bars,
+        progress_bars(visible=visible) as update_bars,
         parallel.worker_count(num_proc),
         open_backend(engine, num_gpus) as backend,
     ):

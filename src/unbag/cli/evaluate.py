@@ -253,7 +253,7 @@ def _parse_shard(text: str | None) -> "Shard | None":
     from unbag.inference.shards import Shard
 
     try:
-        return None if text is None else Shard.parsed(text)
+        return None if text is None else Shard.parse(text)
     except ValueError as error:
         raise typer.BadParameter(f"--shard: {error}") from None
 
