@@ -236,7 +236,7 @@ def _default_place(
     *,
     cross_domain: bool,
 ) -> str:
-    """Build the default folder of a run. The cross-domain table has no baselines, so that their options do not count."""
+    """Choose the default folder of a run. The cross-domain table has no baselines, so their options do not count."""
     baselines = disabled_baselines(
         model_options.lexical_baseline or cross_domain, model_options.shuffled or cross_domain
     )
