@@ -27,7 +27,7 @@ from typing import Any
 import pyarrow as pa
 
 from children import at_once, ended, peak_mb, started
-from unbag.challenge_sets.perturbations.soswap_addamod import LABELS_OF, adjective_counts, tables
+from unbag.challenge_sets.perturbations.soswap_addamod import LABELS_OF, adjective_counts, soswap_addamod_tables
 from unbag.data.labels import LABELS
 from unbag.data.sources import Example, open_data
 from unbag.data.text.parses import Parser
@@ -78,7 +78,7 @@ def run(engine: str, data: str, pipeline: str, n: int) -> dict[str, Any]:
                 pass
         else:
             adjectives = adjective_counts(examples(data, n), parser)
-            for _ in tables(examples(data, n), parser, adjectives=adjectives, counts=counts):
+            for _ in soswap_addamod_tables(examples(data, n), parser, adjectives=adjectives, counts=counts):
                 pass
         cpu_seconds = time.process_time() - begin
     return {
@@ -98,7 +98,7 @@ def reasons(data: str, attested: str | None, pipeline: str) -> str:
     if attested:
         adjectives = adjective_counts(examples(attested, None), parser, adjectives)
     counts: Counter[str] = Counter()
-    for _ in tables(examples(data, None), parser, adjectives=adjectives, counts=counts):
+    for _ in soswap_addamod_tables(examples(data, None), parser, adjectives=adjectives, counts=counts):
         pass
     lines = [f"| of {counts.pop('premises')} distinct premises | |", "|---|---:|"]
     for kind in LABELS_OF:

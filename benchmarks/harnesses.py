@@ -68,7 +68,7 @@ def ours(model: str, requests: list[Request], folder: Path, **options: Any) -> S
 
 def scores_of(name: str) -> dict[str, str]:
     """Return the scores of a set's task by name, each with its path in ours."""
-    return {quantity.name: quantity.path for quantity in challenge_sets.get(name).of_role("harness")}
+    return {quantity.name: quantity.path for quantity in challenge_sets.get(name).quantities_with_role("harness")}
 
 
 def lm_eval(run: Callable[..., None], tasks: Path, model: Path, out: Path, _: str) -> Scores:

@@ -34,7 +34,7 @@ from unbag.challenge_sets.perturbations.modifiers import (
     modify,
     sides,
 )
-from unbag.challenge_sets.perturbations.sicck import read
+from unbag.challenge_sets.perturbations.sicck import read_sicck
 from unbag.challenge_sets.perturbations.sicck_rows import official_shapes
 
 SEEDS = (
@@ -65,7 +65,7 @@ def main() -> None:
     assert len(seeds) == len(SEEDS)
     shapes = list(dict.fromkeys(labeller._nameless(shape) for seed in seeds for shape in shapes_of(seed)))
     if args.file:
-        shapes += [labeller._nameless(shape) for shape in official_shapes(read(args.file)[0])]
+        shapes += [labeller._nameless(shape) for shape in official_shapes(read_sicck(args.file)[0])]
         shapes = list(dict.fromkeys(shapes))
     pairs = sum(1 for seed in seeds for _ in modify(seed, combinations=True))
 

@@ -20,7 +20,7 @@ from typing import Any
 from unbag.baselines.natlog.labeller import relate
 from unbag.baselines.natlog.relations import four_way
 from unbag.baselines.natlog.sentences import Labeller, Verdict
-from unbag.challenge_sets.perturbations.sicck import read
+from unbag.challenge_sets.perturbations.sicck import read_sicck
 from unbag.challenge_sets.perturbations.sicck_rows import official_shapes
 from unbag.data.labels import LABELS
 from unbag.data.sources import open_data
@@ -48,7 +48,7 @@ def timed(labeller: Labeller, pairs: Sequence[tuple[str, str]]) -> tuple[list[Ve
 
 def of_sicck(labeller: Labeller, file: Path) -> dict[str, Any]:
     """Score SICCK's rows that have a four-way label."""
-    all_rows, _ = read(file)
+    all_rows, _ = read_sicck(file)
     told_all = [four_way(relate(shape)) for shape in official_shapes(all_rows)]
     labelled = [(row.premise, row.hypothesis, row.four_way, told) for row, told in zip(all_rows, told_all, strict=True)]
     rows = [(premise, hypothesis, gold, told) for premise, hypothesis, gold, told in labelled if gold is not None]

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from unbag import challenge_sets
 from unbag.challenge_sets import loading
-from unbag.challenge_sets.perturbations.vocabulary_split import HELD_OUT, are_in
+from unbag.challenge_sets.perturbations.vocabulary_split import HELD_OUT, are_in_half
 from unbag.challenge_sets.request import BuiltSet, Request, build
 from unbag.data.columns import column, numbers
 from unbag.data.predictions import SetPredictions
@@ -145,7 +145,7 @@ def _of_held_out_words(rows: pa.Table) -> Bools:
         start = _same_at_start(old, new)
         end = _same_at_start(old[start:][::-1], new[start:][::-1])
         changed = [" ".join(words[start : len(words) - end]) for words in (old, new)]
-        found.append(are_in(HELD_OUT, filter(None, changed)))
+        found.append(are_in_half(HELD_OUT, filter(None, changed)))
     return np.array(found)
 
 

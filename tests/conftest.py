@@ -57,11 +57,11 @@ def shared():
 @pytest.fixture(scope="session")
 def wordnet():
     """Give WordNet, installed as a user would where it is missing, or skip."""
-    from unbag.baselines.wordnet.database import is_installed, open_wordnet
+    from unbag.baselines.wordnet.database import is_wordnet_installed, open_wordnet
     from unbag.baselines.wordnet.install import install
 
     try:
-        if not is_installed():
+        if not is_wordnet_installed():
             install()
         return open_wordnet()
     except (ImportError, ValueError) as error:

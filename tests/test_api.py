@@ -181,7 +181,7 @@ def test_ids_in_a_named_order_are_the_labels(order, report):
 
 def test_evaluate_ids_without_label_map_are_rejected_before_building(monkeypatch):
     monkeypatch.setattr("unbag.evaluation.evaluator.build", lambda request: pytest.fail("a set was made"))
-    with pytest.raises(LabelError, match=r"nothing says which label an id is; return names, or .*label_map"):
+    with pytest.raises(LabelError, match=r"expected names or a label map, got label ids.*return names, or .*label_map"):
         asked(ids)
 
 
@@ -230,7 +230,8 @@ def test_evaluate_unwritable_output_dir_is_rejected_before_building(tmp_path, mo
     monkeypatch.setattr("unbag.evaluation.evaluator.build", lambda request: pytest.fail("a set was made"))
     (tmp_path / "file").write_text("")
     for out in (tmp_path / "file" / "out", str(tmp_path / "file" / "a" / "b")):
-        with pytest.raises(ValueError, match=rf"{out}: expected a folder to write, but {tmp_path}/file is no folder"):
+        expected = rf"{out}: expected a folder to write, but {tmp_path}/file is not a folder"
+        with pytest.raises(ValueError, match=expected):
             asked(output_dir=out)
     with pytest.raises(ValueError, match="output_dir: expected the path of a folder, got ''"):
         asked(output_dir="")
@@ -293,7 +294,7 @@ def test_check_option_of_no_model_is_rejected():
 
 def test_options_of_each_kind_equal_the_loader_parameters():
     from unbag.baselines.lexical.fitting import Recipe
-    from unbag.inference.in_memory import predictor_of_classifier
+    from unbag.inference.in_memory import build_classifier_predictor
 
     transformer, causal, endpoint = (
         pytest.importorskip(f"unbag.{name}") for name in ("inference.transformer", "llm.causal", "llm.endpoint")
@@ -303,7 +304,7 @@ def test_options_of_each_kind_equal_the_loader_parameters():
         (model_loading.CAUSAL, causal.CausalPredictor.load),
         (model_loading.ENDPOINT, endpoint.EndpointPredictor.load),
         (model_loading.BUILT_IN, Recipe),
-        (model_loading.IN_MEMORY, predictor_of_classifier),
+        (model_loading.IN_MEMORY, build_classifier_predictor),
     ):
         assert kind.options == set(inspect.signature(load).parameters) - {"model"}
     named = set(inspect.signature(unbag.evaluate).parameters)

@@ -161,6 +161,7 @@ def _real(shared: Path) -> Iterator[tuple[str, Any]]:
         "breaking_nli": ("breaking_nli", {"training": training, "embeddings": minilm}),
         "permuted": ("permuted", {"q": 5, "pipeline": parser, "minitrees": training}),
         "soswap_addamod": ("soswap_addamod", {"pipeline": parser, "min_count": 1}),
+        "recombined": ("recombined", {"pipeline": parser}),
     }
     for name, (of_set, own) in options.items():
         yield name, Request(of_set, options={**data, **own})

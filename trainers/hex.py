@@ -4,9 +4,9 @@
 # ///
 """Fine-tune a sequence classifier with HEX: on the part of its outputs that words alone do not explain.
 
-The model keeps its architecture and predicts by f([h, 0]), as the authors'
-code does. A file beside it serves `unbag evaluate … --head residual`, which
-predicts by F_L, as the paper's text does.
+The model keeps its architecture and predicts by its plain head, as the
+authors' code does. A file beside it serves `unbag evaluate … --head
+residual`, which predicts by F_L, as the paper's text does.
 
   unbag train hex --model ORG/MODEL --corpus snli --output-dir runs/a
   unbag train hex --model ORG/NLI-MODEL --warm-start 0 --output-dir runs/a

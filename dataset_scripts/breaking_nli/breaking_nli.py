@@ -21,19 +21,19 @@ from unbag.challenge_sets.builder import Made
 from unbag.challenge_sets.config import source_configs
 from unbag.challenge_sets.official import OfficialConfig, OfficialSet
 from unbag.challenge_sets.perturbations import corpus_counts, substitution, vocabulary_split
-from unbag.challenge_sets.perturbations.corpus_counts import Bigrams, CorpusCounts, count_corpus, is_text
+from unbag.challenge_sets.perturbations.corpus_counts import Bigrams, CorpusCounts, count_corpus, is_bigram_file
 from unbag.challenge_sets.perturbations.substitution import (
     DEFAULT_Q,
     DEFAULT_SEED,
     SIMILARITY,
     Candidates,
-    Row,
     Substituter,
+    SubstitutionRow,
     WordPair,
 )
 from unbag.challenge_sets.perturbations.word_lists import NEUTRAL_LISTS, WORD_LISTS
 from unbag.challenge_sets.requirements import Requirement
-from unbag.data.columns import rounded
+from unbag.data.columns import round_to_field
 from unbag.data.corpora import OFFICIAL
 from unbag.data.downloads import PinnedFile
 from unbag.data.sources import Example, Source
@@ -136,7 +136,7 @@ class BreakingNliConfig(OfficialConfig):
             ValueError: If an option has an invalid value, or the config does not support the option.
         """
         super().check()
-        vocabulary_split.check(self.words)
+        vocabulary_split.validate_words(self.words)
         if self.is_official and self.words != vocabulary_split.ALL:
             raise ValueError(
                 f"words: expected {vocabulary_split.ALL!r} with the config {OFFICIAL!r}, which has the authors' words, "
@@ -193,27 +193,27 @@ class BreakingNli(OfficialSet):
         """Open the official pairs, or the corpus of the premises."""
         if not self.config.is_official:
             # In one piece: each distinct premise is used once, and only one process sees all of them.
-            return [self.config.open(streaming=streaming).in_one_piece()]
+            return [self.open_pairs(streaming=streaming).with_one_span()]
         with zipfile.ZipFile(self.official_file()) as archive:
             return [self.official_source(Path(_MEMBER).name, archive.read(_MEMBER), _COLUMNS)]
 
     def tables(self, source: Source, examples: Iterator[Example]) -> Iterator[pa.Table]:
         """Iterate over the pairs, and count the rejected candidates for the record."""
         if self.config.is_official:
-            yield from substitution.tables(self._authors(examples), self._measure)
+            yield from substitution.substitution_tables(self._authors(examples), self._measure)
             return
         rejected: Counter[str] = Counter()
-        rows = substitution.generated(examples, self._substituter, rejected)
-        yield from substitution.tables(rows, self._measure)
+        rows = substitution.generate_rows(examples, self._substituter, rejected)
+        yield from substitution.substitution_tables(rows, self._measure)
         self.save_build_counts(rejected)
 
     def validate_names(self) -> None:
         """Validate the names, and check that WordNet is installed if the options need it."""
         super().validate_names()
         if self.config.wordnet:
-            from unbag.baselines.wordnet.database import validate_installed
+            from unbag.baselines.wordnet.database import validate_wordnet
 
-            validate_installed()
+            validate_wordnet()
 
     def provenance(self) -> dict[str, Any]:
         """Describe the training corpus, the bigram sources, the embeddings, and the rejected candidates by reason."""
@@ -239,17 +239,17 @@ class BreakingNli(OfficialSet):
         """Iterate over the pairs, the training and bigram corpora, the embeddings and WordNet."""
         yield from super().requirements()
         config = self.config
-        yield from requirements.of_corpora(config.train_data or ([config.corpus] if config.corpus else []))
-        yield from requirements.of_corpora(config.bigrams or [])
+        yield from requirements.train_splits(config.train_data or ([config.corpus] if config.corpus else []))
+        yield from requirements.train_splits(config.bigrams or [])
         if config.embeddings:
             yield requirements.embeddings(config.embeddings)
         if config.wordnet:
             yield requirements.wordnet()
 
-    def _authors(self, examples: Iterator[Example]) -> Iterator[Row]:
+    def _authors(self, examples: Iterator[Example]) -> Iterator[SubstitutionRow]:
         categories = {str(row["pairID"]): row["category"] for row in read_rows(self.official_file())}
         for name, premise, hypothesis, label, annotators in examples:
-            yield Row(name, name, premise, hypothesis, label, categories[name], annotators=annotators)
+            yield SubstitutionRow(name, name, premise, hypothesis, label, categories[name], annotators=annotators)
 
     def _training(self) -> list[Source]:
         """Open the training corpora; empty for the official pairs without the option `training`."""
@@ -260,10 +260,10 @@ class BreakingNli(OfficialSet):
         return [] if config.is_official else self.sources()
 
     def _bigram_texts(self) -> list[Path]:
-        return [Path(name) for name in self.config.bigrams or () if is_text(name)]
+        return [Path(name) for name in self.config.bigrams or () if is_bigram_file(name)]
 
     def _bigram_sources(self) -> list[Source]:
-        names = tuple(name for name in self.config.bigrams or () if not is_text(name))
+        names = tuple(name for name in self.config.bigrams or () if not is_bigram_file(name))
         return training_sources(Recipe(names, self.config.language)) if names else []
 
     @cached_property
@@ -271,8 +271,8 @@ class BreakingNli(OfficialSet):
         """Counts of the bigram sources; None if the training corpus is used."""
         if not self.config.bigrams:
             return None
-        of_pairs = (corpus_counts.of_examples(source.examples()) for source in self._bigram_sources())
-        return corpus_counts.together(chain(of_pairs, map(corpus_counts.of_file, self._bigram_texts())))
+        of_pairs = (corpus_counts.count_bigrams(source.examples()) for source in self._bigram_sources())
+        return corpus_counts.merge_bigrams(chain(of_pairs, map(corpus_counts.read_bigrams, self._bigram_texts())))
 
     @cached_property
     def _corpus_counts(self) -> CorpusCounts:
@@ -331,7 +331,7 @@ class BreakingNli(OfficialSet):
             if not norms.all():
                 return None  # the mean over no vectors is 0: the table lacks a word
             # Clipped, since rounding errors can push the cosine of parallel vectors slightly beyond 1.
-            return float(rounded(np.clip(vectors[old] @ vectors[new] / norms.prod(), -1, 1), SIMILARITY))
+            return float(round_to_field(np.clip(vectors[old] @ vectors[new] / norms.prod(), -1, 1), SIMILARITY))
 
         return similarity
 

@@ -106,7 +106,7 @@ class CsLambda(ChallengeSetBuilder):
         """Validate the names, and check for the config file of a local lexical model and for the tokenizer package."""
         super().validate_names()
         if is_segmented(self.config.sentences_in):
-            optional_deps.require(SEGMENTER)
+            optional_deps.validate_dependency(SEGMENTER)
         if self.config.lexical and not is_hub_id(self.config.lexical):
             validate_file(Path(self.config.lexical) / CONFIG_FILE)
 
@@ -123,7 +123,7 @@ class CsLambda(ChallengeSetBuilder):
             if is_hub_id(config.lexical):
                 yield Requirement(f"the lexical model {config.lexical}", lambda: open_lexical_model(config.lexical))
             return
-        yield from requirements.of_corpora(config.train_data or DEFAULT_TRAINING[config.sentences_in])
+        yield from requirements.train_splits(config.train_data or DEFAULT_TRAINING[config.sentences_in])
         pipeline = config.pipeline or PIPELINES[config.sentences_in]
         if pipeline != ALL:
             yield requirements.pipeline(pipeline)

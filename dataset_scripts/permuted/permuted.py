@@ -113,7 +113,7 @@ class Permuted(ChallengeSetBuilder):
         """Validate the names, and check that the tokenizer package is installed."""
         super().validate_names()
         if is_segmented(self.config.sentences_in, characters=self.config.characters):
-            optional_deps.require(SEGMENTER)
+            optional_deps.validate_dependency(SEGMENTER)
 
     def tables(self, source: Source, examples: Iterator[Example]) -> Iterator[pa.Table]:
         """Iterate over the rows of each used example: the original order, then the permutations."""
@@ -153,7 +153,7 @@ class Permuted(ChallengeSetBuilder):
         """Iterate over the pairs, and for mini-trees the corpora and the pipeline."""
         yield from super().requirements()
         if self.config.minitrees:
-            yield from requirements.of_corpora(self.config.minitrees)
+            yield from requirements.train_splits(self.config.minitrees)
             yield requirements.pipeline(self.config.pipeline)
 
     @cached_property
@@ -161,7 +161,9 @@ class Permuted(ChallengeSetBuilder):
         if not self.config.minitrees:
             return None
         tagger = Tagger(self.config.pipeline)
-        return Ratios(MiniTrees.of(self._training_texts(), tagger, definition=self.config.minitree_by), tagger)
+        return Ratios(
+            MiniTrees.from_sentences(self._training_texts(), tagger, definition=self.config.minitree_by), tagger
+        )
 
     def _training_texts(self) -> Iterator[str]:
         sources = training_sources(Recipe(tuple(self.config.minitrees), self.config.language))

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
@@ -21,7 +21,7 @@ from unbag.challenge_sets.config import SourceConfig
 from unbag.challenge_sets.loading import UnfitError
 from unbag.challenge_sets.perturbations.permutation import DEFAULT_SEED
 from unbag.challenge_sets.requirements import Requirement
-from unbag.data.columns import PAIR, real, rounded
+from unbag.data.columns import PAIR, real, round_to_field
 from unbag.data.corpora import CORPORA, Corpus
 from unbag.data.labels import LABELS, label_id
 from unbag.data.sources import Example, Source
@@ -127,10 +127,10 @@ class Resnli(ChallengeSetBuilder):
         """Open the splits to merge: training data first, test data last."""
         if not self.config.corpus:
             parts = (self.config.source_split or "").split("+")
-            return [replace(self.config, source_split=part or None).open(streaming=streaming) for part in parts]
+            return [self.open_pairs(streaming=streaming, split=part or None) for part in parts]
         base = CORPORA[self.config.corpus]
         splits = (*base.train, *base.validation, *base.test)
-        return [replace(self.config, source_split=split).open(streaming=streaming) for split in splits]
+        return [self.open_pairs(streaming=streaming, split=split) for split in splits]
 
     def requirements(self) -> Iterator[Requirement]:
         """Iterate over all splits and the embeddings."""
@@ -175,7 +175,7 @@ class Resnli(ChallengeSetBuilder):
             build_stats.save_read_counts(Path(self._output_dir), 0, {**read, build_stats.LABELLED: len(labels)})
         _require_each_label(labels, sources[0].name)
         gold = np.array(labels, dtype=np.int64)
-        uncertainty = rounded(averaged.fit(counts, table.vectors, gold).uncertainty(counts, gold), _UNCERTAINTY)
+        uncertainty = round_to_field(averaged.fit(counts, table.vectors, gold).uncertainty(counts, gold), _UNCERTAINTY)
         firsts = [next(span[3] for span in spans if span[0] == number) for number in range(len(sources))]
         k_te, k_dv = self._sizes(
             dict(zip([source.split for source in sources], np.diff([*firsts, len(gold)]), strict=True))

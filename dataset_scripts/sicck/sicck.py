@@ -15,7 +15,15 @@ from unbag.challenge_sets.official import OfficialConfig, OfficialSet
 from unbag.challenge_sets.perturbations import sicck, sicck_rows
 from unbag.challenge_sets.perturbations.modifiers import NONE
 from unbag.challenge_sets.perturbations.permutation import DEFAULT_SEED
-from unbag.challenge_sets.perturbations.sicck import CONTIGUOUS, FILE, FOLDINGS, PAIRS, SEED_PAIRS, WHOLE_SEEDS, Row
+from unbag.challenge_sets.perturbations.sicck import (
+    CONTIGUOUS,
+    FILE,
+    FOLDINGS,
+    PAIRS,
+    SEED_PAIRS,
+    WHOLE_SEEDS,
+    SicckRow,
+)
 from unbag.challenge_sets.perturbations.sicck_rows import FOUR_WAY, SPACES
 from unbag.challenge_sets.requirements import Requirement
 from unbag.data.corpora import OFFICIAL
@@ -102,12 +110,12 @@ class Sicck(OfficialSet):
     def sources(self, *, streaming: bool = False) -> list[Source]:
         """Open the seeds."""
         if not self.config.is_official:
-            return [self.config.open(streaming=streaming)]
+            return [self.open_pairs(streaming=streaming)]
         # The authors' file has the seeds as ordinary rows, without a modifier and with the authors' labels.
         lines = [
             json.dumps(
                 {
-                    "id": sicck_rows.source_id(row),
+                    "id": sicck_rows.seed_source_id(row),
                     "premise": row.premise,
                     "hypothesis": row.hypothesis,
                     "label": row.label,
@@ -129,16 +137,16 @@ class Sicck(OfficialSet):
         config = self.config
         if not config.is_official:
             tagger = Tagger(config.pipeline) if config.pipeline else None
-            pairs = sicck_rows.generated(examples, combinations=config.combinations, tagger=tagger)
-            return sicck_rows.tables(pairs, config.space)
+            pairs = sicck_rows.generate_pairs(examples, combinations=config.combinations, tagger=tagger)
+            return sicck_rows.sicck_tables(pairs, config.space)
         rows = self._official()
-        folds = sicck.folds([row.seed for row in rows], config.folds, folding=config.folding, seed=config.seed)
+        folds = sicck.assign_folds([row.seed for row in rows], config.folds, folding=config.folding, seed=config.seed)
         source_ids = {example.source_id for example in examples}
-        pairs = (pair for pair in sicck_rows.official(rows, folds) if pair.source_id in source_ids)
-        return sicck_rows.tables(pairs, config.space)
+        pairs = (pair for pair in sicck_rows.official_pairs(rows, folds) if pair.source_id in source_ids)
+        return sicck_rows.sicck_tables(pairs, config.space)
 
-    def _official(self) -> list[Row]:
-        rows, _ = sicck.read(self.official_file())
+    def _official(self) -> list[SicckRow]:
+        rows, _ = sicck.read_sicck(self.official_file())
         return rows
 
 

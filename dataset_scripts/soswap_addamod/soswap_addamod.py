@@ -19,8 +19,8 @@ from unbag.challenge_sets.perturbations.soswap_addamod import (
     SCHEMA,
     SOSWAP,
     adjective_counts,
-    distinct_premises,
-    tables,
+    iter_distinct_premises,
+    soswap_addamod_tables,
 )
 from unbag.challenge_sets.requirements import Requirement
 from unbag.data.sources import Example, Source
@@ -79,7 +79,7 @@ class SoswapAddamodConfig(SourceConfig):
             raise ValueError(f"kind: expected one of the kinds {', '.join(KINDS)}, got {self.kind!r}")
         if self.min_count < 1:
             raise ValueError(f"min_count: expected at least 1, got {self.min_count}")
-        vocabulary_split.check(self.words)
+        vocabulary_split.validate_words(self.words)
         if self.sentences_in != _LANGUAGE:
             raise ValueError(f"SOSwap and AddAmod: expected English sentences, got the language {self.sentences_in!r}")
         if self.attested_split and not self.corpus:
@@ -110,11 +110,11 @@ class SoswapAddamod(ChallengeSetBuilder):
 
     def sources(self, *, streaming: bool = False) -> list[Source]:
         """Open the pairs in one piece. One process reads all of them, so that each distinct premise is used once."""
-        return [source.in_one_piece() for source in super().sources(streaming=streaming)]
+        return [source.with_one_span() for source in super().sources(streaming=streaming)]
 
     def warm_caches(self, source: Source) -> None:
         """Parse the sentences with several processes. `tables` runs in one process and then reads the cached parses."""
-        premises = (premise for _, premise in distinct_premises(source.examples()))
+        premises = (premise for _, premise in iter_distinct_premises(source.examples()))
         parse_ahead(self.config.pipeline, premises)
         if self.config.kind != SOSWAP:
             sentences = (
@@ -139,7 +139,7 @@ class SoswapAddamod(ChallengeSetBuilder):
             for attesting in self._attesting(source):
                 adjectives = adjective_counts(attesting.examples(), parser, adjectives)
         counts: Counter[str] = Counter()
-        yield from tables(
+        yield from soswap_addamod_tables(
             examples,
             parser,
             kind=config.kind,
@@ -155,7 +155,8 @@ class SoswapAddamod(ChallengeSetBuilder):
         """Iterate over the pairs, the split that attests adjectives, and the pipeline of the parser."""
         yield from super().requirements()
         if self.config.attested_split:
-            yield from requirements.of_corpus(self.config.corpus, [self.config.attested_split], self.config.revision)
+            splits = [self.config.attested_split]
+            yield from requirements.corpus_splits(self.config.corpus, splits, self.config.revision)
         yield requirements.pipeline(self.config.pipeline)
 
     def provenance(self) -> dict[str, Any]:

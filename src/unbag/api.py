@@ -24,11 +24,12 @@ from unbag.reports.report import Report
 from unbag.utils import parallel
 from unbag.utils.files import cache_folder
 from unbag.utils.options import check_int
-from unbag.utils.progress import bars
+from unbag.utils.progress import progress_bars
 from unbag.utils.safe_io import validate_writable
-from unbag.utils.storage import Folder, is_address, send
+from unbag.utils.storage import Folder, is_address, upload_files
 
 if TYPE_CHECKING:
+    from unbag.inference.long_premises import LongPremise
     from unbag.inference.transformer import Dtype, Head
 
 logger = logging.getLogger(__name__)
@@ -62,6 +63,7 @@ def evaluate(
     head: "Head | None" = None,
     label_map: Mapping[str, str] | Sequence[str] | str | None = None,
     threshold: float | Literal["break-even"] | None = None,
+    long_premise: "LongPremise | None" = None,
     trust_labels: bool = False,
     trust_remote_code: bool = False,
     max_length: int | None = None,
@@ -120,6 +122,9 @@ def evaluate(
         label_map: Labels in output order, as a list or comma-separated, or a mapping from the model's labels to ours.
         threshold: For a model of one output (a reranker, a fact checker): smallest sigmoid of a pair that counts as
             entailment. `break-even` predicts as many entailments as there are gold labels, the highest-ranked pairs.
+        long_premise: Use of a premise that is longer than the model reads: `truncate`, `any-chunk` (sentences are joined to
+            chunks that fit; the chunk with the most probable entailment counts), or `every-sentence` (each sentence is
+            a premise, likewise) (default: `truncate`).
         trust_labels: Whether to continue although another label order fits the model better.
         trust_remote_code: Whether to run Python code of the model's repository; recorded in the results.
         max_length: Maximum number of tokens per pair (default: that of the model).
@@ -198,7 +203,7 @@ def evaluate(
     report = Report((), folder, temporary=temporary)  # created first: after an error, it removes the temporary folder
     visible = progress and progress_callback is None and process_group().rank == 0
     with (
-        bars(visible=visible) as update_bars,
+        progress_bars(visible=visible) as update_bars,
         parallel.worker_count(num_proc),
         open_backend(engine, num_gpus) as backend,
     ):
@@ -207,13 +212,14 @@ def evaluate(
             requests,
             output_dir=folder,
             predictions=predictions,
+            long_premise=long_premise,
             trust_labels=trust_labels,
             lexical_baseline=lexical_baseline,
             shuffled=shuffled,
             skipped=unfit,
             progress_callback=progress_callback or update_bars,
             on_failure=skip if sets is None else None,
-            shard=None if shard is None else Shard.parsed(shard),
+            shard=None if shard is None else Shard.parse(shard),
             engine=backend,
             predictions_csv=None if predictions_csv is None else Path(predictions_csv),
             revision=revision,
@@ -235,7 +241,7 @@ def evaluate(
             pipeline=pipeline,
         )
     if address is not None:
-        send(folder, address, last=results.FILE)
+        upload_files(folder, address, last=results.FILE)
     report.skipped = [SkippedSet(each.set, each.model, each.reason) for each in failures]
     return report
 

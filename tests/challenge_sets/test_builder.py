@@ -12,16 +12,17 @@ from unbag.challenge_sets import loading
 from unbag.challenge_sets.builder import builder_hash
 
 MAY_NAME_FILES = {
-    "breaking_nli": {"data", "file", "training", "embeddings", "bigrams"},
-    "cs_lambda": {"data", "training", "lexical", "pipeline"},
+    "breaking_nli": {"data", "file", "train_data", "embeddings", "bigrams"},
+    "cs_lambda": {"data", "train_data", "lexical", "pipeline"},
     "permuted": {"data", "minitrees", "pipeline"},
     "plain": {"data"},
+    "recombined": {"data", "pipeline"},
     "resnli": {"data", "embeddings"},
     "sicck": {"data", "file", "pipeline"},
     "soswap_addamod": {"data", "pipeline"},
     "swapped": {"data"},
 }
-LISTS = {"training", "minitrees"}
+LISTS = {"train_data", "minitrees"}
 OPTIONS = [
     (name, field.name)
     for name in challenge_sets.names()

@@ -8,10 +8,11 @@ from unbag.challenge_sets import papers
 from unbag.challenge_sets.base import SKILL
 from unbag.challenge_sets.builder import ChallengeSetBuilder
 from unbag.challenge_sets.permuted.scores import permuted_credits
-from unbag.data.predictions import of_labels
+from unbag.data.predictions import predictions_from_labels
 from unbag.scoring.accuracy import accuracy
 from unbag.scoring.category_accuracy import category_accuracy
 from unbag.scoring.compositionality_sensitivity import compositionality_sensitivity
+from unbag.scoring.document_consistency import document_consistency
 from unbag.scoring.label_distribution import label_distribution
 from unbag.scoring.natural_logic import natural_logic
 from unbag.scoring.nested import iter_estimates
@@ -39,7 +40,7 @@ def credits(predictions, q):
         "source_id": np.repeat(np.arange(n), q + 1),
         "permutation": np.tile(np.arange(-1, q), n),
     }
-    return permuted_credits(columns, of_labels(rows.ravel().tolist()))
+    return permuted_credits(columns, predictions_from_labels(rows.ravel().tolist()))
 
 
 def score(name, scores):
@@ -70,7 +71,7 @@ def test_order_is_worth_0_to_what_knows_none(kind):
 
 def test_a_number_without_any_example_is_left_out():
     scores = swap_consistency_of_pairs([0, 0], [0, 0], [0, 0], resamples=0)  # entailment only: nothing is exchanged
-    assert challenge_sets.get("swapped").measured(scores, "quoted") == []
+    assert challenge_sets.get("swapped").measurements(scores, "quoted") == []
     assert score("swapped", scores) is None
 
 
@@ -93,6 +94,9 @@ def _scored():
         "breaking_nli": category_accuracy(predicted, gold, groups, **few) | {"labels": names, "unanswered": 0},
         "sicck": natural_logic([words[i] for i in predicted], [words[i] for i in gold], **few),
         "plain": accuracy(predicted, gold, **few) | {"labels": names},
+        "recombined": document_consistency(
+            predicted, gold, groups, groups, [4] * 60, [0] * 60, ["subject", "removed"] * 30, **few
+        ),
     }
     return {name: {**each, **beyond} for name, each in scores.items()}
 
@@ -105,10 +109,10 @@ def test_numbers_are_in_what_the_sets_are_scored_by(name):
     assert len(set(names)) == len(names)
     assert all(quantity.roles for quantity in described.quantities), "a number that is shown nowhere"
     for role in ("quoted", "compared", "beside_papers", "harness"):
-        values = [estimate for _, estimate in described.measured(scores | {"unseen": scores.get("accuracy")}, role)]
+        values = [estimate for _, estimate in described.measurements(scores | {"unseen": scores.get("accuracy")}, role)]
         assert values, "every surface shows a number of every set"
         assert all(-1 <= estimate.value <= 1 and estimate.n > 0 for estimate in values)
-    for quantity in described.of_role("compared"):
+    for quantity in described.quantities_with_role("compared"):
         found = dict(iter_estimates(scores | {"unseen": scores.get("accuracy")}))
         assert quantity.path in found, "its examples are found by the path"
 

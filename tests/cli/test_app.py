@@ -75,13 +75,16 @@ def test_help_defaults_equal_library_defaults():
     assert get_args(natlog.Part) == modifiers.PARTS
     assert get_args(natlog.Position) == modifiers.POSITIONS
     transformer = pytest.importorskip("unbag.inference.transformer")
+    long_premises = pytest.importorskip("unbag.inference.long_premises")
     causal = pytest.importorskip("unbag.inference.llm.causal")
     assert model_options.Dtype == transformer.Dtype
     assert model_options.Head == transformer.Head
     of_classifier, of_lm = (
         signature(load).parameters for load in (transformer.TransformerPredictor.load, causal.CausalPredictor.load)
     )
-    for name, default in model_loading.DEFAULTS.items():
+    assert model_options.LongPremise == long_premises.LongPremise
+    of_predictors = {name: value for name, value in model_loading.DEFAULTS.items() if name != "long_premise"}
+    for name, default in of_predictors.items():
         assert {loads[name].default for loads in (of_classifier, of_lm) if name in loads} == {default}
 
 
@@ -189,7 +192,7 @@ def test_evaluate_malformed_data_prints_one_line_and_exits_with_1(folder):
     assert done.returncode == 1
     assert (
         done.stderr.strip().splitlines()[-1]
-        == "unbag: pairs.csv, line 11: expected 3 cells (premise, hypothesis, label), found 2"
+        == "unbag: pairs.csv, line 11: expected 3 cells (premise, hypothesis, label), got 2"
     )
     assert "Traceback" not in done.stderr
     assert not (folder / "runs").exists(), "nothing half done is left"
@@ -330,16 +333,16 @@ def test_build_set_option_is_parsed_and_validated(folder):
     record = json.loads(done.stdout)
     assert record["rows"] == 3 * record["examples"] > 0  # as it is, and two permutations
     for given, words in [
-        ("q=many", "expected q to be a whole number, found 'many'"),
+        ("q=many", "expected q to be a whole number, got 'many'"),
         ("min-words=3", "no option 'min-words', did you mean min_words? permuted has "),
         ("size=3", "seed; run `unbag sets permuted` for their meanings"),
-        ("q", "expected -o NAME=VALUE; found 'q'"),
+        ("q", "expected -o NAME=VALUE, got 'q'"),
     ]:
         refused = run("build", "permuted", "--data", "pairs.csv", "-o", given, "--output", "b.parquet", cwd=folder)
         assert refused.returncode != 0
         assert words in said(refused)
     twice = ("-o", "q=2", "-o", "q=3", "--output", "b.parquet")
-    assert "q: given twice" in said(run("build", "permuted", "--data", "pairs.csv", *twice, cwd=folder))
+    assert "q: expected one value, got two" in said(run("build", "permuted", "--data", "pairs.csv", *twice, cwd=folder))
     twice = ("-o", "file=a.csv", "--official-file", "b.csv", "--output", "b.parquet")
     assert "expected one of --official-file and -o file=…, got both" in said(run("build", "sicck", *twice, cwd=folder))
 

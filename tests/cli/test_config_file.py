@@ -133,6 +133,7 @@ SAMPLES = {  # values of options whose type alone is not enough
     "num_gpus": "0.5",
     "dtype": "bfloat16",
     "head": "residual",
+    "long_premise": "any-chunk",
     "sets": "plain,permuted",
     "train_data": "snli,mnli",
 }

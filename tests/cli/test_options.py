@@ -57,7 +57,7 @@ def test_set_option_only_lists_may_be_repeated():
     assert request.options["train_data"] == ("snli", "mnli", "sick")
     done = unbag("build", "permuted", "-o", "q=2", "-o", "q=3", "--output", "a.parquet")
     assert done.exit_code == 2
-    assert "q: given twice" in done.output
+    assert "q: expected one value, got two" in done.output
     several = unbag("build", "permuted", "--corpus", "snli,mnli", "--output", "a.parquet")
     assert several.exit_code == 2
     assert "--corpus: expected one corpus, got snli, mnli" in several.output

@@ -5,7 +5,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from unbag.data.downloads import PinnedFile, fetch, find
+from unbag.data.downloads import PinnedFile, fetch_pinned_file, find_local_copy
 from unbag.utils.safe_io import DataError
 
 CONTENT = b"some bytes of other people" * 10_000
@@ -50,22 +50,22 @@ def _files(folder):
 
 def test_a_file_is_downloaded_once(server, tmp_path, monkeypatch):
     monkeypatch.setenv("HF_TOKEN", "hf_secret")
-    path = fetch(_pinned(server), cache=tmp_path)
+    path = fetch_pinned_file(_pinned(server), cache=tmp_path)
     assert path.name == "file.bin"
     assert path.read_bytes() == CONTENT
-    assert fetch(_pinned(server), cache=tmp_path) == path
+    assert fetch_pinned_file(_pinned(server), cache=tmp_path) == path
     [(_, headers)] = server.asked
     assert "Authorization" not in headers
 
 
 def test_a_redirect_is_followed(server, tmp_path):
-    assert fetch(_pinned(server, "/moved"), cache=tmp_path).read_bytes() == CONTENT
+    assert fetch_pinned_file(_pinned(server, "/moved"), cache=tmp_path).read_bytes() == CONTENT
 
 
 def test_a_copy_that_was_given_is_taken_where_it_is(server, tmp_path):
     own = tmp_path / "own.bin"
     own.write_bytes(CONTENT)
-    assert fetch(_pinned(server), local_copy=own, cache=tmp_path / "cache") == own
+    assert fetch_pinned_file(_pinned(server), local_copy=own, cache=tmp_path / "cache") == own
     assert not server.asked
 
 
@@ -73,42 +73,42 @@ def test_a_given_copy_of_something_else_is_refused(server, tmp_path):
     own = tmp_path / "own.bin"
     own.write_bytes(b"something else")
     with pytest.raises(DataError, match=rf"own\.bin: expected file\.bin with the sha256 {_pinned(server).sha256}"):
-        fetch(_pinned(server), local_copy=own)
+        fetch_pinned_file(_pinned(server), local_copy=own)
 
 
 def test_a_copy_is_found_in_a_folder_of_a_folder_and_several_are_named(tmp_path):
     pinned = PinnedFile("https://host/file.bin", hashlib.sha256(CONTENT).hexdigest(), "file.bin")
     with pytest.raises(DataError, match=r"none\.bin: no such file or folder; expected a copy of https://host"):
-        find(pinned, tmp_path / "none.bin")
-    with pytest.raises(DataError, match=r"no file\.bin in it or its folders; .*leave out --official-file"):
-        find(pinned, tmp_path)
+        find_local_copy(pinned, tmp_path / "none.bin")
+    with pytest.raises(DataError, match=r"expected file\.bin, a copy of https.*leave out --official-file"):
+        find_local_copy(pinned, tmp_path)
     deep = tmp_path / "a" / "b" / "file.bin"
     deep.parent.mkdir(parents=True)
     deep.write_bytes(CONTENT)
-    assert find(pinned, tmp_path) == find(pinned, deep) == deep
+    assert find_local_copy(pinned, tmp_path) == find_local_copy(pinned, deep) == deep
     (tmp_path / "a" / "file.bin").write_bytes(CONTENT)
-    with pytest.raises(DataError, match=r"is there 2 times, name one: .*a/b/file\.bin, .*a/file\.bin"):
-        find(pinned, tmp_path)
+    with pytest.raises(DataError, match=r"got 2 copies; name one: .*a/b/file\.bin, .*a/file\.bin"):
+        find_local_copy(pinned, tmp_path)
 
 
 def test_a_damaged_copy_in_the_cache_is_replaced(server, tmp_path):
-    path = fetch(_pinned(server), cache=tmp_path)
+    path = fetch_pinned_file(_pinned(server), cache=tmp_path)
     path.write_bytes(CONTENT[:-1])
-    assert fetch(_pinned(server), cache=tmp_path).read_bytes() == CONTENT
+    assert fetch_pinned_file(_pinned(server), cache=tmp_path).read_bytes() == CONTENT
     assert len(server.asked) == 2
 
 
 @pytest.mark.parametrize(
     ("path", "content", "words"),
     [
-        ("/none", CONTENT, r"the server answered 404 Not Found; try again, or get file\.bin elsewhere"),
-        ("/file", b"another version", "another version, or an incomplete download"),
+        ("/none", CONTENT, r"got the answer 404 Not Found of the server; try again, or get file\.bin elsewhere"),
+        ("/file", b"another version", r"\(another version, or an incomplete download\)"),
         ("/cut", CONTENT, "could not be downloaded"),
     ],
 )
 def test_what_is_not_the_file_leaves_nothing(server, tmp_path, path, content, words):
     with pytest.raises(DataError, match=words):
-        fetch(_pinned(server, path, content), cache=tmp_path)
+        fetch_pinned_file(_pinned(server, path, content), cache=tmp_path)
     assert not _files(tmp_path)
 
 
@@ -117,5 +117,5 @@ def test_no_network_is_said(tmp_path):
         taken.bind(("127.0.0.1", 0))
         pinned = PinnedFile(f"http://127.0.0.1:{taken.getsockname()[1]}/file", "0" * 64, "file.bin")
         with pytest.raises(DataError, match=r"could not be downloaded .*; try again, or get"):
-            fetch(pinned, cache=tmp_path)
+            fetch_pinned_file(pinned, cache=tmp_path)
     assert not _files(tmp_path)

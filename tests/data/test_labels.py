@@ -9,6 +9,7 @@ from unbag.data.labels import (
     LABELS,
     TWO_WAY,
     LabelError,
+    canonical_gold,
     fold,
     is_unlabelled,
     label_space_of,
@@ -55,8 +56,35 @@ def test_a_label_map_names_what_id2label_does_not(text):
     assert order == ("contradiction", "entailment", "neutral")
 
 
+@pytest.mark.parametrize(
+    "names", [("no", "yes"), ("false", "true"), ("inconsistent", "consistent"), ("unsupported", "supported")]
+)
+def test_resolve_order_spellings_of_gold_labels_are_refused_of_models(names):
+    with pytest.raises(LabelError, match="does not say which output is which label"):
+        resolve_order(dict(enumerate(names)))
+
+
+@pytest.mark.parametrize(
+    ("label", "spellings"),
+    [
+        ("entailment", ("Entailed", "SUPPORTED", "SUPPORTS", "Consistent")),
+        ("not_entailment", ("NOT_ENTAILMENT", "unsupported", "Not supported", "not-supported", "Inconsistent")),
+        ("contradiction", ("REFUTES", "refuted")),
+        ("neutral", ("NOT ENOUGH INFO", "not_enough_info")),
+    ],
+)
+def test_canonical_gold_names_of_fact_checking_data_are_read_in_any_case(label, spellings):
+    assert {canonical_gold(spelling) for spelling in spellings} == {label}
+
+
+@pytest.mark.parametrize("name", ["yes", "True", "no", "1", "hallucinated"])
+def test_canonical_gold_without_a_meaning_of_its_own_is_refused(name):
+    with pytest.raises(LabelError, match="expected a label such as"):
+        canonical_gold(name)
+
+
 def test_a_label_map_that_leaves_an_output_out_is_refused():
-    with pytest.raises(LabelError, match=re.escape("leaves out ['LABEL_2']")):
+    with pytest.raises(LabelError, match=re.escape("omits ['LABEL_2']")):
         resolve_order({0: "LABEL_0", 1: "LABEL_1", 2: "LABEL_2"}, parse_label_map("LABEL_0=neutral,LABEL_1=entailment"))
 
 

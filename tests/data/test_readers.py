@@ -118,7 +118,7 @@ def test_a_row_begins_behind_the_ends_of_lines_in_a_quoted_cell(tmp_path):
 @pytest.mark.parametrize(
     ("name", "text", "said"),
     [
-        ("a.jsonl", '{"a": 1}\n\n' * 9 + '{"a": \n{"a": 2}\n', "line 19: not JSON"),
+        ("a.jsonl", '{"a": 1}\n\n' * 9 + '{"a": \n{"a": 2}\n', "line 19: expected JSON"),
         ("a.csv", 'a,b\n1,"x\ny"\n' + "2,y\n" * 9 + "3\n4,z\n", "line 13: expected 2 cells"),
         ("a.csv", "a,b\n" + "2,y\n" * 9 + '3,"x"y\n4,z\n', "line 11: ',' expected after '\"'"),
         ("a.csv", "a,b\n" + "2,y\n" * 9 + '3,"x\n4,z\n', "unexpected end of data"),
@@ -153,9 +153,9 @@ def test_limits_of_files_hold_in_parts(tmp_path, monkeypatch, name):
     ]
     assert span[0] > 0
     monkeypatch.setattr(safe_io, "LONGEST_LINE", 50)
-    with pytest.raises(DataError, match="line 9: expected at most 50 bytes a line"):
+    with pytest.raises(DataError, match="line 9: expected at most 50 bytes per line"):
         list(file.read(*span))
-    with pytest.raises(DataError, match="line 9: expected at most 50 bytes a line"):
+    with pytest.raises(DataError, match="line 9: expected at most 50 bytes per line"):
         open_file(path).spans(2)
 
 
@@ -163,7 +163,7 @@ def test_broken_utf8_in_a_later_part_is_named_with_its_line(tmp_path):
     path = tmp_path / "a.csv"
     path.write_bytes(b'a,b\n"1\n",2\n' * 1 + b"x,y\n" * 4 + b"caf\xe9,z\n")
     file = open_file(path)
-    with pytest.raises(DataError, match=r"line 8: not UTF-8 \(byte 0xe9 at column 4\)"):
+    with pytest.raises(DataError, match="line 8: expected UTF-8, got the byte 0xe9 at column 4;"):
         list(file.read(*file.spans(2)[-1]))
 
 

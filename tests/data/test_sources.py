@@ -65,8 +65,8 @@ def test_unlabelled_rows_are_dropped_and_counted(tmp_path):
 @pytest.mark.parametrize(
     ("label", "said"),
     [
-        ("1.5", "expected a whole number for a label, found 1.5"),
-        ("Infinity", "expected a whole number for a label, found inf"),
+        ("1.5", "expected a whole number for a label, got 1.5"),
+        ("Infinity", "expected a whole number for a label, got inf"),
         ("[1]", "expected a label as text or a number"),
     ],
 )
@@ -78,7 +78,7 @@ def test_what_is_no_label_is_refused_by_its_line(tmp_path, label, said):
 
 def test_numbers_need_names(tmp_path):
     path = _write(tmp_path / "a.csv", ["A man.,A dog.,1"])
-    with pytest.raises(DataError, match=re.escape("a.csv, line 2: the label is the number 1")):
+    with pytest.raises(DataError, match=re.escape("a.csv, line 2: expected a label by name, got the number 1")):
         open_data(path).count()
     named = open_data(path, labels=["contradiction", "entailment", "neutral"])
     assert _pairs(named) == [("A man.", "A dog.", "entailment")]
@@ -104,7 +104,7 @@ def test_ids_are_taken_where_they_are_and_must_be_unique(tmp_path):
     path = _write(
         tmp_path / "a.csv", ["a,A man.,A dog.,neutral", "a,A cat.,A dog.,neutral"], "pairID,premise,hypothesis,label"
     )
-    with pytest.raises(DataError, match=re.escape("line 3: the id 'a' was met before")):
+    with pytest.raises(DataError, match=re.escape("line 3: expected unique ids, got 'a' for the second time")):
         list(open_data(path).examples())
     numbered = open_data(path, columns={"id": ""})
     assert [example.source_id for example in numbered.examples()] == ["a-0", "a-1"]
@@ -116,23 +116,27 @@ def test_ids_are_taken_where_they_are_and_must_be_unique(tmp_path):
         (
             ["A man.,A dog.,neutral"],
             "one,two,three",
-            "expected a column for the premise (one of premise, sentence1, sentence_A, text1) and the hypothesis (one ",
+            "expected a column for the premise (one of premise, sentence1, sentence_A, text1, text_a, document, ",
         ),
         (
             ["A,B,neutral,x"],
             "premise,sentence1,hypothesis,label",
-            "'premise' and 'sentence1' could both be the premise",
+            "expected one column for the premise, got 'premise' and 'sentence1'; choose one with --columns premise=",
         ),
         (["A man.,A dog.,perhaps"], "premise,hypothesis,label", "line 2: expected a label such as"),
         (
-            ["A man.,A dog.,not_entailment"],
+            ["A man.,A dog.,neutral", "A man.,A dog.,Not-Entailment"],
             "premise,hypothesis,label",
-            "line 2: expected a gold label of entailment, neutral, contradiction, found not_entailment, which may be "
-            "neutral or contradiction",
+            "line 3: expected a gold label of entailment, neutral, contradiction, as in the rest of the data, got "
+            "not_entailment; use the same labels in all rows, or give its meaning with --labels Not-Entailment=…",
         ),
-        (["A man.,A dog.,neutral", "A man., ,neutral"], "premise,hypothesis,label", "line 3: the hypothesis is empty"),
+        (
+            ["A man.,A dog.,neutral", "A man., ,neutral"],
+            "premise,hypothesis,label",
+            "line 3: expected a hypothesis, got an empty one",
+        ),
         (["A man.,A dog."], "premise,hypothesis,label", "line 2: expected 3 cells"),
-        ([], "premise,hypothesis,label", "the file has no rows"),
+        ([], "premise,hypothesis,label", "expected rows, got none"),
     ],
 )
 def test_what_is_wrong_is_named_with_its_line(tmp_path, rows, header, words):
@@ -154,7 +158,7 @@ def test_open_data_names_all_missing_columns_at_once(tmp_path, columns, wanted):
     path = _write(tmp_path / "a.csv", ["A man.,A dog.,neutral"], "one,two,three")
     with pytest.raises(DataError, match=f"; name yours with {re.escape(wanted)}$") as caught:
         open_data(path, columns=columns)
-    assert "found ['one', 'two', 'three']" in str(caught.value)
+    assert "got ['one', 'two', 'three']" in str(caught.value)
     with command_options(["--corpus"]), pytest.raises(DataError, match=r"; name them so in the data$"):
         open_data(path, columns=columns)
 
@@ -176,18 +180,21 @@ def test_open_data_reads_commas_where_a_header_has_both(tmp_path):
     [
         ("E", "--labels E=entailment,N=neutral,C=contradiction"),
         ("c", "--labels e=entailment,n=neutral,c=contradiction"),
-        ("true", "--labels true=…,… (each entailment, neutral or contradiction)"),
+        ("maybe", "--labels maybe=…,… (each entailment, neutral, contradiction or not_entailment)"),
         ("no, never", "--labels THEIRS=entailment,…"),
     ],
 )
 def test_open_data_says_which_option_reads_labels_in_another_spelling(tmp_path, theirs, remedy):
     path = tmp_path / "a.jsonl"
     path.write_text(json.dumps({"premise": "A man.", "hypothesis": "A dog.", "label": theirs}) + "\n")
-    with pytest.raises(DataError, match=re.escape(f"say what they mean with {remedy}")):
+    with pytest.raises(DataError, match=re.escape(f"give their meanings with {remedy}")):
         list(open_data(path).examples())
     with (
         command_options(["--corpus"]),
-        pytest.raises(DataError, match=r"; write entailment, neutral or contradiction in the data$"),
+        pytest.raises(
+            DataError,
+            match=r"; write entailment, neutral and contradiction, or entailment and not_entailment, in the data$",
+        ),
     ):
         list(open_data(path).examples())
 
@@ -210,8 +217,8 @@ def test_open_data_takes_what_each_label_means(tmp_path):
         (["E=entailment", "neutral"], "got a mixture (E=entailment,neutral)"),
         (["E=entailment", "E=neutral"], "got 'E' twice"),
         (["E=perhaps"], "expected a label such as"),
-        (["E=not_entailment"], "which may be neutral or contradiction"),
-        (["entailment", "not_entailment"], "which may be neutral or contradiction"),
+        (["E=not_entailment", "N=neutral"], "or of entailment, not_entailment, got both (E=not_entailment,N=neutral)"),
+        (["neutral", "not_entailment"], "or of entailment, not_entailment once at most, got neutral, not_entailment"),
     ],
 )
 def test_open_data_rejects_meanings_of_labels_that_say_nothing(tmp_path, labels, words):
@@ -223,14 +230,14 @@ def test_open_data_rejects_meanings_of_labels_that_say_nothing(tmp_path, labels,
 def test_broken_utf8_is_named_with_its_line(tmp_path):
     path = tmp_path / "a.csv"
     path.write_bytes(b"premise,hypothesis,label\nA man.,A dog.,neutral\nA caf\xe9.,A dog.,neutral\n")
-    with pytest.raises(DataError, match=re.escape("line 3: not UTF-8 (byte 0xe9 at column 6)")):
+    with pytest.raises(DataError, match="line 3: expected UTF-8, got the byte 0xe9 at column 6;"):
         open_data(path).count()
 
 
 def test_broken_json_is_named_with_its_line(tmp_path):
     path = tmp_path / "a.jsonl"
     path.write_text('{"premise": "A", "hypothesis": "B", "label": "neutral"}\n{"premise": \n')
-    with pytest.raises(DataError, match="line 2: not JSON"):
+    with pytest.raises(DataError, match="line 2: expected JSON"):
         open_data(path).count()
 
 
@@ -246,7 +253,7 @@ def test_a_column_named_twice_is_refused(tmp_path, ending):
     else:
         between = "," if ending == "csv" else "\t"
         path.write_text(f"{between.join(names)}\n{between.join(values)}\n")
-    with pytest.raises(DataError, match=rf"a\.{ending}(, line 1)?: expected each name once, found 'label' again"):
+    with pytest.raises(DataError, match=rf"a\.{ending}(, line 1)?: expected each name once, got 'label' again"):
         open_data(path).count()
 
 
@@ -254,7 +261,7 @@ def test_a_later_json_line_with_a_column_twice_is_named(tmp_path):
     path = tmp_path / "a.jsonl"
     good = '{"premise": "A", "hypothesis": "B", "label": "neutral"}\n'
     path.write_text(good + '{"premise": "A", "premise": "C", "hypothesis": "B", "label": "neutral"}\n')
-    with pytest.raises(DataError, match="line 2: expected each name once, found 'premise' again"):
+    with pytest.raises(DataError, match="line 2: expected each name once, got 'premise' again"):
         open_data(path).count()
 
 

@@ -209,12 +209,12 @@ def test_another_file_is_refused(official, tmp_path):
     [
         ("official", {"wordnet": True}, "does not support wordnet; omit it"),
         ("official", {"words": "held_out"}, "has the authors' words, got 'held_out'"),
-        ("snli-test", {"words": "new"}, "expected words of all, training, held_out, found 'new'"),
+        ("snli-test", {"words": "new"}, "words: expected one of all, training, held_out, got 'new'"),
         ("official", {"neutral": True, "bigrams": ("snli",)}, "does not support neutral or bigrams; omit them"),
         (None, {"data": "pairs.csv", "min_similarity": 0.5}, "got 0.5 with wordnet=False and embeddings=None"),
         (None, {"data": "pairs.csv", "file": "a.zip"}, "expected a file with the config 'official' only"),
         (None, {"data": "pairs.csv", "language": "zh"}, "expected English pairs"),
-        (None, {"data": "pairs.csv", "q": 0}, "found q = 0"),
+        (None, {"data": "pairs.csv", "q": 0}, "got q = 0"),
         ("ocnli-validation", {}, "the breaking_nli set cannot be built from Chinese pairs"),
     ],
 )

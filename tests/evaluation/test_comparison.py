@@ -20,6 +20,7 @@ from unbag.reports import comparison as compared
 from unbag.scoring.accuracy import accuracy
 from unbag.scoring.category_accuracy import category_accuracy
 from unbag.scoring.compositionality_sensitivity import compositionality_sensitivity
+from unbag.scoring.document_consistency import document_consistency
 from unbag.scoring.label_distribution import label_distribution
 from unbag.scoring.natural_logic import natural_logic
 from unbag.scoring.nested import iter_estimates
@@ -169,7 +170,7 @@ def test_who_kept_no_examples_is_said_once_a_set_not_once_a_pair(runs, tmp_path)
 
 def test_other_data_are_refused_unless_told(runs):
     with pytest.raises(
-        ValueError, match=r"not evaluated on the same plain set \(data sha256: .* examples: none and 50"
+        ValueError, match=r"not evaluated on the same plain set \(data sha256: .* max_examples: none and 50"
     ):
         unbag.compare(runs / "weak", runs / "fewer")
     found = unbag.compare(runs / "weak", runs / "fewer", across_data=True)
@@ -214,7 +215,7 @@ def test_any_number_can_be_asked_for(runs):
 
 def test_a_number_asked_for_has_its_label_where_it_has_one(runs):
     found = unbag.compare(runs / "weak", runs / "strong", quantities=["omega_all", "by_label.0"])
-    label = challenge_sets.get("permuted").by_path()["omega_all"].label
+    label = challenge_sets.get("permuted").quantities_by_path()["omega_all"].label
     assert {each.quantity: each.label for each in found.differences} == {"omega_all": label, "by_label.0": "by_label.0"}
 
 
@@ -268,6 +269,9 @@ def test_every_number_that_is_compared_by_default_is_there_and_rests_on_the_sets
         "cs_lambda": compositionality_sensitivity(predicted, gold, rng.random(120)),
         "resnli": uncertainty_partitions(predicted, gold, np.arange(120) % 5),
         "permuted": permutation_acceptance(predicted, gold // 3, sources, np.tile(np.arange(-1, 5), 20)),
+        "recombined": document_consistency(
+            predicted, np.arange(120) % 3, sources, np.arange(120) // 3, [4] * 120, [0] * 120, ["subject"] * 120
+        ),
     }
     assert set(scores) == set(challenge_sets.names())
     for name, found in scores.items():

@@ -46,7 +46,7 @@ def test_all_models_of_a_table_have_the_same_floor(crossed):
         assert [each["baseline"] for each in scores] == [None, None]
         assert [each["shuffled"] is not None for each in scores] == [shuffled] * 2
         said = scale([verdict for result in found for verdict in of_model([result])])
-        assert "(where asked)" not in said
+        assert "(where evaluated)" not in said
         assert said.startswith("0 is the best of chance and a constant prediction;") == (not shuffled)
 
 

@@ -174,8 +174,8 @@ def test_of_lower_is_better_more_is_worse(tmp_path):
     [checked], _ = gates.no_worse_than(after, before, ["drop"])
     assert checked.estimate.value == pytest.approx(1 - few.scores["drop"].value)
     assert checked.outcome == "fails"
-    with pytest.raises(ValueError, match=r"expected a number whose direction is known, found whole\.drop of swapped"):
-        gates.no_worse_than(after, before, ["whole.drop"])
+    with pytest.raises(ValueError, match=r"expected a number whose direction is known, found overall\.drop of swapped"):
+        gates.no_worse_than(after, before, ["overall.drop"])
 
 
 def test_baselines_beside_a_model_do_not_count_and_two_models_are_refused(tmp_path):
@@ -197,7 +197,7 @@ def test_the_same_recipe_trained_again_under_its_name_is_another_system(tmp_path
 def test_a_record_that_cannot_be_read_to_its_end_is_refused_by_name(tmp_path):
     folder = run(tmp_path / "run", result(set_name="swapped"))
     record = json.loads((folder / "results.json").read_text())
-    record["results"][0]["scores"][SKILL]["sources"] = []
+    record["results"][0]["scores"][SKILL]["n_sources"] = []
     (folder / "results.json").write_text(json.dumps(record))
     with pytest.raises(ValueError, match=r"run/results\.json: the record cannot be read to its end \(TypeError"):
         check(folder, "--min", "swapped:score=.1")

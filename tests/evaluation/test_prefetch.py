@@ -88,7 +88,7 @@ def test_a_model_that_parses_says_with_what(tmp_path, monkeypatch):
     (tmp_path / "model.safetensors").touch()
     assert [need.name for need in prefetch.of_run([], [str(tmp_path)])] == [_SPACY]
     loaded = []
-    monkeypatch.setattr("unbag.data.text.tagging.load", lambda name, exclude: loaded.append(name))
+    monkeypatch.setattr("unbag.data.text.tagging.load_pipeline", lambda name, exclude: loaded.append(name))
     monkeypatch.setattr("unbag.baselines.lexical.hub.is_lexical_model", lambda model, revision: False)
     monkeypatch.setattr("huggingface_hub.HfApi.list_repo_files", lambda *arguments, **options: ["model.safetensors"])
     monkeypatch.setattr("huggingface_hub.snapshot_download", lambda *arguments, **options: str(tmp_path))

@@ -58,7 +58,7 @@ def test_a_shard_leaves_what_one_process_leaves(tmp_path, kind, requests, expect
 
 def test_what_shards_predicted_is_scored_without_the_model(tmp_path, requests, expected, monkeypatch):
     shard(requests, tmp_path / "shared")
-    monkeypatch.setattr("unbag.inference.runner.PredictionJob.make", lambda *_: pytest.fail("a model was asked"))
+    monkeypatch.setattr("unbag.inference.runner.PredictionJob.predict", lambda *_: pytest.fail("a model was asked"))
     found = score_tasks(Folder(tmp_path / "shared" / "predictions"), output_dir=tmp_path / "again")
     assert len(found) == 2
     assert (tmp_path / "again" / "results.json").read_bytes() == expected
@@ -150,7 +150,7 @@ def test_what_cannot_be_shared_is_refused(tmp_path, requests, monkeypatch):
         shard(requests, tmp_path / "shared", "2/2")
     names = {}
     exec("def made(premises, hypotheses):\n    return ['neutral'] * len(premises)", names)  # in no file
-    with pytest.raises(ValueError, match="must know that they ask the same model"):
+    with pytest.raises(ValueError, match="expected a model that every process can identify"):
         unbag.evaluate(
             names["made"], requests, output_dir=tmp_path / "x", shard="0/2", lexical_baseline=False, progress=False
         )

@@ -13,7 +13,7 @@ from unbag.challenge_sets.request import build
 from unbag.challenge_sets.results import FILE, write
 from unbag.data.columns import column, numbers
 from unbag.data.labels import LABELS, label_id
-from unbag.data.predictions import SetPredictions, placed
+from unbag.data.predictions import SetPredictions, scatter_predictions
 from unbag.evaluation import verdict
 from unbag.evaluation.demo import fill, requests
 from unbag.evaluation.lexical_baseline import BaselinePredictions
@@ -93,7 +93,7 @@ def _shuffled(item, kind):
         ids = np.full(len(ids), label_id(kind.removeprefix("always ")))
     answers, n = np.eye(3)[ids] * 0.94 + 0.02, int(item.decisive.sum())
     draws = [SetPredictions(answers[start : start + n], LABELS, True) for start in range(0, len(answers), n)]
-    return [placed(draw, item.decisive) for draw in draws]
+    return [scatter_predictions(draw, item.decisive) for draw in draws]
 
 
 KINDS = ("coin", *(f"always {label}" for label in LABELS), "lexical", "hypothesis-only", "oracle", "noisy oracle")

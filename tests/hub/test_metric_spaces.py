@@ -24,6 +24,7 @@ METRIC_OF = {
     "breaking_nli": "category_accuracy",
     "cs_lambda": "compositionality_sensitivity",
     "permuted": "permutation_acceptance",
+    "recombined": "document_consistency",
     "resnli": "uncertainty_partitions",
     "sicck": "natural_logic",
     "soswap_addamod": "label_distribution",

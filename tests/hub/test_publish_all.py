@@ -8,7 +8,7 @@ from tests.fork_server import PYTHON
 from unbag import challenge_sets, cli, scripts
 from unbag.challenge_sets import suite
 from unbag.cli import publish
-from unbag.data.corpora import OF_PAPERS
+from unbag.data.corpora import PAPER_CORPORA
 
 
 @pytest.mark.nightly
@@ -16,14 +16,15 @@ def test_all_that_can_be_made_is_published_and_the_rest_is_told(commands, tmp_pa
     vectors = tmp_path / "words.txt"
     vectors.write_text("a 1 0\nman 0 1\nwoman 1 1\ndog -1 0\n")
     given = ["--corpus", "snli", *"-o train_data=snli -o q=2 -o min_words=6 -o".split(), f"embeddings={vectors}"]
-    # A pipeline for cs_lambda alone, which SOSwap and AddAmod cannot parse with.
+    # A pipeline for cs_lambda alone, which the other sets cannot parse with.
     given += ["-o", "pipeline=all", "-o", "max_train_pairs=200", "-o", "folds=2"]
     asked = ["-m", "unbag", "publish", "all", "--repo-id", "alice", *given, "--yes", "--json"]
     done = PYTHON.run(*asked, env=commands.env)
     assert done.returncode == 1
-    assert "soswap_addamod: not published: " in done.stderr
+    for name in ("recombined", "soswap_addamod"):
+        assert f"{name}: not published: " in done.stderr
     published = {each["repo"].removeprefix("alice/"): each["commit"] for each in json.loads(done.stdout)}
-    assert set(published) | {"plain", "soswap_addamod", "sicck"} == {
+    assert set(published) | {"plain", "recombined", "soswap_addamod", "sicck"} == {
         *challenge_sets.names(),
         *scripts.names("metrics"),
         "sicck",
@@ -75,7 +76,7 @@ def test_a_corpus_that_cannot_be_read_does_not_cost_the_others(monkeypatch, caps
 
 def test_all_corpora_are_those_of_the_papers(monkeypatch):
     found, _ = _published(monkeypatch, "--corpus", "all")
-    assert [config.partition("-")[0] for config in found["org/permuted"]] == list(OF_PAPERS)
+    assert [config.partition("-")[0] for config in found["org/permuted"]] == list(PAPER_CORPORA)
 
 
 def test_without_a_corpus_each_set_has_its_own(monkeypatch):

@@ -14,7 +14,7 @@ from tests.inference.conftest import WORDS
 from unbag.inference import CallablePredictor, Predictor, predict_rows
 from unbag.inference.distributed import destroy_process_group
 from unbag.inference.leases import LEASE
-from unbag.inference.shards import Shard, predict_shard, work_of
+from unbag.inference.shards import Shard, build_shared_job, predict_shard
 
 CHUNK_ROWS = 50
 
@@ -47,7 +47,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=0.0, help="how long a chunk takes")
     parser.add_argument("--model", type=Path, help="a classifier; by default made-up probabilities")
     parser.add_argument("--fail-on-rank", default="none")
-    parser.add_argument("--shard", type=Shard.parsed, help="one of several that nothing connects")
+    parser.add_argument("--shard", type=Shard.parse, help="one of several that nothing connects")
     parser.add_argument("--lease", type=float, default=LEASE)
     options = parser.parse_args()
 
@@ -67,7 +67,7 @@ def main() -> None:
     folder = str(options.folder).format(rank=os.environ.get("RANK", "0"))
     rows = make_rows(options.rows)
     if options.shard is not None:
-        work = work_of(rows, predictor, folder, chunk_rows=CHUNK_ROWS)
+        work = build_shared_job(rows, predictor, folder, chunk_rows=CHUNK_ROWS)
         predict_shard(work, replace(options.shard, lease=options.lease))
         return
     predict_rows(rows, predictor, folder, chunk_rows=CHUNK_ROWS)

@@ -92,7 +92,7 @@ def test_a_list_of_outputs_as_of_an_onnx_session_is_refused_with_what_to_return(
 def test_another_number_of_outputs_is_refused_with_the_option_that_names_them(answer, found, words):
     with pytest.raises(OutputCountError, match=words) as caught:
         ask(answer)
-    assert caught.value.found == found
+    assert caught.value.n_outputs == found
     with pytest.raises(OutputCountError, match=r"got 3 columns; pass --label-map an order of entailment,neutral,contr"):
         ask([[0.2, 0.2, 0.6]] * 3, label_space=TWO_WAY)
 
@@ -124,15 +124,15 @@ def test_the_function_sees_lists_and_no_pairs_ask_nothing():
     ("answer", "message"),
     [
         (["neutral"] * 2, "expected 3 answers for 3 pairs, the function returned 2"),
-        (["neutral", "maybe", "neutral"], "found 'maybe'"),
+        (["neutral", "maybe", "neutral"], "got 'maybe'"),
         (["neutral", "not_entailment", "neutral"], "the function returned 'not_entailment'"),
-        (["neutral", [0, 1, 0], "neutral"], "answers of one kind"),
+        (["neutral", [0, 1, 0], "neutral"], "outputs of one kind"),
         ([[0.5, 0.5, 0.5]] * 3, "sum to 1"),
         ([[np.nan, 0.5, 0.5]] * 3, "sum to 1"),
         ([[1.5, -0.5, 0.0]] * 3, "sum to 1"),
         ([[0.5, 0.5]] * 3, r"probabilities of 3 labels per pair .* got 2 columns; pass --label-map entailment,not_ent"),
         ([{"entailment": 1.0}] * 3, "a probability for each of"),
-        ((name for name in ["neutral"] * 3), "found a generator"),
+        ((name for name in ["neutral"] * 3), "got a generator"),
         ([object()] * 3, r"expected a table of numbers, 3 rows .* got list of object"),
         ([b"neutral"] * 3, r"expected a table of numbers, 3 rows .* got list of bytes"),
         ([[10**400, 0, 0]] * 3, r"expected a table of numbers, 3 rows .* got list of list"),
@@ -153,9 +153,9 @@ def test_sums_within_a_thousandth_are_accepted():
 
 def test_sides_of_different_lengths_and_missing_text_are_refused():
     predictor = CallablePredictor(lambda premises, hypotheses: ["neutral"] * len(premises))
-    with pytest.raises(ValueError, match="found 2 and 1"):
+    with pytest.raises(ValueError, match="got 2 premises and 1 hypotheses"):
         predictor.predict(["a", "b"], ["c"])
-    with pytest.raises(ValueError, match="every hypothesis to be text, found None in row 1"):
+    with pytest.raises(ValueError, match="every hypothesis to be text, got None in row 1"):
         predictor.predict(["a", "b"], ["c", None])  # type: ignore[list-item]
 
 

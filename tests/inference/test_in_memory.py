@@ -68,7 +68,7 @@ def test_float16_weights_on_a_cpu_are_asked_in_float32_and_that_is_said(made, ti
     np.testing.assert_allclose(predictor.predict(PREMISES, HYPOTHESES), expected, atol=1e-6)
     [said] = [each.getMessage() for each in caplog.records if each.name == "unbag.inference.in_memory"]
     assert "has float16 weights on a CPU" in said
-    assert "asked in float32" in said
+    assert "copy in float32" in said
 
 
 @pytest.mark.parametrize("made", [cross_encoder, pipeline])
@@ -137,7 +137,7 @@ def test_what_its_outputs_mean_must_be_known(made, make_model):
 def test_options_of_loading_are_refused(tiny_bert):
     with pytest.raises(
         ValueError,
-        match=r"dtype is for a Hub id .* classifier in memory, which takes only batch_tokens, label_map, max_length",
+        match=r"dtype is for a Hub id .* classifier in memory, which takes only batch_tokens, label_map, long_premise, max_length",
     ):
         predictor_of(pipeline(tiny_bert), dtype="bfloat16")
 

@@ -82,20 +82,20 @@ def test_by_rank_as_many_are_entailed_as_are_labelled_so():
     """Scores .9 .6 .4 .2 with gold entailment at the first and third; ids 0, 1, 2 are entailment, neutral, …"""
     given = np.array([0.9, 0.6, 0.4, 0.2])
     answers = SetPredictions(np.stack([given, 1 - given], axis=1), TWO_WAY, has_probabilities=False)
-    ranked, said = single_output.ranked(answers, [0, 1, 0, 2], "break-even")
+    ranked, said = single_output.rank_predictions(answers, [0, 1, 0, 2], "break-even")
     assert ranked.predicted.tolist() == [0, 0, 1, 1]
     assert said == {"auc": 0.75, "threshold": pytest.approx(0.6), "n_predicted_entailed": 2, "pairs": 4}
-    same, said = single_output.ranked(answers, [0, 1, 0, 2], 0.5)
+    same, said = single_output.rank_predictions(answers, [0, 1, 0, 2], 0.5)
     assert same is answers
     assert said == {"auc": 0.75, "threshold": 0.5, "n_predicted_entailed": 2, "pairs": 4}
-    none, said = single_output.ranked(answers, [1, 1, 2, 2], "break-even")
+    none, said = single_output.rank_predictions(answers, [1, 1, 2, 2], "break-even")
     assert none.predicted.tolist() == [1, 1, 1, 1]
     assert said == {"auc": None, "threshold": None, "n_predicted_entailed": 0, "pairs": 4}
 
 
 def test_scores_that_round_to_1_keep_their_order():
     logits = torch.tensor([[40.0, 0.0], [30.0, 0.0], [20.0, 0.0], [-40.0, 0.0]])
-    odds = single_output.scores_of(logits.softmax(dim=-1).numpy(), TWO_WAY)
+    odds = single_output.log_odds(logits.softmax(dim=-1).numpy(), TWO_WAY)
     np.testing.assert_allclose(odds, [40, 30, 20, -40], rtol=1e-5)
 
 
@@ -129,7 +129,7 @@ def test_an_evaluation_records_and_says_how_the_output_was_read(scorer, tmp_path
         assert result.model["ranking"]["n_predicted_entailed"] == 2
     [said] = remarks(result)
     assert "one output" in said
-    assert ("no threshold is known" in said) == (threshold == "break-even")
+    assert ("its threshold is unknown" in said) == (threshold == "break-even")
     assert f"--threshold {threshold}" in rerun(result).command
 
 

@@ -247,14 +247,14 @@ def test_the_report_becomes_an_error_that_says_what_to_do():
     error = MislabelledError(report)
     assert isinstance(error, LabelError)
     assert str(error) == (
-        "the model declares its outputs as entailment,neutral,contradiction, but read so it gets 4 of 12 obvious pairs "
-        "right, and 12 of 12 when they are read as neutral,entailment,contradiction; pass --label-map "
+        "the model declares its outputs as entailment,neutral,contradiction, which gets 4 of 12 obvious pairs right, "
+        "but neutral,entailment,contradiction gets 12 of 12 right; pass --label-map "
         "neutral,entailment,contradiction, or --trust-labels if the declared order is right after all"
     )
 
 
 def test_a_language_without_pairs_is_refused():
-    with pytest.raises(ValueError, match=r"\['en', 'zh'\], found 'fr'"):
+    with pytest.raises(ValueError, match=r"\['en', 'zh'\], got 'fr'"):
         probe(knows(), "fr")
 
 

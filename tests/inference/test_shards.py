@@ -10,7 +10,7 @@ from unbag.data.labels import LABELS
 from unbag.inference import CallablePredictor, predict_rows
 from unbag.inference.leases import LeaseManager, describe_lease
 from unbag.inference.runner import PredictionJob
-from unbag.inference.shards import Shard, predict_shard, work_of
+from unbag.inference.shards import Shard, build_shared_job, predict_shard
 from unbag.utils.storage import Folder
 
 CHUNK = 9  # 12 parts of 100 rows
@@ -21,7 +21,7 @@ def parts(store):
 
 
 def run_shard(folder, index, of, predictor, lease=30.0):
-    return predict_shard(work_of(ROWS, predictor, folder, chunk_rows=CHUNK), Shard(index, of, lease))
+    return predict_shard(build_shared_job(ROWS, predictor, folder, chunk_rows=CHUNK), Shard(index, of, lease))
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +60,7 @@ def test_a_shard_begins_with_its_own_and_goes_on_with_those_of_shards_that_never
     assert asked[:3] == [1, 5, 9]
     assert sorted(asked) == list(range(12))
     assert parts(found.store) == unbroken
-    assert "sees no other shard at work" in caplog.text
+    assert "finds no other running shard" in caplog.text
 
 
 def test_what_a_dead_shard_had_claimed_lapses_and_is_made_by_another(tmp_path, unbroken):
@@ -74,7 +74,7 @@ def test_what_a_dead_shard_had_claimed_lapses_and_is_made_by_another(tmp_path, u
         return Counting().predict(premises, hypotheses)
 
     dead, lease, predictor = [], 0.5, Counting()
-    work = work_of(ROWS, CallablePredictor(dies, identity=WHO), tmp_path, chunk_rows=CHUNK)
+    work = build_shared_job(ROWS, CallablePredictor(dies, identity=WHO), tmp_path, chunk_rows=CHUNK)
     real_exit, LeaseManager.__exit__ = (
         LeaseManager.__exit__,
         lambda claims, *_: claims._ended.set(),
@@ -133,39 +133,39 @@ def test_shares_of_a_part_come_to_the_part_to_the_last_bit(tmp_path, kind, reque
 
     whole = predict_rows(ROWS, predictor(), tmp_path / "a", chunk_rows=60)
     work = PredictionJob.of(ROWS, predictor(), tmp_path / "b", chunk_rows=60)
-    pieces = work.store.pieces(range(2), 3)
+    pieces = work.store.chunk_shards(range(2), 3)
     assert sum(map(work.size, pieces)) == 100
     for piece in pieces[::-1]:
-        work.make(piece, save_every=0)
+        work.predict(piece, save_every=0)
     assert parts(work.store) == parts(whole.store)
     assert work.store.folder.names() == ["part-00000.parquet", "part-00001.parquet"]
     # Begun by three and ended by one.
     again = PredictionJob.of(ROWS, predictor(), tmp_path / "c", chunk_rows=60)
-    again.make(pieces[1])
+    again.predict(pieces[1])
     resumed = predict_rows(ROWS, predictor(), tmp_path / "c", chunk_rows=60)
     assert parts(resumed.store) == parts(whole.store)
     assert (resumed.store.folder / "unfinished").names() == []
 
 
 def test_a_part_whose_shares_are_all_there_is_put_together_by_who_comes_next(tmp_path, monkeypatch):
-    monkeypatch.setattr("unbag.inference.runner._LEAST_ROWS", 3)
-    work = work_of(ROWS, Counting(), tmp_path, chunk_rows=60)
-    assert work.shares(2) == 8
-    monkeypatch.setattr(PredictionJob, "join", lambda self, part: None)  # as if killed before it
-    for piece in work.store.pieces([0, 1], 8):
-        work.make(piece)
+    monkeypatch.setattr("unbag.inference.runner._MIN_SHARD_ROWS", 3)
+    work = build_shared_job(ROWS, Counting(), tmp_path, chunk_rows=60)
+    assert work.shards_per_chunk(2) == 8
+    monkeypatch.setattr(PredictionJob, "join_shards", lambda self, chunk: None)  # as if killed before it
+    for piece in work.store.chunk_shards([0, 1], 8):
+        work.predict(piece)
     monkeypatch.undo()
-    monkeypatch.setattr("unbag.inference.runner._LEAST_ROWS", 3)
+    monkeypatch.setattr("unbag.inference.runner._MIN_SHARD_ROWS", 3)
     later = Counting()
-    found = predict_shard(work_of(ROWS, later, tmp_path, chunk_rows=60), Shard(1, 2))
+    found = predict_shard(build_shared_job(ROWS, later, tmp_path, chunk_rows=60), Shard(1, 2))
     assert later.calls == []
     assert found.table().equals(predict_rows(ROWS, Counting(), tmp_path / "b", chunk_rows=60).table())
 
 
 def test_shares_of_a_part_are_counted_once(tmp_path, monkeypatch):
-    monkeypatch.setattr("unbag.inference.runner._LEAST_ROWS", 3)
+    monkeypatch.setattr("unbag.inference.runner._MIN_SHARD_ROWS", 3)
     predictor, told = Counting(), []
-    work = work_of(ROWS, predictor, tmp_path, chunk_rows=60)
+    work = build_shared_job(ROWS, predictor, tmp_path, chunk_rows=60)
     predict_shard(work, Shard(0, 2), progress=lambda done, _: told.append((done, sum(predictor.calls))))
     assert len(predictor.calls) == 2 * 8
     assert told == sorted(set(told)), "it only grows"
@@ -174,9 +174,9 @@ def test_shares_of_a_part_are_counted_once(tmp_path, monkeypatch):
 
 
 def test_looking_for_what_others_do_takes_a_few_listings_however_many_parts_are_missing(tmp_path, monkeypatch):
-    monkeypatch.setattr("unbag.inference.runner._LEAST_ROWS", 3)
-    work = work_of(ROWS, Counting(), tmp_path, chunk_rows=10)
-    assert work.shares(8) > 1
+    monkeypatch.setattr("unbag.inference.runner._MIN_SHARD_ROWS", 3)
+    work = build_shared_job(ROWS, Counting(), tmp_path, chunk_rows=10)
+    assert work.shards_per_chunk(8) > 1
     monkeypatch.setattr(LeaseManager, "take", lambda *_: False)  # others make everything
     listings, names = [], Folder.names
     monkeypatch.setattr(Folder, "names", lambda folder: listings.append(folder) or names(folder))
@@ -187,7 +187,7 @@ def test_looking_for_what_others_do_takes_a_few_listings_however_many_parts_are_
 def test_few_rows_are_shared_by_all_and_many_are_not_cut_smaller_than_needed(tmp_path):
     def shares(rows, processes, chunk_rows=4096):
         work = PredictionJob.of(ROWS.select([0] * rows), Counting(), tmp_path, chunk_rows=chunk_rows)
-        return work.shares(processes)
+        return work.shards_per_chunk(processes)
 
     assert shares(100, 8) == 1, "less is not worth the tokens that are made twice"
     assert shares(2_000, 1) == 1
@@ -198,10 +198,10 @@ def test_few_rows_are_shared_by_all_and_many_are_not_cut_smaller_than_needed(tmp
 
 
 def test_what_is_no_shard_is_refused():
-    assert (Shard.parsed("2/3").index, Shard.parsed("2/3").of) == (2, 3)
+    assert (Shard.parse("2/3").index, Shard.parse("2/3").of) == (2, 3)
     for text in ("3/3", "1", "0/0", "-1/3", "a/b", "1/3/4"):
         with pytest.raises(ValueError, match="expected a shard as i/n"):
-            Shard.parsed(text)
+            Shard.parse(text)
 
 
 def closure(answer):
@@ -219,13 +219,15 @@ class Always:
     ids=["in no file", "a closure", "a method", "a lambda"],
 )
 def test_a_predictor_that_nobody_would_know_again_is_refused(tmp_path, fn):
-    with pytest.raises(ValueError, match="must know that they ask the same model"):
-        work_of(ROWS, CallablePredictor(fn), tmp_path)
+    with pytest.raises(ValueError, match="expected a model that every process can identify"):
+        build_shared_job(ROWS, CallablePredictor(fn), tmp_path)
 
 
 def test_a_function_is_known_by_its_file_and_what_its_outputs_mean(tmp_path):
-    one, other = (work_of(ROWS, CallablePredictor(parts), tmp_path).store.key for _ in range(2))
+    one, other = (build_shared_job(ROWS, CallablePredictor(parts), tmp_path).store.key for _ in range(2))
     assert one == other
     maps = [dict(zip("012", labels, strict=True)) for labels in (LABELS, LABELS[::-1])]
-    right, wrong = (work_of(ROWS, CallablePredictor(parts, label_map=each), tmp_path).store.key for each in maps)
+    right, wrong = (
+        build_shared_job(ROWS, CallablePredictor(parts, label_map=each), tmp_path).store.key for each in maps
+    )
     assert len({one, right, wrong}) == 3, "a label map that was mended finds no answers of the one before"

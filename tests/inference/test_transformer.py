@@ -141,10 +141,10 @@ def test_a_single_output_is_refused(make_model: MakeModel):
 
 
 def test_what_is_no_model_is_refused(tmp_path, tiny_bert):
-    with pytest.raises(ModelError, match="found no folder"):
+    with pytest.raises(ModelError, match="absent, which does not exist"):
         TransformerPredictor.load(tmp_path / "absent")
     (tmp_path / "notes.txt").write_text("nothing here")
-    with pytest.raises(ModelError, match=re.escape("found no config.json but ['notes.txt']")):
+    with pytest.raises(ModelError, match=re.escape("got no config.json but ['notes.txt']")):
         TransformerPredictor.load(tmp_path)
     (tmp_path / "config.json").write_text(json.dumps({"model_type": "of-the-future"}))
     with pytest.raises(ModelError, match="not a model that transformers knows"):
@@ -176,7 +176,7 @@ def test_a_max_length_of_ones_own_is_within_what_the_model_reads(tiny_bert):
     predictor = TransformerPredictor.load(tiny_bert, max_length=10)
     predictor.predict(["the old man reads"], ["a man sees the old dog"])
     assert predictor.truncated == 1
-    with pytest.raises(ModelError, match="max_length 65, the model reads 1 to 64"):
+    with pytest.raises(ModelError, match="expected 1 to 64 tokens, got 65"):
         TransformerPredictor.load(tiny_bert, max_length=65)
 
 

@@ -154,11 +154,11 @@ def test_labels_are_known_before_training(make_model, pairs_file, requests, tmp_
     assert named.state.global_step == 0
 
 
-def test_what_cannot_work_is_refused_at_once(tiny_bert, pairs_file, requests, tmp_path):
+def test_callback_invalid_settings_are_rejected(tiny_bert, pairs_file, requests, tmp_path):
     with pytest.raises(ValueError, match=r"expected a Trainer.*got list"):
         unbag.UnbagCallback(["permuted"], ["permuted"])
     trainer = trainer_of(tiny_bert, pairs_file, tmp_path, tokenizer=False)
-    with pytest.raises(ValueError, match=r"found none; pass processing_class=tokenizer"):
+    with pytest.raises(ValueError, match=r"got none; pass processing_class=tokenizer"):
         unbag.UnbagCallback(trainer, requests)
     trainer = trainer_of(tiny_bert, pairs_file, tmp_path)
     for sets in ([], [requests[0], requests[0]]):

@@ -13,6 +13,7 @@ evaluate = pytest.importorskip("evaluate")
 SETS = {
     "category_accuracy": "breaking_nli",
     "compositionality_sensitivity": "cs_lambda",
+    "document_consistency": "recombined",
     "label_distribution": "soswap_addamod",
     "natural_logic": "sicck",
     "permutation_acceptance": "permuted",

@@ -48,7 +48,7 @@ def trained(name, recipe, pairs, folder, **options):
     corpus = (str(pairs),)
     out = folder / "out"
     model = saved(name, folder / "model")
-    run(chosen, chosen.config(model=str(model), corpus=corpus, validation=corpus, out=out, **given))
+    run(chosen, chosen.config(model=str(model), corpus=corpus, validation=corpus, output_dir=out, **given))
     AcceleratorState._reset_state(reset_partial_state=True)
     return [weights(each) for each in (model, out)]
 
@@ -64,8 +64,8 @@ def weights(folder):
 @pytest.mark.parametrize(
     ("recipe", "options"),
     [
-        ("finetune", {"order": "shuffled"}),
-        ("finetune", {"order": "permuted"}),
+        ("finetune", {"word_order": "shuffled"}),
+        ("finetune", {"word_order": "permuted"}),
         ("hex", {"warm_start": 0.5}),
         ("max_entropy", {}),
     ],
@@ -100,7 +100,7 @@ def test_the_permuted_set_separates_bags_of_words_from_other_models(name, tmp_pa
         data=demo.file("validation"),
         max_examples=50,
         options={"q": 10},
-        out=tmp_path / "out",
+        output_dir=tmp_path / "out",
         lexical_baseline=False,
         trust_labels=True,
         progress=False,

@@ -114,7 +114,7 @@ def test_baselines_that_were_not_asked_are_not_named():
     assert "0 is the best of chance and a constant prediction; 1 is a perfect reader." in said
     shown = _shown([_without(_result("sicck", 0.4), "baseline"), _result("swapped", 0.4)])
     said = " ".join(word for row in shown for word in row)
-    assert "the lexical baseline (where asked) and the model's own answers to shuffled words; 1 is" in said
+    assert "the lexical baseline (where evaluated) and the model's own answers to shuffled words; 1 is" in said
     assert "SICCK 0.400 0.300 0.400 [" in said, "without a lexical baseline its column is empty"
 
 
@@ -122,7 +122,7 @@ def test_a_set_without_a_score_shows_no_count_of_rows():
     bare = [replace(_result("cs_lambda", 0.1, model), scores={}) for model in ("a", "b")]
     assert ["CS_λ", "–", "?", "–", "?", "–"] in _shown(bare)
     said = " ".join(word for row in _shown(bare[:1]) for word in row)
-    assert "No skill score: fewer than two labels have the 50 rows each that it takes." in said
+    assert "No skill score: fewer than two labels have 50 rows or more." in said
     assert ", 0 rows" not in said
 
 

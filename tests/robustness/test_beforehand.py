@@ -25,10 +25,10 @@ EXPENSIVE = (
     "unbag.data.sources.Source.examples",  # all of somebody's pairs
     "unbag.challenge_sets.loading.prepare",
     "unbag.baselines.lexical.fitting._read_training_pairs",
-    "unbag.inference.loading.network_of",
+    "unbag.inference.loading.load_network",
     "unbag.inference.hub_files._commit",
     "unbag.training.run.load_to_train",
-    "unbag.data.text.tagging.load",
+    "unbag.data.text.tagging.load_pipeline",
     "unbag.baselines.lexical.embeddings._fetch",
     "unbag.evaluation.backends.predict_rows",
     "httpx2.Client.send",

@@ -144,10 +144,10 @@ def test_a_record_that_was_changed_is_none(tmp_path, damage):
     path = tmp_path / "record.json"
     record = {"training": {"config": {"out": "a"}, "n": (1, 2)}, "probabilities": [[0.1, 0.2, 0.7]] * 50}
     for seed in range(20):
-        path.write_text(json.dumps(checksums.signed(record), indent=2))
-        assert checksums.verified(path) == json.loads(json.dumps(record))
+        path.write_text(json.dumps(checksums.add_checksum(record), indent=2))
+        assert checksums.read_verified(path) == json.loads(json.dumps(record))
         do(damage, path, seed)
-        assert checksums.verified(path) is None
+        assert checksums.read_verified(path) is None
 
 
 def test_what_was_set_aside_last_is_kept(tmp_path, caplog):

@@ -13,7 +13,7 @@ from tests.inference.conftest import make_model, tiny_bert  # noqa: F401  (fixtu
 from tests.robustness.command import ask, refused, some
 from unbag.challenge_sets import results
 from unbag.reports.report import Report
-from unbag.utils.terminal import console, escape_control_chars, json_shown
+from unbag.utils.terminal import console, escape_control_chars, escape_json
 
 CONTROLS = [chr(code) for code in (*range(9), 11, 12, *range(14, 32), *range(127, 160), 0x202E, 0x2066, 0xFEFF, 0x2028)]
 NASTY = (
@@ -49,7 +49,7 @@ def test_no_character_that_a_terminal_obeys_is_shown(text):
 
 @given(st.text())
 def test_json_is_the_same_value(text):
-    written = json_shown(json.dumps({text: [text]}, ensure_ascii=False))
+    written = escape_json(json.dumps({text: [text]}, ensure_ascii=False))
     assert not obeyed(written)
     assert json.loads(written) == {text: [text]}
 

@@ -36,7 +36,7 @@ def test_it_answers_as_it_is(model):
 @pytest.mark.parametrize("tags", ["context", None])
 def test_it_chooses_no_package_and_no_repository(model, monkeypatch, capsys, pipeline, tags):
     record(model, pipeline=pipeline, tags=tags)
-    monkeypatch.setattr("unbag.data.text.tagging.load", lambda *_: pytest.fail("loaded"))
+    monkeypatch.setattr("unbag.data.text.tagging.load_pipeline", lambda *_: pytest.fail("loaded"))
     monkeypatch.setattr("huggingface_hub.snapshot_download", lambda *_, **__: pytest.fail("fetched"))
     with pytest.raises(ValueError, match="whose code would run on this machine; if you trust it"):
         predictor_of(model)

@@ -55,7 +55,7 @@ def test_a_batch_that_does_not_fit_is_halved_and_the_answers_are_the_same(classi
     sizes = []
     limited = with_little_memory(type(classifier.model), 5, KINDS[kind], sizes)
     monkeypatch.setattr(type(classifier.model), "forward", limited)
-    monkeypatch.setattr(classifier, "_halving", type(classifier._halving)())
+    monkeypatch.setattr(classifier, "_splitter", type(classifier._splitter)())
     with caplog.at_level("WARNING"):
         found = classifier.predict(PREMISES, HYPOTHESES)
     assert np.abs(found - expected).max() < 1e-5
@@ -69,8 +69,8 @@ def test_one_pair_that_does_not_fit_is_one_line(classifier, monkeypatch):
     monkeypatch.setattr(
         type(classifier.model), "forward", with_little_memory(type(classifier.model), 0, KINDS["GPU"], [])
     )
-    monkeypatch.setattr(classifier, "_halving", type(classifier._halving)())
-    with pytest.raises(OutOfMemoryError, match=r"no memory for a single pair of \d+ tokens; let the model read less"):
+    monkeypatch.setattr(classifier, "_splitter", type(classifier._splitter)())
+    with pytest.raises(OutOfMemoryError, match=r"no memory for a single pair of \d+ tokens; shorten the pairs"):
         classifier.predict(PREMISES, HYPOTHESES)
 
 

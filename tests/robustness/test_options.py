@@ -73,12 +73,12 @@ def test_no_other_number_of_examples_is_drawn(n):
 @pytest.mark.parametrize(
     ("field", "value"),
     [
-        *[("pairs", value) for value in (0, -5, True, 1.5, "all")],
+        *[("max_train_pairs", value) for value in (0, -5, True, 1.5, "all")],
         *[("l2", value) for value in (0, -1.0, math.nan, math.inf, "1", True)],
         *[("language", value) for value in ("xx", "", 3)],
         *[("tags", value) for value in ("nonsense", "", None)],
         *[("seed", value) for value in (1.5, "13", None, True)],
-        *[("training", value) for value in ("snli", [None], [""], {"snli": 1})],
+        *[("train_data", value) for value in ("snli", [None], [""], {"snli": 1})],
     ],
 )
 def test_no_lexical_model_is_fitted_by_an_impossible_recipe(field, value):
@@ -174,7 +174,7 @@ def test_what_cannot_be_is_refused_and_leaves_nothing(pairs, capsys, command):
 def test_what_can_be_still_passes(pairs, capsys):
     assert ask(capsys, "build", "plain", "--data", pairs, "--max-examples", "3", "--output", "out.parquet")[0] == 0
     requests = [Request("plain", "snli-test")]
-    with pytest.raises(ValueError, match=r"organisation.*found '\.\./x'"):
+    with pytest.raises(ValueError, match=r"organisation.*got '\.\./x'"):
         export_tasks("lm-eval", requests, Path("tasks"), hub="../x")
 
 
@@ -188,7 +188,7 @@ def test_no_value_of_another_kind_says_which_pairs(name):
 
 
 @pytest.mark.parametrize("value", [{1, 2}, 1.5, "8", True, -1])
-@pytest.mark.parametrize("name", ["max_length", "batch_tokens", "concurrency", "pairs", "num_fewshot", "retries"])
+@pytest.mark.parametrize("name", ["max_length", "batch_tokens", "concurrency", "max_train_pairs", "num_fewshot", "retries"])
 def test_what_a_model_has_so_many_of_is_a_whole_number(name, value):
     with pytest.raises(ValueError, match=f"expected {name} to be a whole number"):
         evaluate("org/model", "plain", progress=False, **{name: value})

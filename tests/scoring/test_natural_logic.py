@@ -61,9 +61,9 @@ def test_a_constant_answer():
 
 def test_table_8_and_11_to_17_of_the_paper(shared):
     """The third system of these tables, ELMo-DAM, has the figures of one that answers entailment to every pair."""
-    from unbag.challenge_sets.perturbations.sicck import read
+    from unbag.challenge_sets.perturbations.sicck import read_sicck
 
-    rows, _ = read(shared / "data/sicck/SICCK-Ground-Truth-apr24.csv")
+    rows, _ = read_sicck(shared / "data/sicck/SICCK-Ground-Truth-apr24.csv")
     scores = natural_logic(
         four_way(["entailment"] * len(rows), ["entailment"] * len(rows)),
         [row.four_way for row in rows],
@@ -159,9 +159,9 @@ def test_crossed_groups_are_those_of_the_values_together():
 
 def test_table_10_and_the_shares_of_section_5(shared):
     """Gold alone decides Table 10; 34 wrong answers to the 49 neutral pairs of section 5.2 are its 69.4 %."""
-    from unbag.challenge_sets.perturbations.sicck import read
+    from unbag.challenge_sets.perturbations.sicck import read_sicck
 
-    rows, _ = read(shared / "data/sicck/SICCK-Ground-Truth-apr24.csv")
+    rows, _ = read_sicck(shared / "data/sicck/SICCK-Ground-Truth-apr24.csv")
     gold = [row.four_way for row in rows]
     asked = [n for n, row in enumerate(rows) if (row.type, row.part, row.four_way) == ("universal", "verb", N)]
     predicted = [C if n in asked[:34] else label for n, label in enumerate(gold)]

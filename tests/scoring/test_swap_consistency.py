@@ -52,9 +52,9 @@ def test_every_quantity_by_hand():
         "by_label contradiction accuracy_after": 1 / 2,
         "by_label contradiction drop": 1 / 2,
         "by_label contradiction agreement": 1 / 2,
-        "whole accuracy_before": 5 / 7,
-        "whole accuracy_after": 4 / 7,  # the first entailment pair is right and the second wrong, as given
-        "whole drop": 5 / 7 - 4 / 7,
+        "overall accuracy_before": 5 / 7,
+        "overall accuracy_after": 4 / 7,  # the first entailment pair is right and the second wrong, as given
+        "overall drop": 5 / 7 - 4 / 7,
     }
     assert (scores["drop"].n, scores["by_label"]["neutral"]["drop"].n, scores["overall"]["drop"].n) == (5, 3, 7)
 

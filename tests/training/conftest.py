@@ -83,7 +83,7 @@ def recipe():
 
 @pytest.fixture
 def finetune(options, recipe):
-    """Give a function that trains with some options, and returns the record and the weights."""
+    """Build a function that trains with some options, and returns the record and the weights."""
     from accelerate.state import AcceleratorState
     from safetensors.torch import load_file
 

@@ -22,7 +22,7 @@ EXAMPLES = [Example(f"pairs-{row}", *pair) for row, pair in enumerate(PAIRS)]
 
 
 class Told:
-    """A model that says what it is told of a pair, by its hypothesis, and counts what it is asked."""
+    """Model with given predictions by hypothesis, which counts the pairs that it predicts."""
 
     identity = "told"
 
@@ -52,7 +52,7 @@ def test_both_is_the_product_of_the_two_bags(monkeypatch, tmp_path):
     assert np.exp(both) == pytest.approx(product / product.sum(axis=1, keepdims=True), abs=1e-5)
 
 
-def test_a_pair_is_asked_once():
+def test_cached_bias_predicts_each_pair_once():
     told = Told()
     remembered = bias.CachedBias(told)
     copies = [example._replace(source_id=f"{example.source_id}#1") for example in EXAMPLES]
@@ -168,7 +168,7 @@ def added(epoch):
 
 @pytest.mark.parametrize("options", [{}, {"weight": 1.5}, {"added": added}])
 def test_each_example_of_a_batch_has_its_own_bias(options):
-    """Whatever the epoch: in the order of the network's outputs, beside its label."""
+    """In every epoch, features follow the order of the network's outputs."""
     for number in range(3):
         stream = epochs(**options).epoch(number)
         seen = 0

@@ -10,7 +10,7 @@ def config(**options):
     return TrainConfig(**{"model": "org/model", "output_dir": "runs/a", **options})
 
 
-def test_all_that_is_impossible_is_said_at_once():
+def test_train_config_invalid_values_are_all_reported():
     with pytest.raises(ValueError, match="expected") as refused:
         config(
             num_train_epochs=0,
@@ -51,12 +51,12 @@ def test_all_that_is_impossible_is_said_at_once():
         ({"corpus": ()}, "expected corpus to name a corpus or a file, got none"),
         ({"augment": ("soswap",), "word_order": "shuffled"}, "augment: expected word_order = natural"),
         ({"language": "xx"}, "expected language of en, zh, ar, bg, de,"),
-        ({"columns": ("premise",)}, "expected --columns premise=…,hypothesis=…,label=…; found 'premise'"),
+        ({"columns": ("premise",)}, "expected --columns premise=…,hypothesis=…,label=…, got 'premise'"),
         ({"labels": ("neutral",)}, "expected a file in corpus or validation for labels, got corpora only"),
         ({"corpus": ("snli=many",)}, "expected a weight above 0 after snli=, got 'many'"),
     ],
 )
-def test_what_does_not_go_together_is_refused(options, said):
+def test_train_config_contradictory_options_are_rejected(options, said):
     with pytest.raises(ValueError, match=re.escape(said)):
         config(**options)
 

@@ -1,3 +1,6 @@
+import json
+from collections import Counter
+
 import pytest
 
 from tests.fork_server import PYTHON
@@ -55,15 +58,46 @@ def test_drawn_pairs_depend_on_seed_and_ids_alone(rows):
 
 
 def test_names_that_are_neither_corpora_nor_files_are_refused():
-    with pytest.raises(ValueError, match=r"expected corpora \(snli, .*\) or files, found 'snil'"):
+    with pytest.raises(ValueError, match=r"expected corpora \(snli, .*\) or files, got 'snil'"):
         gathered("snil")
+
+
+@pytest.fixture
+def two_labels(tmp_path):
+    """Give pairs of two labels, and the labels of their annotators."""
+    path = tmp_path / "claims.jsonl"
+    labels = ("supported", "unsupported")
+    rows = [
+        {"document": f"Door {n} is {('open', 'shut')[n % 2]}.", "claim": "The door is open.", "label": labels[n % 2]}
+        | {"annotator_labels": [labels[n % 2], "unsupported"]}
+        for n in range(40)
+    ]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def test_gather_two_labels_with_the_option_reads_not_entailment_as_neutral(rows, two_labels):
+    data = gathered(f"{rows}=2", two_labels, validation=(str(two_labels),), not_entailment_as="neutral")
+    three, two = data.training
+    assert Counter(example.label for example in two.examples) == {"entailment": 20, "neutral": 20}
+    assert {example.annotators for example in two.examples} == {("entailment", "neutral"), ("neutral", "neutral")}
+    assert Counter(example.label for example in three.examples) == {"entailment": 100, "contradiction": 100}
+    assert data.held_out[0].examples == two.examples
+
+
+def test_gather_two_labels_without_the_option_names_it(rows, two_labels, monkeypatch):
+    monkeypatch.setattr("unbag.training.data.open_corpus", lambda *_: pytest.fail("a corpus is read"))
+    for name in ("scitail", str(two_labels)):
+        for corpus, validation in ((["snli", name], []), (["snli"], [name])):
+            with pytest.raises(
+                ValueError, match=r"got two labels \(entailment, not_entailment\); .*--not-entailment-as n"
+            ):
+                gathered(*corpus, validation=validation)
 
 
 @pytest.mark.nightly
 def test_the_test_split_is_never_evaluated_on(shared_hub, monkeypatch, tmp_path):
     """Roles, not names: OCNLI's validation split is its test data, MNLI's mismatched pairs are."""
-    import json
-
     code = (
         "import json\n"
         "from unbag.training.data import gather\n"
@@ -108,7 +142,7 @@ def test_gather_named_columns_and_labels_read_the_same_pairs(rows, renamed):
     [
         ({}, (), "expected a column for the premise"),
         ({"premise": "nope"}, (), r"the premise \('nope'\)"),
-        ({"premise": "first", "hypothesis": "second", "label": "gold"}, (), "name the labels 0, 1, 2"),
+        ({"premise": "first", "hypothesis": "second", "label": "gold"}, (), "the names of labels 0, 1, 2"),
     ],
 )
 def test_require_readable_wrong_columns_are_rejected_before_a_corpus_is_read(

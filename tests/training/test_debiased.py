@@ -23,7 +23,7 @@ UNIFORM = [[1 / 3, 1 / 3, 1 / 3]]
 
 
 class Constant(torch.nn.Module):
-    """A network that answers with the logits it holds."""
+    """Network with given logits."""
 
     def __init__(self, logits):
         super().__init__()
@@ -254,7 +254,7 @@ def test_balance_by_hand():
         (options.ConfidenceConfig, {"teacher": "nowhere"}, "expected teacher to be a folder"),
     ],
 )
-def test_what_has_no_meaning_is_refused_with_a_line(config, changed, said):
+def test_debias_config_contradictory_options_are_rejected(config, changed, said):
     with pytest.raises(ValueError, match=said) as error:
         told(config, **changed)
     assert "\n" not in str(error.value)

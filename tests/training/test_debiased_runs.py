@@ -29,7 +29,7 @@ def kept(tmp_path_factory):
 
 @pytest.fixture
 def train(options, monkeypatch, kept):
-    """Give a function that runs a recipe with some options, and returns the record and the weights."""
+    """Build a function that runs a recipe with some options, and returns the record and the weights."""
     monkeypatch.setenv("UNBAG_CACHE", str(kept))
 
     def train(name, on_step=None, **changed):
@@ -87,7 +87,7 @@ def test_the_bag_of_permuted_pairs_is_the_bag(train, options):
 
 def test_a_weak_learner_takes_its_own_steps(options):
     weak = find_recipe("self_debiasing").config(**options, **SHORT).prerequisite_runs(options["output_dir"])["weak"]
-    assert (weak.examples, weak.num_train_epochs, weak.max_steps, weak.seed) == (12, 1, None, 13)
+    assert (weak.max_examples, weak.num_train_epochs, weak.max_steps, weak.seed) == (12, 1, None, 13)
 
 
 def test_two_halves_of_a_batch_are_the_batch(train, options):
@@ -110,7 +110,7 @@ def test_a_users_weak_network_may_be_the_bias(train, options, tiny_bert):
 
 
 def test_how_right_the_biased_model_is_stands_in_the_record(train, options, tmp_path):
-    """Of 72 pairs it is right on 18, wrong on 36 and says nothing of the rest, so on one of three."""
+    """Of 72 pairs, 18 predictions are correct, 36 wrong and 18 missing: an accuracy of one third."""
     [file] = options["corpus"]
     labels = [line.rsplit(",", 1)[1] for line in Path(file).read_text().splitlines()[1:]]
     names, wrong = ("entailment", "neutral", "contradiction"), {"entailment": "neutral"}
@@ -132,7 +132,7 @@ def test_how_right_the_biased_model_is_stands_in_the_record(train, options, tmp_
 @pytest.mark.nightly
 @pytest.mark.slow
 def test_two_processes_are_one_with_the_joint_batch(train, options, kept, tmp_path):
-    """With a weak learner that both train and ask first."""
+    """With a weak learner, which both processes train and run first."""
     told = {**SHORT, "alpha": 0.5, "balance": 0.5, "max_steps": 6}
     _, alone = train("self_debiasing", **told)
     words = {

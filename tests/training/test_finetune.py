@@ -53,7 +53,7 @@ def test_every_weight_moves_and_a_learnable_toy_is_learnt(finetune, options):
     assert record["evaluations"][-1]["all"]["accuracy"] == 1
 
 
-def test_the_seed_alone_decides(finetune, options, with_dropout):
+def test_training_same_seed_gives_same_weights(finetune, options, with_dropout):
     torch.manual_seed(5)
     _, once = finetune(model=str(with_dropout))
     torch.manual_seed(6)
@@ -63,7 +63,7 @@ def test_the_seed_alone_decides(finetune, options, with_dropout):
     assert not torch.equal(once["classifier.weight"], other["classifier.weight"])
 
 
-def test_how_often_one_looks_does_not_matter(finetune, options, with_dropout):
+def test_training_with_other_intervals_gives_same_weights(finetune, options, with_dropout):
     _, once = finetune(model=str(with_dropout))
     _, watched = finetune(
         model=str(with_dropout),

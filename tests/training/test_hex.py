@@ -122,7 +122,7 @@ def test_the_embeddings_of_g_are_the_networks_as_it_began_for_good():
 
 
 def test_g_reads_word_vectors_where_they_are_named(tmp_path):
-    """A piece of a word and a word that the file lacks are no words to g."""
+    """g skips word pieces and words that are not in the file."""
     path = tmp_path / "vectors.txt"
     path.write_text("dog 1 2\ncat 3 4\nunheard 5 6\n")
     objective = tiny_hex(options=HexOptions(warm_start=0, embeddings=str(path)))
@@ -202,7 +202,7 @@ def test_with_no_weight_the_second_form_is_the_first():
 
 
 def test_in_the_second_form_g_learns_to_predict_the_label():
-    """The network stands still; what the branch learns for F_L alone is no prediction."""
+    """With a frozen network, the branch does not learn to predict labels from F_L alone."""
     losses = {}
     for weight in (0.0, 2.0):
         objective = tiny_hex(options=HexOptions(warm_start=0, superficial_weight=weight))

@@ -21,7 +21,7 @@ ALONE, TWO = 1, 2
 
 
 def arguments_of(pairs_file):
-    """Return what all runs are told but the model and the folder."""
+    """Build the arguments that all runs share."""
     # Five steps an epoch: a checkpoint after every second one stands in the middle of an epoch too.
     told = {"corpus": pairs_file, "validation": pairs_file, "batch-size": 15, "max-steps": 30}
     told |= {"save-steps": 2, "learning-rate": 0.003, "eval-steps": 7}
@@ -40,7 +40,7 @@ def start(processes, arguments, model, out, hub=None):
 
 
 def end(processes):
-    """Wait for a run, and return what its first process printed, with what that said beside."""
+    """Wait for a run; return the output of its first process, with its log under `said`."""
     for process in processes:
         assert process.wait() == 0, process.communicate()
     printed, said = processes[0].communicate()
@@ -48,13 +48,13 @@ def end(processes):
 
 
 def first_step(done):
-    """Return the step after which a run went on."""
+    """Find the step after which a run resumed."""
     found = re.search(r"resuming after step (\d+) of 30", done["said"])
     return int(found[1]) if found else 0
 
 
 def kill(processes, out, step):
-    """Kill a run once it has a checkpoint after so many steps."""
+    """Kill a run once it has the checkpoint of a step."""
     wanted = out.with_name(f"{out.name}.unfinished") / "checkpoints" / f"step-{step:08d}"
     wait_until(wanted.exists, *processes, every=0.001)
     time.sleep(random.uniform(0, 0.03))
@@ -82,7 +82,7 @@ def test_a_killed_run_goes_on_to_the_same_weights(tmp_path, with_dropout, argume
 
 @pytest.fixture(scope="module")
 def alone(tmp_path_factory, pretrained, pairs_file):
-    """Give the folder that one process leaves, and what it prints."""
+    """Train in one process; return the folder and the output."""
     out = tmp_path_factory.mktemp("alone") / "out"
     return out, end(start(ALONE, arguments_of(pairs_file), pretrained, out))
 
@@ -106,7 +106,7 @@ def test_a_run_goes_on_with_another_number_of_processes(tmp_path, pretrained, ar
 
 
 def hub_files(hub, repo_id):
-    """Return the paths of a repository's checkpoint on the Hub; none while there is none."""
+    """List the files of a repository's checkpoint on the Hub."""
     address = f"{hub.endpoint}/api/models/{repo_id}/tree/main/checkpoint"
     answer = get(address, {"Authorization": f"Bearer {ALICE}"})
     return [entry["path"] for entry in json.loads(answer.body)] if answer.status == 200 else []

@@ -54,7 +54,7 @@ FOLDS = 3
 def built():
     """Give 72 pairs in both directions, of three folds."""
     pairs = [
-        sicck_rows.Pair(
+        sicck_rows.SicckPair(
             id=f"pair-{number}",
             source_id=f"seed-{number % 5}",
             premise=premise,
@@ -68,13 +68,13 @@ def built():
         )
         for number, (premise, hypothesis, label) in enumerate(PAIRS)
     ]
-    rows = datasets.Dataset(pa.concat_tables(sicck_rows.tables(pairs, sicck_rows.FOUR_WAY)))
+    rows = datasets.Dataset(pa.concat_tables(sicck_rows.sicck_tables(pairs, sicck_rows.FOUR_WAY)))
     return BuiltSet(Request("sicck"), rows, "en", {"folds": FOLDS}, {"origin": "made up", "revision": "1"})
 
 
 @pytest.fixture
 def validate(built, tiny_bert, tmp_path):
-    """Give a function that cross-validates with some options and seeds, and returns the record."""
+    """Build a function that cross-validates with some options and seeds, and returns the record."""
 
     def validate(*seeds, out_name="out", on_step=None, **changed):
         config = RECIPE.config(
@@ -145,14 +145,14 @@ def test_the_authors_protocol_learns_pairs_as_they_are_but_for_a_tenth(built):
 
 def test_the_authors_protocol_learns_reverse_entailment_as_entailment(built):
     def of(relation, number):
-        return sicck_rows.Pair(
+        return sicck_rows.SicckPair(
             *(f"pair-{number}", "seed-0", f"a {number}", f"b {number}", "no", "negation", "both", "verb", (relation,)),
             fold=number % 2,
         )
 
     relations = [Relation.FORWARD_ENTAILMENT, Relation.REVERSE_ENTAILMENT, Relation.NEGATION, Relation.INDEPENDENCE]
     pairs = [of(relation, number) for number, relation in enumerate(each for each in relations for _ in range(2))]
-    rows = datasets.Dataset(pa.concat_tables(sicck_rows.tables(pairs, sicck_rows.FOUR_WAY)))
+    rows = datasets.Dataset(pa.concat_tables(sicck_rows.sicck_tables(pairs, sicck_rows.FOUR_WAY)))
     two = BuiltSet(built.request, rows, "en", {}, built.data)
     data = fold_data(two, 0, seed=1)
     examples = sorted(example for part in (*data.training, *data.held_out) for example in part.examples)

@@ -17,7 +17,7 @@ EXAMPLES = [Example(f"e{row}", *pair, "neutral") for row, pair in enumerate(PAIR
 
 
 class Constant(torch.nn.Module):
-    """A network that answers with the logits it holds."""
+    """Network with given logits."""
 
     def __init__(self, logits):
         super().__init__()
@@ -126,6 +126,6 @@ def test_other_languages_are_cut_their_way():
 
 
 @pytest.mark.parametrize("options", [{"alpha": 0.0}, {"alpha": float("nan")}, {"permutations": 0}])
-def test_weights_that_ask_for_nothing_are_refused(options):
+def test_max_entropy_options_zero_weights_are_rejected(options):
     with pytest.raises(ValueError, match=r"expected an alpha above 0|expected permutations of at least 1"):
         MaxEntropyOptions(**options)

@@ -30,7 +30,7 @@ RECIPE = find_recipe("mend")
 
 @pytest.fixture
 def mend(options, pairs_file, tmp_path_factory, monkeypatch):
-    """Give a function that mends a model and evaluates it on the pairs of a file."""
+    """Build a function that mends a model and evaluates it on the pairs of a file."""
     monkeypatch.setenv("UNBAG_CACHE", str(tmp_path_factory.getbasetemp() / "cache"))
     requests = [Request(name, None, {"data": str(pairs_file)}) for name in ("plain", "swapped")]
     monkeypatch.setattr(mended, "_sets", lambda config: requests)
@@ -49,7 +49,7 @@ def mend(options, pairs_file, tmp_path_factory, monkeypatch):
 
 
 @pytest.mark.slow
-def test_a_classifier_is_mended_and_held_against_what_it_was(mend, options, tiny_bert):
+def test_mend_classifier_is_compared_with_original(mend, options, tiny_bert):
     record = mend(model=str(tiny_bert))
     out = options["output_dir"]
     AutoModelForSequenceClassification.from_pretrained(out)
@@ -72,7 +72,7 @@ def test_a_classifier_is_mended_and_held_against_what_it_was(mend, options, tiny
 
 
 @pytest.mark.slow
-def test_a_model_without_a_head_has_no_before(mend, options):
+def test_mend_without_head_has_no_comparison(mend, options):
     record = mend(max_steps=2)
     assert record["comparison"] is None
     assert "could not be evaluated before training" in record["why_not"]
@@ -85,7 +85,7 @@ def test_a_model_without_a_head_has_no_before(mend, options):
 
 @pytest.fixture
 def held(mend, options, tiny_bert):
-    """Give a function that holds a model, as if it had been mended, against a tiny BERT, and returns why not."""
+    """Build a function that compares a model with a tiny BERT as its original, and returns the reason of a failure."""
     shutil.copytree(tiny_bert, options["output_dir"])
 
     def held(**changed):
@@ -117,7 +117,7 @@ def test_a_mislabelled_model_is_no_before_unless_its_labels_are_told(held, monke
 
 
 @pytest.mark.slow
-def test_the_evaluation_may_be_left_out_and_made_up_for(mend, options):
+def test_mend_without_evaluation_can_be_evaluated_later(mend, options):
     record = mend(max_steps=2, no_evaluate=True, seeds=[5])
     assert record["runs"][0]["config"]["seed"] == 5
     assert record["comparison"] is None
@@ -133,8 +133,8 @@ def test_one_model_is_mended_at_a_time(mend, options):
 
 
 @pytest.mark.slow
-def test_without_strength_no_biased_model_is_asked(mend, options):
-    """Then it is max-entropy, weight by weight."""
+def test_mend_without_bias_strength_runs_no_biased_model(mend, options):
+    """Mending is then max-entropy, with the same weights."""
     [trained] = mend(max_steps=3, no_evaluate=True)["runs"]
     assert not {"known", "bias_accuracy"} & set(trained)
     mended = load_file(options["output_dir"] / "model.safetensors")

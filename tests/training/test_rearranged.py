@@ -48,7 +48,7 @@ def rows(name, pairs, **columns):
 
 @pytest.fixture
 def protocol(pretrained, tmp_path, monkeypatch):
-    """Give a function that runs the protocol on made-up arrangements."""
+    """Build a function that runs the protocol on made-up arrangements."""
     as_it_is = Arrangement(
         TrainingData((part("train", PAIRS[:48]),), (part("validation", PAIRS[48:54]),)), rows("a", PAIRS[54:])
     )

@@ -21,7 +21,7 @@ MAX_ENTROPY = scripts.file("trainers", "max_entropy").RECIPE
 
 @pytest.fixture
 def train(options):
-    """Give a function that runs a recipe with some options, and returns the record and the weights."""
+    """Build a function that runs a recipe with some options, and returns the record and the weights."""
 
     def train(recipe, on_step=None, **changed):
         config = recipe.config(**{**options, **changed})
@@ -55,7 +55,7 @@ def test_hex_leaves_an_ordinary_model_and_its_residual_head(train, options):
 
 
 def test_an_interrupted_hex_run_goes_on_to_the_same_weights(train, options, with_dropout):
-    """Stopped in the warm start and after it."""
+    """Interrupted in the warm start and after it."""
     told = {"model": str(with_dropout), "warm_start": 0.5, "superficial_weight": 0.5, "save_steps": 4}
     unbroken = options["output_dir"].with_name("unbroken")
     train(HEX, output_dir=unbroken, **told)
@@ -74,7 +74,7 @@ def test_an_interrupted_hex_run_goes_on_to_the_same_weights(train, options, with
 
 
 def test_the_warm_start_of_hex_is_a_share_of_the_steps(train, options):
-    """Two parts a step and half of four steps are, but for rounding, two steps of ordinary fine-tuning."""
+    """With two passes per step, half of four steps equal two steps of plain fine-tuning, up to rounding."""
     steps = {"max_steps": 4, "eval_steps": 1}
     plain, _ = train(
         scripts.file("trainers", "finetune").RECIPE, output_dir=options["output_dir"].with_name("plain"), **steps
@@ -153,7 +153,7 @@ def test_max_entropys_options_and_seed_matter(train, options):
     assert not any(same(weights[0], other) for other in weights[2:])
 
 
-def test_impossible_options_are_all_named_at_once(options):
+def test_recipe_config_invalid_values_are_all_reported(options):
     with pytest.raises(
         ValueError, match=r"num_train_epochs = 0.*width of at least 1, got 0.*expected a warm_start, .*got -1"
     ):

@@ -65,7 +65,7 @@ STEPS, STOP = 6, 2
 
 @pytest.fixture(scope="module")
 def told(pretrained, pairs_file):
-    """Give what all runs are told; 13 pairs are not as many in each process."""
+    """Build the options of all runs; 13 pairs give the processes unequal parts."""
     return {
         "model": str(pretrained),
         "corpus": [str(pairs_file)],
@@ -81,7 +81,7 @@ def told(pretrained, pairs_file):
 
 @pytest.fixture(scope="module")
 def alone(told, tmp_path_factory):
-    """Give the folder with what one process leaves, by recipe."""
+    """Train each recipe in one process; return the folder of all."""
     folder = tmp_path_factory.mktemp("alone")
     for name, options in RECIPES.items():
         recipe = scripts.file("trainers", name).RECIPE
@@ -110,7 +110,7 @@ def started(told, with_dropout, tmp_path_factory):
 
 @pytest.fixture(scope="module", params=CONFIGS)
 def sharded(request, started, alone):
-    """Give how the weights were sharded, and the folder with what the processes leave."""
+    """Train in several processes; return the kind of sharding and the folder."""
     processes, folder = started[request.param]
     for process in processes:
         assert process.wait() == 0, process.communicate()
@@ -139,7 +139,7 @@ def configured(kind, folder):
 
 
 def jobs(kind, folder, told, with_dropout):
-    """Return what the processes run: recipe, options, and the step after which it is stopped once."""
+    """Build the jobs of the processes: recipe, options, and the step of an interruption."""
     # Not HEX, each pass of which has a projection of its own; nor DeepSpeed, which keeps one number for all runs.
     parts = {} if "DeepSpeed" in kind else {"finetune": {"gradient_accumulation_steps": 2}}
     plain = [

@@ -3,9 +3,9 @@ import random
 import pytest
 from datasets import Dataset
 
-from unbag.data.columns import distinct
+from unbag.data.columns import count_distinct
 from unbag.utils import duplicates
-from unbag.utils.duplicates import DigestFile, digests, may_repeat
+from unbag.utils.duplicates import DigestFile, digests, may_have_duplicates
 
 
 def _files(folder, parts):
@@ -21,17 +21,17 @@ def _files(folder, parts):
 @pytest.mark.parametrize("in_memory", [1, 7, 4_000_000])
 def test_a_text_that_comes_twice_is_found_wherever_the_two_are(tmp_path, monkeypatch, in_memory):
     monkeypatch.setattr(duplicates, "_IN_MEMORY", in_memory)
-    monkeypatch.setattr(duplicates, "_AT_ONCE", 3)
+    monkeypatch.setattr(duplicates, "_BATCH", 3)
     for seed in range(30):
         rng = random.Random(seed)
         parts = [[f"ä-{rng.randrange(200)}" for _ in range(rng.randrange(8))] for _ in range(3)]
         texts = [text for part in parts for text in part]
-        assert may_repeat(_files(tmp_path, parts)) == (len(set(texts)) < len(texts)), seed
+        assert may_have_duplicates(_files(tmp_path, parts)) == (len(set(texts)) < len(texts)), seed
 
 
 def test_nothing_comes_twice_in_nothing(tmp_path):
-    assert not may_repeat([])
-    assert not may_repeat(_files(tmp_path, [[]]))
+    assert not may_have_duplicates([])
+    assert not may_have_duplicates(_files(tmp_path, [[]]))
 
 
 def test_digests_are_the_same_in_every_process():
@@ -45,4 +45,4 @@ def test_different_texts_of_a_column_are_counted_also_where_equal_ones_stand_apa
     monkeypatch.setattr("unbag.data.columns.ROWS_PER_TABLE", 4)
     for n in (1, 3, 4, 5, 23):
         texts = [f"x{i // 3}" for i in range(n)] + (["x0"] if apart else [])
-        assert distinct(Dataset.from_dict({"a": texts}), "a") == len(set(texts))
+        assert count_distinct(Dataset.from_dict({"a": texts}), "a") == len(set(texts))

@@ -66,7 +66,7 @@ def test_a_folder_or_a_device_is_not_replaced_by_a_file(tmp_path):
     (tmp_path / "folder").mkdir()
     os.mkfifo(tmp_path / "pipe")
     for name in ("folder", "pipe"):
-        with pytest.raises(ValueError, match="found a folder or a device"), atomic_write(tmp_path / name):
+        with pytest.raises(ValueError, match="got a folder or a device"), atomic_write(tmp_path / name):
             pytest.fail("there was something to write to")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["folder", "pipe"]
     assert (tmp_path / "pipe").is_fifo()

@@ -14,7 +14,7 @@ from tests.evaluation.test_evaluator import reads_order, request_  # noqa: F401 
 from tests.inference.test_run import ROWS, Counting
 from tests.inference.test_shards import CHUNK, parts
 from unbag.inference import predict_rows
-from unbag.inference.shards import Shard, predict_shard, work_of
+from unbag.inference.shards import Shard, build_shared_job, predict_shard
 from unbag.utils.storage import Folder
 
 KEYS = {"AWS_ACCESS_KEY_ID": "any", "AWS_SECRET_ACCESS_KEY": "any", "AWS_DEFAULT_REGION": "us-east-1"}
@@ -63,13 +63,13 @@ def test_shards_in_an_object_store_make_each_row_once_and_together_what_one_proc
     predictors = [Counting() for _ in range(3)]
 
     def shard(index):
-        work = work_of(ROWS, predictors[index], f"{bucket}/predictions", chunk_rows=CHUNK)
+        work = build_shared_job(ROWS, predictors[index], f"{bucket}/predictions", chunk_rows=CHUNK)
         predict_shard(work, Shard(index, 3))
 
     in_threads([lambda index=index: shard(index) for index in range(3)])
     assert sum(sum(predictor.calls) for predictor in predictors) == len(ROWS)
     expected = predict_rows(ROWS, Counting(), tmp_path, chunk_rows=CHUNK).store
-    found = work_of(ROWS, Counting(), f"{bucket}/predictions", chunk_rows=CHUNK).store
+    found = build_shared_job(ROWS, Counting(), f"{bucket}/predictions", chunk_rows=CHUNK).store
     assert parts(found) == parts(expected)
 
 
@@ -95,4 +95,4 @@ def test_an_evaluation_a_set_and_scores_go_to_an_object_store(bucket, tmp_path, 
 def test_a_bucket_that_is_not_there_is_told_before_anything_is_computed(bucket):
     done = command("evaluate", "majority", "--output-dir", "s3://nosuchbucket/run")
     assert done.exit_code == 2
-    assert "expected an address that can be written to" in " ".join(done.output.replace("│", " ").split())
+    assert "expected a writable address" in " ".join(done.output.replace("│", " ").split())

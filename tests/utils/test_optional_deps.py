@@ -86,6 +86,6 @@ def test_the_plain_installation_builds_and_scores(tmp_path):
 def test_trackers_that_are_missing_are_named_with_what_brings_them(monkeypatch):
     from unbag.training.preflight import validate_trackers
 
-    monkeypatch.setattr("unbag.data.text.tagging.is_installed", lambda name: False)
+    monkeypatch.setattr("unbag.data.text.tagging.is_package_installed", lambda name: False)
     with pytest.raises(ImportError, match=r"to be installed: pip install 'unbag\[trackers\]' wandb$"):
         validate_trackers(["tensorboard", "wandb"])

@@ -8,7 +8,7 @@ import pytest
 from unbag import challenge_sets
 from unbag.challenge_sets import loading
 from unbag.evaluation import model_loading
-from unbag.utils.options import Option, described, read
+from unbag.utils.options import Option, describe_options, parse_option
 
 
 @dataclass
@@ -40,17 +40,17 @@ class Config:
     ],
 )
 def test_text_is_read_by_the_fields_type(name, text, value):
-    assert read(Config, name, text) == value
+    assert parse_option(Config, name, text) == value
 
 
 @pytest.mark.parametrize(("name", "said"), [("size", "a whole number"), ("sure", "true or false"), ("least", "number")])
 def test_what_is_no_value_is_refused(name, said):
-    with pytest.raises(ValueError, match=f"expected {name} to be .*{said}.*, found 'x'"):
-        read(Config, name, "x")
+    with pytest.raises(ValueError, match=f"expected {name} to be .*{said}.*, got 'x'"):
+        parse_option(Config, name, "x")
 
 
 def test_options_say_what_they_mean():
-    assert described(Config, frozenset({"size", "least"})) == [
+    assert describe_options(Config, frozenset({"size", "least"})) == [
         Option("size", None, "how many, which may take two lines.", "a whole number", "1000"),
         Option("least", 0.5, "from where.", "a number", "0.5"),
     ]
@@ -64,9 +64,9 @@ def test_every_option_of_every_set_can_be_written_and_says_what_it_means(name):
     for option in known:
         assert option.meaning, f"{config.__name__}.{option.name} is not in the docstring"
         if option.default is not None and not isinstance(option.default, tuple):
-            assert read(config, option.name, str(option.default)) == option.default
+            assert parse_option(config, option.name, str(option.default)) == option.default
         if option.example is not None:
-            assert read(config, option.name, option.example) not in (None, "", ())
+            assert parse_option(config, option.name, option.example) not in (None, "", ())
 
 
 def test_a_drive_of_windows_names_a_folder_and_no_function():

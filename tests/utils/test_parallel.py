@@ -131,13 +131,13 @@ def test_an_id_that_comes_twice_is_named_though_two_processes_read_it(tmp_path, 
     rows = _rows(40)
     rows[38]["id"] = "r2"
     data = _write(tmp_path / "pairs.jsonl", rows)
-    with pytest.raises(DataError, match=r"pairs\.jsonl, line 39: the id 'r2' was met before"):
+    with pytest.raises(DataError, match=r"pairs\.jsonl, line 39: expected unique ids, got 'r2' for the second time"):
         loading.load("plain", data=data, num_proc=num_proc)
     assert len(loading.load("plain", data=data, columns={"id": ""}, num_proc=num_proc)) == 36
 
 
 def test_a_digest_that_two_ids_share_is_no_id_that_comes_twice(tmp_path, monkeypatch):
-    monkeypatch.setattr("unbag.challenge_sets.build_stats.may_repeat", lambda files: True)
+    monkeypatch.setattr("unbag.challenge_sets.build_stats.may_have_duplicates", lambda files: True)
     assert len(loading.load("plain", data=_write(tmp_path / "pairs.jsonl", _rows(40)))) == 36
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Final, Literal, NamedTuple
 
 from unbag.data.labels import ENTAILMENT, NEUTRAL
-from unbag.data.text.grammar import agree
+from unbag.data.text.grammar import adapt_article
 
 Polarity = Literal["up", "down", "neither"]
 
@@ -221,4 +221,4 @@ def made() -> Iterator[Made]:
 
 def _with_article(sentence: str) -> str:
     words = sentence.split(" ")
-    return " ".join(agree(word, following) for word, following in zip(words, [*words[1:], ""], strict=True))
+    return " ".join(adapt_article(word, following) for word, following in zip(words, [*words[1:], ""], strict=True))

@@ -21,7 +21,7 @@ from safetensors import safe_open
 from threadpoolctl import threadpool_limits
 
 from unbag.data import labels
-from unbag.inference.predictor import checked_pairs
+from unbag.inference.predictor import validate_pairs
 from unbag.utils.hashing import file_hash
 
 WEIGHTS: Final = Path(__file__).parents[1] / "data" / "demo" / "demo-reader.safetensors"
@@ -78,7 +78,7 @@ class ReaderPredictor:
 
     def predict(self, premises: Sequence[str], hypotheses: Sequence[str]) -> NDArray[np.float32]:
         """Predict the probabilities of n pairs, shape (n, 3)."""
-        premises, hypotheses = checked_pairs(premises, hypotheses)
+        premises, hypotheses = validate_pairs(premises, hypotheses)
         batches = [np.empty((0, len(labels.LABELS)))]
         with threadpool_limits(1):  # for such small products, the synchronisation of threads takes longer than the work
             for start in range(0, len(premises), _BATCH_SIZE):

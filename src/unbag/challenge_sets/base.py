@@ -78,7 +78,7 @@ SCORE: Final = Quantity(
 """The skill score (`scoring.skill`), which represents every set where one number is needed."""
 
 
-class Measured(NamedTuple):
+class Measurement(NamedTuple):
     """A number with its value, its 95 % interval and its number of examples."""
 
     quantity: Quantity
@@ -147,21 +147,21 @@ class ChallengeSet:
     is_accuracy: bool = False
     corpus_pairs: Mapping[str, Any] | None = None
 
-    def of_role(self, role: Role) -> list[Quantity]:
+    def quantities_with_role(self, role: Role) -> list[Quantity]:
         """List the numbers with a role. The skill score comes first."""
         return [quantity for quantity in (SCORE, *self.quantities) if role in quantity.roles]
 
-    def by_path(self) -> dict[str, Quantity]:
+    def quantities_by_path(self) -> dict[str, Quantity]:
         """Map paths in the scores to the numbers, including the skill score."""
         return {quantity.path: quantity for quantity in (SCORE, *self.quantities)}
 
-    def measured(self, scores: Scores, role: Role) -> list[Measured]:
+    def measurements(self, scores: Scores, role: Role) -> list[Measurement]:
         """List the numbers with a role and their values. Numbers without examples are omitted."""
-        return list(self._measured(scores, role))
+        return list(self._iter_measurements(scores, role))
 
-    def score(self, scores: Scores) -> Measured | None:
+    def score(self, scores: Scores) -> Measurement | None:
         """Look up the skill score, which represents the set; None if it is undefined."""
-        return next((each for each in self._measured(scores, "quoted") if each.quantity is SCORE), None)
+        return next((each for each in self._iter_measurements(scores, "quoted") if each.quantity is SCORE), None)
 
     def score_rows(
         self,
@@ -231,8 +231,8 @@ class ChallengeSet:
         module, _, name = self.builder.partition(":")
         return getattr(import_module(module), name)
 
-    def _measured(self, scores: Scores, role: Role) -> Iterator[Measured]:
-        for quantity in self.of_role(role):
+    def _iter_measurements(self, scores: Scores, role: Role) -> Iterator[Measurement]:
+        for quantity in self.quantities_with_role(role):
             estimate = quantity.value(scores)
             if estimate is not None and estimate.value is not None:
-                yield Measured(quantity, estimate)
+                yield Measurement(quantity, estimate)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from unbag.data.sources import Example, Source
-from unbag.utils.duplicates import DigestFile, may_repeat
+from unbag.utils.duplicates import DigestFile, may_have_duplicates
 from unbag.utils.files import atomic_write
 
 LABELLED: Final = "labelled"
@@ -38,7 +38,7 @@ def examples(source: Source, start: int, stop: int | None, folder: Path) -> Iter
     """Iterate over the labelled pairs of a span of rows, and store the row counts and the digests of the ids."""
     counts: Counter[str] = Counter()
     with DigestFile(_ids(folder, start)) if source.has_ids else nullcontext() as ids:
-        for example in source.examples(start, stop, counts=counts, each_id=None if ids is None else ids.add):
+        for example in source.examples(start, stop, counts=counts, id_callback=None if ids is None else ids.add):
             counts[LABELLED] += 1
             counts[ANNOTATED] += bool(example.annotators)
             yield example
@@ -62,7 +62,7 @@ def validate_unique_ids(source: Source, folder: Path) -> None:
         DataError: If an id occurs twice. The message names the first such id and its place.
     """
     files = [*folder.glob(_ids(folder, "*").name)]
-    if may_repeat(files):
+    if may_have_duplicates(files):
         # Equal digests may be a collision; `count` compares the ids themselves and raises.
         source.count()
     for file in files:

@@ -16,7 +16,7 @@ from datasets.exceptions import DatasetGenerationError
 
 from unbag.challenge_sets import build_stats, requirements
 from unbag.challenge_sets.config import SourceConfig
-from unbag.challenge_sets.requirements import Requirement
+from unbag.challenge_sets.requirements import Requirement, UnfitError
 from unbag.data.corpora import CORPORA
 from unbag.data.labels import LABELS, TWO_WAY
 from unbag.data.readers import hub_commit, is_hub_id, open_file
@@ -99,6 +99,7 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
         EVALUATED: Split that models are evaluated on, if the set has several.
         LONGEST: Maximum number of characters of a sentence; None for a set that does not tokenize.
         MACHINE_MADE: Parts of a pair, sentences or labels, that the set generates itself.
+        LABEL_NAMES: Names of the gold label ids, for a set with labels of its own; None for those of the corpus.
     """
 
     SCHEMA: ClassVar[pa.Schema]
@@ -107,6 +108,7 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
     EVALUATED: ClassVar[str | None] = None
     LONGEST: ClassVar[int | None] = LONGEST_SENTENCE
     MACHINE_MADE: ClassVar[frozenset[Made]] = frozenset()
+    LABEL_NAMES: ClassVar[Sequence[str] | None] = None
 
     _span: int  # first row of the span of the source that `tables` is processing
 
@@ -134,7 +136,34 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
 
     def sources(self, *, streaming: bool = False) -> list[Source]:
         """Open the sources that the set is built from."""
-        return [replace(self.config.open(streaming=streaming), longest=self.LONGEST)]
+        return [self.open_pairs(streaming=streaming)]
+
+    def open_pairs(self, *, streaming: bool = False, split: str | None = None) -> Source:
+        """Open the corpus or the user's own data that the options name.
+
+        Args:
+            streaming: Whether to read over the network row by row.
+            split: Split to read (default: the one of the options).
+
+        Raises:
+            UnfitError: If the data has two labels, and the set needs three.
+        """
+        config = self.config if split is None else replace(self.config, source_split=split)
+        source: Source = replace(config.open(streaming=streaming), longest=self.LONGEST)
+        if self.config.data and source.labels == TWO_WAY:
+            if not self.takes_two_labels():
+                raise UnfitError(
+                    f"the {str(self.dataset_name).removeprefix('unbag_')} set needs to know which pairs contradict, "
+                    f"and {source.name} has two labels ({', '.join(TWO_WAY)}); label the pairs "
+                    f"{', '.join(LABELS[:-1])} or {LABELS[-1]}, or leave the set out"
+                )
+            self.info.features = features(self.SCHEMA, TWO_WAY)
+        return source
+
+    @classmethod
+    def takes_two_labels(cls) -> bool:
+        """Check whether pairs of two labels make this set: whether one of its configs is of a corpus with two."""
+        return any(CORPORA[name].is_two_way for config in cls.BUILDER_CONFIGS if (name := config.corpus) in CORPORA)
 
     def validate_names(self) -> None:
         """Validate that the files, pipelines and corpora named by options exist. No pair is read.
@@ -144,9 +173,10 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
         """
         pipeline = getattr(self.config, "pipeline", None)
         if pipeline and pipeline != ALL:
-            pipelines.require(pipeline)
+            pipelines.validate_pipeline(pipeline)
         if self.config.data and not is_hub_id(self.config.data):
-            self.config.open()  # reads and validates the first row, its columns and its label
+            for source in self.sources():  # the columns, the label space and the first labelled row
+                next(iter(source.examples()), None)
         for option in self.config.FILES:
             names = getattr(self.config, option)
             for name in names if isinstance(names, list | tuple) else ():
@@ -168,7 +198,7 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
         if config.corpus:
             base = CORPORA[config.corpus]
             splits = [config.source_split] if config.source_split else [*base.train, *base.validation, *base.test]
-            yield from requirements.of_corpus(config.corpus, splits, config.revision)
+            yield from requirements.corpus_splits(config.corpus, splits, config.revision)
         elif not config.data or is_hub_id(str(config.data)):
             yield Requirement(f"the pairs {config.data or config.name} of {self.dataset_name}", self.sources)
 
@@ -209,7 +239,7 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
     def _build_cache_dir(self) -> str:
         folder = Path(str(super()._build_cache_dir()))
         # Verify the checksums before `datasets` maps the files: a flipped byte silently changes rows or crashes Arrow.
-        if folder.is_dir() and (damage := checksums.damage(folder)):
+        if folder.is_dir() and (damage := checksums.find_damage(folder)):
             checksums.set_aside(folder, damage)
         return str(folder)
 
@@ -222,7 +252,7 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
         base = CORPORA[self.config.corpus] if self.config.corpus else None
         return datasets.DatasetInfo(
             description=sys.modules[type(self).__module__].__doc__,
-            features=features(self.SCHEMA, TWO_WAY if base and base.is_two_way else LABELS),
+            features=features(self.SCHEMA, self.LABEL_NAMES or (TWO_WAY if base and base.is_two_way else LABELS)),
             citation="\n".join([self.CITATION, *([base.citation] if base else [])]),
             license=base.licence if base else "",
         )

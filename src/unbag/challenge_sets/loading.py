@@ -8,18 +8,15 @@ from pathlib import Path
 from typing import Any, Final
 
 from unbag import challenge_sets
+from unbag.challenge_sets.requirements import UnfitError as UnfitError
 from unbag.data import corpora
 from unbag.data.corpora import CORPORA, LANGUAGES
 from unbag.data.readers import is_damage
 from unbag.data.sources import EXCLUSION_REASONS
 from unbag.utils import parallel
-from unbag.utils.options import Option, described, did_you_mean, read, require
+from unbag.utils.options import Option, describe_options, did_you_mean, parse_option, validate_options
 
 DEFAULT_CORPUS: Final = "snli"
-
-
-class UnfitError(ValueError):
-    """A set that cannot be built from the requested pairs."""
 
 
 def builder(name: str, config: str | None = None, *, cache_dir: Path | None = None, **options: Any) -> Any:
@@ -50,7 +47,7 @@ def builder(name: str, config: str | None = None, *, cache_dir: Path | None = No
         raise ValueError(
             f"the {name} set has no option {', '.join(map(repr, unknown))}; expected some of {config_options}"
         )
-    require(cls.BUILDER_CONFIG_CLASS, options)
+    validate_options(cls.BUILDER_CONFIG_CLASS, options)
     text_options = {option: _as_text(value) for option, value in options.items()}
     return cls(config_name=config, dataset_name=f"unbag_{name}", cache_dir=cache_dir, **text_options)
 
@@ -99,8 +96,8 @@ def options(name: str) -> frozenset[str]:
 
 
 def option_value(name: str, option: str, text: str) -> Any:
-    """Parse the value of one of a set's own options from text, as `unbag.utils.options.read` does."""
-    return read(challenge_sets.get(name).builder_class().BUILDER_CONFIG_CLASS, option, text)
+    """Parse the value of one of a set's own options from text, as `unbag.utils.options.parse_option` does."""
+    return parse_option(challenge_sets.get(name).builder_class().BUILDER_CONFIG_CLASS, option, text)
 
 
 def described_options(name: str) -> list[Option]:
@@ -109,7 +106,7 @@ def described_options(name: str) -> list[Option]:
     Raises:
         ValueError: If the set does not exist.
     """
-    return described(challenge_sets.get(name).builder_class().BUILDER_CONFIG_CLASS, options(name))
+    return describe_options(challenge_sets.get(name).builder_class().BUILDER_CONFIG_CLASS, options(name))
 
 
 def takes_split(name: str, corpus: str | None) -> bool:
@@ -278,12 +275,12 @@ def summaries() -> list[dict[str, str]]:
     return [
         {
             "name": name,
-            "title": described.title,
-            "summary": (inspect.getmodule(described.builder_class()).__doc__ or "").strip().splitlines()[0],
-            "paper": described.paper,
+            "title": describe_options.title,
+            "summary": (inspect.getmodule(describe_options.builder_class()).__doc__ or "").strip().splitlines()[0],
+            "paper": describe_options.paper,
         }
         for name in challenge_sets.names()
-        for described in [challenge_sets.get(name)]
+        for describe_options in [challenge_sets.get(name)]
     ]
 
 

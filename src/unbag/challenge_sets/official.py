@@ -11,7 +11,7 @@ import datasets
 from unbag.challenge_sets.builder import ChallengeSetBuilder, Made
 from unbag.challenge_sets.config import SourceConfig
 from unbag.data.corpora import OFFICIAL
-from unbag.data.downloads import PinnedFile, fetch, find
+from unbag.data.downloads import PinnedFile, fetch_pinned_file, find_local_copy
 from unbag.data.sources import Source, open_data
 from unbag.utils.files import atomic_write, cache_folder
 
@@ -85,14 +85,14 @@ class OfficialSet(ChallengeSetBuilder):
         if isinstance(file, str | os.PathLike) and file and config.startswith(OFFICIAL):
             # Resolve a folder to the file itself: otherwise all of the folder would enter the cache key. A wrong file
             # also raises here, before any work is done.
-            kwargs["file"] = str(fetch(self.FILE, local_copy=find(self.FILE, Path(file))))
+            kwargs["file"] = str(fetch_pinned_file(self.FILE, local_copy=find_local_copy(self.FILE, Path(file))))
         elif file:  # raised here, since the base class would first open the file and complain about its format
             raise ValueError(_unexpected_file_message(config, file))
         super().__init__(*args, **kwargs)
 
     def official_file(self) -> Path:
         """Find the authors' file: the user's copy or a download."""
-        return fetch(self.FILE, local_copy=Path(self.config.file) if self.config.file else None)
+        return fetch_pinned_file(self.FILE, local_copy=Path(self.config.file) if self.config.file else None)
 
     def official_source(self, name: str, lines: bytes, columns: Mapping[str, str] | None = None) -> Source:
         """Open the authors' pairs as JSON lines, written to the cache of pinned files.

@@ -20,15 +20,15 @@ from unbag.challenge_sets.perturbations import shuffled
 from unbag.challenge_sets.perturbations.permutation import DEFAULT_SEED
 from unbag.challenge_sets.results import explain_damaged_records
 from unbag.data import parquet
-from unbag.data.columns import column, distinct
+from unbag.data.columns import column, count_distinct
 from unbag.data.sources import EXCLUSION_REASONS
 from unbag.data.text.tokens import has_words
 from unbag.utils import rng
 from unbag.utils.files import atomic_write
 from unbag.utils.hashing import content_hash
-from unbag.utils.options import check_int, require
+from unbag.utils.options import check_int, validate_options
 from unbag.utils.redaction import first_line
-from unbag.utils.safe_io import DataError, parsed_json, validate_file
+from unbag.utils.safe_io import DataError, parse_json, validate_file
 
 BUILDING: Final = "building the sets"
 """Description of `build_ahead` in the progress display."""
@@ -64,7 +64,7 @@ class Request:
         Raises:
             ValueError: If a field has an invalid value.
         """
-        require(Request, vars(self))
+        validate_options(Request, vars(self))
         if self.max_examples is not None:
             check_int("max_examples", self.max_examples, least=1)
 
@@ -165,7 +165,7 @@ def to_built_set(request: Request, builder: Any, rows: Any) -> BuiltSet:
     sources = builder.sources()
     counts = builder.read_counts()
     votes = human_agreement.votes(sources) if counts[build_stats.ANNOTATED] else {}
-    used = distinct(rows, "source_id")
+    used = count_distinct(rows, "source_id")
     other_reasons = builder.exclusion_counts()
     # Builders count the rare reasons only; the rest of the labelled examples without rows has the usual reason.
     unfit = counts[build_stats.LABELLED] - used - sum(other_reasons.values())
@@ -247,7 +247,7 @@ def records(built: BuiltSet, rows_of: Mapping[str, Any]) -> tuple[dict[str, dict
     # For a set with several splits, `UNFIT` counts examples of the other splits. The folder includes these.
     elsewhere = challenge_sets.get(built.request.name).builder_class().UNFIT
     excluded = {reason: n for reason, n in built.data["excluded"].items() if reason != elsewhere}
-    examples = {name: distinct(rows, "source_id") for name, rows in rows_of.items()}
+    examples = {name: count_distinct(rows, "source_id") for name, rows in rows_of.items()}
     of_splits = {
         name: _record(
             built,
@@ -290,7 +290,8 @@ def _write(record: dict[str, Any], rows: Any, path: Path) -> dict[str, Any]:
     schema = first.schema.with_metadata({**(first.schema.metadata or {}), _RECORD: json.dumps(record).encode()})
     with atomic_write(path) as tmp, pq.ParquetWriter(tmp, schema, compression="zstd") as writer:
         for table in (first, *tables):
-            writer.write_table(table.cast(schema))
+            # How rows were shared out among processes decides the chunks, and these where pages of the file end.
+            writer.write_table(table.cast(schema).combine_chunks())
     return record
 
 
@@ -314,9 +315,9 @@ def read_back(path: Path) -> BuiltSet:
     if not is_exported(validate_file(path)):
         raise DataError(f"{path}: expected a Parquet file that `unbag build` wrote, got one without a record of a set")
     try:
-        parquet.validate_row_group_size(path, "the file", path.stat().st_size)
+        parquet.validate_unpacked_size(path, "the file", path.stat().st_size)
         table = pq.read_table(path, partitioning=None)
-        record = parsed_json(table.schema.metadata[_RECORD].decode())
+        record = parse_json(table.schema.metadata[_RECORD].decode())
     except (pa.ArrowException, OSError, ValueError) as error:
         raise DataError(f"{path}: cannot be read ({first_line(error)}); build it again") from None
     with explain_damaged_records(path):

@@ -10,6 +10,10 @@ class MissingError(ValueError):
     """Resources that a run needs are not on this machine. The message names each of them."""
 
 
+class UnfitError(ValueError):
+    """A set that cannot be made from the pairs of the request."""
+
+
 @dataclass(frozen=True)
 class Requirement:
     """One external resource.
@@ -23,14 +27,14 @@ class Requirement:
     get: Callable[[], object]
 
 
-def of_corpora(names: Iterable[str]) -> Iterator[Requirement]:
+def train_splits(names: Iterable[str]) -> Iterator[Requirement]:
     """Iterate over the train splits of those names that are corpora. Names of files need no download."""
     for name in names:
         if name in CORPORA:
-            yield from of_corpus(name, CORPORA[name].train)
+            yield from corpus_splits(name, CORPORA[name].train)
 
 
-def of_corpus(name: str, splits: Iterable[str], revision: str | None = None) -> Iterator[Requirement]:
+def corpus_splits(name: str, splits: Iterable[str], revision: str | None = None) -> Iterator[Requirement]:
     """Iterate over splits of a corpus, one requirement per split."""
     from unbag.data.sources import open_corpus
 
@@ -47,7 +51,7 @@ def pipeline(name: str) -> Requirement:
     from unbag.data.text import tagging as pipelines
 
     name = name or pipelines.PIPELINE
-    return Requirement(f"the spaCy pipeline {name}", lambda: pipelines.load(name, ()))
+    return Requirement(f"the spaCy pipeline {name}", lambda: pipelines.load_pipeline(name, ()))
 
 
 def embeddings(name: str) -> Requirement:
@@ -63,10 +67,10 @@ def wordnet() -> Requirement:
     def get() -> object:
         from huggingface_hub import is_offline_mode
 
-        from unbag.baselines.wordnet.database import is_installed, open_wordnet
+        from unbag.baselines.wordnet.database import is_wordnet_installed, open_wordnet
         from unbag.baselines.wordnet.install import install
 
-        if not is_installed() and not is_offline_mode():
+        if not is_wordnet_installed() and not is_offline_mode():
             install()
         return open_wordnet()
 

@@ -23,7 +23,7 @@ from typing_extensions import TypedDict
 from unbag import scripts
 from unbag.inference.single_output import Ranking
 from unbag.scoring.bootstrap import Estimate, to_json
-from unbag.utils.files import read_object, write_json
+from unbag.utils.files import read_json_object, write_json
 from unbag.utils.redaction import first_line
 
 _LISTED: Final = 3  # errors named in a message
@@ -114,7 +114,7 @@ class _RequestRecord(TypedDict):
     name: str
     config: str | None
     options: dict[str, Any]
-    examples: int | None
+    max_examples: int | None
     seed: int
 
 
@@ -143,7 +143,7 @@ class TrainingRecord(TypedDict):
     config: dict[str, Any]
     model: _Trained
     data: dict[str, list[dict[str, Any]]]
-    outputs: list[str]
+    label_order: list[str]
     environment: dict[str, str]
 
 
@@ -158,7 +158,7 @@ def read_record(path: Path, schema: type, what: str) -> dict[str, Any]:
     Raises:
         ValueError: If the file does not match the schema. The message names the file and the fields.
     """
-    return validate_record(read_object(path, what=what), schema, f"{path}: expected {what}")
+    return validate_record(read_json_object(path, what=what), schema, f"{path}: expected {what}")
 
 
 def validate_record(record: Mapping[str, Any], schema: type, expected: str) -> dict[str, Any]:
@@ -343,7 +343,7 @@ def read_with_skipped(path: Path) -> tuple[list[Result], list[SkippedSet]]:
 
 def _record(path: Path) -> dict[str, Any]:
     what = "a results file of unbag"
-    record = read_object(path, what=what)
+    record = read_json_object(path, what=what)
     if record.get("schema", SCHEMA) != SCHEMA:
         raise ValueError(f"{path}: expected results of schema {SCHEMA}, got schema {record['schema']!r:.40}")
     return validate_record(record, ResultsRecord, f"{path}: expected {what}")

@@ -9,7 +9,7 @@ from unbag.challenge_sets import loading
 from unbag.challenge_sets.failures import Failure
 from unbag.challenge_sets.request import Request
 from unbag.data import corpora
-from unbag.utils.options import require
+from unbag.utils.options import validate_options
 
 
 class OptionError(ValueError):
@@ -51,7 +51,7 @@ class Pairs:
         Raises:
             ValueError: If a field has a value of the wrong type. The message names the first such field.
         """
-        require(Pairs, vars(self))
+        validate_options(Pairs, vars(self))
 
     def requests(self, names: Sequence[str], *, on_failure: Callable[[Failure], None] | None = None) -> list[Request]:
         """Build one request per set.

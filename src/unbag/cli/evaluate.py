@@ -26,7 +26,7 @@ from unbag.cli.output import AsJson, echo, print_failures, show_results
 from unbag.cli.progress import show_progress
 from unbag.cli.run_folder import ALL_CORPORA, CROSS, RUNS, run_folder
 from unbag.cli.typer_utils import file_to_write, place_to_write
-from unbag.data.corpora import OF_PAPERS
+from unbag.data.corpora import PAPER_CORPORA
 
 if TYPE_CHECKING:
     from unbag.challenge_sets.failures import Failure
@@ -217,7 +217,7 @@ def _select_requests(
         ValueError: If a set or corpus does not exist, or no set of the suite fits the pairs.
     """
     if cross_domain:
-        corpora = OF_PAPERS if pairs.corpus == [ALL] else pairs.corpus
+        corpora = PAPER_CORPORA if pairs.corpus == [ALL] else pairs.corpus
         requests = [_corpus_request(name, pairs.max_examples) for name in corpora or _CROSS_CORPORA]
         return requests, [], f"{CROSS}-{'+'.join(pairs.corpus)}" if pairs.corpus else CROSS
     unfit: list[Failure] = []
@@ -257,7 +257,7 @@ def _parse_shard(text: str | None) -> "Shard | None":
     from unbag.inference.shards import Shard
 
     try:
-        return None if text is None else Shard.parsed(text)
+        return None if text is None else Shard.parse(text)
     except ValueError as error:
         raise typer.BadParameter(f"--shard: {error}") from None
 

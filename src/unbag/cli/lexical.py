@@ -66,7 +66,7 @@ def fit(
     )
     with parallel.worker_count(num_proc):
         model = load(fit_cached(recipe))
-    with locks.alone(output_dir, "saving a lexical model", wait=True):
+    with locks.exclusive_lock(output_dir, "saving a lexical model", wait=True):
         model.save(output_dir)
     if as_json:
         print_json(model.record)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 # Copies of the types in `unbag.inference.transformer`, which imports torch; a test keeps them equal.
 Dtype = Literal["float32", "bfloat16", "float16"]
 Head = Literal["plain", "residual"]
+LongPremise = Literal["truncate", "any-chunk", "every-sentence"]
 
 _PANEL: Final = "Baselines"
 _BUILT_IN: Final = "Built-in models (lexical, hypothesis-only, majority)"
@@ -71,6 +72,13 @@ class ModelOptions:
         typer.Option(
             metavar="PROBABILITY",
             help="Smallest sigmoid of a single output that counts as its label; or break-even.",
+        ),
+    ] = None
+    long_premise: Annotated[
+        LongPremise | None,
+        typer.Option(
+            metavar="MODE",
+            help="Long premises: truncate, any-chunk, every-sentence (default: truncate).",
         ),
     ] = None
     trust_remote_code: Annotated[
@@ -143,6 +151,7 @@ class ModelOptions:
             "head": self.head,
             "label_map": parse_label_names(self.label_map),
             "threshold": self.threshold,
+            "long_premise": self.long_premise,
             "trust_remote_code": self.trust_remote_code or None,
             "train_data": tuple(self.train_data) if self.train_data else None,
             "num_fewshot": self.num_fewshot,

@@ -7,7 +7,7 @@ import typer
 from unbag.cli.output import AsJson, console, print_json
 
 if TYPE_CHECKING:
-    from unbag.challenge_sets.perturbations.modifiers import Modified, Seed
+    from unbag.challenge_sets.perturbations.modifiers import ModifiedPair, Seed
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -130,5 +130,5 @@ def _seed(premise: str, hypothesis: str, label: str) -> "Seed":
     return seed
 
 
-def _pair_record(pair: "Modified") -> dict[str, str]:
+def _pair_record(pair: "ModifiedPair") -> dict[str, str]:
     return {**pair._asdict(), "relation": pair.relation.value}

@@ -12,7 +12,7 @@ import typer
 from unbag.cli import typer_utils
 from unbag.cli.output import echo
 from unbag.cli.typer_utils import comma_separated, comma_separated_names
-from unbag.data.corpora import OF_PAPERS, corpus
+from unbag.data.corpora import PAPER_CORPORA, corpus
 
 if TYPE_CHECKING:
     from unbag.challenge_sets.failures import Failure
@@ -127,7 +127,7 @@ class PairOptions:
         typer.Option(
             rich_help_panel=_PANEL,
             callback=comma_separated,
-            help="Label names of --data in the order 0, 1, 2, or E=entailment,N=neutral,…",
+            help="Names of labels 0, 1, … of --data, or E=entailment,N=neutral,…",
         ),
     ] = None
     language: Annotated[
@@ -248,10 +248,10 @@ def _bare_name(name: str) -> str:
 
 
 def _by_name(parts: Sequence[str], expected: str, lists: frozenset[str] = frozenset()) -> dict[str, str]:
-    from unbag.utils.options import by_name
+    from unbag.utils.options import parse_name_values
 
     try:
-        return by_name(parts, expected, lists)
+        return parse_name_values(parts, expected, lists)
     except ValueError as error:
         raise typer.BadParameter(str(error)) from None
 
@@ -266,7 +266,7 @@ def _value(name: str, option: str, text: str) -> Any:
 
 
 ALL: Final = "all"
-"""Value of `--corpus` for all corpora of the papers (`data.corpora.OF_PAPERS`), in commands that take several."""
+"""Value of `--corpus` for all corpora of the papers (`data.corpora.PAPER_CORPORA`), in commands that take several."""
 
 Sets = Annotated[
     list[str] | None,
@@ -308,7 +308,7 @@ def selected(
 
 def corpora_of(pairs: PairOptions) -> Sequence[str]:
     """List the corpora of `--corpus`, in a command that takes several."""
-    return OF_PAPERS if pairs.corpus == [ALL] else pairs.corpus or ()
+    return PAPER_CORPORA if pairs.corpus == [ALL] else pairs.corpus or ()
 
 
 def of_each_corpus(

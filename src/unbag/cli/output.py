@@ -145,7 +145,7 @@ def validate_output_form(form: str, *, as_json: bool) -> None:
 
 def print_to_paste(text: str, form: "Format") -> None:
     """Print exported text without control characters that a terminal would obey."""
-    typer.echo(terminal.json_shown(text) if form == "json" else terminal.escape_control_chars(text), nl=False)
+    typer.echo(terminal.escape_json(text) if form == "json" else terminal.escape_control_chars(text), nl=False)
 
 
 def console(*, err: bool = False) -> "Console":
@@ -260,4 +260,4 @@ def print_failures(failures: "Sequence[Failure]", *, with_model: bool, is_named:
 
 def print_json(value: Any) -> None:
     """Print a value as one line of JSON."""
-    typer.echo(terminal.json_shown(json.dumps(value, ensure_ascii=False)))
+    typer.echo(terminal.escape_json(json.dumps(value, ensure_ascii=False)))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, get_args
 
 import typer
 
-from unbag.utils.options import listed
+from unbag.utils.options import split_names
 
 if TYPE_CHECKING:
     from unbag.utils.storage import Folder
@@ -25,7 +25,7 @@ def comma_separated(values: list[str] | None) -> list[str] | None:
     Raises:
         typer.BadParameter: If the values hold no name. Commas alone must not count as an absent option.
     """
-    names = [value for value in listed(*values) if value] if values else values
+    names = [value for value in split_names(*values) if value] if values else values
     if values and not names:
         raise typer.BadParameter(f"expected comma-separated names, got {','.join(values)!r}")
     return names

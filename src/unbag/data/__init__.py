@@ -1,1 +1,1 @@
-"""Labels, corpora, readers and text: everything that is read before a challenge set is built."""
+"""Labels, corpora, readers and text: the input of challenge sets and of training."""

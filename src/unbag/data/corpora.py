@@ -1,6 +1,7 @@
-"""The base corpora: where they come from, their columns, licences and citations.
+"""The base corpora: repositories, columns, labels, licences and citations.
 
-Each corpus of the Hub is pinned: to a commit, or, if its repository has no fixed one, to the content of its rows.
+Each corpus is pinned to a commit of its repository on the Hub. A repository without a fixed commit is pinned by the
+hash of its rows.
 """
 
 from collections.abc import Mapping
@@ -72,7 +73,7 @@ LANGUAGES: Final[Mapping[str, str]] = MappingProxyType(
         "vi": "Vietnamese",
     }
 )
-"""The languages that pairs may be in, those of XNLI, by code."""
+"""The languages of pairs by code: those of XNLI."""
 
 
 @dataclass(frozen=True)
@@ -80,23 +81,23 @@ class Corpus:
     """A published NLI corpus.
 
     Attributes:
-        name: what `--corpus` calls it.
-        hub_id: its data set repository on the Hub.
-        config: the repository's config.
-        revision: the commit (or, where `contents` pins the rows, the ref) that is read.
-        splits: the splits it has; the first is the one evaluated by default.
-        train, validation, test: which of them are its training, validation and test data. MNLI and OCNLI have no test
-            labels: MNLI's mismatched pairs are taken for its test data, and OCNLI's validation pairs, which leaves it
-            no validation data. ANLI's three rounds are one corpus.
-        premise, hypothesis, label: its columns.
-        labels: our names of its label ids 0, 1, …; a corpus that tells entailment from the rest has two.
-        language: one of `LANGUAGES`.
-        licence: SPDX id, or the Hub's name for it; a challenge set made from it inherits it.
-        licence_link: where its terms are told, if the Hub has no name for them.
+        name: Name for `--corpus`.
+        hub_id: Data set repository on the Hub.
+        config: Config of the repository.
+        revision: Commit to read, or the ref if `contents` pins the rows.
+        splits: Names of the splits; the first one is evaluated by default.
+        train, validation, test: Splits with training, validation and test data. The test splits of MNLI and OCNLI have
+            no labels: MNLI's mismatched pairs serve as test data. OCNLI's validation pairs do so too, so it has no
+            validation data. ANLI's three rounds are one corpus.
+        premise, hypothesis, label: Names of the columns.
+        labels: Our names of the label ids 0, 1, …; two for a corpus of entailment or not.
+        language: One of `LANGUAGES`.
+        licence: SPDX id, or the Hub's name for the licence. Challenge sets derived from the corpus inherit it.
+        licence_link: Address of the licence's text, if the Hub has no name for the licence.
         citation: BibTeX.
-        labels_by, sentences_by: who made its labels and its sentences, in the Hub's terms for cards of data sets.
-        named: our names of labels that it has as text, where they are not the usual ones.
-        contents: sha256 of a split's rows (`unbag.utils.hashing`), for a corpus that no commit pins.
+        labels_by, sentences_by: Creators of the labels and the sentences, in the Hub's terms for data set cards.
+        label_meanings: Our names of textual labels with a meaning of their own in this corpus.
+        contents: sha256 of the rows of each split (`unbag.utils.hashing`), for a corpus without a fixed commit.
     """
 
     name: str
@@ -113,7 +114,7 @@ class Corpus:
     hypothesis: str = "hypothesis"
     label: str = "label"
     labels: tuple[str, ...] = LABELS
-    named: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    label_meanings: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     language: str = "en"
     licence_link: str = ""
     labels_by: tuple[str, ...] = ("crowdsourced",)
@@ -122,19 +123,19 @@ class Corpus:
 
     @property
     def is_two_way(self) -> bool:
-        """Whether its gold labels are entailment and the rest, which may hold neutral and contradicting pairs alike."""
+        """Whether the gold labels are `entailment` and `not_entailment`, which is neutral or contradiction."""
         return NOT_ENTAILMENT in self.labels
 
     def split(self, name: str | None) -> str:
-        """Return the split of that name, or the default one for None.
+        """Validate the name of a split; None stands for the default split.
 
         Raises:
-            ValueError: if the corpus has no such split.
+            ValueError: If the corpus has no such split.
         """
         if name is None:
             return self.splits[0]
         if name not in self.splits:
-            raise ValueError(f"expected a split of {self.name} ({', '.join(self.splits)}), found {name!r}")
+            raise ValueError(f"expected a split of {self.name} ({', '.join(self.splits)}), got {name!r}")
         return name
 
 
@@ -214,7 +215,7 @@ _ALL: Final = (
         language="zh",
         licence="cc-by-nc-2.0",
         citation=OCNLI,
-        labels_by=("other",),  # students of languages
+        labels_by=("other",),  # language students
         sentences_by=("found", "other"),
     ),
     Corpus(
@@ -226,7 +227,7 @@ _ALL: Final = (
         train=("train",),
         validation=(),
         test=("dev",),
-        premise="hypothesis",  # the repository has the claim, which the evidence shall entail, as its premise
+        premise="hypothesis",  # the repository swaps the sides: its premise is the claim
         hypothesis="premise",
         licence="unknown",  # its card names none
         citation=FEVER,
@@ -244,11 +245,11 @@ _ALL: Final = (
             premise=premise,
             hypothesis=hypothesis,
             labels=TWO_WAY,
-            licence="other",  # of each task its authors' own
+            licence="other",  # each task has its authors' own
             licence_link="https://huggingface.co/datasets/nyu-mll/glue#licensing-information",
             citation=GLUE,
         )
-        # Of QNLI the sentence is asked whether it answers the question.
+        # QNLI labels whether the sentence answers the question.
         for name, premise, hypothesis in (("rte", "sentence1", "sentence2"), ("qnli", "sentence", "question"))
     ),
     Corpus(
@@ -264,13 +265,13 @@ _ALL: Final = (
         hypothesis="sentence2",
         label="gold_label",
         labels=TWO_WAY,
-        # What it calls neutral is all that does not support: it was never asked whether it contradicts.
-        named=MappingProxyType({"entailment": ENTAILMENT, "entails": ENTAILMENT, "neutral": NOT_ENTAILMENT}),
+        # "neutral" stands for every pair without support: its annotators did not label contradictions.
+        label_meanings=MappingProxyType({"entailment": ENTAILMENT, "entails": ENTAILMENT, "neutral": NOT_ENTAILMENT}),
         licence="unknown",  # its card names none
         citation=SCITAIL,
     ),
     Corpus(
-        name="paws",  # a paraphrase is entailed; what is none need not be
+        name="paws",  # a paraphrase is entailed; all other pairs are not_entailment
         hub_id="google-research-datasets/paws",
         config="labeled_final",
         revision="161ece9501cf0a11f3e48bd356eaa82de46d6a09",
@@ -305,22 +306,22 @@ _ALL: Final = (
 CORPORA: Final[Mapping[str, Corpus]] = MappingProxyType({corpus.name: corpus for corpus in _ALL})
 """The base corpora by name."""
 
-OF_PAPERS: Final = ("snli", "mnli", "anli", "sick", "ocnli")
-"""The corpora that the papers of the sets evaluate on: what `--corpus all` stands for."""
+PAPER_CORPORA: Final = ("snli", "mnli", "anli", "sick", "ocnli")
+"""The corpora that the papers of the sets evaluate on: the meaning of `--corpus all`."""
 
 OFFICIAL: Final = "official"
-"""What stands for a corpus where a set holds its authors' own pairs; further configs of theirs are `official-…`."""
+"""The name in place of a corpus for the authors' own pairs of a set. Further configs of these are `official-…`."""
 
 
 def corpus(name: str) -> Corpus:
-    """Return the corpus of that name.
+    """Look up a corpus by name.
 
     Raises:
-        ValueError: if there is none.
+        ValueError: If there is no such corpus.
     """
     if name not in CORPORA:
         raise ValueError(
-            f"expected a corpus ({', '.join(CORPORA)}), found {name!r}{did_you_mean(name, CORPORA)}"
+            f"expected a corpus ({', '.join(CORPORA)}), got {name!r}{did_you_mean(name, CORPORA)}"
             + first_fitting("; pass data of your own with --data")
         )
     return CORPORA[name]

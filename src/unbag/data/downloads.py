@@ -1,4 +1,4 @@
-"""Files of other people at an address that does not change: downloaded once, checked, and kept."""
+"""Files of other authors at fixed addresses: download, check against a pinned hash, cache."""
 
 import hashlib
 from dataclasses import dataclass
@@ -15,17 +15,17 @@ _CHUNK = 1 << 20
 
 
 class MissingFileError(DataError):
-    """A file that is neither here nor to be had."""
+    """A file that is not on this machine and cannot be downloaded."""
 
 
 @dataclass(frozen=True)
 class PinnedFile:
-    """A file whose every byte is known.
+    """A remote file with pinned content.
 
     Attributes:
-        url: where it is; an address that names a version, a commit say.
-        sha256: of its bytes, in hexadecimal.
-        name: what it is called here.
+        url: Address that names a version, for example a commit.
+        sha256: Hash of the file's bytes, in hexadecimal.
+        name: Name of the file in the cache.
     """
 
     url: str
@@ -33,69 +33,71 @@ class PinnedFile:
     name: str
 
 
-def find(pinned: PinnedFile, path: Path) -> Path:
-    """Return the path of a user's copy of a file.
+def find_local_copy(pinned: PinnedFile, path: Path) -> Path:
+    """Find a user's copy of a file.
 
     Args:
-        pinned: the file.
-        path: the copy, or a folder that it is in, however deep, under its own name.
+        pinned: The file.
+        path: The copy, or a folder that contains the copy under its own name at any depth.
 
     Raises:
-        rows.DataError: if it is not there, or there are several in the folder.
+        DataError: If there is no copy, or the folder contains several.
     """
     if not path.exists():
         raise DataError(f"{path}: no such file or folder; expected a copy of {pinned.url}")
     if not path.is_dir():
         return validate_file(path)
-    found = sorted(file for file in path.rglob(pinned.name) if file.is_file())
-    if len(found) == 1:
-        return found[0]
-    if not found:
+    copies = sorted(file for file in path.rglob(pinned.name) if file.is_file())
+    if len(copies) == 1:
+        return copies[0]
+    if not copies:
         raise DataError(
-            f"{path}: no {pinned.name} in it or its folders; expected a copy of {pinned.url}; "
-            + all_fitting("leave out --official-file to have it downloaded", "name other sets (--sets)", "add the file")
+            f"{path}: expected {pinned.name}, a copy of {pinned.url}, in this folder or below; "
+            + all_fitting("leave out --official-file to download the file", "name other sets (--sets)", "add the file")
         )
-    raise DataError(f"{path}: {pinned.name} is there {len(found)} times, name one: {', '.join(map(str, found))}")
+    raise DataError(
+        f"{path}: expected {pinned.name} once, got {len(copies)} copies; name one: {', '.join(map(str, copies))}"
+    )
 
 
-def fetch(pinned: PinnedFile, *, local_copy: Path | None = None, cache: Path | None = None) -> Path:
-    """Return a path to the file: the user's own copy, the one in the cache, or a fresh download.
+def fetch_pinned_file(pinned: PinnedFile, *, local_copy: Path | None = None, cache: Path | None = None) -> Path:
+    """Locate the file: the user's own copy, the copy in the cache, or a fresh download.
 
-    The client is the session of huggingface_hub: a dependency that is kept up, follows redirects, and takes the
-    certificates and the proxy that the user has set for the Hub (`set_client_factory`). No token is sent along. The
-    file appears in the cache whole and checked, or not at all.
+    The HTTP client is the session of huggingface_hub. It follows redirects, and uses the certificates and the proxy
+    that the user has set for the Hub (`set_client_factory`). No token is sent. The file appears in the cache complete
+    and checked, or not at all.
 
     Args:
-        pinned: the file.
-        local_copy: a copy of it that the user has (`find`); then nothing is downloaded.
-        cache: the folder it is kept in; by default `unbag/files` in the user's cache folder.
+        pinned: The file.
+        local_copy: The user's copy (`find_local_copy`); with one, nothing is downloaded.
+        cache: Folder of the cache (default: `unbag/files` in the user's cache folder).
 
     Raises:
-        rows.DataError: if `local_copy` is another file than the pinned one; `MissingFileError` if it cannot be
-            downloaded.
+        DataError: If `local_copy` has other content than the pinned file.
+        MissingFileError: If the download fails.
     """
     if local_copy is not None:
         _check(pinned, file_hash(local_copy), str(local_copy))
         return local_copy
-    # Under its hash: another version of the file never meets this one.
+    # The folder is named after the hash, so that two versions of a file never share a path.
     path = (cache or cache_folder("files")) / pinned.sha256[:16] / pinned.name
     if path.is_file() and file_hash(path) == pinned.sha256:
         return path
     with atomic_write(path) as tmp:
-        _check(pinned, _fetched(pinned, tmp), pinned.url)
+        _check(pinned, _download_with_retries(pinned, tmp), pinned.url)
     return path
 
 
-def _fetched(pinned: PinnedFile, path: Path) -> str:
-    """Write what the address answers, and return its sha256; what may pass is tried again."""
+def _download_with_retries(pinned: PinnedFile, path: Path) -> str:
+    """Download the file to `path`, with retries after transient errors, and return its sha256."""
     httpx = hub_http()
 
     try:
         return with_retries(lambda: _download(pinned, path), tries=READ_TRIES, unreachable=False)
     except httpx.HTTPStatusError as error:
         raise MissingFileError(
-            f"{pinned.url}: expected the file {pinned.name}, the server answered {error.response.status_code} "
-            f"{error.response.reason_phrase}; {_by_hand(pinned)}"
+            f"{pinned.url}: expected the file {pinned.name}, got the answer {error.response.status_code} "
+            f"{error.response.reason_phrase} of the server; {_by_hand(pinned)}"
         ) from error
     except (httpx.HTTPError, OSError) as error:
         raise MissingFileError(
@@ -118,8 +120,8 @@ def _download(pinned: PinnedFile, path: Path) -> str:
 def _check(pinned: PinnedFile, sha256: str, where: str) -> None:
     if sha256 != pinned.sha256:
         raise DataError(
-            f"{where}: expected {pinned.name} with the sha256 {pinned.sha256}, found {sha256}: another version, or an "
-            f"incomplete download; {_by_hand(pinned)}"
+            f"{where}: expected {pinned.name} with the sha256 {pinned.sha256}, got {sha256} (another version, or an "
+            f"incomplete download); {_by_hand(pinned)}"
         )
 
 

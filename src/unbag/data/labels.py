@@ -1,9 +1,9 @@
-"""The labels of NLI: their names, their ids, and which output of a model is which.
+"""NLI labels: names, ids, label spaces, and the order of a model's outputs.
 
-This is the only module that knows a label's number. Everywhere else a label is its name, because models disagree on
-the numbers: data sets count entailment, neutral, contradiction; most cross-encoders contradiction, entailment, neutral;
-the MNLI heads of the BART and RoBERTa family contradiction, neutral, entailment. A silent mix-up scores near zero or,
-worse, plausibly.
+This is the only module that knows the numbers of labels. All other modules use names, because models disagree on the
+numbers. Data sets have the order entailment, neutral, contradiction. Most cross-encoders have contradiction,
+entailment, neutral. The MNLI heads of the BART and RoBERTa family have contradiction, neutral, entailment. A silent
+mix-up gives scores near zero or, worse, plausible ones.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,16 +23,16 @@ TWO_WAY: Final = (ENTAILMENT, NOT_ENTAILMENT)
 """The labels of a two-label model. Gold labels fold into them: neutral and contradiction are both `not_entailment`."""
 
 CONTRADICTION_OR_NOT: Final = (CONTRADICTION, NOT_CONTRADICTION)
-"""The labels of a two-label model that finds contradictions: entailment and neutral are both `not_contradiction`."""
+"""The labels of a two-label model that detects contradictions: entailment and neutral are both `not_contradiction`."""
 
 LABEL_SPACES: Final = (LABELS, TWO_WAY, CONTRADICTION_OR_NOT)
-"""What a model may predict."""
+"""The label spaces of models."""
 
 FORWARD_ENTAILMENT: Final = "forward_entailment"
 REVERSE_ENTAILMENT: Final = "reverse_entailment"
 FOUR_WAY: Final = (FORWARD_ENTAILMENT, REVERSE_ENTAILMENT, CONTRADICTION, NEUTRAL)
-"""The labels of SICCK (Akoju et al. 2023, section 4.1): entailment either way, contradiction, neutral. Names only: no
-model has them as outputs."""
+"""The labels of SICCK (Akoju et al. 2023, section 4.1): entailment in either direction, contradiction, neutral. Names
+only: no model has them as outputs."""
 
 _SPELLINGS: Final = {
     "entailment": ENTAILMENT,
@@ -52,69 +52,120 @@ _SPELLINGS: Final = {
     "no_contradiction": NOT_CONTRADICTION,
     "not_contradictory": NOT_CONTRADICTION,
 }
+_GOLD_SPELLINGS: Final = {
+    "support": ENTAILMENT,
+    "supports": ENTAILMENT,
+    "supported": ENTAILMENT,
+    "consistent": ENTAILMENT,
+    "unsupported": NOT_ENTAILMENT,
+    "not_supported": NOT_ENTAILMENT,
+    "inconsistent": NOT_ENTAILMENT,
+    "not_consistent": NOT_ENTAILMENT,
+    # FEVER's three labels (Thorne et al. 2018, section 3.1).
+    "refute": CONTRADICTION,
+    "refutes": CONTRADICTION,
+    "refuted": CONTRADICTION,
+    "not_enough_info": NEUTRAL,
+    "not_enough_information": NEUTRAL,
+}
+"""Further spellings, of gold labels only. They do not resolve the outputs of models: authors of detectors define
+"consistent" or "supported" in different ways, so the label map of such a model must be explicit."""
+
+_TRUTH_VALUES: Final = {"true": True, "yes": True, "false": False, "no": False}
+
 _UNLABELLED: Final = frozenset({"-", "-1", ""})  # SNLI's jsonl, its ids on the Hub, and an empty cell
 
 
 class LabelError(ValueError):
-    """A label, or the order of a model's labels, that cannot be read without guessing."""
+    """A label, or an order of a model's labels, that only a guess could resolve."""
 
 
 def canonical(name: str) -> str:
-    """Return our name for a label as someone else spells it: any case, `-`, `_` or space between words.
+    """Resolve a spelling of a label to our name: in any case, with `-`, `_` or a space between words.
 
     Raises:
-        LabelError: if it is none of the known spellings.
+        LabelError: If the spelling is unknown.
 
     >>> canonical("CONTRADICTORY"), canonical("Not-Entailment")
     ('contradiction', 'not_entailment')
     """
-    key = "_".join(name.strip().lower().replace("-", " ").replace("_", " ").split())
+    key = _key(name)
     if key not in _SPELLINGS:
         raise LabelError(
-            f"expected a label such as {', '.join(LABELS)}, {NOT_ENTAILMENT} or {NOT_CONTRADICTION}, found {name!r}"
+            f"expected a label such as {', '.join(LABELS)}, {NOT_ENTAILMENT} or {NOT_CONTRADICTION}, got {name!r}"
         )
     return _SPELLINGS[key]
 
 
-def gold_label(name: str) -> str:
-    """Return one of `LABELS` by any of its names.
+def canonical_gold(name: str) -> str:
+    """Resolve the spelling of a gold label in data: those of `canonical`, and those of fact-checking data sets.
 
     Raises:
-        LabelError: if it is none.
+        LabelError: If the name is none of the known spellings. Truth values (`yes`, `false`) are none of them: their
+            meaning depends on the column (`truth_value`).
+
+    >>> canonical_gold("SUPPORTS"), canonical_gold("NOT ENOUGH INFO"), canonical_gold("Unsupported")
+    ('entailment', 'neutral', 'not_entailment')
+    """
+    label = _GOLD_SPELLINGS.get(_key(name)) or _SPELLINGS.get(_key(name))
+    if label is None:
+        raise LabelError(f"expected a label such as {', '.join(LABELS)} or {NOT_ENTAILMENT}, got {name!r}")
+    return label
+
+
+def truth_value(name: str) -> bool | None:
+    """Parse `true`, `yes`, `false` or `no`, in any case; None for any other text.
+
+    >>> truth_value("Yes"), truth_value("FALSE"), truth_value("entailment")
+    (True, False, None)
+    """
+    return _TRUTH_VALUES.get(name.strip().lower())
+
+
+def _key(name: str) -> str:
+    return "_".join(name.strip().lower().replace("-", " ").replace("_", " ").split())
+
+
+def gold_label(name: str) -> str:
+    """Resolve a spelling of a label to one of `LABELS`.
+
+    Raises:
+        LabelError: If it is a spelling of none of them.
 
     >>> gold_label("Contradiction")
     'contradiction'
     """
     label = canonical(name)
     if label not in LABELS:
-        raise LabelError(f"expected a label of {', '.join(LABELS)}, found {name!r}")
+        raise LabelError(f"expected a label of {', '.join(LABELS)}, got {name!r}")
     return label
 
 
 def is_unlabelled(value: str | int | None) -> bool:
-    """Tell whether a gold label says "no agreement": -1, `-`, an empty cell or a missing value."""
+    """Check whether a gold label stands for "no agreement": -1, `-`, an empty cell or a missing value."""
     return value is None or str(value).strip() in _UNLABELLED
 
 
 def label_id(name: str) -> int:
-    """Return the id of one of `LABELS`.
+    """Look up the id of one of `LABELS`.
 
     Raises:
-        LabelError: if it is `not_entailment`, which is neutral or contradiction and nobody knows which.
+        LabelError: If the name is `not_entailment`, which is neutral or contradiction.
 
     >>> label_id("contradiction")
     2
     """
     if name == NOT_ENTAILMENT:
         raise LabelError(
-            f"expected pairs labelled {', '.join(LABELS)}, found {NOT_ENTAILMENT}: pairs that tell entailment from the "
-            "rest alone make plain and permuted sets, and nothing is trained or fitted on them"
+            f"expected pairs labelled {', '.join(LABELS)}, got {NOT_ENTAILMENT}: pairs of two labels make sets such as "
+            "plain and permuted, and nothing is fitted on them; to train on them, run `unbag train` with "
+            "`--not-entailment-as neutral`"
         )
     return LABELS.index(name)
 
 
 def gold_id(name: str) -> int:
-    """Return the id of a gold label in its own label space: one of `LABELS`, or 1 for `not_entailment`.
+    """Look up the id of a gold label in its own label space: that of `label_id`, or 1 for `not_entailment`.
 
     >>> gold_id("contradiction"), gold_id("not_entailment")
     (2, 1)
@@ -123,10 +174,10 @@ def gold_id(name: str) -> int:
 
 
 def parse_label_map(text: str) -> dict[str, str]:
-    """Read the value of `--label-map`: names in output order, or pairs of the model's name and ours.
+    """Parse the value of `--label-map`: names in output order, or pairs of the model's name and ours.
 
     Raises:
-        LabelError: if a name is unknown, or the two forms are mixed.
+        LabelError: If a name is unknown, or the two forms are mixed.
 
     >>> parse_label_map("contradiction,entailment,neutral")
     {'0': 'contradiction', '1': 'entailment', '2': 'neutral'}
@@ -138,25 +189,25 @@ def parse_label_map(text: str) -> dict[str, str]:
     if any(named) and not all(named):
         raise LabelError(
             f"expected either names in output order (contradiction,entailment,neutral) or pairs "
-            f"(LABEL_0=contradiction,…), found a mixture: {text!r}"
+            f"(LABEL_0=contradiction,…), got a mixture: {text!r}"
         )
     pairs = [part.split("=", 1) for part in parts] if all(named) else [[str(i), part] for i, part in enumerate(parts)]
     return {theirs.strip(): canonical(ours) for theirs, ours in pairs}
 
 
 def resolve_order(id2label: Mapping[int, str], label_map: Mapping[str, str] | None = None) -> tuple[str, ...]:
-    """Return the names of a model's outputs, in output order.
+    """Resolve the labels of a model's outputs, in output order.
 
     Args:
-        id2label: the model's own names by output, as in `config.id2label`.
-        label_map: our name by the model's name or by its output number as text. Where given, `id2label` is not
-            believed.
+        id2label: The model's own name of each output, as in `config.id2label`.
+        label_map: Our name of each output, by the model's name or by the number of the output as text. It takes
+            precedence over `id2label`.
 
     Returns:
         A permutation of one of `LABEL_SPACES`.
 
     Raises:
-        LabelError: if a name says nothing (`LABEL_0`), is unknown, or the names are not one of the label spaces.
+        LabelError: If a name has no meaning (`LABEL_0`), is unknown, or the names are not one of the label spaces.
 
     >>> resolve_order({0: "CONTRADICTION", 1: "NEUTRAL", 2: "ENTAILMENT"})
     ('contradiction', 'neutral', 'entailment')
@@ -172,27 +223,28 @@ def resolve_order(id2label: Mapping[int, str], label_map: Mapping[str, str] | No
                 "look up the order on its model card and pass it, e.g. --label-map contradiction,entailment,neutral"
             ) from None
     else:
-        known = {name for i in outputs for name in (str(i), theirs[i])}
-        if unknown := sorted(set(label_map) - known):
+        names = {name for i in outputs for name in (str(i), theirs[i])}
+        if unknown := sorted(set(label_map) - names):
             raise LabelError(f"the label map names {unknown}, the model has {theirs}; name each output once")
         missing = [theirs[i] for i in outputs if str(i) not in label_map and theirs[i] not in label_map]
         if missing:
-            raise LabelError(f"the label map leaves out {missing}, the model has {theirs}; name each output once")
+            raise LabelError(f"the label map omits {missing}, the model has {theirs}; name each output once")
         order = tuple(label_map.get(str(i)) or label_map[theirs[i]] for i in outputs)
     if sorted(order) not in map(sorted, LABEL_SPACES):
         raise LabelError(
-            f"expected outputs that are an order of {_one_of(LABEL_SPACES)}, got {','.join(order)}{_two_labels(order)}"
+            f"expected outputs that are an order of {_listed(LABEL_SPACES)}, got {','.join(order)}"
+            f"{_two_label_advice(order)}"
         )
     return order
 
 
-def _one_of(spaces: Sequence[Sequence[str]]) -> str:
+def _listed(spaces: Sequence[Sequence[str]]) -> str:
     *before, last = (",".join(space) for space in spaces)
     return f"{', of '.join(before)} or of {last}"
 
 
-def _two_labels(order: Sequence[str]) -> str:
-    """Return which label map a model of two outputs takes that are named otherwise; nothing of another number."""
+def _two_label_advice(order: Sequence[str]) -> str:
+    """Name the label maps that fit a model of two outputs whose names are of no label space; empty for other models."""
     if len(order) != 2:
         return ""
     choices = []
@@ -205,20 +257,20 @@ def _two_labels(order: Sequence[str]) -> str:
     return f"; pass --label-map {', or '.join(choices)}" if choices else ""
 
 
-def of_one_output(name: str, label_map: Mapping[str, str] | None = None) -> tuple[str, ...]:
-    """Return the label of what reaches the threshold of a model of one output, and of what does not.
+def single_output_labels(name: str, label_map: Mapping[str, str] | None = None) -> tuple[str, ...]:
+    """Resolve the two labels of a model of one output: that of scores above the threshold, then that of the others.
 
-    A high score means entailment, unless the output's name is that of another label of a two-label space
-    (`contradiction`) or the map says otherwise.
+    A high score means entailment by default. It means another label if the output is named after it (`contradiction`),
+    or if the label map names it.
 
     Args:
-        name: the model's own name of its output.
-        label_map: the label of a high score and of a low one, `{"0": …, "1": …}`.
+        name: The model's own name of its output.
+        label_map: The label of a high score and that of a low one, `{"0": …, "1": …}`.
 
     Raises:
-        LabelError: if the map does not name both labels of a two-label space.
+        LabelError: If the map does not name both labels of a two-label space.
 
-    >>> of_one_output("LABEL_0"), of_one_output("CONTRADICTION")
+    >>> single_output_labels("LABEL_0"), single_output_labels("CONTRADICTION")
     (('entailment', 'not_entailment'), ('contradiction', 'not_contradiction'))
     """
     orders = two_label_orders()
@@ -226,38 +278,38 @@ def of_one_output(name: str, label_map: Mapping[str, str] | None = None) -> tupl
         if sorted(label_map.items()) not in [[("0", high), ("1", low)] for high, low in orders]:
             raise LabelError(
                 "a model of one output has a label for high scores and one for low ones; expected --label-map "
-                f"{' or '.join(','.join(order) for order in orders)}, found {dict(label_map)}"
+                f"{' or '.join(','.join(order) for order in orders)}, got {dict(label_map)}"
             )
         return label_map["0"], label_map["1"]
     try:
         high = canonical(name)
-    except LabelError:  # LABEL_0, relevant, consistent, …
+    except LabelError:  # names such as LABEL_0, relevant, consistent
         high = ENTAILMENT
     return next((order for order in orders if order[0] == high), TWO_WAY[::-1])
 
 
 def two_label_orders() -> list[tuple[str, ...]]:
-    """Return every order of the outputs of a two-label model."""
+    """List every order of the outputs of a two-label model."""
     return [order for space in (TWO_WAY, CONTRADICTION_OR_NOT) for order in permutations(space)]
 
 
-def candidate_orders(declared: Sequence[str], *, two_too: bool = False) -> list[tuple[str, ...]]:
-    """Return the orders that outputs may be in, the declared one first.
+def candidate_orders(declared: Sequence[str], *, allow_two_labels: bool = False) -> list[tuple[str, ...]]:
+    """List the possible orders of outputs, the declared one first.
 
     Args:
-        declared: the order that a model or a file declares.
-        two_too: whether outputs of three labels may be of two as well.
+        declared: The order that a model or a file declares.
+        allow_two_labels: Whether to add the orders of two labels to those of three.
 
     >>> candidate_orders(("entailment", "not_entailment"))[:2]
     [('entailment', 'not_entailment'), ('not_entailment', 'entailment')]
     """
     others: list[tuple[str, ...]] = list(permutations(declared)) if len(declared) > 2 else []
-    others += two_label_orders() if len(declared) == 2 or two_too else []
+    others += two_label_orders() if len(declared) == 2 or allow_two_labels else []
     return [tuple(declared), *(order for order in others if order != tuple(declared))]
 
 
 def label_space_of(order: Sequence[str]) -> tuple[str, ...]:
-    """Return the label space, in our order, of which `order` is a permutation.
+    """Find the label space of which `order` is a permutation, in our order.
 
     >>> label_space_of(("contradiction", "entailment", "neutral"))
     ('entailment', 'neutral', 'contradiction')
@@ -265,24 +317,23 @@ def label_space_of(order: Sequence[str]) -> tuple[str, ...]:
     return next(space for space in LABEL_SPACES if sorted(space) == sorted(order))
 
 
-def positive_of(label_space: Sequence[str]) -> str:
-    """Return the label that a two-label space tells from the rest.
+def positive_label(label_space: Sequence[str]) -> str:
+    """Name the positive label of a two-label space.
 
-    >>> positive_of(TWO_WAY), positive_of(CONTRADICTION_OR_NOT)
+    >>> positive_label(TWO_WAY), positive_label(CONTRADICTION_OR_NOT)
     ('entailment', 'contradiction')
     """
     return CONTRADICTION if NOT_CONTRADICTION in label_space else ENTAILMENT
 
 
 def fold(label: str, label_space: Sequence[str]) -> str:
-    """Return a three-way gold label in a model's label space.
+    """Map a three-way gold label to a model's label space.
 
-    The collapse rule for two-label models: neutral and contradiction are both `not_entailment` (McCoy et al. 2019,
-    section 4, fold HANS the same way); of those that find contradictions entailment and neutral are both
-    `not_contradiction`.
+    For two-label models, neutral and contradiction are both `not_entailment`; McCoy et al. (2019, section 4) fold HANS
+    in the same way. For models that detect contradictions, entailment and neutral are both `not_contradiction`.
 
     Raises:
-        LabelError: if the label is one of a two-label space and the space is the other.
+        LabelError: If label and space belong to different two-label spaces.
 
     >>> fold("neutral", TWO_WAY), fold("neutral", CONTRADICTION_OR_NOT), fold("neutral", LABELS)
     ('not_entailment', 'not_contradiction', 'neutral')

@@ -1,4 +1,4 @@
-"""What a model answered on the rows of a challenge set, as metrics read it; numpy alone is needed."""
+"""A model's predictions on the rows of a challenge set, in the form of metrics. Needs numpy alone."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple, TypeAlias
@@ -9,23 +9,23 @@ from numpy.typing import ArrayLike, NDArray
 from unbag.data.labels import LABELS, NOT_ENTAILMENT, TWO_WAY, fold
 
 NO_ANSWER: Final = -1
-"""What `Answers.predicted` says where a model gave no answer: wrong, whatever the label."""
+"""The value of `SetPredictions.predicted` for a row without an answer. It is wrong for every gold label."""
 
 NONE: Final = "none"
-"""Its name, where labels are counted by name."""
+"""The name of `NO_ANSWER` among names of labels."""
 
 Columns: TypeAlias = Mapping[str, Any]
 """Columns of n rows by name, each a list or an array, shape (n,); `label` has the gold ids."""
 
 
 class SetPredictions(NamedTuple):
-    """What a model answered, in the order of the rows.
+    """A model's predictions on n rows, in their order.
 
     Attributes:
-        probabilities: shape (n, len(label_space)).
-        label_space: the labels of the columns, one of `data.labels.LABEL_SPACES`.
-        has_probabilities: whether the probabilities say how sure the model is; False where it gave labels only.
-        unanswered: where the model gave no answer at all, shape (n,); None where every model of its kind answers.
+        probabilities: Probability of each label, shape (n, len(label_space)).
+        label_space: Labels of the columns, one of `data.labels.LABEL_SPACES`.
+        has_probabilities: Whether the probabilities express the model's confidence; False for bare labels.
+        unanswered: Rows without an answer, shape (n,); None for models that always answer.
     """
 
     probabilities: NDArray[Any]
@@ -35,23 +35,23 @@ class SetPredictions(NamedTuple):
 
     @property
     def predicted(self) -> NDArray[np.intp]:
-        """The position in `label_space` of each row's likeliest label, shape (n,); `NO_ANSWER` where there is none."""
+        """Position in `label_space` of each row's most probable label, shape (n,); `NO_ANSWER` without an answer."""
         likeliest: NDArray[np.intp] = self.probabilities.argmax(axis=1)
         return likeliest if self.unanswered is None else np.where(self.unanswered, NO_ANSWER, likeliest)
 
     @property
     def names(self) -> NDArray[np.str_]:
-        """The name of each row's likeliest label, shape (n,); `NONE` where there is none."""
-        named: NDArray[np.str_] = np.array([*self.label_space, NONE])[self.predicted]  # `NO_ANSWER` is the last
-        return named
+        """Name of each row's most probable label, shape (n,); `NONE` without an answer."""
+        names: NDArray[np.str_] = np.array([*self.label_space, NONE])[self.predicted]  # -1, `NO_ANSWER`, is the last
+        return names
 
     def gold(self, labels: ArrayLike) -> NDArray[np.intp]:
-        """Return the position in `label_space` of each gold label, shape (n,), from their ids."""
+        """Convert ids of gold labels to positions in `label_space`, shape (n,)."""
         gold: NDArray[np.intp] = self.folded[np.asarray(labels, dtype=np.intp)]
         return gold
 
     def in_space(self, label_space: Sequence[str]) -> "SetPredictions":
-        """Return the same answers in a label space of as many labels or fewer: what is folded together is summed."""
+        """Convert to a label space of at most as many labels. Probabilities of labels that become one are summed."""
         if tuple(label_space) == tuple(self.label_space):
             return self
         columns = [list(label_space).index(fold(label, label_space)) for label in self.label_space]
@@ -61,69 +61,69 @@ class SetPredictions(NamedTuple):
         return self._replace(probabilities=probabilities, label_space=tuple(label_space))
 
     def for_gold(self, names: Sequence[str]) -> "SetPredictions":
-        """Return the answers in the label space of gold labels.
+        """Convert to a label space that the gold labels allow.
 
         Args:
-            names: of the gold ids; where `not_entailment` is one, nobody knows which other label is right.
+            names: Names of the gold ids. If `not_entailment` is among them, neutral and contradiction are one label.
 
         Raises:
-            labels.LabelError: if that is one, and the answers tell contradictions from the rest alone.
+            labels.LabelError: If `not_entailment` is among the names, and the predictions are of contradiction or not.
         """
         validate_label_space(names, self.label_space)
         return self.in_space(TWO_WAY) if NOT_ENTAILMENT in names else self
 
     @property
     def folded(self) -> NDArray[np.intp]:
-        """The position in `label_space` of each of `data.labels.LABELS`, shape (3,)."""
+        """Position in `label_space` of each of `data.labels.LABELS`, shape (3,)."""
         return np.array([self.label_space.index(fold(label, self.label_space)) for label in LABELS])
 
 
 def validate_label_space(gold: Sequence[str], label_space: Sequence[str]) -> None:
-    """Refuse gold labels that a model's label space cannot say.
+    """Validate that a model's label space can express a set's gold labels.
 
     Args:
-        gold: the names of the gold ids of a set.
-        label_space: the model's.
+        gold: Names of the set's gold ids.
+        label_space: Label space of the model.
 
     Raises:
-        labels.LabelError: if the pairs tell entailment from the rest alone, and the model contradictions.
+        labels.LabelError: If the pairs are labelled entailment or not, and the model predicts contradiction or not.
     """
     if NOT_ENTAILMENT in gold:
         fold(NOT_ENTAILMENT, label_space)
 
 
-def of_labels(predicted: Sequence[int]) -> "SetPredictions":
-    """Return answers that are bare label ids; `NO_ANSWER` for none."""
+def predictions_from_labels(predicted: Sequence[int]) -> "SetPredictions":
+    """Build predictions from bare label ids, in which `NO_ANSWER` stands for none."""
     ids = np.asarray(predicted, dtype=np.intp)
     unanswered = ids == NO_ANSWER
     probabilities = np.eye(len(LABELS))[np.where(unanswered, 0, ids)]
-    probabilities[unanswered] = 1 / len(LABELS)  # no label is likelier than another
+    probabilities[unanswered] = 1 / len(LABELS)  # no label is more probable than another
     return SetPredictions(probabilities, LABELS, has_probabilities=False, unanswered=unanswered)
 
 
-def rows_where(kept: NDArray[np.bool_], columns: Columns, answers: SetPredictions) -> tuple[Columns, SetPredictions]:
-    """Return the columns and answers of some rows, those where `kept`, shape (n,), is true."""
-    rows = np.flatnonzero(kept).tolist()
-    taken = {name: [values[row] for row in rows] for name, values in columns.items()}
-    unanswered = None if answers.unanswered is None else answers.unanswered[kept]
-    return taken, answers._replace(probabilities=answers.probabilities[kept], unanswered=unanswered)
+def select_rows(mask: NDArray[np.bool_], columns: Columns, answers: SetPredictions) -> tuple[Columns, SetPredictions]:
+    """Select the columns and predictions of the rows where `mask`, shape (n,), is true."""
+    rows = np.flatnonzero(mask).tolist()
+    selected = {name: [values[row] for row in rows] for name, values in columns.items()}
+    unanswered = None if answers.unanswered is None else answers.unanswered[mask]
+    return selected, answers._replace(probabilities=answers.probabilities[mask], unanswered=unanswered)
 
 
-def placed(answers: SetPredictions, asked: NDArray[np.bool_]) -> "SetPredictions":
-    """Return answers to all rows where only some were asked: `NO_ANSWER` to the others.
+def scatter_predictions(answers: SetPredictions, mask: NDArray[np.bool_]) -> "SetPredictions":
+    """Expand the predictions on m selected rows to all n rows, with `NO_ANSWER` for the others.
 
     Args:
-        answers: to the rows that were asked, in their order, m of them.
-        asked: which of all rows these are, shape (n,).
+        answers: Predictions on the selected rows, in their order.
+        mask: Which of all rows are selected, shape (n,).
     """
-    probabilities = np.zeros((len(asked), len(answers.label_space)), dtype=answers.probabilities.dtype)
-    probabilities[asked] = answers.probabilities
-    unanswered = ~asked
+    probabilities = np.zeros((len(mask), len(answers.label_space)), dtype=answers.probabilities.dtype)
+    probabilities[mask] = answers.probabilities
+    unanswered = ~mask
     if answers.unanswered is not None:
-        unanswered[asked] = answers.unanswered
+        unanswered[mask] = answers.unanswered
     return answers._replace(probabilities=probabilities, unanswered=unanswered)
 
 
 def flags(values: Any) -> NDArray[np.bool_]:
-    """Return a column of truth values as an array, shape (n,)."""
+    """Convert a column of booleans to an array, shape (n,)."""
     return np.asarray(values, dtype=np.bool_)

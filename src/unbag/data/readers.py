@@ -1,8 +1,8 @@
 """Readers of rows from csv, tsv, jsonl and Parquet files and from Hub data sets.
 
-Each row knows its number and its place for error messages. Several processes can each read a part of a text file: the
-file is passed over once, line by line and without parsing, to find where rows begin. Where a line of csv has quotation
-marks, the csv reader itself finds the end of the row, since a quoted cell may contain line breaks.
+Each row has its number and, for error messages, its place. Several processes can read parts of one text file. One pass
+over the file finds the starts of rows, line by line and without parsing. If a line of csv has quotation marks, the csv
+reader finds the end of the row, since a quoted cell may contain line breaks.
 """
 
 import csv
@@ -19,15 +19,15 @@ from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, Protocol
 
 from unbag.utils.hashing import content_hash, file_hash
-from unbag.utils.hub import HubReadError, absence_of, hub_read
+from unbag.utils.hub import HubReadError, hub_read, missing_repo_message
 from unbag.utils.offline import unless_unreachable
 from unbag.utils.redaction import first_line
 from unbag.utils.retries import was_reached
-from unbag.utils.safe_io import MOST_COLUMNS, DataError, lines, parsed_json, validate_file
+from unbag.utils.safe_io import MOST_COLUMNS, DataError, lines, parse_json, validate_file
 
 
 class Row(NamedTuple):
-    """One row: its number from 0, its place in words, its values by column."""
+    """One row: number from 0, place for messages (file and line), values by column."""
 
     number: int
     place: str
@@ -35,56 +35,54 @@ class Row(NamedTuple):
 
 
 def cell(row: Row, name: str) -> Any:
-    """Return a row's value in a column.
+    """Look up a row's value in a column.
 
     Raises:
-        DataError: if it has none: each line of a jsonl file has keys of its own.
+        DataError: If the row has no such column, since each line of a jsonl file has its own keys.
     """
     if name not in row.values:
-        raise DataError(f"{row.place}: expected a value of {name!r} as in the first row, found {list(row.values)[:20]}")
+        raise DataError(f"{row.place}: expected a value of {name!r} as in the first row, got {list(row.values)[:20]}")
     return row.values[name]
 
 
 def validate_unique_columns(names: Sequence[str], place: object) -> None:
-    """Refuse columns of one name, but those without any: nobody reads them, and spreadsheets write several.
+    """Validate that column names are unique. Empty names may repeat: spreadsheets write them, and nothing reads them.
 
     Raises:
-        DataError: naming them; also if there are too many columns.
+        DataError: If a name repeats, or there are too many columns.
     """
     validate_column_count(names, place)
-    if twice := named_twice(names):
-        raise DataError(f"{place}: {twice}")
+    if problem := repeated_names_error(names):
+        raise DataError(f"{place}: {problem}")
 
 
 def validate_column_count(names: Collection[str], place: object) -> None:
-    """Refuse more columns than SECURITY.md allows.
+    """Validate that there are at most as many columns as SECURITY.md allows.
 
     Raises:
-        DataError: saying how many there are.
+        DataError: If there are more.
     """
     if len(names) > MOST_COLUMNS:
-        raise DataError(f"{place}: expected at most {MOST_COLUMNS:,} columns, found {len(names):,}")
+        raise DataError(f"{place}: expected at most {MOST_COLUMNS:,} columns, got {len(names):,}")
 
 
-def named_twice(names: Sequence[str]) -> str:
-    """Return what is wrong with names of columns; nothing if each is there once."""
+def repeated_names_error(names: Sequence[str]) -> str:
+    """Build the error text for column names that repeat; empty if none does."""
     repeated = [name for name, n in Counter(names).items() if name and n > 1]
-    message = (
-        f"expected each name once, found {' and '.join(map(repr, repeated))} again; leave out or rename all but one"
-    )
+    message = f"expected each name once, got {' and '.join(map(repr, repeated))} again; remove or rename all but one"
     return message if repeated else ""
 
 
 _PARTS: Final = 16
-"""The most parts of a row group: where one begins is found by decoding what is before it in the group, which takes a
-hundredth of the time of making rows of it."""
+"""Maximum parts of a row group. To reach the start of a part, all earlier rows of its group are decoded. Decoding takes
+a hundredth of the time of converting to Python rows, so that 16 parts cost little."""
 
 
 def read_parquet(path: Path, start: int = 0, stop: int | None = None) -> Iterator[Row]:
-    """Yield a range of the rows of a Parquet file; row groups outside of it are not read.
+    """Iterate over a range of the rows of a Parquet file. Row groups outside the range are not read.
 
     Raises:
-        DataError: if it cannot be read.
+        DataError: If the file cannot be read.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -97,7 +95,7 @@ def read_parquet(path: Path, start: int = 0, stop: int | None = None) -> Iterato
         groups = [i for i, (first, end) in enumerate(bounds) if end > start and (stop is None or first < stop)]
         if not groups:
             return
-        first = bounds[groups[0]][0]  # row of the batch
+        first = bounds[groups[0]][0]  # number of the first row of the batch
         for batch in parquet.batches(path, path, path.stat().st_size, groups):
             if number == start:
                 validate_unique_columns(batch.schema.names, path)
@@ -108,15 +106,15 @@ def read_parquet(path: Path, start: int = 0, stop: int | None = None) -> Iterato
                 yield Row(number, f"{path}, row {number}", dict(zip(wanted.schema.names, cells, strict=True)))
                 number += 1
             first += n
-    except (pa.ArrowException, OSError, UnicodeError) as error:  # names of columns may be any bytes
+    except (pa.ArrowException, OSError, UnicodeError) as error:  # column names may be any bytes
         raise DataError(f"{path}, after {number:,} rows: {first_line(error)}") from None
 
 
 def parquet_spans(path: Path, size: int) -> list[tuple[int, int | None]]:
-    """Return ranges of rows that cover a Parquet file, none in two row groups, each of at least about `size` rows.
+    """Split a Parquet file into ranges of about `size` rows or more. No range crosses a row group.
 
     Raises:
-        DataError: if it cannot be read.
+        DataError: If the file cannot be read.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -130,12 +128,12 @@ def parquet_spans(path: Path, size: int) -> list[tuple[int, int | None]]:
 
 
 def _bounds(metadata: Any) -> list[int]:
-    """Return the first row of each row group, and the number of all rows."""
+    """List the first row of each row group, then the number of all rows."""
     return list(accumulate((metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)), initial=0))
 
 
 def _values(batch: Any, name: str, path: Path) -> Sequence[Any]:
-    """Return the values of a column, of whatever type: of some, not all are values of Python."""
+    """Convert a column to Python values. Some Arrow types have values that Python cannot represent."""
     column = batch.column(batch.schema.names.index(name))
     try:
         values: Sequence[Any] = column.to_pylist()
@@ -145,7 +143,7 @@ def _values(batch: Any, name: str, path: Path) -> Sequence[Any]:
 
 
 class Start(NamedTuple):
-    """Where a row begins: its number from 0, how many lines are before it, and how many bytes."""
+    """Start of a row: number of the row from 0, and the numbers of lines and of bytes before it."""
 
     row: int
     lines: int
@@ -153,44 +151,45 @@ class Start(NamedTuple):
 
 
 def csv_delimiter(path: Path) -> str:
-    """Return what separates the cells of a csv file: a semicolon where its header has that and no comma.
+    """Detect the delimiter of a csv file: a semicolon if the header has one and no comma, else a comma.
 
     Spreadsheets write semicolons in languages whose numbers have a decimal comma.
 
     Raises:
-        DataError: if the file cannot be read.
+        DataError: If the file cannot be read.
     """
     for number, line in lines(path):
         if not _is_blank_record(number, line):
             try:
                 cells = next(csv.reader([_text(number, line)]), [])
-            except csv.Error:  # a damaged header, which `text_rows` reports with its line
+            except csv.Error:  # a damaged header, which `_read_separated` reports with its line
                 break
             return ";" if len(cells) == 1 and ";" in cells[0] else ","
     return ","
 
 
 def jsonl_starts(path: Path, every: int) -> Iterator[Start]:
-    """Yield where each `every`th row of a jsonl file begins, but not the first.
+    """Iterate over the starts of every `every`-th row of a jsonl file, without that of the first row.
 
     Raises:
-        DataError: if the file cannot be read, or a line is too long.
+        DataError: If the file cannot be read, or a line is too long.
     """
     return _starts(path, every, _is_blank_json, header=False, quotes=False)
 
 
 def separated_starts(path: Path, every: int, *, quotes: bool) -> Iterator[Start]:
-    """Yield where each `every`th row behind the header of a csv or tsv file begins, but not the first.
+    """Iterate over the starts of every `every`-th row of a csv or tsv file, without that of the first row.
 
-    It ends early at what is no csv: who reads on from the last start is told what is wrong there.
+    The iteration ends early at malformed csv. The reader that continues from the last start reports the error.
 
     Args:
-        path: the file, as `jsonl_starts` takes it.
-        every: how many rows lie between two starts.
-        quotes: whether a quotation mark begins a cell in which a line may end; it is a character like others in a tsv.
+        path: File with a header.
+        every: Rows between two starts.
+        quotes: Whether quotation marks enclose cells, which may then contain line breaks. In tsv, they are ordinary
+            characters.
 
     Raises:
-        DataError: see `jsonl_starts`.
+        DataError: If the file cannot be read, or a line is too long.
     """
     return _starts(path, every, _is_blank_record, header=True, quotes=quotes)
 
@@ -216,92 +215,98 @@ def _starts(
 
 
 def _bytes_behind(line: str, following: Iterator[tuple[int, bytes]], delimiter: str) -> int:
-    """Take the lines that belong to the row that a line begins, and return how many bytes they have."""
-    taken = 0
+    """Consume the further lines of a row and count their bytes.
+
+    Args:
+        line: First line of the row.
+        following: Numbers and bytes of the lines after it.
+        delimiter: Delimiter of the cells.
+    """
+    n_bytes = 0
 
     def row() -> Iterator[str]:
-        nonlocal taken
+        nonlocal n_bytes
         yield line
         for number, more in following:
-            taken += len(more)
+            n_bytes += len(more)
             yield _text(number, more)
 
     next(csv.reader(row(), delimiter=delimiter, strict=True))
-    return taken
+    return n_bytes
 
 
 def _is_blank_json(number: int, line: bytes) -> bool:
-    """Tell whether a line has nothing but white space, as the reader of jsonl files sees it."""
-    if line.startswith(b"{"):  # at once, for there are millions
+    """Check whether a line is white space only, in the same way as the jsonl reader."""
+    if line.startswith(b"{"):  # decides nearly every line without decoding it
         return False
     return not _text(number, line).strip()
 
 
 def _text(number: int, line: bytes) -> str:
-    """Return a line as it is read, but that what is not UTF-8 passes: whoever reads the row says what is wrong."""
+    """Decode a line. Bytes that are not UTF-8 are replaced here; the reader of the row reports them."""
     return line.decode("utf-8-sig" if number == 1 else "utf-8", errors="replace")
 
 
 def _is_blank_record(number: int, line: bytes) -> bool:
-    """Tell whether a line has nothing, as the reader of csv files sees it."""
+    """Check whether a line is empty, in the same way as the csv reader."""
     return not line.strip(b"\r\n")
 
 
 FIRST: Final = Start(0, 0, 0)
-"""The beginning of a file."""
+"""The start of a file."""
 
 
 def read_csv(path: Path, start: Start = FIRST) -> Iterator[Row]:
-    """Yield the rows of a csv file, from a start on; its cells are separated by commas, or by semicolons.
+    """Iterate over the rows of a csv file, from a start on. The delimiter is a comma or a semicolon.
 
     Raises:
-        DataError: at the first line that is none, naming it.
+        DataError: If a line is malformed; the message has its number.
     """
     return _read_separated(path, csv_delimiter(path), csv.QUOTE_MINIMAL, start)
 
 
 def read_tsv(path: Path, start: Start = FIRST) -> Iterator[Row]:
-    """Yield the rows of a tsv file, from a start on.
+    """Iterate over the rows of a tsv file, from a start on.
 
-    They are as NLI's are written (SNLI, HANS): a quotation mark is a character of the sentence.
+    A quotation mark is a character of the sentence, as in the files of SNLI and HANS.
 
     Raises:
-        DataError: see `read_csv`.
+        DataError: If a line is malformed; the message has its number.
     """
     return _read_separated(path, "\t", csv.QUOTE_NONE, start)
 
 
 def read_jsonl(path: Path, start: Start = FIRST) -> Iterator[Row]:
-    """Yield the rows of a jsonl file, from a start on.
+    """Iterate over the rows of a jsonl file, from a start on.
 
     Raises:
-        DataError: see `read_csv`.
+        DataError: If a line is malformed; the message has its number.
     """
     decode = json.JSONDecoder(object_pairs_hook=_object).decode
     filled = ((number, text) for number, text in _lines(path, start) if text.strip())
     for row_number, (line_number, line) in enumerate(filled, start=start.row):
         place = f"{path}, line {line_number}"
         try:
-            values = parsed_json(line, decode)
+            values = parse_json(line, decode)
         except json.JSONDecodeError as error:
-            raise DataError(f"{place}: not JSON ({error})") from None
+            raise DataError(f"{place}: expected JSON, got invalid text ({error})") from None
         except ValueError as error:
             raise DataError(f"{place}: {error}") from None
         if not isinstance(values, dict):
-            raise DataError(f"{place}: expected one JSON object a line, found {type(values).__name__}")
+            raise DataError(f"{place}: expected one JSON object per line, got {type(values).__name__}")
         validate_column_count(values, place)
         yield Row(row_number, place, values)
 
 
 def _lines(path: Path, start: Start = FIRST) -> Iterator[tuple[int, str]]:
-    """Yield line numbers from 1 and lines, decoded one by one so that a broken one can be named."""
+    """Iterate over line numbers from 1 and decoded lines. Each line is decoded alone, so that errors name the line."""
     for number, line in lines(path, start=start.bytes, before=start.lines):
         try:
             text = line.decode("utf-8-sig" if number == 1 else "utf-8")
         except UnicodeDecodeError as error:
             raise DataError(
-                f"{path}, line {number}: not UTF-8 (byte 0x{line[error.start]:02x} at column {error.start + 1}); "
-                "save the file as UTF-8"
+                f"{path}, line {number}: expected UTF-8, got the byte 0x{line[error.start]:02x} at column "
+                f"{error.start + 1}; save the file as UTF-8"
             ) from None
         yield number, text
 
@@ -322,7 +327,7 @@ def _read_separated(path: Path, delimiter: str, quoting: Literal[0, 3], start: S
         for number, cells in enumerate((row for row in reader if row), start=start.row):
             place = f"{path}, line {before + reader.line_num}"
             if len(cells) != len(header):
-                raise DataError(f"{place}: expected {len(header)} cells ({', '.join(header)}), found {len(cells)}")
+                raise DataError(f"{place}: expected {len(header)} cells ({', '.join(header)}), got {len(cells)}")
             yield Row(number, place, dict(zip(header, cells, strict=True)))
     except csv.Error as error:
         raise DataError(f"{path}, line {before + reader.line_num}: {error}") from None
@@ -330,8 +335,8 @@ def _read_separated(path: Path, delimiter: str, quoting: Literal[0, 3], start: S
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     values = dict(pairs)
-    if len(values) < len(pairs) and (twice := named_twice([name for name, _ in pairs])):
-        raise ValueError(twice)
+    if len(values) < len(pairs) and (problem := repeated_names_error([name for name, _ in pairs])):
+        raise ValueError(problem)
     return values
 
 
@@ -341,7 +346,7 @@ _TEXT: Final[Mapping[str, tuple[Callable[[Path, Start], Iterator[Row]], Callable
     ".tsv": (read_tsv, partial(separated_starts, quotes=False)),
     ".jsonl": (read_jsonl, jsonl_starts),
 }
-"""By the ending of a file of text, what reads its rows, and what finds where they begin."""
+"""The reader of rows and the finder of their starts, by the ending of a text file."""
 
 ENDINGS: Final = (*_TEXT, _PARQUET)
 
@@ -352,35 +357,35 @@ class File:
 
     path: Path
     columns: Sequence[str]
-    _starts: list[Start] = field(default_factory=list, repr=False, compare=False)  # known once `spans` was asked for
+    _starts: list[Start] = field(default_factory=list, repr=False, compare=False)  # filled by `spans`
 
     def read(self, start: int = 0, stop: int | None = None) -> Iterator[Row]:
-        """Yield a range of rows; of a text file whose `spans` nobody asked for, all lines before it are read too."""
-        if kind_of(self.path) == _PARQUET:
+        """Iterate over a range of rows. Before a call of `spans`, all earlier lines of a text file are read too."""
+        if file_ending(self.path) == _PARQUET:
             return read_parquet(self.path, start, stop)
-        read, _ = _TEXT[kind_of(self.path)]
+        read, _ = _TEXT[file_ending(self.path)]
         nearest = bisect_right(self._starts, start, key=lambda at: at.row)
         begin = self._starts[nearest - 1] if nearest else FIRST
         rows = read(self.path, begin)
         return islice(rows, start - begin.row, None if stop is None else max(start, stop) - begin.row)
 
     def label_names(self, column: str) -> Sequence[str] | None:
-        """Return None: a file does not name its label ids."""
+        """Return None, since files have no names of label ids."""
         return None
 
     def spans(self, size: int) -> tuple[tuple[int, int | None], ...]:
-        """Return ranges of about `size` rows; of Parquet within row groups; one open range of what is compressed."""
-        if kind_of(self.path) == _PARQUET:
+        """Split the file into ranges of about `size` rows, of Parquet within row groups; one open range for `.gz`."""
+        if file_ending(self.path) == _PARQUET:
             return tuple(parquet_spans(self.path, size))
-        if self.path.suffix == ".gz":
+        if self.path.suffix == ".gz":  # gzip has no random access
             return ((0, None),)
-        _, find = _TEXT[kind_of(self.path)]
+        _, find = _TEXT[file_ending(self.path)]
         self._starts[:] = find(self.path, size)
         firsts = [at.row for at in self._starts]
         return tuple(zip([0, *firsts], [*firsts, None], strict=True))
 
     def sha256(self) -> str:
-        """Return the hash of the file's bytes."""
+        """Compute the hash of the file's bytes."""
         return file_hash(self.path)
 
 
@@ -388,19 +393,19 @@ def open_file(path: Path) -> File:
     """Open a file by its ending.
 
     Raises:
-        DataError: if it is not there, no file, of another kind, or has no rows.
+        DataError: If the path does not exist, is not a regular file, has an unknown ending, or the file has no rows.
     """
     validate_file(path)
-    if kind_of(path) not in ENDINGS:
+    if file_ending(path) not in ENDINGS:
         raise DataError(f"{path}: expected a file that ends in {', '.join(ENDINGS)} (or one of these and .gz)")
     first = next(File(path, ()).read(), None)
     if first is None:
-        raise DataError(f"{path}: the file has no rows")
+        raise DataError(f"{path}: expected rows, got none")
     return File(path, list(first.values))
 
 
-def kind_of(path: Path) -> str:
-    """Return the ending of a file's name, of one that is compressed the one before."""
+def file_ending(path: Path) -> str:
+    """Extract the ending of a file's name, without a final `.gz`."""
     return path.suffixes[-2] if path.suffix == ".gz" and len(path.suffixes) > 1 else path.suffix
 
 
@@ -408,23 +413,23 @@ _BATCH = 1000
 
 
 class Table(Protocol):
-    """Rows that can be read again and again."""
+    """Rows that can be read repeatedly."""
 
     @property
     def columns(self) -> Sequence[str]:
-        """The columns' names."""
+        """Names of the columns."""
         ...
 
     def read(self, start: int = 0, stop: int | None = None) -> Iterator[Row]:
-        """Yield a range of rows."""
+        """Iterate over a range of rows."""
         ...
 
     def label_names(self, column: str) -> Sequence[str] | None:
-        """Return the names that are stored with the data for a column's label ids, if any."""
+        """Look up the names that the data stores for the label ids of a column; None if there are none."""
         ...
 
     def spans(self, size: int) -> tuple[tuple[int, int | None], ...]:
-        """Return ranges of about `size` rows that cover the table; one open range where rows have no random access."""
+        """Split the table into ranges of about `size` rows; one open range without random access."""
         ...
 
 
@@ -437,11 +442,11 @@ class HubTable:
 
     @property
     def columns(self) -> Sequence[str]:
-        """The columns' names."""
+        """Names of the columns."""
         return list(self.data.column_names or self.data.features or next(iter(self.data)))
 
     def read(self, start: int = 0, stop: int | None = None) -> Iterator[Row]:
-        """Yield a range of rows."""
+        """Iterate over a range of rows."""
         data = self.data
         if hasattr(data, "num_rows"):
             data = data.select(range(start, data.num_rows if stop is None else min(stop, data.num_rows)))
@@ -454,38 +459,42 @@ class HubTable:
                 number += 1
 
     def label_names(self, column: str) -> Sequence[str] | None:
-        """Return the names of a `ClassLabel` column."""
+        """Look up the names of a `ClassLabel` column; None for other columns."""
         return getattr((self.data.features or {}).get(column), "names", None)
 
     def spans(self, size: int) -> tuple[tuple[int, int | None], ...]:
-        """Return ranges of `size` rows; one open range for a stream."""
+        """Split the table into ranges of `size` rows; one open range for a stream."""
         if not hasattr(self.data, "num_rows"):
             return ((0, None),)
         n = self.data.num_rows
         return tuple((start, min(start + size, n)) for start in range(0, n, size)) or ((0, 0),)
 
     def content_hash(self, columns: Sequence[str]) -> str:
-        """Return the hash of the named columns' rows (`unbag.utils.hashing`)."""
+        """Compute the hash of all rows of some columns (`unbag.utils.hashing`)."""
         return content_hash(self.data.with_format("arrow").iter(batch_size=_BATCH), columns)
 
 
 def is_hub_id(name: str) -> bool:
-    """Tell whether a name is that of a data set on the Hub: `org/name`, and no file that is there or could be.
+    """Check whether a name has the form `org/name` of the Hub, and is neither an existing path nor a data file's name.
 
     >>> is_hub_id("org/my.pairs"), is_hub_id("folder/pairs.csv"), is_hub_id("./model")
     (True, False, False)
     """
     path = Path(name)
-    return re.fullmatch(r"\w[\w.-]*/\w[\w.-]*", name) is not None and not path.exists() and kind_of(path) not in ENDINGS
+    return (
+        re.fullmatch(r"\w[\w.-]*/\w[\w.-]*", name) is not None
+        and not path.exists()
+        and file_ending(path) not in ENDINGS
+    )
 
 
 def hub_commit(repo_id: str, revision: str) -> str:
-    """Return the commit at which a branch, tag or other ref of a data set stands; the ref itself when offline.
+    """Resolve a branch, tag or other ref of a data set to a commit; offline, return the ref unchanged.
 
     Raises:
-        DataError: if there is no such repository or ref.
+        DataError: If there is no such repository or ref.
     """
-    if len(revision) == 40:  # a commit stays where it is
+    if len(revision) == 40:  # already a commit
         return revision
     from huggingface_hub import HfApi
     from huggingface_hub.errors import HfHubHTTPError
@@ -498,19 +507,22 @@ def hub_commit(repo_id: str, revision: str) -> str:
             raise DataError(str(error)) from error
         return revision
     except HfHubHTTPError as error:
-        absent = absence_of(error, "data set", repo_id)
+        absent = missing_repo_message(error, "data set", repo_id)
         raise DataError(absent or f"{repo_id} at {revision}: {first_line(error)}") from error
-    except OSError:  # offline
-        return revision  # as out of reach, what is in the cache is used; `load_dataset` says so if nothing is
+    except OSError:  # offline: `load_dataset` reads the cache, and reports if the data set is not there
+        return revision
 
 
 def open_hub(
     repo_id: str, config: str | None, split: str, revision: str, *, streaming: bool = False
 ) -> tuple[HubTable, str]:
-    """Open one split of a data set on the Hub, and return it with the commit it was read at.
+    """Open one split of a data set on the Hub.
+
+    Returns:
+        The table, and the commit that it was read at.
 
     Raises:
-        DataError: if it is not there or cannot be reached.
+        DataError: If the data set or split does not exist, or the Hub cannot be reached.
     """
     with unless_unreachable() as unreachable:
         return _open_hub(repo_id, config, split, revision, streaming=streaming, unreachable=unreachable)
@@ -525,7 +537,7 @@ def _open_hub(
     commit = hub_commit(repo_id, revision)
 
     if datasets.config.HF_HUB_OFFLINE:
-        datasets.utils.logging.set_verbosity_error()  # else it tells for each split that it uses the cache
+        datasets.utils.logging.set_verbosity_error()  # or it warns for each split that it uses the cache
 
     def load(**how: Any) -> Any:
         data = datasets.load_dataset(repo_id, config, split=split, revision=commit, streaming=streaming, **how)
@@ -533,11 +545,11 @@ def _open_hub(
             return data
         if datasets.config.HF_HUB_OFFLINE:
             raise DataError(
-                f"{repo_id}: expected commit {commit}, found another on this machine, which is offline; fetch it while "
-                "there is a network (unbag prefetch)"
+                f"{repo_id}: expected commit {commit}, got another one in the cache of this machine, which is offline; "
+                "fetch the commit while there is a network (unbag prefetch)"
             )
-        # `datasets` takes what it has where the Hub does not answer.
-        raise ConnectionAbortedError("the Hub does not say what is there, and on this machine is another commit")
+        # If the Hub does not answer, `datasets` silently uses any cached commit. The error leads to a retry.
+        raise ConnectionAbortedError("the Hub does not answer, and the cache of this machine has another commit")
 
     what = f"{repo_id} (config {config}, split {split}, revision {commit})"
     try:
@@ -559,13 +571,13 @@ def _open_hub(
 
 
 def is_damage(error: BaseException) -> bool:
-    """Tell whether an error of `datasets` means that a file in its cache is no longer what was written there.
+    """Check whether an error of `datasets` means that a file in its cache is damaged.
 
-    A full disk or a dead network is none: those have a number or a type of their own.
+    A full disk or a failed network does not count: such errors have an errno or a type of their own.
     """
     import datasets
     import pyarrow as pa
 
     cause = error.__cause__ if isinstance(error, datasets.exceptions.DatasetGenerationError) else error
-    unnumbered = type(cause) is OSError and cause.errno is None  # Arrow's, about a file that ends too early
-    return unnumbered or isinstance(cause, pa.ArrowInvalid) or type(cause) is FileNotFoundError
+    is_truncated = type(cause) is OSError and cause.errno is None  # Arrow's error for a file that ends too early
+    return is_truncated or isinstance(cause, pa.ArrowInvalid) or type(cause) is FileNotFoundError

@@ -1,4 +1,4 @@
-"""Premise, hypothesis and label out of a corpus or a user's own data, one example at a time."""
+"""Labelled pairs from a corpus or a user's own data, one example at a time."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -6,47 +6,68 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache, partial
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 from unbag.data import readers
 from unbag.data.corpora import CORPORA, LANGUAGES, Corpus
-from unbag.data.labels import LABELS, NOT_ENTAILMENT, TWO_WAY, LabelError, canonical, is_unlabelled
+from unbag.data.labels import (
+    ENTAILMENT,
+    LABELS,
+    NOT_ENTAILMENT,
+    TWO_WAY,
+    LabelError,
+    canonical_gold,
+    is_unlabelled,
+    truth_value,
+)
 from unbag.utils.advice import first_fitting
 from unbag.utils.safe_io import DataError
 
 _RECOGNISED: Final = {
-    "premise": ("premise", "sentence1", "sentence_A", "text1"),
-    "hypothesis": ("hypothesis", "sentence2", "sentence_B", "text2"),
-    "label": ("label", "gold_label", "entailment_judgment", "entailment_label"),
+    "premise": (
+        *("premise", "sentence1", "sentence_A", "text1", "text_a"),
+        *("document", "context", "source", "passage", "evidence"),
+    ),
+    "hypothesis": (
+        *("hypothesis", "sentence2", "sentence_B", "text2", "text_b"),
+        *("claim", "statement", "answer", "response", "summary", "sentence"),
+    ),
+    "label": ("label", "gold_label", "entailment_judgment", "entailment_label", "supported", "is_supported"),
     "id": ("id", "pairID", "uid"),
 }
+"""Usual names of each column, in any case."""
+
+_SUPPORT: Final = ("supported", "is_supported")
+"""Label columns whose name states the meaning of `true`: the premise supports the hypothesis."""
+
 LONGEST_SENTENCE: Final = 10_000
-"""Characters, of sets that cut sentences into words or parse them, which takes more than their length in time; of
-published corpora no sentence has a fifth of it."""
+"""Characters of a sentence, for sets that tokenize or parse sentences. The time for that can grow faster than the
+length of the text. The longest sentence of the published corpora has less than a fifth of this limit."""
 
 TOO_LONG: Final = f"longer than {LONGEST_SENTENCE:,} characters"
 EXCLUSION_REASONS: Final = ("unlabelled", "empty", TOO_LONG)
-"""Why a row of the data may be no example."""
+"""Reasons to exclude a row of the data."""
 
 _LISTED: Final = 20  # columns that a message names
 _LONGEST_LABEL: Final = 20  # characters of a label that a message repeats as part of an option
-_TWO_LABELS: Final = (
-    ", which may be neutral or contradiction: sets of your own pairs need all three labels; label each such pair as "
-    "one of these two, or evaluate on a corpus of two labels (rte, qnli, scitail or paws)"
-)
+_ANY: Final = (*LABELS, NOT_ENTAILMENT)
 _ANNOTATORS: Final = "annotator_labels"  # as in the jsonl files of SNLI and MNLI
 SPAN: Final = 500
-"""About how many rows a span has: few, so that what has some thousand can be shared out evenly."""
+"""Rows per span, approximately. Spans are small so that processes share a source of a few thousand rows evenly."""
 
 Spans = tuple[tuple[int, int | None], ...]
-"""Row ranges (start, stop); a stop of None is the end."""
+"""Row ranges (start, stop). A stop of None is the end of the source."""
 
 
 class Example(NamedTuple):
-    """One labelled pair: an id unique in its source, two sentences, and one of `data.labels.LABELS`.
+    """A labelled pair.
 
-    `annotators` are the labels that each annotator gave, where the data has a column `annotator_labels` with a list.
+    Attributes:
+        source_id: Id that is unique in its source.
+        premise: First sentence or document.
+        hypothesis: Second sentence.
+        label: Gold label, one of `Source.labels`.
+        annotators: Label of each annotator, if the data has lists in a column `annotator_labels`.
     """
 
     source_id: str
@@ -58,18 +79,19 @@ class Example(NamedTuple):
 
 @dataclass(frozen=True)
 class Source:
-    """One split of a corpus, or one file or data set of a user's.
+    """One split of a corpus, or one file or Hub data set of a user's.
 
     Attributes:
-        name: the corpus's name, or the file's or repository's.
-        split: the split's name; a file has none.
-        language: one of `data.corpora.LANGUAGES`.
+        name: Name of the corpus, file or repository.
+        split: Name of the split; empty for a file.
+        language: One of `data.corpora.LANGUAGES`.
         licence: SPDX id, or `unknown`.
-        citation: BibTeX, or nothing.
-        origin: where it was read: Hub id and config, or the file's name.
-        revision: the commit it was read at, or the file's sha256.
-        has_ids: whether the examples' ids are the data's own; else they are numbers of rows, and so unique.
-        longest: the most characters of a sentence; a pair with a longer one is left out. None for any length.
+        citation: BibTeX, or empty.
+        origin: Hub id and config, or the name of the file.
+        revision: Commit of the repository, or sha256 of the file.
+        has_ids: Whether the data has ids of its own. Otherwise ids are row numbers, which are unique.
+        longest: Maximum characters of a sentence; pairs with a longer one are excluded. None for no limit.
+        labels: Label space of the gold labels, `data.labels.LABELS` or `TWO_WAY`.
     """
 
     name: str
@@ -84,17 +106,18 @@ class Source:
     _read: Callable[[int, int | None], Iterator[readers.Row]] = field(repr=False, compare=False)
     _parse: Callable[[readers.Row], Example | str] = field(repr=False, compare=False)
     longest: int | None = LONGEST_SENTENCE
+    labels: tuple[str, ...] = LABELS
 
     @cached_property
     def spans(self) -> Spans:
-        """Row ranges that cover it, for several processes to share; one open range where only one can read it.
+        """Row ranges that cover the source, for several processes; one open range if only one process can read it.
 
-        Of a text file they are found by going through it, once, so they are not known before somebody asks.
+        The property is lazy, because the ranges of a text file take one pass over the file.
         """
         return self._spans()
 
-    def in_one_piece(self) -> "Source":
-        """Return the same source for one process."""
+    def with_one_span(self) -> "Source":
+        """Copy the source with one range of rows, for one process."""
         return replace(self, _spans=_one_span)
 
     def examples(
@@ -103,22 +126,22 @@ class Source:
         stop: int | None = None,
         *,
         counts: Counter[str] | None = None,
-        each_id: Callable[[str], object] | None = None,
+        id_callback: Callable[[str], object] | None = None,
     ) -> Iterator[Example]:
-        """Yield the labelled pairs of a range of rows.
+        """Iterate over the labelled pairs of a range of rows.
 
         Args:
-            start: the first row.
-            stop: the row after the last; None for the end.
-            counts: counts up, while pairs are taken: `rows`, and the rows left out by reason (`unlabelled`, `empty`,
-                `TOO_LONG`).
-            each_id: called with the ids that are the data's own, by who looks out for one that comes twice; else this
-                does, and holds all ids in memory.
+            start: First row.
+            stop: Row after the last one; None for the end.
+            counts: Counter that is updated during the iteration: `rows`, and the excluded rows by reason
+                (`EXCLUSION_REASONS`).
+            id_callback: Called with each of the data's own ids; the caller then checks that they are unique. Without
+                it, this method does so, with all ids in memory.
 
         Raises:
-            DataError: at the first row that cannot be read, naming it.
+            DataError: If a row cannot be read; the message names it.
         """
-        seen: set[str] = set()
+        ids: set[str] = set()
         for row in self._read(start, stop):
             parsed = self._parse(row)
             if isinstance(parsed, Example) and self._is_too_long(parsed):
@@ -130,25 +153,25 @@ class Source:
             if isinstance(parsed, Example):
                 if not self.has_ids:
                     pass
-                elif each_id is not None:
-                    each_id(parsed.source_id)
-                elif parsed.source_id in seen:
+                elif id_callback is not None:
+                    id_callback(parsed.source_id)
+                elif parsed.source_id in ids:
                     how = first_fitting(
                         "Name another id column (--columns id=…), or none (--columns id=) to number the rows",
                         "Rename the column to number the rows",
                     )
                     raise DataError(
-                        f"{row.place}: the id {parsed.source_id!r} was met before; ids must be unique. {how}"
+                        f"{row.place}: expected unique ids, got {parsed.source_id!r} for the second time. {how}"
                     )
                 else:
-                    seen.add(parsed.source_id)
+                    ids.add(parsed.source_id)
                 yield parsed
 
     def _is_too_long(self, example: Example) -> bool:
         return self.longest is not None and max(len(example.premise), len(example.hypothesis)) > self.longest
 
     def count(self) -> Counter[str]:
-        """Return how many `rows` there are, how many are left out by reason, and how many are `labelled`."""
+        """Count all `rows`, the excluded rows by reason, and the `labelled` rows."""
         counts: Counter[str] = Counter(rows=0, unlabelled=0, empty=0)
         counts["labelled"] = sum(1 for _ in self.examples(counts=counts))
         return counts
@@ -164,37 +187,39 @@ def open_corpus(
     """Open one split of a published corpus, from the Hub or the local cache.
 
     Args:
-        corpus: one of `data.corpora.CORPORA`.
-        split: its default one where None.
-        revision: another revision than the pinned one.
-        streaming: read over the network row by row instead of downloading first.
+        corpus: One of `data.corpora.CORPORA`.
+        split: Name of the split (default: the default split of the corpus).
+        revision: Revision to read instead of the pinned one.
+        streaming: Whether to read over the network row by row instead of downloading first.
 
     Raises:
-        ValueError: if there is no such split.
-        DataError: if the Hub does not have it, cannot be reached, or holds other content than was pinned.
+        ValueError: If there is no such split.
+        DataError: If the Hub does not have the corpus, cannot be reached, or has other content than the pinned one.
     """
     split = corpus.split(split)
     table, commit = readers.open_hub(
         corpus.hub_id, corpus.config, split, revision or corpus.revision, streaming=streaming
     )
     where, space = f"{corpus.hub_id} at {commit}", TWO_WAY if corpus.is_two_way else LABELS
-    # A task of its own has names of its own for what its ids are to us (PAWS: 0 and 1).
+    named = tuple(corpus.label_meanings.items())
+    # A two-way task may store names for its ids that are not ours (PAWS: "0" and "1"); `corpus.labels` translates them.
     stored = None if corpus.is_two_way and corpus.labels != TWO_WAY else table.label_names(corpus.label)
-    declared = _label_names(stored, corpus.labels, where, space)
+    names = _label_names(stored, corpus.labels, where, (space,))
+    reader = _GoldLabels(corpus.label, names, named, space)
     columns = {"premise": corpus.premise, "hypothesis": corpus.hypothesis, "label": corpus.label}
     _require(columns, table.columns, corpus.hub_id)
     if revision is None and not streaming and split in corpus.contents:
         sha256 = table.content_hash(list(columns.values()))
         if sha256 != corpus.contents[split]:
             raise DataError(
-                f"{corpus.hub_id}, split {split}, has other rows than the ones this version of unbag was built on "
-                f"(expected sha256 {corpus.contents[split]}, found {sha256}); clear it from the cache of the Hub and "
-                "try again, or name the revision that you mean from Python (unbag.load(…, revision=…))"
+                f"{corpus.hub_id}, split {split}: expected rows with the sha256 {corpus.contents[split]}, got "
+                f"{sha256}; delete the data set from the cache of the Hub and try again, or pass another revision in "
+                "Python (unbag.load(…, revision=…))"
             )
 
     def parse(row: readers.Row) -> Example | str:
-        # A published corpus cannot be mended by whoever reads it: an empty sentence is left out and counted.
-        return _parse(row, columns, declared, f"{corpus.name}-{split}-{row.number}", keep_empty=False, corpus=corpus)
+        # Users cannot correct a published corpus, so rows with an empty sentence are excluded and counted.
+        return _parse(row, columns, reader, f"{corpus.name}-{split}-{row.number}", keep_empty=False)
 
     return Source(
         name=corpus.name,
@@ -208,6 +233,7 @@ def open_corpus(
         _spans=partial(table.spans, SPAN),
         _read=table.read,
         _parse=parse,
+        labels=space,
     )
 
 
@@ -222,47 +248,59 @@ def open_data(
     revision: str | None = None,
     has_options: bool = True,
 ) -> Source:
-    """Open data of a user's own.
+    """Open data of a user's own, with three labels or with two.
+
+    The labels are two (`entailment`, `not_entailment`) if `labels` says so, or else if the first label that belongs to
+    one label space alone is `not_entailment`. To find it, the label column is read up to that row.
 
     Args:
-        data: a csv, tsv, jsonl or parquet file (the first three also with .gz), or a data set id on the Hub.
-        split: of a Hub data set; a file has none.
-        columns: the user's names of `premise`, `hypothesis`, `label` and `id`; those left out are recognised by their
+        data: A csv, tsv, jsonl or parquet file (the first three also with .gz), or the id of a data set on the Hub.
+        split: Split of a Hub data set; None for a file.
+        columns: The user's names of `premise`, `hypothesis`, `label` and `id`. Other columns are recognised by their
             usual names. An empty name for `id` numbers the rows instead.
-        labels: names of the label ids 0, 1, …, for data whose labels are numbers without names; or what each of its
-            labels means, as `E=entailment`.
-        language: one of `data.corpora.LANGUAGES`.
-        config: of a Hub data set.
-        revision: of a Hub data set; by default its latest commit, which is then recorded.
-        has_options: whether the user may say `columns` and `labels`, so that messages name these options.
+        labels: Names of the label ids 0, 1, … (also of false and true), for data whose labels are numbers or truth
+            values without names; or the meaning of each label, as `E=entailment`.
+        language: One of `data.corpora.LANGUAGES`.
+        config: Config of a Hub data set.
+        revision: Revision of a Hub data set (default: the latest commit). The commit is recorded.
+        has_options: Whether the caller offers `columns` and `labels` to the user, so that errors name these options.
 
     Raises:
-        DataError: if it cannot be found or read, its columns are not recognised, or its labels are unknown.
+        DataError: If the data cannot be found or read, its columns are not recognised, or its labels are unknown.
     """
     if language not in LANGUAGES:
-        raise DataError(f"expected a language of {', '.join(LANGUAGES)}, found {language!r}")
+        raise DataError(f"expected a language of {', '.join(LANGUAGES)}, got {language!r}")
     path = Path(data)
     table: readers.Table
     if not readers.is_hub_id(str(data)):
         file = readers.open_file(path)
-        table, commit, origin, split = file, file.sha256(), path.name, ""  # where it lies does not matter
+        table, commit, origin, split = file, file.sha256(), path.name, ""  # records do not depend on the folder
     else:
         if split is None:
-            how = first_fitting("name the split to read, e.g. --split test", "expected a file, got a data set's id")
+            how = first_fitting(
+                "expected a split of the data set, got none; name the split to read, e.g. --split test",
+                "expected a file, got the id of a data set",
+            )
             raise DataError(f"{data}: {how}")
         table, commit = readers.open_hub(str(data), config, split, revision or "main")
         origin = f"{data} ({config})" if config else str(data)
     recognised = _recognise(columns or {}, table.columns, str(data), has_options=has_options)
     id_names, meanings = _label_meanings(labels or (), str(data))
-    stored = [meanings.get(name, name) for name in table.label_names(recognised["label"]) or ()]
-    names = _label_names(stored, id_names, str(data))
+    column = recognised["label"]
+    try:
+        stored = _stored_names(table, column, id_names, meanings, str(data))
+        names = _label_names(stored, id_names, str(data), (LABELS, TWO_WAY))
+    except UnknownLabelError as error:
+        raise DataError(f"{error}; {_label_advice(error.label, has_options=has_options)}") from None
+    reader = _GoldLabels(column, names, tuple(meanings.items()), LABELS)
+    reader = replace(reader, space=_label_space(reader, table))
     prefix = "-".join(filter(None, [origin.split(".")[0], split]))
 
     def parse(row: readers.Row) -> Example | str:
         try:
-            return _parse(row, recognised, names, f"{prefix}-{row.number}", keep_empty=True, meanings=meanings)
+            return _parse(row, recognised, reader, f"{prefix}-{row.number}", keep_empty=True)
         except UnknownLabelError as error:
-            raise DataError(f"{error}; {_remedy(error.label, has_options=has_options)}") from None
+            raise DataError(f"{error}; {_label_advice(error.label, has_options=has_options)}") from None
 
     return Source(
         name=str(data) if split else origin,
@@ -276,34 +314,35 @@ def open_data(
         _spans=partial(table.spans, SPAN),
         _read=table.read,
         _parse=parse,
+        labels=reader.space,
     )
 
 
 def validate_corpus_names(names: Iterable[str]) -> None:
-    """Refuse what is neither a base corpus nor a file of pairs, before any of them is read to its end.
+    """Validate that each name is a base corpus or a readable file, without reading all rows.
 
     Raises:
-        DataError: naming the first.
+        DataError: If a name is neither; the message has the first such name.
     """
     for name in names:
         if name not in CORPORA:
             if not Path(name).exists():
-                raise DataError(f"expected corpora ({', '.join(CORPORA)}) or files, found {name!r}")
+                raise DataError(f"expected corpora ({', '.join(CORPORA)}) or files, got {name!r}")
             readers.open_file(Path(name))
 
 
 def _require(columns: Mapping[str, str], present: Sequence[str], where: str) -> None:
     if missing := {ours: theirs for ours, theirs in columns.items() if theirs not in present}:
         wanted = ", ".join(f"{theirs!r} for the {ours}" for ours, theirs in missing.items())
-        raise DataError(f"{where}: expected the columns {wanted}; found {list(present)}")
+        raise DataError(f"{where}: expected the columns {wanted}, got {list(present)}")
 
 
 def _recognise(
     named: Mapping[str, str], present: Sequence[str], where: str, *, has_options: bool = True
 ) -> dict[str, str]:
-    """Return their name of each of our columns, those the user gave and those with a usual name."""
+    """Map our columns to those of the data: as the user named them, or by their usual names."""
     if unknown := sorted(set(named) - set(_RECOGNISED)):
-        raise DataError(f"expected the columns {', '.join(_RECOGNISED)} to be named, found {', '.join(unknown)}")
+        raise DataError(f"expected names for the columns {', '.join(_RECOGNISED)}, got {', '.join(unknown)}")
     if nameless := [ours for ours, theirs in named.items() if not theirs and ours != "id"]:
         raise DataError(
             f"{where}: expected a column for the {nameless[0]}, got no name (--columns {nameless[0]}=); name one of "
@@ -314,11 +353,14 @@ def _recognise(
     for ours, usual in _RECOGNISED.items():
         if ours in named:
             continue
-        candidates = [name for name in usual if name in present]
+        candidates = [name for each in usual for name in present if name.lower() == each.lower()]
+        candidates = [name for name in candidates if name not in columns.values()]
         if len(candidates) > 1 and ours != "id":
+            by_option = f"choose one with --columns {ours}={candidates[0]}"
+            in_data = "rename all but one in the data"
             raise DataError(
-                f"{where}: {' and '.join(map(repr, candidates))} could both be the {ours}; "
-                f"say which with --columns {ours}={candidates[0]}"
+                f"{where}: expected one column for the {ours}, got {_listed(candidates)}; "
+                f"{first_fitting(by_option, in_data) if has_options else in_data}"
             )
         if candidates:
             columns[ours] = candidates[0]
@@ -329,17 +371,22 @@ def _recognise(
         by_option = f"name yours with --columns {','.join(f'{ours}=…' for ours in missing)}"
         in_data = "name them so in the data"
         raise DataError(
-            f"{where}: expected a column for {wanted}; found {list(present)[:_LISTED]}; "
+            f"{where}: expected a column for {wanted}; got {list(present)[:_LISTED]}; "
             f"{first_fitting(by_option, in_data) if has_options else in_data}"
         )
     return columns
 
 
+def _listed(names: Sequence[str]) -> str:
+    *others, last = map(repr, names)
+    return f"{', '.join(others)} and {last}"
+
+
 class UnknownLabelError(DataError):
-    """A gold label in a spelling that is none of the known ones.
+    """A gold label whose meaning nothing states: an unknown spelling, a bare number or a bare truth value.
 
     Attributes:
-        label: as the data has it.
+        label: The label as the data has it.
     """
 
     def __init__(self, message: str, label: str) -> None:
@@ -348,10 +395,10 @@ class UnknownLabelError(DataError):
 
 
 def _label_meanings(labels: Sequence[str], where: str) -> tuple[Sequence[str] | None, dict[str, str]]:
-    """Separate names of the label ids 0, 1, … from pairs of a label of the data and ours, such as `E=entailment`.
+    """Split `labels` into names of the ids 0, 1, … and meanings of labels of the data, such as `E=entailment`.
 
     Raises:
-        DataError: if both forms are mixed, a label is given twice, or one of ours is unknown.
+        DataError: If both forms are mixed, a label occurs twice, or a name of ours is unknown.
     """
     pairs = [each.partition("=") for each in labels]
     if not any(equals for _, equals, _ in pairs):
@@ -366,93 +413,200 @@ def _label_meanings(labels: Sequence[str], where: str) -> tuple[Sequence[str] | 
         if theirs.strip() in meanings:
             raise DataError(f"{where}: expected each label once, got {theirs.strip()!r} twice ({','.join(labels)})")
         try:
-            meanings[theirs.strip()] = _in_space(canonical(ours), LABELS)
-        except ValueError as error:
+            meanings[theirs.strip()] = canonical_gold(ours)
+        except LabelError as error:
             raise DataError(f"{where}: {error} ({','.join(labels)})") from None
+    if not any(set(meanings.values()) <= set(space) for space in (LABELS, TWO_WAY)):
+        raise DataError(
+            f"{where}: expected meanings of {', '.join(LABELS)} or of {', '.join(TWO_WAY)}, got both "
+            f"({','.join(labels)})"
+        )
     return None, meanings
 
 
-def _remedy(label: str, *, has_options: bool) -> str:
-    """Return what to do about labels of the data in another spelling: the option to type, where there is one."""
+def _label_advice(label: str, *, has_options: bool) -> str:
+    """Build the advice for a label in an unknown spelling: the option to type, where the command has it."""
     initials = {name[0]: name for name in LABELS}
-    if label.lower() in initials:
-        example = ",".join(f"{letter.upper() if label.isupper() else letter}={initials[letter]}" for letter in initials)
-    elif label.isalnum() and len(label) <= _LONGEST_LABEL:
-        example = f"{label}=…,… (each {', '.join(LABELS[:-1])} or {LABELS[-1]})"
-    else:
-        example = "THEIRS=entailment,…"
-    if label.lstrip("-").isdecimal():
+    if label.lstrip("-").isdecimal() and label not in ("0", "1"):
         by_option = f"name the labels 0, 1, 2 with e.g. --labels {','.join(LABELS)}"
+    elif label in ("0", "1") or truth_value(label) is not None:
+        high, low = ("1", "0") if label in ("0", "1") else ("true", "false")
+        three = f", or the names of labels 0, 1, 2, such as --labels {','.join(LABELS)}" if high == "1" else ""
+        by_option = (
+            f"pass --labels {','.join(TWO_WAY[::-1])} if {high} means entailed or supported, --labels "
+            f"{','.join(TWO_WAY)} if {low} does{three}"
+        )
+    elif label.lower() in initials:
+        example = ",".join(f"{letter.upper() if label.isupper() else letter}={initials[letter]}" for letter in initials)
+        by_option = f"give their meanings with --labels {example}"
     else:
-        by_option = f"say what they mean with --labels {example}"
-    in_data = f"write {', '.join(LABELS[:-1])} or {LABELS[-1]} in the data"
+        theirs = f"{label}=…,…" if label.isalnum() and len(label) <= _LONGEST_LABEL else f"THEIRS={ENTAILMENT},…"
+        by_option = f"give their meanings with --labels {theirs} (each {', '.join(LABELS)} or {NOT_ENTAILMENT})"
+    in_data = f"write {', '.join(LABELS[:-1])} and {LABELS[-1]}, or {' and '.join(TWO_WAY)}, in the data"
     return first_fitting(by_option, in_data) if has_options else in_data
 
 
-def _label_names(
-    stored: Sequence[str] | None, expected: Sequence[str] | None, where: str, space: tuple[str, ...] = LABELS
-) -> tuple[str, ...] | None:
-    """Return our names of the label ids, or None where nobody names them.
+@dataclass(frozen=True, eq=False)  # hashed by identity: every label of every row is a key of the cache below
+class _GoldLabels:
+    """The reading of the gold labels of one source.
 
-    Names that are stored with the data are believed, and must agree with what else is said of them.
+    Attributes:
+        column: Name of the label column.
+        names: Labels by id 0, 1, …; None where nothing names them.
+        meanings: Labels as the data has them, each with ours.
+        space: Label space of the source.
+    """
+
+    column: str
+    names: tuple[str, ...] | None
+    meanings: tuple[tuple[str, str], ...]
+    space: tuple[str, ...]
+
+    def read(self, gold: Any, place: str) -> str:
+        """Parse one label.
+
+        Raises:
+            UnknownLabelError: If nothing states its meaning.
+            DataError: If it is not a label of the space.
+        """
+        try:
+            return _read_label(gold, self)
+        except TypeError:
+            raise DataError(f"{place}: expected a label as text or a number, got {gold!r:.100}") from None
+        except LabelError as error:
+            label = str(gold).lower() if isinstance(gold, bool) else str(gold).strip().removesuffix(".0")
+            raise UnknownLabelError(f"{place}: {error}", label) from None
+        except ValueError as error:
+            raise DataError(f"{place}: {error}") from None
+
+    def of_truth_value(self, truth: bool, *, is_text: bool) -> str:
+        """Resolve a truth value.
+
+        Names of two ids take precedence: false is 0, true is 1. Without them, the name of the column must state the
+        meaning of `true`. The name `label` does so for text, which is an annotator's answer. It does not for booleans:
+        they may be a detector's flag, in which true means that the hypothesis is *not* supported.
+
+        Raises:
+            LabelError: If neither states the meaning.
+        """
+        if self.names is not None:
+            if len(self.names) != len(TWO_WAY):
+                raise ValueError(
+                    f"expected a label of {', '.join(self.names)}, got the truth value {str(truth).lower()}; name two "
+                    f"labels for false and true, e.g. --labels {','.join(TWO_WAY[::-1])}"
+                )
+            return self.names[truth]
+        names = _RECOGNISED["label"] if is_text else _SUPPORT
+        if self.column.lower() not in names:
+            raise LabelError(
+                f"expected a label by name, got the truth value {str(truth).lower()}, whose meaning the column "
+                f"{self.column!r} does not state"
+            )
+        return ENTAILMENT if truth else NOT_ENTAILMENT
+
+
+def _stored_names(
+    table: readers.Table, column: str, id_names: Sequence[str] | None, meanings: Mapping[str, str], where: str
+) -> Sequence[str] | None:
+    """Resolve the names that a Hub data set stores for its label ids; None if they have no meaning.
+
+    Numerals have none. Truth values and unknown names give way to names by the user.
+    """
+    stored = [meanings.get(name, name) for name in table.label_names(column) or ()]
+    if not stored or all(map(str.isdecimal, stored)):
+        return None
+    if id_names and any(truth_value(name) is not None for name in stored):
+        return None
+    reader = _GoldLabels(column, None, (), _ANY)
+    try:
+        return [reader.read(name, f"{where}, the label names of {column!r}") for name in stored]
+    except UnknownLabelError:
+        if id_names:
+            return None
+        raise
+
+
+def _label_space(reader: _GoldLabels, table: readers.Table) -> tuple[str, ...]:
+    """Find the label space of a user's data: the declared one, or that of the first label that is not entailment.
+
+    A set declares its labels before its rows are read, so the space cannot wait for them.
+    """
+    in_any = replace(reader, space=_ANY)
+
+    def labels() -> Iterator[str]:
+        yield from reader.names or ()
+        yield from dict(reader.meanings).values()
+        for row in table.read():
+            gold = row.values.get(reader.column)
+            if not is_unlabelled(gold):
+                yield in_any.read(gold, row.place)
+
+    with suppress(DataError):  # the reading of the examples reports the row
+        for label in labels():
+            if label != ENTAILMENT:
+                return TWO_WAY if label == NOT_ENTAILMENT else LABELS
+    return LABELS
+
+
+def _label_names(
+    stored: Sequence[str] | None, expected: Sequence[str] | None, where: str, spaces: Sequence[tuple[str, ...]]
+) -> tuple[str, ...] | None:
+    """Combine stored and expected names of the label ids; None if there are neither.
+
+    They must agree, and be labels of one of the spaces.
     """
     try:
-        named = tuple(map(canonical, stored)) if stored else None
-        declared = tuple(map(canonical, expected)) if expected else None
+        named = tuple(map(canonical_gold, stored)) if stored else None
+        declared = tuple(map(canonical_gold, expected)) if expected else None
     except LabelError as error:
         raise DataError(f"{where}: {error}") from None
     for names in (named, declared):
-        if names and (len(set(names)) < len(names) or not set(names) <= set(space)):
-            hint = _TWO_LABELS if NOT_ENTAILMENT in names else ""
-            raise DataError(
-                f"{where}: expected each of {', '.join(space)} once at most, found {', '.join(names)}{hint}"
-            )
+        if names and (len(set(names)) < len(names) or not any(set(names) <= set(space) for space in spaces)):
+            one_of = " or of ".join(", ".join(space) for space in spaces)
+            raise DataError(f"{where}: expected each of {one_of} once at most, got {', '.join(names)}")
     if named and declared and named != declared:
-        raise DataError(f"{where}: its label ids 0, 1, … are named {list(named)}, expected {list(declared)}")
+        raise DataError(f"{where}: expected the names {list(declared)} for the label ids 0, 1, …, got {list(named)}")
     return named or declared
 
 
 def _parse(
     row: readers.Row,
     columns: Mapping[str, str],
-    names: tuple[str, ...] | None,
+    labels: _GoldLabels,
     number_id: str,
     *,
     keep_empty: bool,
-    corpus: Corpus | None = None,
-    meanings: Mapping[str, str] = MappingProxyType({}),
 ) -> Example | str:
-    """Return the row's example, or the reason it is left out."""
+    """Convert a row to an example, or to the reason for its exclusion."""
     values = row.values
     _require(columns, list(values), row.place)  # each line of a jsonl file has keys of its own
     gold = values[columns["label"]]
     if is_unlabelled(gold):
         return "unlabelled"
-    named: Mapping[str, str] = corpus.named if corpus else meanings
-    space = TWO_WAY if corpus and corpus.is_two_way else LABELS
-    label = named.get(str(gold)) or _label(gold, names, row.place, space)
+    label = labels.read(gold, row.place)
     sentences = [values[columns[side]] for side in ("premise", "hypothesis")]
     for side, sentence in zip(("premise", "hypothesis"), sentences, strict=True):
         if sentence is not None and not isinstance(sentence, str):
-            raise DataError(f"{row.place}: expected the {side} as text, found {sentence!r:.100}")
+            raise DataError(f"{row.place}: expected the {side} as text, got {sentence!r:.100}")
         if not (sentence or "").strip():
             if keep_empty:
-                raise DataError(f"{row.place}: the {side} is empty; fill it in, or leave the row out")
+                raise DataError(f"{row.place}: expected a {side}, got an empty one; fill it in, or remove the row")
             return "empty"
     source_id = str(values[columns["id"]]) if "id" in columns else number_id
     for side, text in zip(("premise", "hypothesis", "id"), (*sentences, source_id), strict=True):
         if not _is_text(text):
-            raise DataError(f"{row.place}: the {side} has half a character (a lone surrogate); save the file as UTF-8")
+            raise DataError(
+                f"{row.place}: expected the {side} as Unicode text, got half a character (a lone surrogate); save the "
+                "file as UTF-8"
+            )
     annotations = values.get(_ANNOTATORS)
     annotators = annotations if isinstance(annotations, list) else []
-    votes = tuple(
-        named.get(str(vote)) or _label(vote, names, row.place, space) for vote in annotators if not is_unlabelled(vote)
-    )
+    votes = tuple(labels.read(vote, row.place) for vote in annotators if not is_unlabelled(vote))
     return Example(source_id, sentences[0], sentences[1], label, votes)
 
 
 def _is_text(text: str) -> bool:
-    """Tell whether all of a text is characters: an escape in JSON may be half of one, which no file can hold."""
+    """Check whether a text can be encoded: an escape in JSON may be half a character, which no file can store."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -460,44 +614,48 @@ def _is_text(text: str) -> bool:
     return True
 
 
-def _label(gold: Any, names: tuple[str, ...] | None, place: str, space: tuple[str, ...] = LABELS) -> str:
-    try:
-        return _read_label(gold, names, space)
-    except TypeError:
-        raise DataError(f"{place}: expected a label as text or a number, found {gold!r:.100}") from None
-    except LabelError as error:
-        raise UnknownLabelError(f"{place}: {error}", str(gold).strip()) from None
-    except ValueError as error:
-        raise DataError(f"{place}: {error}") from None
-
-
-@lru_cache(typed=True)  # for True is 1; a corpus has few labels, and each row several
-def _read_label(gold: Any, names: tuple[str, ...] | None, space: tuple[str, ...]) -> str:
-    if isinstance(gold, bool):
-        raise ValueError(f"expected a label as text or a number, found the truth value {str(gold).lower()}")
+# Typed, because True == 1. A corpus has few distinct labels but several labels per row, with its annotators.
+@lru_cache(typed=True)
+def _read_label(gold: Any, labels: _GoldLabels) -> str:
+    meanings = dict(labels.meanings)
+    if meaning := meanings.get(str(gold)) or (meanings.get(str(gold).lower()) if isinstance(gold, bool) else None):
+        return _in_space(meaning, gold, labels.space)
+    truth = gold if isinstance(gold, bool) else truth_value(str(gold))
+    if truth is not None:
+        return _in_space(labels.of_truth_value(truth, is_text=not isinstance(gold, bool)), gold, labels.space)
     number = None
-    with suppress(ValueError, OverflowError):  # a csv holds numbers as text; infinity is none
-        number = int(gold)
+    with suppress(ValueError, OverflowError):  # csv stores numbers as text; infinity has no integer
+        # pandas writes the integers of a column with missing values as floats.
+        number = int(gold.strip().removesuffix(".0") if isinstance(gold, str) else gold)
     if isinstance(gold, float) and gold != number:
-        raise ValueError(f"expected a whole number for a label, found {gold}")
+        raise ValueError(f"expected a whole number for a label, got {gold}")
     if number is None:
-        label = canonical(str(gold))
-    elif names is None:
-        raise LabelError(f"the label is the number {number}, and nothing says which label that is")
-    elif not 0 <= number < len(names):
-        raise ValueError(f"expected a label id 0 to {len(names) - 1} ({', '.join(names)}), found {number}")
-    else:
-        label = names[number]
-    return _in_space(label, space)
+        return _in_space(canonical_gold(str(gold)), gold, labels.space)
+    names = labels.names
+    if names is None:
+        raise LabelError(f"expected a label by name, got the number {number}, whose meaning nothing states")
+    if not 0 <= number < len(names):
+        raise ValueError(f"expected a label id 0 to {len(names) - 1} ({', '.join(names)}), got {number}")
+    return _in_space(names[number], gold, labels.space)
 
 
-def _in_space(label: str, space: tuple[str, ...]) -> str:
-    """Return a label that is one of a label space.
+def _in_space(label: str, gold: Any, space: tuple[str, ...]) -> str:
+    """Return a label of a label space unchanged.
+
+    Args:
+        label: One of our labels.
+        gold: The label as the data has it.
+        space: Label space of the data.
 
     Raises:
-        ValueError: if it is none of them.
+        ValueError: If the label is not in the space.
     """
     if label not in space:
-        hint = _TWO_LABELS if label == NOT_ENTAILMENT else ""
-        raise ValueError(f"expected a gold label of {', '.join(space)}, found {label}{hint}")
+        theirs = str(gold).strip()
+        meaning = NOT_ENTAILMENT if NOT_ENTAILMENT in space else "…"
+        advice = first_fitting(f", or give its meaning with --labels {theirs:.{_LONGEST_LABEL}}={meaning}")
+        raise ValueError(
+            f"expected a gold label of {', '.join(space)}, as in the rest of the data, got {label}; use the same "
+            f"labels in all rows{advice}"
+        )
     return label

@@ -49,9 +49,9 @@ class InProcess:
     def validate_device(self, dtype: "Dtype | None", device: str | None) -> None:
         """Try the device of this process."""
         if dtype is not None or device is not None:
-            from unbag.inference.transformer import usable_device  # torch, only where somebody names what is its own
+            from unbag.inference.transformer import resolve_device  # torch, only where somebody names what is its own
 
-            usable_device(dtype or "float32", device)
+            resolve_device(dtype or "float32", device)
 
     def predictor_of(self, model: Model, **options: Any) -> tuple[Predictor, str]:
         """Load the model here."""

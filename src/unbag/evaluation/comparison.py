@@ -345,7 +345,7 @@ class _Pairs:
         """Return the quantities of a result to compare, by path: what to call each, and whether higher is better."""
         paths = [path for path, _ in iter_estimates(result.scores)]
         described = challenge_sets.find(result.set)
-        known = {} if described is None else described.by_path()
+        known = {} if described is None else described.quantities_by_path()
         if self._quantities:
             chosen = [path for path in paths if any(fnmatch(path, pattern) for pattern in self._quantities)]
             named = {path: (each.label, each.higher_is_better) for path, each in known.items()}
@@ -355,7 +355,7 @@ class _Pairs:
         # Few: every further one makes the correction of all p values harsher.
         return {
             each.path: (each.label, each.higher_is_better)
-            for each in described.of_role("compared")
+            for each in described.quantities_with_role("compared")
             if each.path in paths
         }
 

@@ -28,7 +28,8 @@ MODELS: Final = ("reader", "lexical", "hypothesis-only")
 _FOR_SEEDS: Final = 60  # pairs: some fifteen seeds, as the authors of SICCK had; hundreds would take minutes
 _FOR_MANY_ROWS: Final = 440  # pairs for the sets that make several rows of a pair; all 1,500 would take half a minute
 _Q: Final = 20  # permutations of a pair
-_BUILT: Final = "soswap_addamod"  # the set that is shipped built, since its builder needs a parser
+_BUILT: Final = {"soswap_addamod": demo.SOSWAP_ADDAMOD, "recombined": demo.RECOMBINED}
+"""The sets that are shipped built, since their builders need a parser."""
 _LEAST_TOLD: Final = 1_000  # pairs, those of which words tell least: fifty in each of twenty partitions
 
 
@@ -47,7 +48,7 @@ def requests(output_dir: Path) -> list[Request]:
         "resnli": {"embeddings": str(output_dir / demo.VECTORS.name), "test_size": _LEAST_TOLD},
         "permuted": {"data": str(_first(output_dir, _FOR_MANY_ROWS)), "q": _Q},
     }
-    return [Request(name, options={"data": data, **own.get(name, {})}) for name in suite.names() if name != _BUILT]
+    return [Request(name, options={"data": data, **own.get(name, {})}) for name in suite.names() if name not in _BUILT]
 
 
 def sets(output_dir: Path) -> list[Request | BuiltSet]:
@@ -57,7 +58,8 @@ def sets(output_dir: Path) -> list[Request | BuiltSet]:
         output_dir: see `requests`.
     """
     order = suite.names()
-    return sorted([*requests(output_dir), read_back(demo.SOSWAP_ADDAMOD)], key=lambda each: order.index(each.name))
+    built = map(read_back, _BUILT.values())
+    return sorted([*requests(output_dir), *built], key=lambda each: order.index(each.name))
 
 
 def run(

@@ -30,7 +30,7 @@ from unbag.inference.prediction_files import label_space_of_file, read_predictio
 from unbag.inference.prediction_store import PREDICTIONS
 from unbag.inference.predictor import Predictor
 from unbag.inference.shards import Shard
-from unbag.inference.single_output import checked_threshold
+from unbag.inference.single_output import parse_threshold
 from unbag.utils import parallel
 from unbag.utils.files import cache_folder
 from unbag.utils.progress import OnProgress as OnProgress
@@ -126,7 +126,7 @@ def evaluate_all(
         validate_lexicon(model)
     engine.validate_device(model_options.get("dtype"), model_options.get("device"))
     if model_options.get("threshold") is not None:
-        model_options["threshold"] = checked_threshold(model_options["threshold"])
+        model_options["threshold"] = parse_threshold(model_options["threshold"])
     if model_options.get("num_fewshot") is not None:
         Prompt(model_options["num_fewshot"])  # refuses other numbers
     validate_corpus_names(model_options.get("train_data") or ())

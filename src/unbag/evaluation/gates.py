@@ -199,7 +199,7 @@ def _too_few(sources: int) -> str:
 
 def _label(set_name: str, path: str) -> str:
     described = challenge_sets.find(set_name)
-    known = {} if described is None else described.by_path()
+    known = {} if described is None else described.quantities_by_path()
     return known[path].label if path in known else path
 
 

@@ -108,17 +108,17 @@ def _mislabelled(report: ProbeReport, predictor: Predictor, known: Mapping[str, 
     """Return the error that names what corrects the model, as it is named or handed in."""
     best = ",".join(report.best)
     is_named = "options" in known
-    to_go_on = "--trust-labels (trust_labels=True in Python)" if is_named else "trust_labels=True"
+    override = "--trust-labels (trust_labels=True in Python)" if is_named else "trust_labels=True"
     fix = f'pass --label-map {best} (label_map="{best}" in Python)' if is_named else f'pass label_map="{best}"'
     if isinstance(predictor, CallablePredictor):
-        if predictor.answered_with in (NAMES, DICTS):
+        if predictor.output_kind in (NAMES, DICTS):
             pairs = zip(report.declared, report.best, strict=True)
             renamed = ", ".join(f"{meant} for its {name}" for name, meant in pairs if name != meant)
             other_space = set(report.best) != set(report.declared)
             fix = f"let the function return {renamed}{f' and {fix}' if other_space else ''}"
     elif not is_named and known.get("kind") != "transformer":
         fix = f"let its label_space name the columns of its predict in their order, {best}"
-    return MislabelledError(report, fix=fix, to_go_on=to_go_on)
+    return MislabelledError(report, fix=fix, override=override)
 
 
 def _takes_words_for_others(report: ProbeReport, known: Mapping[str, Any]) -> str:

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from unbag.inference.function import CallablePredictor
-from unbag.inference.in_memory import is_classifier, name_of, predictor_of_classifier
+from unbag.inference.in_memory import build_classifier_predictor, find_model_name, is_classifier
+from unbag.inference.long_premises import LongPremisePredictor
 from unbag.inference.predictor import Predictor
 from unbag.utils.hub_names import is_model_name
 from unbag.utils.offline import unless_unreachable
@@ -31,7 +32,7 @@ _OF_NETWORKS: Final = frozenset({"label_map", "max_length", "batch_tokens"})
 CLASSIFIER: Final = Kind(
     "a classifier",
     "a Hub id or a folder",
-    _OF_NETWORKS | {"revision", "dtype", "device", "head", "threshold", "trust_remote_code"},
+    _OF_NETWORKS | {"revision", "dtype", "device", "head", "threshold", "long_premise", "trust_remote_code"},
 )
 CAUSAL: Final = Kind(
     "a causal language model",
@@ -59,8 +60,10 @@ BUILT_IN: Final = Kind(
     "lexical, hypothesis-only or majority",
     frozenset({"train_data", "language", "pipeline", "tags", "hypothesis_only", "max_train_pairs", "l2", "seed"}),
 )
-IN_MEMORY: Final = Kind("a classifier in memory", "a CrossEncoder or a pipeline", _OF_NETWORKS | {"threshold"})
-FUNCTION: Final = Kind("a function", "module:function", frozenset({"label_map"}))
+IN_MEMORY: Final = Kind(
+    "a classifier in memory", "a CrossEncoder or a pipeline", _OF_NETWORKS | {"threshold", "long_premise"}
+)
+FUNCTION: Final = Kind("a function", "module:function", frozenset({"label_map", "long_premise"}))
 PREDICTOR: Final = Kind("a predictor", "an object", frozenset())
 KINDS: Final = (CLASSIFIER, CAUSAL, ENDPOINT, BUILT_IN, IN_MEMORY, FUNCTION, PREDICTOR)
 
@@ -100,10 +103,10 @@ def check(models: Sequence[Any], options: Mapping[str, Any]) -> None:
     Raises:
         ValueError: saying what takes it, and what the models take.
 
-    >>> check(["my:model"], {"num_fewshot": 3})
+    >>> check(["my:model"], {"head": "plain"})
     Traceback (most recent call last):
         ...
-    ValueError: num_fewshot is for causal:ORG/LM or endpoint:NAME; my:model is a function, which takes only label_map
+    ValueError: head is for a Hub id or a folder; my:model is a function, which takes only label_map, long_premise
     """
     kinds = {_shown(model): kind_of(model) for model in models}
     for option in (name for name, value in options.items() if value is not None):
@@ -127,7 +130,13 @@ def _shown(model: Any) -> str:
     return str(model) if isinstance(model, str | Path) else str(getattr(model, "__qualname__", type(model).__name__))
 
 
-DEFAULTS: Final[Mapping[str, Any]] = {"dtype": "float32", "head": "plain", "num_fewshot": 0, "trust_remote_code": False}
+DEFAULTS: Final[Mapping[str, Any]] = {
+    "dtype": "float32",
+    "head": "plain",
+    "num_fewshot": 0,
+    "long_premise": "truncate",
+    "trust_remote_code": False,
+}
 """The options of models that have a default of their own, as their `load` has it; a test holds them together."""
 
 _OF_WORDNET: Final = frozenset({"natlog", "wordnet"})
@@ -151,17 +160,26 @@ def predictor_of(model: Model, **options: Any) -> tuple[Predictor, str]:
             (`in_memory`); or a predictor.
         options: for a Hub id or folder: those of `TransformerPredictor.load`; for a language model: those of
             `CausalPredictor.load` or `EndpointPredictor.load`; for a built-in model: those of
-            `baselines.lexical.fitting.Recipe`; for a function: `label_map`, of `CallablePredictor`. None says nothing.
+            `baselines.lexical.fitting.Recipe`; for a function: `label_map`, of `CallablePredictor`. For
+            classifiers and functions also `long_premise` (`inference.long_premises`). None says nothing.
 
     Raises:
         ValueError: if there is no such model or function, or the options do not fit the kind of model.
     """
     options = {name: value for name, value in options.items() if value is not None}
     check([model], options)
+    long_premise = options.pop("long_premise", DEFAULTS["long_premise"])
+    predictor, name = _predictor_of(model, options)
+    if long_premise == DEFAULTS["long_premise"]:
+        return predictor, name
+    return LongPremisePredictor(predictor, long_premise), name
+
+
+def _predictor_of(model: Model, options: dict[str, Any]) -> tuple[Predictor, str]:
     if isinstance(model, str | Path):
         return _load_by_name(model, options), str(model)
     if is_classifier(model):
-        return predictor_of_classifier(model, **options), name_of(model)
+        return build_classifier_predictor(model, **options), find_model_name(model)
     if isinstance(model, Predictor):
         return model, (model.identity or {}).get("name") or type(model).__name__
     if hasattr(model, "predict") or not callable(model):
@@ -208,9 +226,9 @@ def validate_lexicon(model: Model) -> None:
         ValueError: without WordNet; the message names the step that installs it.
     """
     if kind_of(model) is BUILT_IN and model in _OF_WORDNET:
-        from unbag.baselines.wordnet.database import validate_installed
+        from unbag.baselines.wordnet.database import validate_wordnet
 
-        validate_installed()
+        validate_wordnet()
 
 
 def cache_key_config(options: Mapping[str, Any]) -> dict[str, Any]:

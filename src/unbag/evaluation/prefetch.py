@@ -10,8 +10,8 @@ from unbag.challenge_sets.requirements import MissingError, Requirement
 from unbag.data.corpora import CORPORA
 from unbag.data.readers import is_hub_id
 from unbag.utils import hub_files
-from unbag.utils.files import read_object
-from unbag.utils.hub import absence_of
+from unbag.utils.files import read_json_object
+from unbag.utils.hub import missing_repo_message
 
 _CONFIG: Final = "config.json"
 
@@ -57,7 +57,7 @@ def of_model(
         yield requirements.wordnet()
         yield requirements.pipeline("")
     elif model in BASELINES:
-        yield from requirements.of_corpora(train_data or DEFAULT_TRAINING["en"])
+        yield from requirements.train_splits(train_data or DEFAULT_TRAINING["en"])
         yield requirements.pipeline("")
     elif is_hub_id(repository := model.removeprefix("causal:")):  # no function or endpoint: those have a colon still
         at = f" at {revision}" if revision else ""
@@ -73,7 +73,7 @@ def of_word_counter(language: str) -> Iterator[Requirement]:
 
     if language in PAIRS:
         corpus, _, pipeline = PAIRS[language]
-        yield from requirements.of_corpora([corpus])
+        yield from requirements.train_splits([corpus])
         if pipeline != ALL:
             yield requirements.pipeline(pipeline)
 
@@ -82,12 +82,12 @@ def of_training(model: str, corpora: Sequence[str], *, revision: str | None = No
     """Return what training a model reads: its files, and the train and validation splits of corpora."""
     return [
         *of_model(model, revision=revision),
-        *requirements.of_corpora(corpora),
+        *requirements.train_splits(corpora),
         *(
             each
             for name in corpora
             if name in CORPORA
-            for each in requirements.of_corpus(name, CORPORA[name].validation)
+            for each in requirements.corpus_splits(name, CORPORA[name].validation)
         ),
     ]
 
@@ -126,9 +126,9 @@ def _model_files(model: str, revision: str | None) -> Path:
     try:
         if is_lexical_model(model, revision=revision):
             return open_lexical_model(model, revision=revision)
-        folder = hub_files.fetched(model, revision, code=True)  # which only a run that trusts it will run
+        folder = hub_files.download_model_files(model, revision, code=True)  # which only a run that trusts it will run
     except RepositoryNotFoundError as error:
-        raise ValueError(absence_of(error, "model", model)) from error
+        raise ValueError(missing_repo_message(error, "model", model)) from error
     if not any(folder.glob("*.safetensors")) and not any(folder.glob("*.bin")):
         raise ValueError(f"{model}: found no weights in {folder}")
     if parser := _parser_of(folder):
@@ -138,7 +138,7 @@ def _model_files(model: str, revision: str | None) -> Path:
 
 def _parser_of(folder: Path) -> str | None:
     """Return the spaCy pipeline that a model parses sentences with: those of `unbag.models` that read trees."""
-    config = read_object(folder / _CONFIG) if (folder / _CONFIG).is_file() else {}
+    config = read_json_object(folder / _CONFIG) if (folder / _CONFIG).is_file() else {}
     return config.get("parser") if str(config.get("model_type")).startswith("unbag-") else None
 
 

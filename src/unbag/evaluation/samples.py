@@ -81,7 +81,7 @@ def read(run: Path, number: int, result: Result) -> dict[str, Sample] | None:
     if not file.is_file():
         return None
     try:
-        parquet.validate_row_group_size(file, "the file", file.stat().st_size)
+        parquet.validate_unpacked_size(file, "the file", file.stat().st_size)
         table = pq.read_table(file, partitioning=None)
         meta = json.loads(table.schema.metadata[_META])
         if meta["schema"] != SCHEMA:
@@ -105,7 +105,7 @@ def read(run: Path, number: int, result: Result) -> dict[str, Sample] | None:
 
 
 def _checksum(table: pa.Table) -> int:
-    return checksums.of_cells(*(column.to_numpy().tobytes() for column in table.itercolumns()))
+    return checksums.cells_checksum(*(column.to_numpy().tobytes() for column in table.itercolumns()))
 
 
 def _file(run: Path, number: int, result: Result) -> Path:

@@ -16,12 +16,12 @@ from unbag.challenge_sets.request import BuiltSet
 from unbag.challenge_sets.results import Result
 from unbag.challenge_sets.views.examples import ExampleSelection
 from unbag.data.columns import column
-from unbag.data.predictions import SetPredictions, placed
+from unbag.data.predictions import SetPredictions, scatter_predictions
 from unbag.evaluation import report_examples, result_folder, samples
 from unbag.evaluation.lexical_baseline import BaselinePredictions
 from unbag.evaluation.prediction_table import PredictionTable
 from unbag.inference.prediction_store import Predictions
-from unbag.inference.single_output import BREAK_EVEN, Threshold, least_score, ranked, taken_from
+from unbag.inference.single_output import BREAK_EVEN, Threshold, break_even_score, predict_by_score, rank_predictions
 from unbag.utils import locks
 
 _MAY_NOT_ANSWER: Final = ("endpoint", "wordnet", "natlog")
@@ -73,13 +73,13 @@ def score_predictions(
     if threshold is not None:
         labels = column(built.rows, "label").to_numpy()
         if threshold == BREAK_EVEN:
-            least = least_score(answers, labels)
-            draws = [taken_from(each, least) for each in draws]
-        answers, counts["ranking"] = ranked(answers, labels, threshold)
+            least = break_even_score(answers, labels)
+            draws = [predict_by_score(each, least) for each in draws]
+        answers, counts["ranking"] = rank_predictions(answers, labels, threshold)
     if answers.unanswered is not None:
         counts["n_abstained"] = int(answers.unanswered.sum())
     answers = answers.for_gold(built.rows.features["label"].names)
-    draws = [answers] if control is predicted else [placed(each, built.decisive) for each in draws]
+    draws = [answers] if control is predicted else [scatter_predictions(each, built.decisive) for each in draws]
     result = score_answers(built, answers, {**known, **counts}, words, draws)
     if table is not None:
         table.add(result, built.rows, answers)
@@ -142,7 +142,7 @@ def write(each: Sequence[Scored], output_dir: Path, failures: Sequence[Failure] 
     done = [result for result, _ in each]
     if not done:
         return done
-    with locks.alone(output_dir, "writing results", wait=True):  # the files are of one run, all of them
+    with locks.exclusive_lock(output_dir, "writing results", wait=True):  # the files are of one run, all of them
         earlier, before = result_folder.read(output_dir)
         if replaced := result_folder.replaced(earlier, done):
             logger.warning("%s: replacing earlier results on other rows: %s", output_dir, "; ".join(replaced))

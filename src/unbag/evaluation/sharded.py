@@ -25,8 +25,8 @@ from unbag.evaluation.lexical_baseline import BaselinePredictions, LexicalBaseli
 from unbag.evaluation.scoring import Scored, score_predictions, write
 from unbag.inference.leases import LeaseManager
 from unbag.inference.prediction_store import PREDICTIONS, Predictions, Store, StoreError
-from unbag.inference.runner import PredictionJob, asked_of, part_hashes
-from unbag.inference.shards import CLAIMS, Shard, predict_shard, work_of
+from unbag.inference.runner import PredictionJob, chunk_hashes, select_model_columns
+from unbag.inference.shards import CLAIMS, Shard, build_shared_job, predict_shard
 from unbag.inference.single_output import Threshold
 from unbag.utils.progress import OnProgress
 from unbag.utils.storage import Folder
@@ -98,7 +98,7 @@ class ShardedEvaluation:
             ValueError: if the answers are no probabilities, or nothing says what decides them.
         """
         asked = (item.rows,) if control is None else (item.rows, control)
-        works = tuple(work_of(rows, model.predictor, str(self._folder)) for rows in asked)
+        works = tuple(build_shared_job(rows, model.predictor, str(self._folder)) for rows in asked)
         task = Task(
             request=_plain(asdict(item.request)),
             model=dict(known),
@@ -150,7 +150,7 @@ class ShardedEvaluation:
                 return []
             for work in (work for turn in predicted for work in turn.works):
                 for part in work.missing():  # damaged since
-                    work.make(*work.store.pieces([part]))
+                    work.predict(*work.store.chunk_shards([part]))
             return score_tasks(
                 self._folder,
                 output_dir=output_dir,
@@ -294,12 +294,12 @@ def _require_whole(store: Store, rows: Any) -> None:
             f"{store.folder} has the answers to {store.rows:,} rows, the set has {len(rows):,}: is it made of the "
             "same pairs here?"
         )
-    hashes = part_hashes(asked_of(rows), store)
-    missing = [part for part, sha256 in enumerate(hashes) if not store.holds(part, sha256)]
+    hashes = chunk_hashes(select_model_columns(rows), store)
+    missing = [part for part, sha256 in enumerate(hashes) if not store.has_chunk(part, sha256)]
     if missing:
         named = ", ".join(map(str, missing[:_MOST_NAMED])) + (", …" if len(missing) > _MOST_NAMED else "")
         raise StoreError(
-            f"{len(missing):,} of {store.parts:,} parts are missing in {store.folder}: {named}; start a shard again "
+            f"{len(missing):,} of {store.n_chunks:,} parts are missing in {store.folder}: {named}; start a shard again "
             "(unbag evaluate … --shard 0/1), or wait for those at work"
         )
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from unbag import challenge_sets
-from unbag.challenge_sets.base import Measured
+from unbag.challenge_sets.base import Measurement
 from unbag.challenge_sets.results import Result
 from unbag.evaluation.verdict import of_model, scale
 from unbag.hub import cards
@@ -125,7 +125,7 @@ def model_index(results: Iterable[Result], organisation: str) -> "list[EvalResul
             metric_args=_interval(estimate),
         )
         for target, result in by_target.items()
-        for quantity, estimate in challenge_sets.get(result.set).measured(result.scores, "quoted")
+        for quantity, estimate in challenge_sets.get(result.set).measurements(result.scores, "quoted")
     ]
 
 
@@ -194,7 +194,7 @@ def _not_there(result: Result, target: Benchmark, task: Published | None) -> str
     return None
 
 
-def _notes(result: Result, main: Measured) -> str:
+def _notes(result: Result, main: Measurement) -> str:
     """Return what the scalar is, how sure, and of which rows."""
     _, low, high, n = main.estimate
     parts = [main.quantity.label, f"n = {n:,}"]

@@ -15,7 +15,7 @@ from unbag.hub.push import Publication
 from unbag.inference.hub_files import folder_revision
 from unbag.inference.prediction_store import PREDICTIONS
 from unbag.utils import checksums
-from unbag.utils.files import read_object
+from unbag.utils.files import read_json_object
 
 RECORD: Final = "training.json"  # as in `unbag.training.output`, which needs torch
 _EFFORT: Final = "hardware.json"  # as in `unbag.training.output`, likewise
@@ -109,14 +109,14 @@ def _record(folder: Path) -> Mapping[str, Any]:
 
 
 def _config(folder: Path) -> dict[str, Any]:
-    return read_object(folder / _CONFIG)
+    return read_json_object(folder / _CONFIG)
 
 
 def _took(folder: Path) -> Mapping[str, Any] | None:
     """Return what the training took; None where an earlier version of us did not say, or somebody wrote otherwise."""
     if not (folder / _EFFORT).is_file():
         return None
-    took = read_object(folder / _EFFORT)
+    took = read_json_object(folder / _EFFORT)
     kinds = {"hardware": str, "processes": int, "seconds": float | int}
     if not all(isinstance(took.get(name), kind) for name, kind in kinds.items()):
         raise ValueError(f"{folder / _EFFORT}: expected {', '.join(kinds)}, found {sorted(took)}; remove the file")
@@ -125,7 +125,7 @@ def _took(folder: Path) -> Mapping[str, Any] | None:
 
 def _separator(folder: Path) -> str:
     """Return what a tokenizer puts between two sentences, so that one text can stand for a pair; else a space."""
-    token = read_object(folder / "tokenizer_config.json").get("sep_token")
+    token = read_json_object(folder / "tokenizer_config.json").get("sep_token")
     if isinstance(token, dict):
         token = token.get("content")
     if not isinstance(token, str):

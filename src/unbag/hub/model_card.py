@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from unbag import challenge_sets
-from unbag.challenge_sets.base import Measured
+from unbag.challenge_sets.base import Measurement
 from unbag.challenge_sets.results import Result
 from unbag.challenge_sets.views.tables import interval
 from unbag.data.corpora import CORPORA, LANGUAGES, Corpus
@@ -393,8 +393,8 @@ def _by_metric(result: Result | None) -> dict[str, Estimate]:
     return {} if result is None else {quantity.name: estimate for quantity, estimate in _quoted(result)}
 
 
-def _quoted(result: Result) -> list[Measured]:
-    return challenge_sets.get(result.set).measured(result.scores, "quoted")
+def _quoted(result: Result) -> list[Measurement]:
+    return challenge_sets.get(result.set).measurements(result.scores, "quoted")
 
 
 def _cell(estimate: Estimate | None) -> str:

@@ -7,7 +7,7 @@ from typing import Final
 from unbag.challenge_sets.results import Result
 from unbag.hub import model_code
 from unbag.hub.push import explained, look
-from unbag.inference.hub_files import is_of_model, revision_of
+from unbag.inference.hub_files import combine_hashes, is_model_file
 
 FOLDER: Final = "folder"
 """What is named as the model where it came from a folder."""
@@ -68,9 +68,9 @@ def revision_on_hub(repo: str) -> str | None:
         hashes = {
             path: file.sha256 or hashlib.sha256(remote.read(path) or b"").hexdigest()
             for path, file in remote.files.items()
-            if is_of_model(path)
+            if is_model_file(path)
         }
         if model_code.FILE in remote.files:
             before = model_code.without_code(remote.read("config.json") or b"{}")
             hashes["config.json"] = hashlib.sha256(before).hexdigest()
-    return revision_of(hashes)
+    return combine_hashes(hashes)

@@ -11,7 +11,7 @@ from unbag.hub.local_paths import without_folders
 from unbag.hub.push import Publication
 from unbag.hub.spaces import page_source, requirements, with_settings
 from unbag.hub.vendoring import bundle, notice
-from unbag.utils.files import read_object
+from unbag.utils.files import read_json_object
 from unbag.utils.hub_names import validate_repo
 
 NAME: Final = "try-a-pair"
@@ -68,7 +68,7 @@ def pair_space(repo: str, model: str, lexical: Path) -> Publication:
         ValueError: if the model has no such name, or the lexical model is another.
     """
     validate_repo(model)
-    config = read_object(lexical / CONFIG_FILE)
+    config = read_json_object(lexical / CONFIG_FILE)
     record = config["record"]
     if record["language"] != "en" or (record["tags"] != BY_TYPE and record["pipeline"] != ALL):
         raise ValueError(

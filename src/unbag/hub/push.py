@@ -19,10 +19,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, TypeVar
 
 from unbag.utils.advice import all_fitting, first_fitting
-from unbag.utils.hub import HubReadError, fault_of, hub_read
+from unbag.utils.hub import HubReadError, hub_failure_message, hub_read
 from unbag.utils.hub_names import validate_repo, validate_repo_path
 from unbag.utils.redaction import first_line, redact
-from unbag.utils.retries import TRIES, asked_wait, http_cause, hub_http, pause, wait_before_next, with_retries
+from unbag.utils.retries import TRIES, http_cause, hub_http, pause, requested_wait, wait_before_next, with_retries
 
 if TYPE_CHECKING:
     from huggingface_hub.errors import HfHubHTTPError
@@ -106,7 +106,7 @@ def _reason(error: Exception, repo: str) -> str:
 
     answer = http_cause(error)
     if answer is None:
-        if (fault := fault_of(error)) is not None:
+        if (fault := hub_failure_message(error)) is not None:
             return f"{fault}: it goes on from here"
         if isinstance(error, ValueError):
             return " ".join(str(error).split())  # the client's own complaint about a card, say
@@ -138,7 +138,7 @@ def _reason(error: Exception, repo: str) -> str:
         case HTTPStatus.CONFLICT | HTTPStatus.PRECONDITION_FAILED:
             return f"somebody else's commits came first each time ({status}: {text}); give the command again"
         case HTTPStatus.TOO_MANY_REQUESTS:
-            seconds = asked_wait(answer)
+            seconds = requested_wait(answer)
             when = f"in {seconds:.0f} s" if seconds else "later"
             return f"too many requests (429: {text}); give the command again {when}: it goes on from here"
         case _ if status >= HTTPStatus.INTERNAL_SERVER_ERROR:

@@ -155,7 +155,7 @@ def _rows(result: Result, model: str) -> list[dict[str, Any]]:
             "higher_is_better": quantity.higher_is_better,
             "is_score": quantity is SCORE,
         }
-        for quantity, estimate in described.measured(result.scores, "quoted")
+        for quantity, estimate in described.measurements(result.scores, "quoted")
     ]
 
 
@@ -183,7 +183,7 @@ def merged(added: Iterable[Mapping[str, Any]], existing: bytes | None) -> bytes:
 
 
 def _read(content: bytes) -> dict[tuple[str, ...], Mapping[str, Any]]:
-    parquet.validate_row_group_size(io.BytesIO(content), FILE, len(content))
+    parquet.validate_unpacked_size(io.BytesIO(content), FILE, len(content))
     table = pq.read_table(io.BytesIO(content))
     if table.schema.names != SCHEMA.names:
         raise ValueError(

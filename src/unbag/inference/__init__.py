@@ -1,6 +1,6 @@
-"""From pairs to probabilities: run any NLI model over any number of rows, once.
+"""Inference: run any NLI model over any number of rows, once, and store its probabilities.
 
-What needs torch is imported when it is asked for, so that reading and scoring predictions needs neither torch nor
+Modules that need torch are imported on first use, so that reading and scoring predictions needs neither torch nor
 transformers.
 """
 
@@ -34,7 +34,7 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     if name in ("ModelError", "TransformerPredictor"):
-        from unbag.inference import transformer  # which says which extra is missing, if it is
+        from unbag.inference import transformer  # its ImportError names the missing extra
 
         return getattr(transformer, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

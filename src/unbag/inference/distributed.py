@@ -1,8 +1,8 @@
-"""Which process this is among those that a launcher started.
+"""The process group of a launcher, and the collective operations that inference needs.
 
-`torchrun` and `accelerate launch` say it in the environment and start the others; accelerate connects them. (On CPUs
-use `torchrun --nproc_per_node 2`: `accelerate launch --cpu --num_processes 2` starts one process only.) Without a
-launcher neither torch nor accelerate is touched here, so predictors that need neither run without them.
+`torchrun` and `accelerate launch` start the processes and set their environment; accelerate connects them. (On CPUs use
+`torchrun --nproc_per_node 2`: `accelerate launch --cpu --num_processes 2` starts one process only.) Without a launcher,
+this module imports neither torch nor accelerate, so predictors that need neither run without them.
 
 Before anything is computed, the processes of a group check that they see the same folder.
 """
@@ -25,21 +25,21 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_GLOO: Final = "gloo/transport"  # a file of gloo's, which its errors name: they have no type of their own
+_GLOO: Final = "gloo/transport"  # gloo's errors have no type of their own, but name this source file
 _COLLECTIVE_TIMEOUT: Final = timedelta(days=7)
-"""How long a process waits for the others. Not the usual minutes: chunks of a large model on a slow machine take long,
-and where a process fails it is the launcher that ends the others, at once."""
+"""Timeout of a collective operation. The usual minutes are too short: a chunk of a large model on a slow machine takes
+hours. If a process fails, the launcher ends the others at once, so no process waits that long."""
 
 
 @dataclass(frozen=True)
 class ProcessGroup:
-    """The rank of this process among the `world` processes that share the work."""
+    """Rank of this process among the `world` processes that share the work."""
 
     rank: int
     world: int
 
     def broadcast(self, value: T) -> T:
-        """Return the value that process 0 passed; waits until process 0 has passed it."""
+        """Send the value of process 0 to all processes. Blocks until process 0 calls it."""
         if self.world == 1:
             return value
         from accelerate.utils import broadcast_object_list  # type: ignore[import-untyped, unused-ignore]
@@ -50,7 +50,7 @@ class ProcessGroup:
         return from_main
 
     def gather(self, values: list[T]) -> list[T]:
-        """Return what the lists of all processes hold, in the order of the processes; waits for them."""
+        """Concatenate the lists of all processes, in the order of ranks. Blocks until all processes call it."""
         if self.world == 1:
             return values
         from accelerate.utils import gather_object  # type: ignore[import-untyped, unused-ignore]
@@ -59,12 +59,15 @@ class ProcessGroup:
         return gathered
 
     def run_on_all(self, work: Callable[[], T]) -> T:
-        """Return what some work gives here, when every process has done its own; failed in one, it has failed in all.
+        """Run a function in every process, and fail in every process if it fails in one.
 
-        Else a process whose work failed, and that went on to something else, would leave the others waiting.
+        Without the second part, the others would wait for ever for a process that failed and continued elsewhere.
+
+        Returns:
+            The result of this process.
 
         Raises:
-            ValueError: if the work failed in another process only. What it raised here goes on.
+            ValueError: If the function failed in another process only. Its own error in this process is raised as is.
         """
         if self.world == 1:
             return work()
@@ -82,10 +85,10 @@ class ProcessGroup:
         return done
 
     def main_process_first(self, work: Callable[[], T]) -> T:
-        """Return what some work gives, done by process 0 alone first: the others then find what it left in a cache.
+        """Run a function in process 0 first, then in the others, which find its results in a cache.
 
         Raises:
-            ValueError: as `run_on_all`.
+            ValueError: As `run_on_all`.
         """
         if self.world == 1:
             return work()
@@ -93,21 +96,21 @@ class ProcessGroup:
         return self.run_on_all(work if self.rank else lambda: first)  # type: ignore[return-value]
 
     def wait(self) -> None:
-        """Return when every process has come here."""
+        """Block until every process has called it."""
         if self.world > 1:
             partial_state().wait_for_everyone()
 
 
 def is_distributed() -> bool:
-    """Tell whether a launcher started this process together with others."""
+    """Check whether a launcher started this process together with others."""
     return "LOCAL_RANK" in os.environ and int(os.environ.get("WORLD_SIZE", "1")) > 1
 
 
 def process_group() -> ProcessGroup:
-    """Return this process's group and rank; under a launcher, connect it to the others first.
+    """Build the process group; under a launcher, connect this process to the others first.
 
     Raises:
-        ImportError: under a launcher without the `models` extra.
+        ImportError: If a launcher started the process and the `models` extra is not installed.
     """
     if not is_distributed():
         return ProcessGroup(rank=0, world=1)
@@ -116,7 +119,7 @@ def process_group() -> ProcessGroup:
 
 
 def partial_state() -> "PartialState":
-    """Return accelerate's view of the launched processes, connecting them at the first call."""
+    """Create accelerate's state of the launched processes; the first call connects them."""
     try:
         import torch
         from accelerate import PartialState
@@ -126,7 +129,7 @@ def partial_state() -> "PartialState":
 
 
 def is_lost_connection(error: BaseException) -> bool:
-    """Tell whether an error means that another process of the group has ended; that one says why."""
+    """Check whether an error means that another process of the group has ended. That process reports the cause."""
     if not is_distributed() or not isinstance(error, RuntimeError):
         return False
     from torch.distributed import DistError  # type: ignore[attr-defined, unused-ignore]
@@ -135,10 +138,10 @@ def is_lost_connection(error: BaseException) -> bool:
 
 
 def destroy_process_group() -> None:
-    """Wait until every process has come to its end, and disconnect; nothing where none was connected.
+    """Wait for all processes to finish, and disconnect; does nothing if none was connected.
 
-    A process that left while another still worked would take that one with it: a launcher ends the rest when one leaves
-    with an error. And the threads of a connection that is open when Python ends may abort the process.
+    A launcher ends all processes if one exits with an error, so a process must not exit while another works. The
+    threads of an open connection may also abort the process when Python exits.
     """
     if not is_distributed() or "torch" not in sys.modules:
         return
@@ -151,7 +154,7 @@ def destroy_process_group() -> None:
 
 
 def default_device() -> str:
-    """Return the device this process should run a model on: its own GPU where there is one, else the CPU."""
+    """Choose the device for a model: this process's own GPU if there is one, else the CPU."""
     if is_distributed():
         return str(partial_state().device)
     import torch
@@ -160,14 +163,16 @@ def default_device() -> str:
 
 
 _FOLDER_TIMEOUT: Final = 10.0
-"""Seconds: what another machine has just written may take a moment to show."""
+"""Seconds until a file that another machine wrote is visible on a network file system."""
 
 
 def validate_shared_folder(folder: Folder, group: ProcessGroup) -> None:
-    """Let each process write a file and look for those of the others; all of them call this at once.
+    """Validate that all processes see the same folder: each writes a file and looks for those of the others.
+
+    Every process of the group must call it.
 
     Raises:
-        ValueError: in every process, if one of them does not see what another writes.
+        ValueError: In every process, if one of them does not see the file of another.
     """
     if group.world == 1:
         return
@@ -181,11 +186,11 @@ def validate_shared_folder(folder: Folder, group: ProcessGroup) -> None:
 
     def look() -> None:
         deadline = time.monotonic() + _FOLDER_TIMEOUT
-        while unseen := [rank for rank in range(group.world) if not folder.has(name(rank))]:
+        while absent := [rank for rank in range(group.world) if not folder.has(name(rank))]:
             if time.monotonic() > deadline:
                 raise ValueError(
-                    f"process {group.rank} on {hosts[group.rank]} does not see what process {unseen[0]} on "
-                    f"{hosts[unseen[0]]} writes to {folder}; name a folder that all processes see, or an address such "
+                    f"process {group.rank} on {hosts[group.rank]} does not see what process {absent[0]} on "
+                    f"{hosts[absent[0]]} writes to {folder}; name a folder that all processes see, or an address such "
                     "as s3://… (--output-dir)"
                 )
             time.sleep(0.2)

@@ -1,4 +1,4 @@
-"""A function of the user's as a predictor: an API, an ensemble, a rule, a model of another framework."""
+"""Predictor from a function of the user: an API, an ensemble, a rule, a model of another framework."""
 
 import inspect
 import sys
@@ -19,12 +19,12 @@ from unbag.data.labels import (
     resolve_order,
     two_label_orders,
 )
-from unbag.inference.predictor import checked_pairs, checked_probabilities
+from unbag.inference.predictor import validate_pairs, validate_probabilities
 from unbag.utils.hashing import file_hash
 from unbag.utils.user_code import user_code_error
 
 Kind = Literal["names", "dicts", "ids", "rows"]
-"""What a function answers with; see `CallablePredictor`."""
+"""Kind of a function's outputs; see `CallablePredictor`."""
 
 NAMES: Final = "names"
 DICTS: Final = "dicts"
@@ -33,73 +33,73 @@ ROWS: Final = "rows"
 
 
 class OutputCountError(LabelError):
-    """Answers of a function with another number of outputs than it has labels.
+    """Error for a function whose number of outputs differs from its number of labels.
 
     Attributes:
-        found: how many outputs: the columns of its rows; 1 where it returns a score for each pair.
+        n_outputs: Number of outputs: the columns of its rows, or 1 for a score per pair.
     """
 
-    def __init__(self, order: Sequence[str], found: int, fitting: Sequence[str] | None = None) -> None:
-        self._order, self.found = order, found
-        columns = "one score per pair" if found == 1 else f"{found} columns"
+    def __init__(self, order: Sequence[str], n_outputs: int, fitting: Sequence[str] | None = None) -> None:
+        self._order, self.n_outputs = order, n_outputs
+        columns = "one score per pair" if n_outputs == 1 else f"{n_outputs} columns"
         expected = f"expected probabilities of {len(order)} labels per pair ({', '.join(order)}), got {columns}"
         super().__init__(f"the function: {expected}; {self._remedy(fitting)}")
 
-    def __reduce__(self) -> tuple[Any, ...]:  # processes send it to each other
-        return type(self), (self._order, self.found)
+    def __reduce__(self) -> tuple[Any, ...]:  # the default would pass the message to the constructor
+        return type(self), (self._order, self.n_outputs)
 
     def with_order(self, fitting: Sequence[str] | None) -> "OutputCountError":
-        """Return the error with the order of labels that fits the outputs; None where none fits."""
-        return OutputCountError(self._order, self.found, fitting)
+        """Build the error with the label order that fits the outputs; None if no order fits."""
+        return OutputCountError(self._order, self.n_outputs, fitting)
 
     def _remedy(self, fitting: Sequence[str] | None) -> str:
-        of_three = [tuple(LABELS)] if self.found == len(LABELS) else []
-        orders = of_three or two_label_orders() if self.found <= len(LABELS) else []
+        of_three = [tuple(LABELS)] if self.n_outputs == len(LABELS) else []
+        orders = of_three or two_label_orders() if self.n_outputs <= len(LABELS) else []
         choices = " or ".join(",".join(order) for order in orders)
         if not orders:
             return f"return a column for each of {', '.join(LABELS)}"
-        named = f'{choices} (label_map="…" in Python), whichever its outputs mean'
+        order = f'{choices} (label_map="…" in Python), by the meaning of its outputs'
         if of_three:
-            named = f'an order of {choices} (label_map="…" in Python), that of its columns'
+            order = f'an order of {choices} (label_map="…" in Python), that of its columns'
         if fitting is not None:
-            both = ",".join(fitting)
-            named = f'{both} (label_map="{both}" in Python), by which it answers the obvious pairs right'
-        if self.found > 1:
-            return f"pass --label-map {named}"
-        return f"return the columns [score, 1 - score], the score from 0 to 1, and pass --label-map {named}"
+            labels = ",".join(fitting)
+            order = f'{labels} (label_map="{labels}" in Python), by which it answers the obvious pairs right'
+        if self.n_outputs > 1:
+            return f"pass --label-map {order}"
+        return f"return the columns [score, 1 - score], the score from 0 to 1, and pass --label-map {order}"
 
 
 class CallablePredictor:
-    """Ask a function about the pairs.
+    """Predictor that calls a function.
 
     Args:
-        fn: takes the list of premises and the list of hypotheses and returns, for each pair in order, one of
+        fn: Function of the list of premises and the list of hypotheses. For each pair, in order, it returns one of
 
-            - a label's name, in any known spelling: text;
-            - a label's id: a whole number. Which label it is, `label_map` says; without one ids are refused;
-            - a probability for each label: a row of numbers, in the order of `label_map`, or without one of
+            - a label's name, in any spelling that `data.labels.canonical` accepts: text;
+            - a label's id: a whole number. `label_map` defines its label; without it, ids are rejected;
+            - a probability for each label: a row of numbers, in the order of `label_map` or, without it, of
               `label_space`;
             - a dict from label name to probability that names every label of the space.
 
-            The kinds are told apart by their types and shapes (text; whole numbers, shape (n,); numbers, shape (n, k);
-            dicts), and never by their values: [[1, 0, 0]] is a row of probabilities.
-        label_space: the labels of the columns, one of `data.labels.LABEL_SPACES`; that of `label_map` where there is
-            one.
-        identity: what decides the function's answers, e.g. `{"model": "my-ensemble", "version": "3"}`. Whoever gives
-            one promises to change it whenever the answers may change. What the outputs mean, by `label_map`, is added.
-            Without one nothing stored is reused.
-        label_map: our name of each label by its id as text, as `data.labels.parse_label_map` returns it.
+            The kinds are distinguished by their types and shapes (text; whole numbers, shape (n,); numbers, shape
+            (n, k); dicts), never by their values: [[1, 0, 0]] is a row of probabilities.
+        label_space: Labels of the columns, one of `data.labels.LABEL_SPACES` (default: the three labels). With
+            `label_map`, the label space of that map.
+        identity: Everything that determines the function's outputs, e.g. `{"model": "my-ensemble", "version": "3"}`.
+            The caller must change it whenever the outputs may change. The order of `label_map` is added. Without an
+            identity, stored predictions are never reused.
+        label_map: Label name by id as text, as `data.labels.parse_label_map` returns it.
 
     Attributes:
-        order: the label of each output, by `label_map`; without one `label_space`.
-        answered_with: what the function has answered with: "names", "dicts", "ids" or "rows"; None before it is asked.
-        source: where the function is, by the hash of its file, and what its outputs mean: what processes know it by
-            that share an evaluation; None where its name does not lead to it alone, or it is in no file.
-        has_probabilities: False once the function has answered with bare labels. They count as probability 1, which
-            says which label was chosen and nothing of how surely: no entropy or confidence should be read from it.
+        order: Label of each output, by `label_map` or, without it, `label_space`.
+        output_kind: Kind of the function's outputs: "names", "dicts", "ids" or "rows"; None before the first call.
+        source: Name of the function, hash of its file and the label order, by which processes that share an evaluation
+            recognize it; None if its name does not lead to it, or it is not in a file.
+        has_probabilities: False after the function has returned bare labels. They count as probability 1, which is no
+            measure of confidence: do not compute entropy or confidence from it.
 
     Raises:
-        labels.LabelError: if the label map is none.
+        labels.LabelError: If the label map is invalid.
 
     >>> CallablePredictor(lambda premises, hypotheses: ["neutral"] * len(premises)).predict(["A man."], ["A dog."])
     array([[0., 1., 0.]], dtype=float32)
@@ -123,11 +123,11 @@ class CallablePredictor:
         self.order = self._order or self.label_space
         self.identity = None if identity is None else {"kind": "callable", **self._outputs, **identity}
         self.has_probabilities = True
-        self.answered_with: Kind | None = None
+        self.output_kind: Kind | None = None
 
     @property
     def source(self) -> Mapping[str, str] | None:
-        """See the class."""
+        """Name of the function, hash of its file and the label order; see the class."""
         name = _name(self._fn)
         try:
             file = inspect.getsourcefile(inspect.unwrap(self._fn))
@@ -142,53 +142,53 @@ class CallablePredictor:
         return {} if self._order is None else {"label_order": ",".join(self._order)}
 
     def predict(self, premises: Sequence[str], hypotheses: Sequence[str]) -> NDArray[np.float32]:
-        """Return the probabilities of n pairs, shape (n, len(label_space)).
+        """Predict the probabilities of n pairs, shape (n, len(label_space)).
 
         Raises:
-            ValueError: if the function's answer is not one valid answer a pair; `UserCodeError` if it raises something
-                itself; `data.labels.LabelError` if it answers with ids and nothing says which labels they are, or
-                (`OutputCountError`) with another number of outputs than there are labels.
+            ValueError: If the function does not return one valid output per pair. `UserCodeError` if the function
+                raises an error. `data.labels.LabelError` if it returns ids without a label map, or
+                (`OutputCountError`) if its number of outputs differs from the number of labels.
         """
-        premises, hypotheses = checked_pairs(premises, hypotheses)
+        premises, hypotheses = validate_pairs(premises, hypotheses)
         if not premises:
             return np.empty((0, len(self.label_space)), dtype=np.float32)
         answers = self.answers(premises, hypotheses)
         kinds = {"a name" if isinstance(a, str) else "a dict" if isinstance(a, Mapping) else "numbers" for a in answers}
         if len(kinds) > 1:
-            raise ValueError(f"expected answers of one kind, the function returned {' and '.join(sorted(kinds))}")
+            raise ValueError(f"expected outputs of one kind, the function returned {' and '.join(sorted(kinds))}")
         if kinds == {"a name"}:
-            self.answered_with = NAMES
+            self.output_kind = NAMES
             return self._one_hot([self._column(name) for name in answers])
         if kinds == {"a dict"}:
-            self.answered_with = DICTS
-            return checked_probabilities([self._row(each) for each in answers], len(premises), self.label_space)
+            self.output_kind = DICTS
+            return validate_probabilities([self._row(each) for each in answers], len(premises), self.label_space)
         ids = _ids(answers)
         if ids is not None:
-            self.answered_with = IDS
+            self.output_kind = IDS
             return self._one_hot([self._column_of_id(each) for each in ids.tolist()])
-        self.answered_with = ROWS
-        if (found := _outputs_of(answers)) not in (None, len(self.order)):
-            raise OutputCountError(self.order, found)
-        rows = checked_probabilities(answers, len(premises), self.order)
+        self.output_kind = ROWS
+        if (n_outputs := _output_count(answers)) not in (None, len(self.order)):
+            raise OutputCountError(self.order, n_outputs)
+        rows = validate_probabilities(answers, len(premises), self.order)
         return rows[:, [self.order.index(label) for label in self.label_space]]
 
     def answers(self, premises: list[str], hypotheses: list[str]) -> Any:
-        """Return what the function returns for some pairs: a list or an array with an answer for each.
+        """Call the function and validate that it returns a list or an array with one output per pair.
 
         Raises:
-            ValueError: if it is none, or `UserCodeError` if the function raises something itself.
+            ValueError: If it returns anything else. `UserCodeError` if the function raises an error.
         """
         try:
             answers = _in_numpy(self._fn(premises, hypotheses))
         except Exception as error:
             if isinstance(error, TypeError):
-                _require_two_lists(self._fn)
-            expected = f"the function {_shown(self._fn)}: expected an answer for each of {len(premises)} pairs"
+                _validate_signature(self._fn)
+            expected = f"the function {_display_name(self._fn)}: expected an answer for each of {len(premises)} pairs"
             raise user_code_error(expected, error, "correct the function") from error
         if not (hasattr(answers, "__len__") and hasattr(answers, "__iter__")):
             raise ValueError(
-                f"expected the function to return a list or an array with an answer for each pair, found a "
-                f"{type(answers).__name__}; a generator goes through list() first"
+                f"expected the function to return a list or an array with an answer for each pair, got a "
+                f"{type(answers).__name__}; convert a generator with list() first"
             )
         if isinstance(answers, list | tuple) and len(answers) == 1 and getattr(answers[0], "ndim", 0) == 2:
             raise ValueError(
@@ -198,7 +198,7 @@ class CallablePredictor:
         if len(answers) != len(premises):
             raise ValueError(
                 f"expected {len(premises)} answers for {len(premises)} pairs, the function returned {len(answers)}; "
-                "it takes a list of premises and a list of hypotheses and answers every pair, in order"
+                "return one answer for every pair, in order"
             )
         return answers
 
@@ -209,8 +209,8 @@ class CallablePredictor:
     def _column_of_id(self, number: int) -> int:
         if self._order is None:
             raise LabelError(
-                f"the function returned label ids, the first {number}, and nothing says which label an id is; return "
-                "names, or name the labels 0, 1, 2 in their order: label_map (--label-map), e.g. " + ",".join(LABELS)
+                f"the function: expected names or a label map, got label ids, the first {number}; return names, or "
+                "name the labels 0, 1, 2 in their order: label_map (--label-map), e.g. " + ",".join(LABELS)
             )
         if not 0 <= number < len(self._order):
             raise ValueError(
@@ -243,26 +243,26 @@ class CallablePredictor:
         return [by_column[column] for column in range(len(self.label_space))]
 
 
-def _require_two_lists(fn: Callable[..., Any]) -> None:
-    """Refuse a function of other arguments.
+def _validate_signature(fn: Callable[..., Any]) -> None:
+    """Validate that a function takes two arguments.
 
     Raises:
-        ValueError: with its signature.
+        ValueError: If it takes others; the message has its signature.
     """
     try:
         signature = inspect.signature(fn, follow_wrapped=False)  # a decorator may add arguments of its own
-    except (TypeError, ValueError):  # of some that are written in C; calling one says the rest
+    except (TypeError, ValueError):  # some functions in C have no signature; their own TypeError is reported instead
         return
     try:
         signature.bind([], [])
     except TypeError as error:
         raise ValueError(
-            f"expected a function of a list of premises and a list of hypotheses, got {_shown(fn)}{signature} "
+            f"expected a function of a list of premises and a list of hypotheses, got {_display_name(fn)}{signature} "
             f"({error}); wrap it: lambda premises, hypotheses: …"
         ) from None
 
 
-def _shown(fn: Callable[..., Any]) -> str:
+def _display_name(fn: Callable[..., Any]) -> str:
     return str(getattr(fn, "__qualname__", type(fn).__qualname__))
 
 
@@ -276,10 +276,10 @@ def _number(name: Any, value: Any) -> float:
 
 
 def _name(fn: Callable[..., Any]) -> str | None:
-    """Return the name by which a function is found, as `pickle` finds it; None where that leads to nothing or another.
+    """Build the name by which the function can be imported, as `pickle` does; None if the name leads elsewhere.
 
-    Closures of one factory, lambdas and the methods of objects share a name, and what else decides their answers is in
-    no file.
+    Closures of one factory, lambdas and methods of objects share a name, and the rest of what determines their outputs
+    is not in a file.
     """
     module, name = str(getattr(fn, "__module__", "")), str(getattr(fn, "__qualname__", ""))
     try:
@@ -289,7 +289,7 @@ def _name(fn: Callable[..., Any]) -> str | None:
 
 
 def _in_numpy(answers: Any) -> Any:
-    """Return a tensor of torch as an array, wherever it is and whatever its type, and a list of some as a list."""
+    """Convert a tensor of torch, or a list of tensors, to NumPy; anything else is returned unchanged."""
     if isinstance(answers, list) and answers and hasattr(answers[0], "detach"):
         return [_in_numpy(each) for each in answers]
     if not hasattr(answers, "detach"):
@@ -298,8 +298,8 @@ def _in_numpy(answers: Any) -> Any:
     return (tensor.float() if tensor.is_floating_point() else tensor).numpy()  # numpy has no bfloat16
 
 
-def _outputs_of(answers: Any) -> int | None:
-    """Return how many numbers there are for each pair; None where they are no table of numbers."""
+def _output_count(answers: Any) -> int | None:
+    """Count the numbers per pair; None if the answers are not a table of numbers."""
     try:
         array = np.asarray(answers, dtype=np.float32)
     except (TypeError, ValueError, OverflowError):
@@ -308,7 +308,7 @@ def _outputs_of(answers: Any) -> int | None:
 
 
 def _ids(answers: Any) -> NDArray[np.int64] | None:
-    """Return a function's answers as label ids, shape (n,), if that is what they are."""
+    """Convert answers to label ids, shape (n,); None if they are anything else."""
     try:
         array = np.asarray(answers)
     except ValueError:  # rows of unequal lengths

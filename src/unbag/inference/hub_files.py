@@ -1,6 +1,6 @@
-"""Where a model is (a folder, or a Hub repository at one commit), what identifies its files, and its own code.
+"""Origin of a model (a folder, or a Hub repository at one commit), hashes of its files, and its custom code.
 
-Code of a repository runs only where the user allows it, and is recorded.
+Code of a repository runs only if the user allows it, and its hash is recorded.
 """
 
 import hashlib
@@ -23,7 +23,7 @@ from huggingface_hub.errors import (
 from unbag.inference.predictor import ModelError
 from unbag.utils import hub_files
 from unbag.utils.hashing import file_hash
-from unbag.utils.hub import HubReadError, absence_of, hub_read
+from unbag.utils.hub import HubReadError, hub_read, missing_repo_message
 from unbag.utils.offline import unless_unreachable
 from unbag.utils.redaction import first_line
 
@@ -38,49 +38,50 @@ _FILES: Final = (
     "added_tokens.json",
     "special_tokens_map.json",
 )
-"""What the library reads to build the model and its tokenizer. A card, results or a trainer's state beside them do not
-change a prediction."""
+"""Files that transformers reads to build the model and its tokenizer. A card, results or a trainer's state beside them
+do not change a prediction, so they are not hashed."""
 
 
 def folder_revision(folder: Path) -> str:
-    """Return `sha256:` and a hash of the model's and its tokenizer's files: their names and contents.
+    """Compute `sha256:` and a hash of the names and contents of the model's and its tokenizer's files.
 
-    The folder's own name and place are no part of it: a copy is the same model.
+    The path of the folder is not part of the hash: a copy is the same model.
     """
-    files = (path for path in folder.iterdir() if path.is_file() and is_of_model(path.name))
-    return revision_of({path.name: file_hash(path) for path in files})
+    files = (path for path in folder.iterdir() if path.is_file() and is_model_file(path.name))
+    return combine_hashes({path.name: file_hash(path) for path in files})
 
 
-def is_of_model(name: str) -> bool:
-    """Tell whether a file of that name at the top of a folder is one of the model's or its tokenizer's."""
+def is_model_file(name: str) -> bool:
+    """Check whether a file at the top of a folder belongs to the model or its tokenizer, by its name."""
     return any(fnmatchcase(name, pattern) for pattern in _FILES)
 
 
-def revision_of(hashes: Mapping[str, str]) -> str:
-    """Return `sha256:` and a hash of files, from the sha256 of each by its name."""
+def combine_hashes(hashes: Mapping[str, str]) -> str:
+    """Compute `sha256:` and a hash of several files, from the sha256 of each by name."""
     digest = hashlib.sha256()
     for name in sorted(hashes):
         digest.update(f"{name}\0{hashes[name]}\n".encode())
     return f"sha256:{digest.hexdigest()}"
 
 
-def names_code(folder: Path) -> bool:
-    """Tell whether a model's files name code of their own for transformers to run (`auto_map`)."""
+def has_custom_code(folder: Path) -> bool:
+    """Check whether a model's files name custom code for transformers to run (`auto_map`)."""
     return bool(_auto_maps(folder))
 
 
-def elsewhere(folder: Path) -> str | None:
-    """Return the first class of a model whose code lies in another repository, of which no commit is known.
+def find_external_code(folder: Path) -> str | None:
+    """Find the first class of a model whose code is in another repository, at an unknown commit.
 
-    >>> elsewhere(Path("/nowhere")) is None
+    >>> find_external_code(Path("/nowhere")) is None
     True
     """
+    # transformers writes such a class as `org/name--module.Class`.
     return next((name for each in _auto_maps(folder) for name in _classes(each) if "--" in name), None)
 
 
 def code_revision(folder: Path) -> str:
-    """Return `sha256:` and a hash of the code beside a model's config: which code it was that was trusted."""
-    return revision_of({path.name: file_hash(path) for path in folder.glob("*.py")})
+    """Compute `sha256:` and a hash of the code beside a model's config, to record which code the user trusted."""
+    return combine_hashes({path.name: file_hash(path) for path in folder.glob("*.py")})
 
 
 def _auto_maps(folder: Path) -> list[dict[str, Any]]:
@@ -88,7 +89,7 @@ def _auto_maps(folder: Path) -> list[dict[str, Any]]:
     for name in ("config.json", "tokenizer_config.json"):
         try:
             record = json.loads((folder / name).read_text(encoding="utf-8"))
-        except (OSError, ValueError, RecursionError):  # what is wrong with it, its reader says
+        except (OSError, ValueError, RecursionError):  # transformers reports the error when it reads the file
             continue
         if isinstance(record, dict) and isinstance(record.get("auto_map"), dict) and record["auto_map"]:
             maps.append(record["auto_map"])
@@ -96,21 +97,21 @@ def _auto_maps(folder: Path) -> list[dict[str, Any]]:
 
 
 def _classes(auto_map: dict[str, Any]) -> list[str]:
-    """Return the classes that a map names: one, or for a tokenizer a slow and a fast one."""
+    """Extract the class names of a map. An entry is one name or, for a tokenizer, a slow and a fast one."""
     values = [each for value in auto_map.values() for each in (value if isinstance(value, list) else [value])]
     return [value for value in values if isinstance(value, str)]
 
 
 @dataclass(frozen=True)
 class Origin:
-    """Where a model is read from.
+    """Origin of a model.
 
-    Config, weights and tokenizer are read from one commit, though a branch may move meanwhile.
+    Config, weights and tokenizer are read from one commit, even if the branch moves meanwhile.
 
     Attributes:
-        source: the Hub id or the folder, which transformers is given and messages name.
-        commit: of the Hub; None for a folder.
-        trust: whether code of the repository is run.
+        source: Hub id or folder, for transformers and for messages.
+        commit: Commit on the Hub; None for a folder.
+        trust: Whether code of the repository is run (default: no).
     """
 
     source: str
@@ -120,39 +121,40 @@ class Origin:
     def __str__(self) -> str:
         return self.source
 
-    def fetched(self, *, weights: bool = False) -> Path:
-        """Return the folder with the files; those of the Hub are brought to this machine first.
+    def download(self, *, weights: bool = False) -> Path:
+        """Download the files if they are on the Hub, and return their folder.
 
         Args:
-            weights: whether the weights too, or only what is small.
+            weights: Whether to download the weights (default: no), not only config and tokenizer.
 
         Raises:
-            ModelError: if they cannot be had, or there is no config among them.
+            ModelError: If the files cannot be downloaded, or have no config among them.
         """
         if self.commit is None:
             return Path(self.source)
         try:
             with unless_unreachable():
-                if is_offline_mode():  # transformers takes what is here
+                if is_offline_mode():  # transformers reads the cache itself; this only finds the folder
                     return Path(
                         snapshot_download(
                             self.source, revision=self.commit, local_files_only=True, allow_patterns="config.json"
                         )
                     )
-                folder = hub_files.fetched(self.source, self.commit, weights=weights, code=self.trust)
+                folder = hub_files.download_model_files(self.source, self.commit, weights=weights, code=self.trust)
         except HubReadError as error:
             raise ModelError(str(error)) from error
         except (HfHubHTTPError, OSError) as error:
-            absent = absence_of(error, "model", self.source)
+            absent = missing_repo_message(error, "model", self.source)
             raise ModelError(absent or f"cannot fetch {self.source} from the Hub: {first_line(error)}") from error
         if not (folder / "config.json").is_file():
             raise ModelError(
-                f"expected a model of transformers in {self.source}, found no config.json in the repository"
+                f"expected a model of transformers in {self.source}, got a repository without config.json; check the "
+                "name"
             )
         return folder
 
     def options(self) -> dict[str, Any]:
-        """Return how transformers reads it: what was fetched, and code of others only if the user trusts it."""
+        """Build the keyword arguments of `from_pretrained`: cached files only, custom code only if trusted."""
         return {
             "revision": self.commit,
             "local_files_only": self.commit is not None,
@@ -160,24 +162,24 @@ class Origin:
         }
 
     def identity(self) -> tuple[str, str]:
-        """Return the name and the revision by which a model is known."""
+        """Build the name and the revision that identify the model."""
         return ("folder", folder_revision(Path(self.source))) if self.commit is None else (self.source, self.commit)
 
     def code(self) -> str | None:
-        """Return a hash of the repository's code where that is run, else None."""
-        return code_revision(self.fetched(weights=True)) if self.trust else None
+        """Compute a hash of the repository's code if that is run, else None."""
+        return code_revision(self.download(weights=True)) if self.trust else None
 
 
-def origin_of(model: str | Path, revision: str | None, *, trust: bool = False) -> Origin:
-    """Return where a model is.
+def resolve_origin(model: str | Path, revision: str | None, *, trust: bool = False) -> Origin:
+    """Find a model, and resolve its revision to a commit.
 
     Args:
-        model: a Hub id such as `org/name`, or a folder made by `save_pretrained`.
-        revision: the branch, tag or commit of a Hub model.
-        trust: whether code of the repository is run.
+        model: Hub id such as `org/name`, or folder from `save_pretrained`.
+        revision: Branch, tag or commit of a Hub model (default: the main branch).
+        trust: Whether code of the repository is run (default: no).
 
     Raises:
-        ModelError: if there is no such model.
+        ModelError: If there is no such model or revision.
     """
     folder = _folder(model, revision)
     if folder is not None:
@@ -186,25 +188,27 @@ def origin_of(model: str | Path, revision: str | None, *, trust: bool = False) -
 
 
 def _folder(model: str | Path, revision: str | None) -> Path | None:
-    """Return the folder that is meant, or None if it is a Hub id."""
+    """Find the folder of a model; None if the name is a Hub id."""
     path = Path(model).expanduser()
     if not path.is_dir():
         if isinstance(model, Path) or model.startswith((".", "/", "~")) or model.count("/") > 1:
-            raise ModelError(f"expected a folder with a model or a Hub id such as org/name, found no folder {model}")
+            raise ModelError(
+                f"expected a folder with a model or a Hub id such as org/name, got {model}, which does not exist"
+            )
         return None
     if not (path / "config.json").is_file():
         entries = sorted(entry.name for entry in path.iterdir())[:10]
-        raise ModelError(f"expected a model made by save_pretrained in {path}, found no config.json but {entries}")
+        raise ModelError(f"expected a model from save_pretrained in {path}, got no config.json but {entries}")
     for entry in path.iterdir():
-        if entry.exists() and not (entry.is_file() or entry.is_dir()):  # whoever opens a named pipe waits for ever
-            raise ModelError(f"{entry}: expected a file of a model, found a named pipe, a socket or a device")
+        if entry.exists() and not (entry.is_file() or entry.is_dir()):  # opening a named pipe would block for ever
+            raise ModelError(f"{entry}: expected a file of a model, got a named pipe, a socket or a device")
     if revision is not None:
         raise ModelError(f"{path} is a folder, which has no revision {revision!r}; leave the revision out")
     return path
 
 
 def _commit(source: str, revision: str | None) -> str:
-    """Return the commit that a branch, a tag or nothing stands for; from the cache if the Hub is out of reach."""
+    """Resolve a branch, a tag or None to a commit; from the cache if the Hub is unreachable."""
     try:
         with unless_unreachable() as unreachable:
             return hub_read(
@@ -213,7 +217,7 @@ def _commit(source: str, revision: str | None) -> str:
     except RevisionNotFoundError as error:
         raise ModelError(f"the model {source} has no revision {revision!r}; see its history on the Hub") from error
     except RepositoryNotFoundError as error:
-        raise ModelError(absence_of(error, "model", source)) from error
+        raise ModelError(missing_repo_message(error, "model", source)) from error
     except HubReadError as error:
         raise ModelError(str(error)) from error
     except (HfHubHTTPError, HFValidationError, RevisionResolutionError) as error:

@@ -1,6 +1,6 @@
-"""Classifiers that the caller holds already: a CrossEncoder of sentence-transformers, or a pipeline of transformers.
+"""Predictors from loaded classifiers: a CrossEncoder of sentence-transformers, or a pipeline of transformers.
 
-They are told by their classes' names, so that nobody who holds none needs, or waits for, either library.
+They are recognized by the names of their classes, so that neither library is imported for other models.
 """
 
 import copy
@@ -19,25 +19,25 @@ if TYPE_CHECKING:
     from unbag.inference.transformer import TransformerPredictor
 
 _CLASSES: Final = {("sentence_transformers", "CrossEncoder"), ("transformers", "TextClassificationPipeline")}
-_NAME: Final = "memory"  # stands where the Hub id or `folder` of another classifier does
+_NAME: Final = "memory"  # in place of a Hub id or `folder`
 
 logger = logging.getLogger(__name__)
 
 
 def is_classifier(model: object) -> bool:
-    """Tell whether an object is a `CrossEncoder` or a text-classification pipeline."""
+    """Check whether an object is a `CrossEncoder` or a text-classification pipeline."""
     return any((cls.__module__.partition(".")[0], cls.__name__) in _CLASSES for cls in type(model).__mro__)
 
 
-def name_of(model: Any) -> str:
-    """Return what a classifier was loaded as: the Hub id, or its folder's own name."""
+def find_model_name(model: Any) -> str:
+    """Find the name that a classifier was loaded by: the Hub id, or the last part of its folder's path."""
     from unbag.data.readers import is_hub_id
 
     loaded = str(getattr(model.model.config, "_name_or_path", "") or "")
     return loaded if is_hub_id(loaded) else Path(loaded).name or type(model).__name__
 
 
-def predictor_of_classifier(
+def build_classifier_predictor(
     model: Any,
     *,
     label_map: Mapping[str, str] | None = None,
@@ -45,28 +45,28 @@ def predictor_of_classifier(
     batch_tokens: int | None = None,
     threshold: "Threshold | None" = None,
 ) -> "TransformerPredictor":
-    """Return a predictor with the network and the tokenizer of a `CrossEncoder` or a text-classification pipeline.
+    """Build a predictor from the network and the tokenizer of a `CrossEncoder` or a text-classification pipeline.
 
-    Its numbers are theirs within rounding: a softmax over the outputs, or of one output its sigmoid. The network
-    answers on the device and in the dtype that it has, but for float16 weights on a CPU: few processors compute in
-    float16, so these are copied to float32, whatever the processor. What was handed in is left as it is: only its
+    Its probabilities equal those of the object up to rounding: a softmax over the outputs, or the sigmoid of a single
+    output. The network runs on its device and in its dtype. The exception is float16 weights on a CPU: few processors
+    compute in float16, so they are copied to float32 on every processor. The object itself is not changed: only its
     tensors are shared.
 
     Args:
-        model: what `is_classifier` tells.
-        label_map: as `TransformerPredictor.load` takes it.
-        max_length: likewise; by default a pipeline's own.
-        batch_tokens: likewise.
-        threshold: likewise.
+        model: Object for which `is_classifier` is true.
+        label_map: As for `TransformerPredictor.load`.
+        max_length: As for `TransformerPredictor.load` (default: that of the pipeline).
+        batch_tokens: As for `TransformerPredictor.load`.
+        threshold: As for `TransformerPredictor.load`.
 
     Raises:
-        ModelError: if what it is made of is no classifier, or it has one output and no threshold.
-        labels.LabelError: if its config does not tell which output is which label.
+        ModelError: If the network is not a sequence classifier alone, or has one output and no threshold.
+        labels.LabelError: If its config does not define the label of each output.
     """
     import torch
     from transformers import PreTrainedModel
 
-    from unbag.inference.loading import classifier_of
+    from unbag.inference.loading import build_classifier
     from unbag.inference.predictor import ModelError
     from unbag.inference.transformer import TransformerPredictor
 
@@ -74,29 +74,30 @@ def predictor_of_classifier(
     architecture = type(model.model).__name__
     if not isinstance(model.model, PreTrainedModel) or not architecture.endswith("ForSequenceClassification"):
         raise ModelError(
-            f"expected the {kind} to hold a sequence classifier of transformers (…ForSequenceClassification), found "
-            f"{architecture}; hand in a function that asks it"
+            f"expected the {kind} to hold a sequence classifier of transformers (…ForSequenceClassification), got "
+            f"{architecture}; pass a function that calls it"
         )
-    if _is_more_than_its_network(model):
+    if _has_extra_modules(model):
         raise ModelError(
-            f"expected the {kind} to be a sequence classifier alone, found layers after it or a prompt before each "
-            "text; hand in a function that asks it"
+            f"expected the {kind} to be a sequence classifier alone, got layers after it or a prompt before each "
+            "text; pass a function that calls it"
         )
     converts = model.model.device.type == "cpu" and model.model.dtype == torch.float16
+    # deepcopy takes the objects in its memo as copied already, so the copy of the network shares its tensors.
     tensors = () if converts else chain(model.model.parameters(), model.model.buffers())
     network: Any = copy.deepcopy(model.model, {id(each): each for each in tensors})
     tokenizer = copy.deepcopy(model.tokenizer)
     if converts:
         logger.warning(
-            "the %s has float16 weights on a CPU, which computes slowly in float16: a copy is asked in float32; "
-            "load it with dtype=torch.float32 to save the copy, or on a GPU to ask it in float16",
+            "the %s has float16 weights on a CPU, which is slow in float16: a copy in float32 is evaluated; load it "
+            "with dtype=torch.float32 to save the copy, or on a GPU to evaluate it in float16",
             kind,
         )
         network = network.float()
-    if hasattr(tokenizer, "backend_tokenizer"):  # what the last call left there would be part of its files
+    if hasattr(tokenizer, "backend_tokenizer"):  # the settings of the last call would change the hash of its files
         tokenizer.backend_tokenizer.no_truncation()
         tokenizer.backend_tokenizer.no_padding()
-    classifier = classifier_of(
+    classifier = build_classifier(
         network,
         tokenizer,
         name=_NAME,
@@ -106,20 +107,20 @@ def predictor_of_classifier(
         threshold=threshold,
     )
     if max_length is None:
-        max_length = getattr(model, "_preprocess_params", {}).get("max_length")  # of a pipeline
+        max_length = getattr(model, "_preprocess_params", {}).get("max_length")  # a pipeline's own option
     return TransformerPredictor(
         classifier, device=str(network.device), max_length=max_length, batch_tokens=batch_tokens
     )
 
 
-def _is_more_than_its_network(model: Any) -> bool:
-    """Tell whether a CrossEncoder has modules of its own beside the network, or a prompt."""
+def _has_extra_modules(model: Any) -> bool:
+    """Check whether a CrossEncoder has other modules beside the network, or a prompt."""
     modules = list(model.children()) if hasattr(model, "children") else []
     return len(modules) > 1 or getattr(model, "default_prompt_name", None) is not None
 
 
 def _revision(network: Any, tokenizer: Any) -> str:
-    """Return `sha256:` and a hash of weights, config and tokenizer, as `hub_files.folder_revision` does of files."""
+    """Compute `sha256:` and a hash of weights, config and tokenizer, like `hub_files.folder_revision` for files."""
     import torch
 
     digest = hashlib.sha256()

@@ -1,6 +1,6 @@
-"""The label probe: does the model mean what its labels say? Twelve pairs with obvious answers per language.
+"""The label probe: a check of a model's label order on twelve pairs with obvious labels per language.
 
-The pairs are everyday sentences, written for the probe, that no trained model should find hard.
+The pairs are everyday sentences, written for the probe, that are easy for every trained model.
 """
 
 from collections.abc import Sequence
@@ -25,7 +25,7 @@ from unbag.data.labels import (
 from unbag.data.predictions import SetPredictions
 from unbag.inference.function import IDS, CallablePredictor, OutputCountError
 from unbag.inference.predictor import Predictor
-from unbag.inference.single_output import ranked, scores_of
+from unbag.inference.single_output import log_odds, rank_predictions
 from unbag.scoring.ranking import area_under_curve
 
 PAIRS: Final[dict[str, tuple[tuple[str, str, str], ...]]] = {
@@ -58,47 +58,47 @@ PAIRS: Final[dict[str, tuple[tuple[str, str, str], ...]]] = {
         ("街上到处都是人。", "街上一个人也没有。", CONTRADICTION),
     ),
 }
-"""Premise, hypothesis and label by language: twelve pairs, four a label."""
+"""Premise, hypothesis and label by language: twelve pairs, four per label."""
 
 
 ENOUGH: Final = 10
-"""Of the twelve pairs, how many another order of three labels must get right before it is believed."""
+"""Number of the twelve pairs that another order of three labels must get right before it is reported."""
 
 ENOUGH_OF_TWO: Final = 11
-"""The same of two labels, where three other orders are compared and a coin is right of half."""
+"""The same for two labels, where three other orders are compared and a random guess is right with probability 1/2."""
 
 MARGIN: Final = 4
-"""How many more than the declared order it must get right."""
+"""Number of pairs that it must get right beyond those of the declared order."""
 
 COUPLES: Final = 32
-"""Of one output: the couples of a pair that has the label and one that has not, 4 by 8."""
+"""For one output: number of couples of a pair with the label and a pair without it, 4 by 8."""
 
 ENOUGH_COUPLES: Final = 30
-"""Of one output: how many of the couples another reading must rank right before it is believed."""
+"""For one output: number of couples that another order must rank right before it is reported."""
 
 MARGIN_OF_COUPLES: Final = 6
-"""How many more than the declared reading it must rank right."""
+"""Number of couples that it must rank right beyond those of the declared order."""
 
 FALSE_ALARM: Final = 1445 / 531_441
-"""How often, 0.0027, a model of three labels that answers by chance is reported; see `probe`."""
+"""Probability, 0.0027, that a model of three labels with random predictions is reported; see `probe`."""
 
 
 @dataclass(frozen=True)
 class ProbeReport:
-    """What the probe found.
+    """Result of the label probe.
 
     Attributes:
-        declared: the label of each output, as the predictor says.
-        right_declared: pairs right when read so.
-        best: the order that gets most pairs right, of two labels also one of the other two-label space; the declared
-            one where none gets more.
-        right_best: pairs right when read so.
-        pairs: pairs asked.
-        mislabelled: whether `best` fits so much better that the declared order cannot be meant.
-        at_chance: whether the declared order gets no more right than the best constant answer does.
-        ranked_declared: of a model of one output, how many of the `COUPLES` its score ranks right when read so, a tie
-            counting half; None of others. `best` is the reading that ranks most of them right then.
-        ranked_best: the same by `best`.
+        declared: Label of each output, as the predictor declares it.
+        right_declared: Number of pairs that are right by the declared order.
+        best: Order with the most right pairs; for two labels, it may be of the other two-label space. The declared
+            order in case of a tie.
+        right_best: Number of pairs that are right by `best`.
+        pairs: Number of pairs.
+        mislabelled: Whether `best` fits so much better that the declared order must be wrong.
+        at_chance: Whether the declared order gets no more pairs right than the best constant prediction.
+        ranked_declared: For a model of one output, number of the `COUPLES` that its score ranks right by the declared
+            order, a tie counting half; None for other models. `best` is then the order that ranks the most right.
+        ranked_best: The same for `best`.
     """
 
     declared: tuple[str, ...]
@@ -113,108 +113,114 @@ class ProbeReport:
 
     @property
     def finding(self) -> str:
-        """What fits better than what the model declares, and by how much."""
+        """Comparison of the declared order with the best one."""
         declared, best = ",".join(self.declared), ",".join(self.best)
         if self.ranked_declared is not None and self.ranked_best is not None:
             return (
-                f"the model's one output is read as {declared} (a high score, a low one), but so it ranks "
+                f"the model's one output is read as {declared} (a high score, a low one), which ranks "
                 f"{self.ranked_declared:g} of {COUPLES} couples of obvious pairs right (area under the curve "
-                f"{self.ranked_declared / COUPLES:.3f}), and {self.ranked_best:g} of {COUPLES} when it is read as "
-                f"{best}"
+                f"{self.ranked_declared / COUPLES:.3f}), but {best} ranks {self.ranked_best:g} of {COUPLES} right"
             )
         return (
-            f"the model declares its outputs as {declared}, but read so it gets {self.right_declared} of {self.pairs} "
-            f"obvious pairs right, and {self.right_best} of {self.pairs} when they are read as {best}"
+            f"the model declares its outputs as {declared}, which gets {self.right_declared} of {self.pairs} obvious "
+            f"pairs right, but {best} gets {self.right_best} of {self.pairs} right"
         )
 
     @property
     def warning(self) -> str | None:
-        """What is to be said of a model that the pairs tell nothing good of."""
+        """Warning for a model that is no better than a constant prediction on the pairs; None for others."""
         if not self.at_chance:
             return None
         return (
-            f"gets {self.right_declared} of {self.pairs} obvious pairs right, no more than one answer to all of them "
-            "would: its scores may be chance"
+            f"gets {self.right_declared} of {self.pairs} obvious pairs right, no more than a constant prediction: its "
+            "scores may be at chance"
         )
 
 
 class MislabelledError(LabelError):
-    """A model whose outputs mean other labels than its config says.
+    """Error for a model whose outputs mean other labels than its config declares.
 
     Attributes:
-        report: what the probe found.
+        report: Result of the probe.
     """
 
-    def __init__(self, report: ProbeReport, *, fix: str | None = None, to_go_on: str = "--trust-labels") -> None:
-        """Say what was found, what corrects it (by default the option), and how to go on all the same."""
+    def __init__(self, report: ProbeReport, *, fix: str | None = None, override: str = "--trust-labels") -> None:
+        """Build the message.
+
+        Args:
+            report: Result of the probe.
+            fix: Fix for the user (default: the option `--label-map` with the best order).
+            override: Option that accepts the declared order (default: `--trust-labels`).
+        """
         self.report = report
         fix = fix or f"pass --label-map {','.join(report.best)}"
-        super().__init__(f"{report.finding}; {fix}, or {to_go_on} if the declared order is right after all")
+        super().__init__(f"{report.finding}; {fix}, or {override} if the declared order is right after all")
 
 
-def without_trust(report: ProbeReport) -> MislabelledError:
-    """Return the error of a command without --trust-labels: there, who names the declared order says it is meant."""
-    return MislabelledError(report, to_go_on=f"--label-map {','.join(report.declared)}")
+def label_map_error(report: ProbeReport) -> MislabelledError:
+    """Build the error for a command without --trust-labels, where a label map confirms the declared order."""
+    return MislabelledError(report, override=f"--label-map {','.join(report.declared)}")
 
 
 def validate_label_order(predictor: Predictor, language: str, *, mapped: bool) -> None:
-    """Refuse a model whose outputs mean other labels than it declares, unless a label map says what they mean.
+    """Validate the declared label order of a model by the probe, unless the user passed a label map.
 
     Args:
-        predictor: the model, as `probe` takes it.
-        language: that of the pairs it is asked.
-        mapped: whether a label map is given.
+        predictor: Model, as for `probe`.
+        language: Language of the probe's pairs.
+        mapped: Whether the user passed a label map.
 
     Raises:
-        MislabelledError: see `probe`.
+        MislabelledError: If another order fits much better; see `probe`.
     """
     report = probe(predictor, language)
     if report.mislabelled and not mapped:
-        raise without_trust(report)
+        raise label_map_error(report)
 
 
 def probe(predictor: Predictor, language: str = "en") -> ProbeReport:
     """Compare the declared order of the outputs with every other order, on twelve obvious pairs.
 
-    Three labels: the model is reported mislabelled if, and only if, another order gets at least 10 of the 12 right and
-    at least 4 more than the declared one. A model too weak for the pairs, or of another language, is not reported.
-    (With four pairs a label two orders share four right answers at most, so 10 under one leave 6 to any other, and the
-    margin is kept by itself.) Where a function answers with the ids 0 and 1 alone, orders of two labels are compared
-    too, as below.
+    Three labels: the model is reported as mislabelled if, and only if, another order gets at least 10 of the 12 right
+    and at least 4 more than the declared one. A model that is too weak for the pairs, or of another language, is not
+    reported. (With four pairs per label, two orders share at most four right predictions. So 10 right under one leave
+    at most 6 to any other, and the margin always holds.) If a function returns only the ids 0 and 1, orders of two
+    labels are compared too, as below.
 
-    Two labels: the other orders are three, the reverse and both of the other two-label space, so that contradiction
-    against the rest is found where entailment against the rest is declared. One must get at least 11 right.
+    Two labels: there are three other orders, the reverse and both of the other two-label space. So the probe finds a
+    model of contradiction against the rest that declares entailment against the rest. One must get at least 11 right.
 
-    One output: its score ranks the 32 couples of a pair that has the label and one that has not. Another reading must
-    rank at least 30 of them right, and at least 6 more than the declared one, whatever the threshold.
+    One output: its score ranks the 32 couples of a pair with the label and a pair without it. Another order must rank
+    at least 30 of them right, and at least 6 more than the declared one. The threshold does not matter.
 
-    False alarms: a model that answers uniformly at random gets 10 or more of 12 right under one given order of three
+    False alarms: a model with uniformly random predictions gets 10 or more of 12 right under one given order of three
     labels with probability (66 · 4 + 12 · 2 + 1) / 3¹² = 289 / 531441. With five other orders that is 1445 / 531441 =
-    0.0027, and exactly so, as no two of them can both be. With two labels it is 35 / 4096 = 0.0085, of a coin that
-    falls on one side more often 0.0124 at most; with one output, of scores by chance, 0.0212. A model that gives one
-    label always, by accident or design, gets 4 or 8 right (a constant score ranks 16 couples) and is never reported.
+    0.0027, exactly, as no two orders can both reach 10. With two labels the probability is 35 / 4096 = 0.0085, and at
+    most 0.0124 for a biased coin; with one output and random scores, it is 0.0212. A model that always predicts one
+    label, by accident or design, gets 4 or 8 right (a constant score ranks 16 couples) and is never reported.
 
     Args:
-        predictor: the model; with an attribute `order`, that is the order of its outputs that the report speaks of,
-            else `label_space` is. Gold labels are folded for two-label models.
-        language: `en` or `zh`.
+        predictor: Model. Its attribute `order`, if it has one, is the declared order, otherwise `label_space` is. Gold
+            labels are folded for two-label models.
+        language: `en` or `zh` (default: `en`).
 
     Raises:
-        ValueError: if there are no pairs in the language.
+        ValueError: If there are no pairs in the language.
     """
     if language not in PAIRS:
-        raise ValueError(f"expected a language the probe has pairs in, {sorted(PAIRS)}, found {language!r}")
+        raise ValueError(f"expected a language of the probe, one of {sorted(PAIRS)}, got {language!r}")
     premises, hypotheses, golds = zip(*PAIRS[language], strict=True)
     space = predictor.label_space
     declared: tuple[str, ...] = tuple(getattr(predictor, "order", space))
     answers = SetPredictions(predictor.predict(premises, hypotheses), space, has_probabilities=False)
     threshold = getattr(predictor, "threshold", None)
-    ids = getattr(predictor, "answered_with", None) == IDS
+    ids = getattr(predictor, "output_kind", None) == IDS
     couples = None if threshold is None else _couples(answers, golds, declared)
-    if threshold is not None:  # as on a set, by its threshold or by rank
-        answers, _ = ranked(answers, [label_id(label) for label in golds], threshold)
+    if threshold is not None:  # predict by the threshold or by rank, as on a set
+        answers, _ = rank_predictions(answers, [label_id(label) for label in golds], threshold)
+    # `predict` returns columns in the order of `label_space`; the orders refer to the model's own outputs.
     outputs = [declared.index(space[column]) for column in answers.predicted]
-    orders = candidate_orders(declared, two_too=ids and max(outputs) < 2)
+    orders = candidate_orders(declared, allow_two_labels=ids and max(outputs) < 2)
     right = {order: _right(outputs, order, golds) for order in orders}
     by = right if couples is None else couples
     best = max(orders, key=by.__getitem__)  # the declared order comes first, so it wins a tie
@@ -237,60 +243,62 @@ def probe(predictor: Predictor, language: str = "en") -> ProbeReport:
     )
 
 
-def fitting_order(predictor: CallablePredictor, found: int, language: str = "en") -> tuple[str, ...] | None:
-    """Return the order of labels that fits a function of another number of outputs; None where none fits.
+def find_fitting_order(predictor: CallablePredictor, n_outputs: int, language: str = "en") -> tuple[str, ...] | None:
+    """Find the label order that fits a function with an unexpected number of outputs; None if no order fits.
 
     Args:
-        predictor: of the function.
-        found: how many outputs it has: 1 (a score for each pair), 2 or 3.
-        language: of the obvious pairs.
+        predictor: Predictor of the function.
+        n_outputs: Number of its outputs: 1 (a score for each pair), 2 or 3.
+        language: Language of the probe's pairs (default: `en`).
     """
     premises, hypotheses, golds = zip(*PAIRS[language], strict=True)
-    declared = LABELS if found == len(LABELS) else two_label_orders()[0]
+    declared = LABELS if n_outputs == len(LABELS) else two_label_orders()[0]
     try:
         outputs = np.asarray(predictor.answers(list(premises), list(hypotheses)), dtype=np.float64)
-        outputs = outputs.reshape(len(golds), found)
+        outputs = outputs.reshape(len(golds), n_outputs)
     except ValueError:
         return None
-    if found == 1:
+    if n_outputs == 1:
         right = _couples_of(outputs[:, 0], golds, two_label_orders())
         enough: float = ENOUGH_COUPLES
     else:
         predicted = outputs.argmax(axis=1).tolist()
         right = {order: float(_right(predicted, order, golds)) for order in candidate_orders(declared)}
-        enough = ENOUGH_OF_TWO if found == 2 else ENOUGH
+        enough = ENOUGH_OF_TWO if n_outputs == 2 else ENOUGH
     best = max(right, key=right.__getitem__)
     return best if right[best] >= enough else None
 
 
 def validate_outputs(predictor: CallablePredictor, error: OutputCountError) -> None:
-    """Say of a function of another number of outputs which order of labels fits the outputs that it has.
+    """Raise the error for an unexpected number of outputs, with the label order that fits them.
 
     Raises:
-        OutputCountError: always.
+        OutputCountError: Always.
     """
-    raise error.with_order(fitting_order(predictor, error.found) if error.found <= len(LABELS) else None) from None
+    order = find_fitting_order(predictor, error.n_outputs) if error.n_outputs <= len(LABELS) else None
+    raise error.with_order(order) from None
 
 
 def _right(outputs: Sequence[int], order: tuple[str, ...], golds: Sequence[str]) -> int:
-    """Return how many pairs are right, were the outputs in that order."""
+    """Count the pairs that are right if the outputs are in that order."""
     space = label_space_of(order)
     return sum(order[output] == fold(gold, space) for output, gold in zip(outputs, golds, strict=True))
 
 
 def _couples(answers: SetPredictions, golds: Sequence[str], declared: tuple[str, ...]) -> dict[tuple[str, ...], float]:
-    """Return how many couples the score of one output ranks right in each reading."""
-    odds = scores_of(answers.probabilities, answers.label_space)
+    """Count the couples that the score of one output ranks right, by order."""
+    odds = log_odds(answers.probabilities, answers.label_space)
     return _couples_of(odds if declared == label_space_of(declared) else -odds, golds, candidate_orders(declared))
 
 
 def _couples_of(
     scores: NDArray[Any], golds: Sequence[str], orders: Sequence[tuple[str, ...]]
 ) -> dict[tuple[str, ...], float]:
-    """Return how many couples a score ranks right in each reading: the label of high scores, and that of low ones."""
-    found = {}
+    """Count the couples that a score ranks right, by order: the label of high scores, then that of low ones."""
+    counts = {}
     for order in orders:
         space = label_space_of(order)
         high = np.array([fold(gold, space) == order[0] for gold in golds])
-        found[order] = COUPLES * float(area_under_curve(scores, high) or 0.0)
-    return found
+        # The area under the curve is the share of couples that are ranked right (Mann-Whitney).
+        counts[order] = COUPLES * float(area_under_curve(scores, high) or 0.0)
+    return counts

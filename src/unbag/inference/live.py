@@ -1,4 +1,4 @@
-"""A classifier that somebody is training, asked as it is at the moment and left as it was."""
+"""Evaluation of a classifier during its training, without a change to its state."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from unbag.data.labels import label_space_of
 from unbag.data.predictions import SetPredictions
 from unbag.inference.distributed import process_group
-from unbag.inference.memory import Halving
-from unbag.inference.predictor import checked_pairs, checked_probabilities
+from unbag.inference.memory import BatchSplitter
+from unbag.inference.predictor import validate_pairs, validate_probabilities
 from unbag.inference.tokenization import (
     CPU_BATCH_TOKENS,
     GPU_BATCH_TOKENS,
@@ -21,35 +21,36 @@ from unbag.inference.tokenization import (
     Padding,
     encode_pairs,
     length_limit,
-    shared,
+    process_batches,
     token_batches,
 )
 
 
 class LiveClassifier:
-    """A sequence classifier and its tokenizer, both somebody else's.
+    """Sequence classifier in training, with its tokenizer.
 
-    Every process that trains takes part in `ask`, also where each has a piece of the weights only (FSDP, DeepSpeed):
-    all call the model equally often. Batches do not depend on how many processes there are, so neither do the answers.
+    Every process of the training must call `predict`. Where each process holds only a part of the weights (FSDP,
+    DeepSpeed), all of them call the model equally often. Batches do not depend on the number of processes, so neither
+    do the predictions.
 
     Args:
-        model: what the loop calls, wrapped or not.
-        order: the label of each output.
-        tokenizer: makes token ids of pairs.
-        device: where inputs go.
-        batch_tokens: the most tokens a batch, padding included; by default what is fast on a CPU or a GPU.
+        model: Model that the training loop calls, wrapped or not.
+        order: Label of each output.
+        tokenizer: Tokenizer of the model.
+        device: Device for the inputs.
+        batch_tokens: Maximum tokens per batch, padding included (default: 1,024 on a CPU, 16,384 elsewhere).
 
     Raises:
-        ValueError: if there is no tokenizer.
+        ValueError: If there is no tokenizer.
     """
 
     def __init__(
         self, model: Any, order: Sequence[str], tokenizer: Any, device: Any, batch_tokens: int | None = None
     ) -> None:
-        network = unwrapped(model)
+        network = unwrap_model(model)
         if not hasattr(tokenizer, "model_max_length"):
             raise ValueError(
-                "expected the Trainer to have the model's tokenizer, found "
+                "expected the Trainer to have the model's tokenizer, got "
                 f"{'none' if tokenizer is None else type(tokenizer).__name__}; pass processing_class=tokenizer to it"
             )
         self.label_space = label_space_of(order)
@@ -58,36 +59,37 @@ class LiveClassifier:
         self._batch_tokens = batch_tokens or (CPU_BATCH_TOKENS if on_cpu else GPU_BATCH_TOKENS)
         self._limit = length_limit(tokenizer, network)
         self._padding = Padding.of(tokenizer, network)
-        self._halving = Halving()
+        self._splitter = BatchSplitter()
         self._columns = [order.index(label) for label in self.label_space]
 
     def encode(self, premises: Sequence[str], hypotheses: Sequence[str]) -> EncodedPairs:
-        """Return the token ids of pairs, which stay the same while the model changes."""
-        return encode_pairs(self._tokenizer, *checked_pairs(premises, hypotheses), self._limit)
+        """Tokenize pairs. The token ids stay valid while the model's weights change."""
+        return encode_pairs(self._tokenizer, *validate_pairs(premises, hypotheses), self._limit)
 
-    def ask(self, pairs: EncodedPairs) -> SetPredictions:
-        """Return the answers to all pairs, in every process.
+    def predict(self, pairs: EncodedPairs) -> SetPredictions:
+        """Predict all pairs; every process gets all predictions.
 
         Raises:
-            ValueError: if the model answers with something else than numbers, as one does whose training diverged.
+            ValueError: If the model returns NaN or infinite values, for example after its training has diverged.
         """
         batches = list(token_batches(pairs.lengths, self._batch_tokens))
         group = process_group()
         mine: list[tuple[Any, Any]] = []
-        with _asking(self._model):
-            for rows, wanted in shared(batches, group.world, group.rank):
-                # Several processes ask equally often, so none of them can halve a batch by itself.
+        with _evaluation_mode(self._model):
+            for rows, is_new in process_batches(batches, group.world, group.rank):
+                # Several processes must call the model equally often, so one alone must not split a batch.
                 if group.world == 1:
-                    mine += self._halving.ask(rows, pairs.lengths, partial(self._probabilities, pairs))
-                elif wanted:
+                    mine += self._splitter.predict(rows, pairs.lengths, partial(self._probabilities, pairs))
+                elif is_new:
                     mine.append((rows, self._probabilities(pairs, rows)))
                 else:
                     self._probabilities(pairs, rows)
+        # Batches are disjoint and cover all rows, so `gather` fills the array completely.
         probabilities = np.empty((len(pairs.input_ids), len(self.label_space)), dtype=np.float32)
         for rows, values in group.gather(mine):
             probabilities[rows] = values
         return SetPredictions(
-            checked_probabilities(probabilities, len(probabilities), self.label_space), self.label_space, True
+            validate_probabilities(probabilities, len(probabilities), self.label_space), self.label_space, True
         )
 
     def _probabilities(self, pairs: EncodedPairs, rows: NDArray[np.intp]) -> Any:
@@ -98,8 +100,8 @@ class LiveClassifier:
         return logits.float().softmax(dim=-1)[:, self._columns].cpu().numpy()
 
 
-def unwrapped(model: Any) -> Any:
-    """Return the classifier inside what distributed training and adapters put around one."""
+def unwrap_model(model: Any) -> Any:
+    """Unwrap a classifier from the wrappers of distributed training and adapters."""
     from accelerate.utils import extract_model_from_parallel  # type: ignore[import-untyped, unused-ignore]
 
     network = extract_model_from_parallel(model)
@@ -107,10 +109,11 @@ def unwrapped(model: Any) -> Any:
 
 
 @contextmanager
-def _asking(model: Any) -> Iterator[None]:
-    """Put a model into evaluation mode; afterwards each module is in the mode that it was in.
+def _evaluation_mode(model: Any) -> Iterator[None]:
+    """Set a model to evaluation mode within this block, and restore the mode of each module afterwards.
 
-    Not inference mode: what modules cache there (tables of positions, gathered weights) could not be trained on after.
+    It is not `torch.inference_mode`: tensors that modules cache there (tables of positions, gathered weights) could not
+    be used in training afterwards.
     """
     modes = [(module, module.training) for module in model.modules()]
     model.eval()

@@ -1,4 +1,4 @@
-"""Batches that do not fit into memory: asked in halves, so that a run goes on where it would have ended."""
+"""Recovery from out-of-memory errors: a batch that does not fit is split into halves, so that the run continues."""
 
 import gc
 import logging
@@ -19,74 +19,77 @@ logger = logging.getLogger(__name__)
 
 
 class OutOfMemoryError(ValueError):
-    """No memory for what cannot be made smaller; the message says what can be done."""
+    """Lack of memory for a batch that cannot be split further; the message names the options that save memory."""
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Tell whether an error means that a GPU or the machine has no memory left."""
+    """Check whether an error means that a GPU or the machine has no memory left."""
     if isinstance(error, torch.OutOfMemoryError | MemoryError):
         return True
     return isinstance(error, Exception) and bool(should_reduce_batch_size(error))
 
 
 def free_memory() -> None:
-    """Give back what nobody uses, a GPU's memory too; not before the error that tells is gone: it holds tensors."""
+    """Free unused memory, that of a GPU too. Call it after the `except` block: the error holds tensors alive."""
     gc.collect()
     if torch.accelerator.is_available():
         torch.accelerator.empty_cache()
 
 
-class Halving:
-    """Asks a model batch by batch, in halves where a batch does not fit, and no more so much at once from then on.
+class BatchSplitter:
+    """Batch splitter: runs a model on a batch, in halves if the batch does not fit, and remembers the limit.
 
-    A pair's answer depends on the pairs beside it within rounding, as ever (see `TransformerPredictor`).
+    The predictions of a pair depend on the other pairs of its batch only up to rounding (see `TransformerPredictor`).
     """
 
     def __init__(self) -> None:
-        self._too_many: float = math.inf  # tokens, padding included
+        self._too_many: float = math.inf  # tokens of the smallest batch that did not fit, padding included
 
-    def ask(
-        self, rows: NDArray[np.intp], lengths: Sequence[int] | NDArray[Any], answer: Callable[[NDArray[np.intp]], T]
+    def predict(
+        self, rows: NDArray[np.intp], lengths: Sequence[int] | NDArray[Any], run: Callable[[NDArray[np.intp]], T]
     ) -> Iterator[tuple[NDArray[np.intp], T]]:
-        """Yield some rows and their answers, until all of a batch are answered.
+        """Iterate over the parts of a batch that fit, and their predictions.
 
         Args:
-            rows: the positions of a batch's rows, shape (b,).
-            lengths: tokens of every row, whether in this batch or not.
-            answer: asks the model.
+            rows: Positions of the batch's rows, shape (b,).
+            lengths: Tokens of every row, in this batch or not, shape (n,).
+            run: Function that runs the model on rows.
 
         Raises:
-            OutOfMemoryError: if one row by itself does not fit.
+            OutOfMemoryError: If a single row does not fit.
         """
-        waiting = [rows]
+        waiting = [rows]  # a stack, so that the halves of a batch come before the rest
         while waiting:
-            some = waiting.pop()
-            longest = max(int(lengths[row]) for row in some.tolist())
-            if len(some) * longest < self._too_many or len(some) == 1:
-                fits, answers = _tried(answer, some, longest)
+            batch = waiting.pop()
+            longest = max(int(lengths[row]) for row in batch.tolist())
+            if len(batch) * longest < self._too_many or len(batch) == 1:
+                fits, predictions = _try_run(run, batch, longest)
                 if fits:
-                    yield some, answers  # type: ignore[misc]  # as `fits` says
+                    yield batch, predictions  # type: ignore[misc]  # not None if it fits
                     continue
                 free_memory()
-                self._tell_once(len(some), longest)
-                self._too_many = len(some) * longest
-            middle = len(some) // 2
-            waiting += [some[middle:], some[:middle]]
+                self._warn_once(len(batch), longest)
+                self._too_many = len(batch) * longest
+            middle = len(batch) // 2
+            waiting += [batch[middle:], batch[:middle]]
 
-    def _tell_once(self, pairs: int, longest: int) -> None:
+    def _warn_once(self, pairs: int, longest: int) -> None:
         if self._too_many == math.inf:
             logger.warning(
-                "no memory for a batch of %d pairs of up to %d tokens; going on with half as many at once, and fewer "
-                "where that is too many",
+                "no memory for a batch of %d pairs of up to %d tokens; continuing with smaller batches, of half as "
+                "many pairs or fewer",
                 pairs,
                 longest,
             )
 
 
-def _tried(answer: Callable[[NDArray[np.intp]], T], rows: NDArray[np.intp], longest: int) -> tuple[bool, T | None]:
-    """Return whether some rows fit, and their answers; the error is gone by then, and what it held."""
+def _try_run(run: Callable[[NDArray[np.intp]], T], rows: NDArray[np.intp], longest: int) -> tuple[bool, T | None]:
+    """Run the model, and return whether the rows fit, with the predictions.
+
+    The error ends with this function, so that the caller can free the tensors that its traceback held.
+    """
     try:
-        return True, answer(rows)
+        return True, run(rows)
     except Exception as error:
         if not is_out_of_memory(error):
             raise
@@ -95,8 +98,8 @@ def _tried(answer: Callable[[NDArray[np.intp]], T], rows: NDArray[np.intp], long
         raise OutOfMemoryError(
             f"no memory for a single pair of {longest} tokens; "
             + all_fitting(
-                "let the model read less (--max-length)",
+                "shorten the pairs (--max-length)",
                 "compute in half precision (--dtype bfloat16)",
-                "take a device with more",
+                "use a device with more memory",
             )
         ) from error

@@ -1,18 +1,15 @@
-"""Optimizations of BERT-like classifiers, and the check that a faster network still gives the same logits.
+"""Optimizations of BERT-like classifiers, and the check that an optimized network still gives the same logits.
 
-The last layer is computed for the one token that is read.
+First token: the last layer is computed only for the token that the head reads. A classification head of the BERT family
+reads the first position only. So the last layer needs the keys and values of all positions, but the query, the
+attention output and the feed-forward of position 0 alone. This saves about 14 % of the work of a six-layer model, 7 %
+of a twelve-layer one. Nothing is approximated: the same sums are formed, though matrix products of another shape may
+round differently, by less than 1e-4 in the logits in float32.
 
-A classification head of the BERT family reads the first position only. So in the last layer the keys and values of all
-positions are needed, but the query, the attention output and the feed-forward of position 0 alone: about 14 % of the
-work of a six-layer model, 7 % of a twelve-layer one. Nothing is approximated: the same sums are formed, though matrix
-products of another shape may round differently, by less than 1e-4 in the logits in float32.
-
-Weights of linear layers are stored in the layout that the processor multiplies fastest, once instead of at each
-call.
-
-By oneDNN, through the operators that torch's own compiler uses. On a processor with AVX-512 a MiniLM answers 1.16 times
-as many pairs in float32 and 1.07 times as many in bfloat16. The same sums are formed in another order, so logits differ
-by rounding.
+Packed weights: the weights of linear layers are converted once, instead of at each call, to the layout that the
+processor multiplies fastest. This uses oneDNN, through the operators of torch's own compiler. On a processor with
+AVX-512, a MiniLM predicts 1.16 times as many pairs in float32 and 1.07 times as many in bfloat16. The same sums are
+formed in another order, so logits differ by rounding.
 """
 
 from typing import Any, Final
@@ -23,19 +20,19 @@ from torch.nn.functional import scaled_dot_product_attention
 from transformers import PreTrainedModel
 
 _TOLERANCE: Final = {torch.float32: 1e-4, torch.float16: 1e-2, torch.bfloat16: 1e-1}
-"""Most that a logit may differ from the plain forward's. Half precision rounds each sum to 3 or 2 digits, whatever the
-order; a layer that is laid out otherwise is wrong in the first digit."""
+"""Maximum difference of a logit from the unmodified network's. Half precision rounds each sum to 3 (float16) or 2
+(bfloat16) digits in any order of summation; a layer of another layout is wrong in the first digit."""
 
 
-def logits_of(model: Any, inputs: dict[str, Tensor]) -> Tensor:
-    """Return what a classifier says of a batch, shape (b, labels), in float32."""
+def compute_logits(model: Any, inputs: dict[str, Tensor]) -> Tensor:
+    """Compute the logits of a batch, shape (b, labels), in float32."""
     with torch.inference_mode():
         logits: Tensor = model(**inputs).logits.float()
     return logits
 
 
-def agree(actual: Tensor, expected: Tensor, dtype: torch.dtype) -> bool:
-    """Tell whether two networks that compute in `dtype` say the same but for rounding; NaN is no agreement."""
+def are_logits_equal(actual: Tensor, expected: Tensor, dtype: torch.dtype) -> bool:
+    """Check whether the logits of two networks that compute in `dtype` are equal up to rounding; False for NaN."""
     return bool((expected - actual).abs().max() <= _TOLERANCE[dtype])
 
 
@@ -44,7 +41,7 @@ _DISTILBERT_LAYOUT: Final = frozenset({"distilbert"})
 
 
 def _attend(layer_input: Tensor, query: Any, key: Any, value: Any, size: int, mask: Tensor | None) -> Tensor:
-    """Return what position 0 gathers from all positions, shape (b, 1, hidden); heads are `size` wide."""
+    """Compute the attention output of position 0, shape (b, 1, hidden); heads are `size` wide."""
 
     def heads(projected: Tensor) -> Tensor:  # (b, t, hidden) → (b, heads, t, size)
         return projected.view(*projected.shape[:-1], -1, size).transpose(1, 2)
@@ -59,7 +56,7 @@ def _attend(layer_input: Tensor, query: Any, key: Any, value: Any, size: int, ma
 
 
 class FirstTokenBertLayer(nn.Module):
-    """A layer of the BERT family that returns position 0 only."""
+    """Layer of the BERT family that computes position 0 only."""
 
     def __init__(self, layer: nn.Module) -> None:
         super().__init__()
@@ -82,7 +79,7 @@ class FirstTokenBertLayer(nn.Module):
 
 
 class FirstTokenDistilBertLayer(nn.Module):
-    """A layer of DistilBERT that returns position 0 only."""
+    """Layer of DistilBERT that computes position 0 only."""
 
     def __init__(self, layer: nn.Module) -> None:
         super().__init__()
@@ -106,18 +103,18 @@ class FirstTokenDistilBertLayer(nn.Module):
 
 
 def use_first_token(model: PreTrainedModel, inputs: dict[str, Tensor]) -> bool:
-    """Shorten the model's last layer in place, if its layout is known and the logits stay what they were.
+    """Restrict the model's last layer to the first token in place, if its layout is known and the logits stay the same.
 
     Args:
-        model: a sequence classifier in evaluation mode.
-        inputs: a batch to compare on, of pairs of different lengths, hence with padding.
+        model: Sequence classifier in evaluation mode.
+        inputs: Batch for the comparison, with pairs of different lengths, so that it has padding.
 
     Returns:
-        Whether the model is shortened now; if not, it is as it was.
+        Whether the model was changed.
     """
     base: Any = model.base_model
     shortened: type[nn.Module]
-    # Other attention implementations take masks of other shapes; a decoder is masked by position besides.
+    # Other attention implementations take masks of other shapes; a decoder also has a causal mask.
     if model.config._attn_implementation not in ("sdpa", "eager") or getattr(model.config, "is_decoder", False):
         return False
     if model.config.model_type in _BERT_LAYOUT:
@@ -127,9 +124,10 @@ def use_first_token(model: PreTrainedModel, inputs: dict[str, Tensor]) -> bool:
     else:
         return False
     plain = layers[-1]
-    expected = logits_of(model, inputs)
+    # The names of the layers do not prove that the forward pass is the usual one, so the logits are compared.
+    expected = compute_logits(model, inputs)
     layers[-1] = shortened(plain)
-    if agree(logits_of(model, inputs), expected, model.dtype):
+    if are_logits_equal(compute_logits(model, inputs), expected, model.dtype):
         return True
     layers[-1] = plain
     return False
@@ -139,11 +137,11 @@ _PACKABLE: Final = (torch.float32, torch.bfloat16)
 
 
 class PackedLinear(nn.Linear):
-    """A linear layer whose weights only its own product reads; made of another, which stays as it is.
+    """Linear layer with weights in oneDNN's layout, which only its own product can read.
 
     Args:
-        layer: on the CPU.
-        rows: vectors a call, for which the layout is chosen; any number can be multiplied.
+        layer: Linear layer on the CPU; it is not changed.
+        rows: Expected vectors per call, for which oneDNN chooses the layout. Any number can be multiplied.
     """
 
     def __init__(self, layer: nn.Linear, rows: int) -> None:
@@ -157,7 +155,7 @@ class PackedLinear(nn.Linear):
 
 
 def _packed(weight: Tensor, rows: int) -> Tensor:
-    """Return a weight in oneDNN's layout; a processor without instructions for its dtype raises RuntimeError."""
+    """Convert a weight to oneDNN's layout; raises RuntimeError if the processor has no instructions for its dtype."""
     packed: Tensor = torch.ops.mkldnn._reorder_linear_weight(weight, rows)
     return packed
 
@@ -168,29 +166,33 @@ def _product(input: Tensor, packed: Tensor, bias: Tensor | None) -> Tensor:
 
 
 def use_packed_weights(model: PreTrainedModel, inputs: dict[str, Tensor], rows: int) -> bool:
-    """Pack the weights of a model's linear layers in place, if its logits stay what they were.
+    """Pack the weights of a model's linear layers in place, if its logits stay the same.
 
     Args:
-        model: a sequence classifier in evaluation mode.
-        inputs: a batch to compare on.
-        rows: vectors a call, as `PackedLinear` takes it.
+        model: Sequence classifier in evaluation mode.
+        inputs: Batch for the comparison.
+        rows: Expected vectors per call, as for `PackedLinear`.
 
     Returns:
-        Whether they are packed now; if not, the model is as it was.
+        Whether the weights were packed.
     """
     if model.device.type != "cpu" or model.dtype not in _PACKABLE:
         return False
-    expected = logits_of(model, inputs)
+    expected = compute_logits(model, inputs)
     replaced: list[tuple[nn.Module, str, nn.Linear]] = []
     try:
         for module in list(model.modules()):
             for name, layer in list(module.named_children()):
-                if type(layer) is nn.Linear:
+                if type(layer) is nn.Linear:  # subclasses may have another forward pass
                     setattr(module, name, PackedLinear(layer, rows))
                     replaced.append((module, name, layer))
-        if agree(logits_of(model, inputs), expected, model.dtype):
+        if are_logits_equal(compute_logits(model, inputs), expected, model.dtype):
             return bool(replaced)
-    except (AttributeError, RuntimeError, TypeError):  # no such operators here, or others read the weights too
+    except (
+        AttributeError,
+        RuntimeError,
+        TypeError,
+    ):  # no such operators in this torch, or other code reads the weights
         pass
     for module, name, layer in replaced:
         setattr(module, name, layer)

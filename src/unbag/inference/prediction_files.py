@@ -1,4 +1,4 @@
-"""Predictions made elsewhere: a file with a row for each row of a challenge set."""
+"""Files of predictions from another tool, with one row per row of a challenge set."""
 
 from collections.abc import Sequence
 from functools import cached_property
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from unbag.data.labels import LABEL_SPACES, LABELS, LabelError, canonical
 from unbag.data.readers import Row, cell, open_file
-from unbag.inference.predictor import checked_probabilities
+from unbag.inference.predictor import validate_probabilities
 from unbag.utils.safe_io import DataError
 
 _BATCH: Final = 10_000  # ids at a time
@@ -23,20 +23,20 @@ class FilePredictions(NamedTuple):
 
     probabilities: NDArray[np.float32]  # (n, labels)
     label_space: tuple[str, ...]
-    has_probabilities: bool  # whether the probabilities say how sure the model is; False for bare labels
+    has_probabilities: bool  # whether the probabilities measure confidence; False for bare labels
     sha256: str
 
 
 def read_predictions(path: Path, ids: Any) -> FilePredictions:
-    """Read the prediction of each row of a set, whatever order the file has them in.
+    """Read the prediction of each row of a set, from a file with its rows in any order.
 
     Args:
-        path: a csv, tsv, jsonl or parquet file with the column `id`, and either `prediction` (a label's name) or a
+        path: A csv, tsv, jsonl or parquet file with the column `id`, and either `prediction` (a label's name) or a
             column of probabilities for each label, named as the label.
-        ids: the ids of the set's rows: texts, or an Arrow array of them.
+        ids: Ids of the set's rows, texts or an Arrow array of them.
 
     Raises:
-        DataError: if columns are missing, an id is unknown, comes twice or is missing, or a value is no prediction.
+        DataError: If columns are missing, an id is unknown, duplicate or missing, or a value is not a prediction.
     """
     label_space = label_space_of_file(path)
     file = open_file(path)
@@ -45,11 +45,14 @@ def read_predictions(path: Path, ids: Any) -> FilePredictions:
     probabilities = np.full((len(ids), len(label_space or LABELS)), np.nan, dtype=np.float32)
     for row in file.read():
         name = cell(row, "id")
-        number = positions.of(str(name))
+        number = positions.find(str(name))
         if number is None:
-            raise DataError(f"{row.place}: the set has no row with the id {name!r:.100}; was it built otherwise?")
+            raise DataError(
+                f"{row.place}: expected an id of the set, got {name!r:.100}; build the set with the options that the "
+                "predictions were made with"
+            )
         if not np.isnan(probabilities[number, 0]):
-            raise DataError(f"{row.place}: the id {name!r:.100} was met before")
+            raise DataError(f"{row.place}: expected each id once, got {name!r:.100} again; remove one of the rows")
         probabilities[number] = _one_hot(row) if label_space is None else _distribution(row, label_space)
     missing = np.flatnonzero(np.isnan(probabilities[:, 0]))
     if len(missing):
@@ -59,30 +62,31 @@ def read_predictions(path: Path, ids: Any) -> FilePredictions:
 
 
 class _Positions:
-    """Which row of a set has an id, without a table of all ids as Python has it: a hundred bytes and more each.
+    """Index from the id of a row to its position.
 
-    A file mostly has the set's order. For one that has not, 16 bytes an id are kept: its hash, and where it stands.
+    A dict would take more than a hundred bytes per id. Most files have the order of the set, so the next position is
+    tried first. For other files, the index holds 16 bytes per id: its hash and its position.
     """
 
     def __init__(self, ids: Any) -> None:
         self._ids = ids
         self._next = 0
 
-    def of(self, name: str) -> int | None:
-        """Return the position of an id; None where there is none."""
-        found = self._next if self._is_at(self._next, name) else self._looked_up(name)
-        if found is not None:
-            self._next = found + 1
-        return found
+    def find(self, name: str) -> int | None:
+        """Find the position of an id; None if the set does not have it."""
+        position = self._next if self._is_at(self._next, name) else self._look_up(name)
+        if position is not None:
+            self._next = position + 1
+        return position
 
     def _is_at(self, position: int, name: str) -> bool:
         return position < len(self._ids) and self._ids[position].as_py() == name
 
-    def _looked_up(self, name: str) -> int | None:
+    def _look_up(self, name: str) -> int | None:
         hashes, order = self._index
-        wanted = np.uint64(_hash(name))
-        place = int(np.searchsorted(hashes, wanted))
-        while place < len(hashes) and hashes[place] == wanted:  # two ids may have one hash
+        digest = np.uint64(_hash(name))
+        place = int(np.searchsorted(hashes, digest))
+        while place < len(hashes) and hashes[place] == digest:  # different ids may have the same hash
             if self._is_at(int(order[place]), name):
                 return int(order[place])
             place += 1
@@ -90,9 +94,9 @@ class _Positions:
 
     @cached_property
     def _index(self) -> tuple[NDArray[np.uint64], NDArray[np.intp]]:
-        """The hashes of all ids, sorted, and the position of each."""
-        some = (self._ids[start : start + _BATCH].to_pylist() for start in range(0, len(self._ids), _BATCH))
-        hashes = np.fromiter((_hash(name) for names in some for name in names), np.uint64, count=len(self._ids))
+        """Hashes of all ids, sorted, and the position of each."""
+        batches = (self._ids[start : start + _BATCH].to_pylist() for start in range(0, len(self._ids), _BATCH))
+        hashes = np.fromiter((_hash(name) for names in batches for name in names), np.uint64, count=len(self._ids))
         order = np.argsort(hashes, kind="stable")
         return hashes[order], order
 
@@ -102,10 +106,10 @@ def _hash(name: str) -> int:
 
 
 def label_space_of_file(path: Path) -> tuple[str, ...] | None:
-    """Return the labels that a file has probabilities for; None if it names labels.
+    """Find the label space of a file's probabilities; None if the file has label names.
 
     Raises:
-        DataError: if it is no file of predictions.
+        DataError: If it is not a file of predictions.
     """
     file = open_file(path)
     columns = list(file.columns)
@@ -113,7 +117,7 @@ def label_space_of_file(path: Path) -> tuple[str, ...] | None:
     if "id" not in columns or (label_space is None and "prediction" not in columns):
         raise DataError(
             f"{path}: expected the columns id and either prediction or "
-            f"{', or '.join(', '.join(labels) for labels in LABEL_SPACES)}; found {columns}"
+            f"{', or '.join(', '.join(labels) for labels in LABEL_SPACES)}, got {columns}"
         )
     if label_space is None:
         _one_hot(next(file.read()))
@@ -127,26 +131,26 @@ def _one_hot(row: Row) -> NDArray[np.float32]:
             raise LabelError(label)
         return np.array([label == name for name in LABELS], dtype=np.float32)
     except LabelError:
-        found = str(cell(row, "prediction"))
-        hint = "; nothing says which label an id is, write its name" if found.strip().isdigit() else ""
+        value = str(cell(row, "prediction"))
+        hint = "; replace label ids by names" if value.strip().isdigit() else ""
         raise DataError(
-            f"{row.place}: expected a prediction of {', '.join(LABELS)}; found {found!r:.100}{hint}"
+            f"{row.place}: expected a prediction of {', '.join(LABELS)}, got {value!r:.100}{hint}"
         ) from None
 
 
 def _distribution(row: Row, label_space: Sequence[str]) -> NDArray[np.float32]:
     values = [[_number(row, label) for label in label_space]]
     try:
-        return checked_probabilities(values, 1, label_space).reshape(-1)
+        return validate_probabilities(values, 1, label_space).reshape(-1)
     except ValueError as error:
         raise DataError(f"{row.place}: {error!s:.300}") from None
 
 
 def _number(row: Row, label: str) -> float:
-    found = cell(row, label)
+    value = cell(row, label)
     try:
-        return float(found)
-    except (TypeError, ValueError, OverflowError):  # a whole number of JSON may have any number of digits
+        return float(value)
+    except (TypeError, ValueError, OverflowError):  # an integer in JSON may be too large for a float
         raise DataError(
-            f"{row.place}: expected a probability from 0 to 1 for {label}, got {found!r:.60}; correct that cell"
+            f"{row.place}: expected a probability from 0 to 1 for {label}, got {value!r:.60}; correct that cell"
         ) from None

@@ -1,24 +1,16 @@
-"""Predictions on disk, in parts that are whole or not there.
+"""Stored predictions, in chunks that are written atomically.
 
-    <folder>/<key>/manifest.json        what the key is made of, for people and for the reader
+    <folder>/<key>/manifest.json        the material of the key, for people and for the reader
     <folder>/<key>/part-00000.parquet   the first `chunk_rows` rows: id, source_id, a probability for each label
-    <folder>/<key>/part-00001.parquet   the next
-    <folder>/<key>/unfinished/00002.parquet   answers to some rows of a part that is being made; gone when it is there
-    <folder>/<key>/unfinished/00003-0of4.whole.parquet   a share of a part that several processes make; likewise
-    <folder>/<key>/claims/00003-1of4.json     who makes what, where processes are not connected (`claims`)
+    <folder>/<key>/part-00001.parquet   the next chunk
+    <folder>/<key>/unfinished/00002.parquet   predictions for some rows of a chunk; removed when the chunk is stored
+    <folder>/<key>/unfinished/00003-0of4.whole.parquet   a finished shard of a chunk; removed likewise
+    <folder>/<key>/claims/00003-1of4.json     the lease of a process on a chunk shard (`unbag.inference.leases`)
 
-The folder is on this machine or at an address that fsspec reads (`addresses`).
+The folder is on this machine or at an address of fsspec (`unbag.utils.storage`).
 
-The key is a hash of everything that decides the numbers, so stored predictions are never stale, only possibly
-damaged. Each part carries a hash of its own rows, which reveals damage.
-
-Keys of stored predictions: a hash of all that decides the numbers.
-
-What a process makes of a store at a time: the rows of a part, and a part or a share of one.
-
-The answers to some rows of a part, as a process that was killed or makes a share of it leaves them.
-
-Finished predictions, as they are read.
+The key is a hash of everything that determines the probabilities, so stored predictions are never stale, only possibly
+damaged. Each chunk has a hash of its own rows, which detects damage.
 """
 
 import hashlib
@@ -42,11 +34,11 @@ from unbag.utils.storage import Folder
 
 
 class ChunkRows(NamedTuple):
-    """The rows of a part.
+    """Rows of a chunk.
 
     Attributes:
-        table: the columns `ASKED` of its r rows.
-        sha256: a hash of them.
+        table: Columns `MODEL_COLUMNS` of its r rows.
+        sha256: Hash of the rows.
     """
 
     table: pa.Table
@@ -54,36 +46,36 @@ class ChunkRows(NamedTuple):
 
 
 class ChunkShard(NamedTuple):
-    """What a process makes at a time: a part, or one of several shares of a part.
+    """Unit of work of a process: a chunk, or one of several shards of a chunk.
 
-    A share of a part is every so-many-th of the batches that the part is cut into, so that no batch, and no answer,
-    depends on how many shares there are.
+    A chunk is split into batches, and shard j of s consists of every s-th batch from batch j on. So no batch, and no
+    prediction, depends on the number of shards.
 
     Attributes:
-        part: the part's number.
-        share: which share of it, from 0.
-        shares: how many shares there are.
+        chunk: Number of the chunk, from 0.
+        shard: Number of the shard within the chunk, from 0 (default: 0).
+        shards: Number of shards of the chunk (default: 1).
 
-    >>> str(ChunkShard(3)), str(ChunkShard(3, share=1, shares=4))
+    >>> str(ChunkShard(3)), str(ChunkShard(3, shard=1, shards=4))
     ('00003', '00003-1of4')
     """
 
-    part: int
-    share: int = 0
-    shares: int = 1
+    chunk: int
+    shard: int = 0
+    shards: int = 1
 
     def __str__(self) -> str:
-        return f"{self.part:05}" + (f"-{self.share}of{self.shares}" if self.shares > 1 else "")
+        return f"{self.chunk:05}" + (f"-{self.shard}of{self.shards}" if self.shards > 1 else "")
 
 
 @dataclass(frozen=True)
 class PartialPredictions:
-    """What there is of a part that is being made.
+    """Predictions for some of the r rows of a chunk, from a killed process or a shard of the chunk.
 
     Attributes:
-        probabilities: shape (r, labels), NaN where there is no answer yet.
-        has_probabilities: False if an answer was a label only.
-        truncated: as far as it is known, how many of the r pairs the model could not read to their ends.
+        probabilities: Probabilities, shape (r, labels), NaN where there is no prediction yet.
+        has_probabilities: False if a prediction was a bare label.
+        truncated: Number of the r pairs that the model truncated, as far as it is recorded.
     """
 
     probabilities: NDArray[np.float32]
@@ -91,54 +83,55 @@ class PartialPredictions:
     truncated: int
 
     @property
-    def known(self) -> NDArray[np.bool_]:
-        """Which rows have an answer, shape (r,)."""
-        known: NDArray[np.bool_] = np.logical_not(np.isnan(self.probabilities).any(axis=1))
-        return known
+    def is_predicted(self) -> NDArray[np.bool_]:
+        """Which rows have a prediction, shape (r,)."""
+        # NaN is free as a marker: validated probabilities are never NaN.
+        is_predicted: NDArray[np.bool_] = np.logical_not(np.isnan(self.probabilities).any(axis=1))
+        return is_predicted
 
-    def and_also(self, other: "PartialPredictions") -> "PartialPredictions":
-        """Return what there is here, and where there is nothing, what there is in another."""
+    def merge(self, other: "PartialPredictions") -> "PartialPredictions":
+        """Fill the rows without a prediction from another record of the same chunk."""
         return PartialPredictions(
-            np.where(self.known[:, np.newaxis], self.probabilities, other.probabilities),
+            np.where(self.is_predicted[:, np.newaxis], self.probabilities, other.probabilities),
             self.has_probabilities and other.has_probabilities,
             max(self.truncated, other.truncated),
         )
 
 
 SCHEMA: Final = 1
-"""The version of this layout and of what the numbers mean; part of the key."""
+"""Version of the layout and of the meaning of the numbers; part of the key."""
 
 PREDICTIONS: Final = "predictions"
-"""The folder of all stores within that of a run, or of a user's caches."""
+"""Folder of all stores within the folder of a run, or within the user's cache."""
 
 CHUNK_ROWS: Final = 4096
-"""Rows a part: seconds of work for a small model, and enough rows of each length for batches with little padding."""
+"""Rows per chunk: seconds of work for a small model, and enough rows of each length for batches with little padding."""
 
-NAMED: Final = ("id", "source_id")
-"""The columns that a part takes over from the data."""
+ID_COLUMNS: Final = ("id", "source_id")
+"""Columns that a chunk copies from the data."""
 
-ASKED: Final = (*NAMED, "premise", "hypothesis")
-"""The columns of the data that decide what a part holds."""
+MODEL_COLUMNS: Final = (*ID_COLUMNS, "premise", "hypothesis")
+"""Columns of the data that determine the content of a chunk."""
 
 MANIFEST: Final = "manifest.json"
 _META: Final = b"unbag.predictions"
-_ABANDONED_AFTER: Final = 3600.0  # seconds; no part takes so long to write, so its writer was killed
+_ABANDONED_AFTER: Final = 3600.0  # seconds; no chunk takes that long to write, so its writer was killed
 
 
 class StoreError(ValueError):
-    """Stored predictions that are missing, damaged or of something else."""
+    """Stored predictions that are missing, damaged or of other data."""
 
 
 @dataclass(frozen=True)
 class Store:
-    """Where the predictions of one predictor on one data set are kept.
+    """Stored predictions of one predictor on one data set.
 
     Attributes:
-        folder: the folder of the parts.
-        key: what the parts belong to; 64 hexadecimal digits, or `once-…` for what is never reused.
-        rows: rows of the data set.
-        chunk_rows: rows a part; the last one may have fewer.
-        label_space: the labels of the probability columns.
+        folder: Folder of the chunks.
+        key: Key of the predictions: 64 hexadecimal digits, or `once-…` for predictions that are never reused.
+        rows: Number of rows of the data set.
+        chunk_rows: Rows per chunk; the last one may have fewer.
+        label_space: Labels of the probability columns.
     """
 
     folder: Folder
@@ -148,198 +141,206 @@ class Store:
     label_space: tuple[str, ...]
 
     @property
-    def parts(self) -> int:
-        """How many parts make a whole; one even where there are no rows, for it tells the columns."""
-        return max(1, -(-self.rows // self.chunk_rows))
+    def n_chunks(self) -> int:
+        """Number of chunks; 1 for a data set without rows, so that the columns are recorded."""
+        return max(1, -(-self.rows // self.chunk_rows))  # rounded up
 
-    def span(self, part: int) -> tuple[int, int]:
-        """Return the first row of a part and the row after its last."""
-        return part * self.chunk_rows, min((part + 1) * self.chunk_rows, self.rows)
+    def span(self, chunk: int) -> tuple[int, int]:
+        """Compute the first row of a chunk and the row after its last."""
+        return chunk * self.chunk_rows, min((chunk + 1) * self.chunk_rows, self.rows)
 
-    def pieces(self, parts: Sequence[int], shares: int = 1) -> list[ChunkShard]:
-        """Return what is to be made of some parts, each in so many shares."""
-        return [ChunkShard(part, share, shares) for part in parts for share in range(shares)]
+    def chunk_shards(self, chunks: Sequence[int], shards: int = 1) -> list[ChunkShard]:
+        """List the shards of some chunks, `shards` of each."""
+        return [ChunkShard(chunk, shard, shards) for chunk in chunks for shard in range(shards)]
 
-    def is_made(self, piece: ChunkShard) -> bool:
-        """Tell whether a piece is there."""
-        return self.folder.has(_part(piece.part)) or (piece.shares > 1 and self._unfinished.has(_share(piece)))
+    def is_stored(self, work: ChunkShard) -> bool:
+        """Check whether a chunk shard is stored."""
+        return self.folder.has(_chunk_file(work.chunk)) or (work.shards > 1 and self._unfinished.has(_shard_file(work)))
 
-    def to_make(self, pieces: Sequence[ChunkShard]) -> list[ChunkShard]:
-        """Return those pieces that are not there, going by the names of the files."""
-        parts, shares = set(self.folder.names()), set(self._unfinished.names())
-        return [piece for piece in pieces if _part(piece.part) not in parts and _share(piece) not in shares]
+    def select_missing(self, work: Sequence[ChunkShard]) -> list[ChunkShard]:
+        """Select the chunk shards that are not stored, by the names of the files."""
+        # Two listings instead of a request per file: at an address, each request takes tens of milliseconds.
+        chunks, shards = set(self.folder.names()), set(self._unfinished.names())
+        return [each for each in work if _chunk_file(each.chunk) not in chunks and _shard_file(each) not in shards]
 
     @property
     def _unfinished(self) -> Folder:
-        """Where what is not finished is: in a folder of its own, which is short to list."""
+        """Folder of unfinished chunks. It is separate because it has few files, so that a listing is fast."""
         return self.folder / "unfinished"
 
     def describe(self, material: Mapping[str, Any]) -> None:
-        """Write the manifest, unless it is there and says this."""
-        if not self._says({"key": self.key, **material}):
+        """Write the manifest, unless it exists with this content."""
+        if not self._has_manifest({"key": self.key, **material}):
             manifest = {"key": self.key, **material, "created": datetime.now(UTC).isoformat(timespec="seconds")}
             self.folder.write(MANIFEST, (json.dumps(manifest, indent=2, ensure_ascii=False) + "\n").encode())
 
     def write(
         self,
-        part: int,
+        chunk: int,
         rows: ChunkRows,
         probabilities: NDArray[np.float32],
         *,
         has_probabilities: bool,
         truncated: int,
     ) -> None:
-        """Write a part, whole or not at all, and remove what there was of it before.
+        """Write a chunk atomically, and remove its unfinished files.
 
         Args:
-            part: its number.
-            rows: its r rows.
-            probabilities: shape (r, len(label_space)).
-            has_probabilities: False if the model gave labels only.
-            truncated: how many of the r pairs the model could not read to their ends.
+            chunk: Number of the chunk.
+            rows: Its r rows.
+            probabilities: Probabilities, shape (r, len(label_space)).
+            has_probabilities: False if a prediction is a bare label.
+            truncated: Number of the r pairs that the model truncated.
         """
-        said = {"has_probabilities": has_probabilities, "truncated": truncated}
-        self.folder.write(_part(part), self._packed(part, rows, probabilities, said))
-        for name in self._beginnings(part):
+        fields = {"has_probabilities": has_probabilities, "truncated": truncated}
+        # The chunk is stored before its partial files go, so a kill in between loses nothing.
+        self.folder.write(_chunk_file(chunk), self._encode(chunk, rows, probabilities, fields))
+        for name in self._unfinished_files(chunk):
             self._unfinished.remove(name)
 
-    def keep(
+    def write_partial(
         self,
-        piece: ChunkShard,
+        work: ChunkShard,
         rows: ChunkRows,
         probabilities: NDArray[np.float32],
         *,
         has_probabilities: bool,
         truncated: int = 0,
-        whole: bool = False,
+        is_complete: bool = False,
     ) -> None:
-        """Keep what there is of a part that is being made, whole or not at all.
+        """Write the predictions so far for an unfinished chunk, atomically.
 
         Args:
-            piece: what of it this process makes.
-            rows: those of the whole part.
-            probabilities: shape (r, len(label_space)), NaN where there is no answer yet.
-            has_probabilities: as `write` takes it.
-            truncated: as `write` takes it.
-            whole: whether all of a share is there.
+            work: Chunk shard of this process.
+            rows: The r rows of the whole chunk.
+            probabilities: Probabilities, shape (r, len(label_space)), NaN where there is no prediction yet.
+            has_probabilities: As for `write`.
+            truncated: As for `write` (default: 0).
+            is_complete: Whether the whole shard is predicted (default: no).
         """
-        said = {"has_probabilities": has_probabilities, "truncated": truncated, "unfinished": True}
-        name = _share(piece) if whole else f"{piece}.parquet"
-        self._unfinished.write(name, self._packed(piece.part, rows, probabilities, said))
-        if whole:
-            self._unfinished.remove(f"{piece}.parquet")
+        fields = {"has_probabilities": has_probabilities, "truncated": truncated, "unfinished": True}
+        name = _shard_file(work) if is_complete else f"{work}.parquet"
+        self._unfinished.write(name, self._encode(work.chunk, rows, probabilities, fields))
+        if is_complete:
+            self._unfinished.remove(f"{work}.parquet")
 
-    def kept(self, part: int, rows: ChunkRows) -> PartialPredictions | None:
-        """Return all that `keep` kept of a part of these rows, undamaged; None where there is no such thing."""
-        found: PartialPredictions | None = None
-        for name in self._beginnings(part):
+    def read_partial(self, chunk: int, rows: ChunkRows) -> PartialPredictions | None:
+        """Load the undamaged unfinished predictions of a chunk with these rows; None if there are none."""
+        merged: PartialPredictions | None = None
+        for name in self._unfinished_files(chunk):
             try:
-                table, meta = self._load(self._unfinished, name, part)
-            except (StoreError, FileNotFoundError):
+                table, meta = self._load(self._unfinished, name, chunk)
+            except (StoreError, FileNotFoundError):  # damaged, or removed by a process that has stored the chunk
                 continue
             if meta.get("asked") != rows.sha256:
                 continue
             columns = [table.column(label).to_numpy() for label in self.label_space]
-            one = PartialPredictions(
+            partial = PartialPredictions(
                 np.stack(columns, axis=1).astype(np.float32), bool(meta["has_probabilities"]), meta.get("truncated", 0)
             )
-            found = one if found is None else found.and_also(one)
-        return found
+            merged = partial if merged is None else merged.merge(partial)
+        return merged
 
-    def read(self, part: int) -> tuple[pa.Table, dict[str, Any]]:
-        """Return a part's rows and what it says of them.
+    def read(self, chunk: int) -> tuple[pa.Table, dict[str, Any]]:
+        """Load a chunk's rows and its metadata.
 
         Raises:
-            StoreError: if it is missing, unreadable, not of this key and number, or not what was written.
+            StoreError: If it is missing, unreadable, damaged, or has another key or number.
         """
         try:
-            return self._load(self.folder, _part(part), part)
+            return self._load(self.folder, _chunk_file(chunk), chunk)
         except FileNotFoundError:
-            file = self.folder.where(_part(part))
-            raise StoreError(f"{file} is missing: the run has not finished; run it again to go on") from None
+            file = self.folder.where(_chunk_file(chunk))
+            raise StoreError(f"{file} is missing: the run has not finished; run it again to continue") from None
 
     def missing(self) -> list[int]:
-        """Return the parts that are not there, going by the names of the folder's files."""
+        """List the chunks that are not stored, by the names of the files."""
         names = set(self.folder.names())
-        return [part for part in range(self.parts) if _part(part) not in names]
+        return [chunk for chunk in range(self.n_chunks) if _chunk_file(chunk) not in names]
 
-    def _beginnings(self, part: int) -> list[str]:
-        """Return the names of the files with some of a part's answers."""
-        return [name for name in self._unfinished.names() if name.startswith((f"{part:05}.", f"{part:05}-"))]
+    def _unfinished_files(self, chunk: int) -> list[str]:
+        return [name for name in self._unfinished.names() if name.startswith((f"{chunk:05}.", f"{chunk:05}-"))]
 
-    def _packed(self, part: int, rows: ChunkRows, probabilities: NDArray[np.float32], said: Mapping[str, Any]) -> bytes:
-        """Return the Parquet file of a part's answers."""
-        meta = {"key": self.key, "part": part, "asked": rows.sha256, **said}
-        table = rows.table.select(list(NAMED)).combine_chunks().replace_schema_metadata(None)
+    def _encode(
+        self, chunk: int, rows: ChunkRows, probabilities: NDArray[np.float32], fields: Mapping[str, Any]
+    ) -> bytes:
+        """Encode the predictions of a chunk as a Parquet file."""
+        # Key and number are part of the signature: a file that was copied to another place is detected too.
+        meta = {"key": self.key, "part": chunk, "asked": rows.sha256, **fields}
+        table = rows.table.select(list(ID_COLUMNS)).combine_chunks().replace_schema_metadata(None)
         for column, label in enumerate(self.label_space):
             table = table.append_column(label, pa.array(np.ascontiguousarray(probabilities[:, column])))
         signed = meta | {"sha256": _signature(table, meta)}
         table = table.replace_schema_metadata({_META: json.dumps(signed).encode()})
         buffer = pa.BufferOutputStream()
         pq.write_table(table, buffer)
-        packed: bytes = buffer.getvalue().to_pybytes()
-        return packed
+        content: bytes = buffer.getvalue().to_pybytes()
+        return content
 
-    def _says(self, expected: Mapping[str, Any]) -> bool:
-        """Tell whether the manifest is there and whole."""
+    def _has_manifest(self, expected: Mapping[str, Any]) -> bool:
+        """Check whether the manifest exists with the expected content."""
         try:
-            found = json.loads(self.folder.read(MANIFEST))
-            return bool({**expected, "created": found["created"]} == found)
+            manifest = json.loads(self.folder.read(MANIFEST))
+            return bool({**expected, "created": manifest["created"]} == manifest)
         except (OSError, KeyError, TypeError, ValueError, RecursionError):
             return False
 
-    def _load(self, folder: Folder, name: str, part: int) -> tuple[pa.Table, dict[str, Any]]:
+    def _load(self, folder: Folder, name: str, chunk: int) -> tuple[pa.Table, dict[str, Any]]:
         file = folder.where(name)
         try:
             table = pq.read_table(pa.BufferReader(folder.read(name)))
             meta = json.loads(table.schema.metadata[_META])
             table = table.replace_schema_metadata(None)
             recorded = [meta["key"], meta["part"], meta.pop("sha256")]
-            actual = [self.key, part, _signature(table, meta)]
+            actual = [self.key, chunk, _signature(table, meta)]
         except FileNotFoundError:
             raise
         except (OSError, pa.ArrowException, KeyError, TypeError, ValueError) as error:
-            raise StoreError(f"{file} cannot be read ({error}); run again to have it computed anew") from error
-        first, end = self.span(part)
-        if table.column_names != [*NAMED, *self.label_space] or len(table) != end - first:
+            raise StoreError(f"{file} cannot be read ({error}); run again to compute it again") from error
+        first, end = self.span(chunk)
+        if table.column_names != [*ID_COLUMNS, *self.label_space] or len(table) != end - first:
             raise StoreError(
-                f"{file}: expected {end - first} rows of {[*NAMED, *self.label_space]}, found {len(table)} of "
-                f"{table.column_names}; run again to have it computed anew"
+                f"{file}: expected {end - first} rows of {[*ID_COLUMNS, *self.label_space]}, got {len(table)} of "
+                f"{table.column_names}; run again to compute it again"
             )
         if recorded != actual:
-            raise StoreError(f"{file} is damaged or belongs elsewhere; run again to have it computed anew")
+            raise StoreError(f"{file} is damaged or belongs to another store; run again to compute it again")
         return table, meta
 
-    def holds(self, part: int, sha256: str) -> bool:
-        """Tell whether a part is there, undamaged, and of the rows of this hash: their ids and their texts."""
+    def has_chunk(self, chunk: int, sha256: str) -> bool:
+        """Check whether a chunk is stored, undamaged, for rows with this hash of their ids and texts."""
         try:
-            _, meta = self.read(part)
+            _, meta = self.read(chunk)
         except StoreError:
             return False
         return bool(meta.get("asked") == sha256)
 
     def clean(self) -> None:
-        """Remove what killed writers left. A younger unfinished file may be of a process that is at work here."""
-        if not self.folder.is_local:  # where nothing is written under another name first
+        """Remove the temporary files of killed processes.
+
+        Files younger than an hour stay, since another process may be writing them.
+        """
+        if not self.folder.is_local:  # writes to an address have no temporary files
             return
         for file in self.folder.path.glob(".*.part"):
             try:
                 if time.time() - file.stat().st_mtime > _ABANDONED_AFTER:
                     file.unlink()
-            except FileNotFoundError:  # its writer has finished it in this moment
+            except FileNotFoundError:  # renamed by its writer in the meantime
                 continue
 
 
-def _part(part: int) -> str:
-    return f"part-{part:05}.parquet"
+def _chunk_file(chunk: int) -> str:
+    return f"part-{chunk:05}.parquet"
 
 
-def _share(piece: ChunkShard) -> str:
-    return f"{piece}.whole.parquet"
+def _shard_file(work: ChunkShard) -> str:
+    return f"{work}.whole.parquet"
 
 
 def _signature(table: pa.Table, meta: Mapping[str, Any]) -> str:
-    """Return a hash of a part's values, their types, and what is said of them."""
+    """Compute a hash of a chunk's values, their types and the metadata."""
+    # Values are hashed as text, so the types must be added: 1 and "1" would be equal otherwise.
     types = [str(field) for field in table.schema]
     signed = [content_hash([table], table.column_names), types, sorted(meta.items())]
     return hashlib.sha256(json.dumps(signed).encode()).hexdigest()
@@ -347,25 +348,25 @@ def _signature(table: pa.Table, meta: Mapping[str, Any]) -> str:
 
 def key_material(
     identity: Mapping[str, str] | None,
-    parts: Sequence[str],
+    hashes: Sequence[str],
     *,
     rows: int,
     chunk_rows: int,
     label_space: Sequence[str],
 ) -> dict[str, Any]:
-    """Return all that decides stored predictions, as a manifest shows it.
+    """Build the material of a key, everything that determines stored predictions; the manifest records it.
 
     Args:
-        identity: the predictor's.
-        parts: the hash of the rows of each part, in their order.
-        rows: rows of the data.
-        chunk_rows: rows a part; batches do not reach across parts, so it decides the last bits.
-        label_space: the predictor's labels.
+        identity: Identity of the predictor.
+        hashes: Hash of the rows of each chunk, in order.
+        rows: Number of rows of the data.
+        chunk_rows: Rows per chunk. A batch never spans two chunks, so this affects the rounding of predictions.
+        label_space: Labels of the predictor.
     """
     return {
         "schema": SCHEMA,
         "identity": None if identity is None else dict(identity),
-        "content": hashlib.sha256("\n".join(parts).encode()).hexdigest(),
+        "content": hashlib.sha256("\n".join(hashes).encode()).hexdigest(),
         "rows": rows,
         "chunk_rows": chunk_rows,
         "space": list(label_space),
@@ -373,7 +374,7 @@ def key_material(
 
 
 def store_key(material: Mapping[str, Any]) -> str:
-    """Return the key for what `key_material` returned; for an unknown predictor one that nobody will find again."""
+    """Compute the key of some `key_material`; a random one for a predictor without an identity, to prevent reuse."""
     if material["identity"] is None:
         return f"once-{uuid.uuid4().hex}"
     return hashlib.sha256(json.dumps(material, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
@@ -381,11 +382,11 @@ def store_key(material: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True)
 class Predictions:
-    """Finished predictions, read when asked for.
+    """Finished predictions, which are read on demand.
 
     Attributes:
-        store: where they are.
-        reused: how many of the rows were there before the run that returned this.
+        store: Store of the predictions.
+        reused: Number of rows that were stored before the run that returned this object (default: 0).
     """
 
     store: Store
@@ -396,34 +397,32 @@ class Predictions:
         """Open the folder of one store.
 
         Raises:
-            StoreError: if there is no manifest of this version in it.
+            StoreError: If it has no manifest of this version.
         """
         folder = Folder(path)
         try:
             manifest = json.loads(folder.read(MANIFEST))
             if manifest["schema"] != SCHEMA:
                 raise StoreError(
-                    f"{path} is of version {manifest['schema']}, this package reads {SCHEMA}; predict again"
+                    f"{path}: expected predictions of version {SCHEMA}, got version {manifest['schema']}; predict again"
                 )
             store = Store(folder, manifest["key"], manifest["rows"], manifest["chunk_rows"], tuple(manifest["space"]))
         except (OSError, KeyError, TypeError, json.JSONDecodeError) as error:
-            raise StoreError(
-                f"expected a folder of predictions with a manifest.json, found {path} ({error})"
-            ) from error
+            raise StoreError(f"expected a folder of predictions with a manifest.json, got {path} ({error})") from error
         return cls(store)
 
     @property
     def path(self) -> Path:
-        """The folder of the parts.
+        """Folder of the chunks.
 
         Raises:
-            ValueError: if it is not on this machine.
+            ValueError: If it is not on this machine.
         """
         return self.store.folder.path
 
     @property
     def label_space(self) -> tuple[str, ...]:
-        """The labels of the probability columns."""
+        """Labels of the probability columns."""
         return self.store.label_space
 
     def __len__(self) -> int:
@@ -431,59 +430,65 @@ class Predictions:
 
     @property
     def has_probabilities(self) -> bool:
-        """False if the model gave labels only, so that its probabilities are all 0 or 1 and say nothing of doubt."""
-        return all(meta["has_probabilities"] for meta in self._said)
+        """False if the model predicts bare labels: its probabilities are 0 or 1, and no measure of confidence."""
+        return all(meta["has_probabilities"] for meta in self._metadata)
 
     @property
     def truncated(self) -> int:
-        """How many pairs were longer than the model reads."""
-        return sum(int(meta["truncated"]) for meta in self._said)
+        """Number of pairs that the model truncated."""
+        return sum(int(meta["truncated"]) for meta in self._metadata)
 
     def array(self, labels: Sequence[str] | None = None) -> NDArray[np.float32]:
-        """Return the probabilities in the order of the rows, shape (n, labels): of these labels, or of them all."""
+        """Load the probabilities in the order of the rows, shape (n, labels), of some labels (default: all)."""
         table = self.table(list(labels or self.label_space))
         return np.stack([values.to_numpy() for values in table.itercolumns()], axis=1)
 
     def batches(self, columns: Sequence[str] | None = None) -> Iterator[pa.Table]:
-        """Yield the rows in their order, a part at a time, of the named columns or all.
+        """Iterate over the rows in order, one table per chunk.
+
+        Args:
+            columns: Names of the columns (default: all).
 
         Raises:
-            StoreError: at a part that is missing or damaged.
+            StoreError: At a chunk that is missing or damaged.
         """
-        for table in self._parts():
+        for table in self._chunks():
             yield table if columns is None else table.select(list(columns))
 
     def table(self, columns: Sequence[str] | None = None) -> pa.Table:
-        """Return all rows of the named columns, or of all, in their order.
+        """Load all rows in order.
+
+        Args:
+            columns: Names of the columns (default: all).
 
         Raises:
-            StoreError: as `batches`.
+            StoreError: As `batches`.
         """
         return pa.concat_tables(self.batches(columns))
 
     @cached_property
-    def _said(self) -> list[dict[str, Any]]:
-        """What each part says of its rows; the parts are read, and checked, for it unless all were read before."""
-        return [self.store.read(part)[1] for part in range(self.store.parts)]
+    def _metadata(self) -> list[dict[str, Any]]:
+        """Metadata of each chunk. The chunks are read and verified for it, unless `_chunks` has read all before."""
+        return [self.store.read(chunk)[1] for chunk in range(self.store.n_chunks)]
 
-    def _parts(self) -> Iterator[pa.Table]:
-        """Yield the rows of each part, and keep what they say of them for `_said`."""
-        said = []
-        for part in range(self.store.parts):
-            table, meta = self.store.read(part)
-            said.append(meta)
+    def _chunks(self) -> Iterator[pa.Table]:
+        """Iterate over the rows of each chunk, and cache the metadata as `_metadata`."""
+        metadata = []
+        for chunk in range(self.store.n_chunks):
+            table, meta = self.store.read(chunk)
+            metadata.append(meta)
             yield table
-        vars(self)["_said"] = said
+        vars(self)["_metadata"] = metadata  # where cached_property looks first; the dataclass itself is frozen
 
 
 def load_predictions(path: str | Path, columns: Sequence[str] | None = None) -> pa.Table:
-    """Return the predictions in the folder of one store: `id`, `source_id` and a float32 column for each label.
+    """Load the predictions in the folder of one store: `id`, `source_id` and a float32 column for each label.
 
     Args:
-        path: the folder with the manifest, or its address.
-        columns: the columns to return; all by default.
+        path: Folder with the manifest, or its address.
+        columns: Names of the columns (default: all).
 
     Raises:
-        StoreError: if there are none, they are unfinished, or a part is damaged.
+        StoreError: If there are no predictions, they are unfinished, or a chunk is damaged.
     """
     return Predictions.open(path).table(columns)

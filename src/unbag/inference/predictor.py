@@ -1,4 +1,4 @@
-"""The interface of every predictor: pairs in, one probability for each label out."""
+"""The interface of every predictor, from pairs to one probability per label, and the validation of its results."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
@@ -9,39 +9,39 @@ from numpy.typing import NDArray
 from unbag.data.labels import LABELS
 from unbag.utils.redaction import first_line
 
-_SUM_TOLERANCE = 1e-3  # float16 probabilities, or three printed decimals, sum to 1 no better than this
+_SUM_TOLERANCE = 1e-3  # the sum of float16 probabilities, or of three printed decimals, is no more precise
 
 
 @runtime_checkable
 class Predictor(Protocol):
-    """A model of natural language inference, whatever it is made of.
+    """Interface of a model of natural language inference.
 
-    A predictor whose answers are bare labels says so with an attribute `has_probabilities = False`; without the
-    attribute the probabilities are taken as meant.
+    A predictor that predicts bare labels has an attribute `has_probabilities = False`. Without the attribute, its
+    probabilities count as a measure of confidence.
     """
 
     @property
     def label_space(self) -> tuple[str, ...]:
-        """The labels of the columns that `predict` returns: one of `labels.LABEL_SPACES`."""
+        """Labels of the columns that `predict` returns: one of `labels.LABEL_SPACES`."""
         ...
 
     @property
     def identity(self) -> Mapping[str, str] | None:
-        """All that decides the numbers (weights, dtype, lengths, …), by name; None where unknown.
+        """Everything that determines the probabilities (weights, dtype, lengths, …), by name; None if unknown.
 
-        Two predictors of equal identity give the same numbers, so one's stored predictions are taken for the other's.
-        Predictions of an unknown one are never reused.
+        Two predictors with equal identities give the same probabilities, so they share stored predictions. Predictions
+        of a predictor without an identity are never reused.
         """
         ...
 
     def predict(self, premises: Sequence[str], hypotheses: Sequence[str]) -> NDArray[np.float32]:
-        """Return the probabilities of n pairs in their order, shape (n, len(label_space)); each row sums to 1."""
+        """Predict the probabilities of n pairs in their order, shape (n, len(label_space)); each row sums to 1."""
         ...
 
 
 @runtime_checkable
 class BatchPredictor(Predictor, Protocol):
-    """A predictor that gives its answers batch by batch, in an order of its own: progress can be shown and kept."""
+    """Interface of a predictor that yields batches in its own order, so that progress can be shown and stored."""
 
     def batches(
         self,
@@ -51,49 +51,53 @@ class BatchPredictor(Predictor, Protocol):
         done: NDArray[np.bool_] | None = None,
         share: tuple[int, int] | None = None,
     ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.float32]]]:
-        """Yield the positions of a batch's b pairs, shape (b,), and their probabilities, (b, len(label_space)).
+        """Iterate over batches: positions of b pairs, shape (b,), and their probabilities, shape (b, len(label_space)).
+
+        The split into batches must depend neither on `done` nor on `share`, so that a resumed or distributed run gives
+        the same predictions to the last bit.
 
         Args:
-            premises: of n pairs.
-            hypotheses: theirs.
-            done: which pairs were answered before, shape (n,). A batch all of whose pairs were is left out. How pairs
-                are cut into batches does not depend on it, so that no answer does, to the last bit.
-            share: (j, s) for the jth of s shares of the batches, from 0; other batches are left out. How pairs are cut
-                into batches does not depend on it either. Given only where there are several.
+            premises: Premises of n pairs.
+            hypotheses: Hypotheses of the n pairs.
+            done: Which pairs have predictions already, shape (n,) (default: none). A batch is skipped if all its pairs
+                have one.
+            share: `(j, s)` for every s-th batch, starting with batch j (default: all batches). Passed only if s > 1.
         """
         ...
 
 
-def from_batches(predictor: BatchPredictor, premises: Sequence[str], hypotheses: Sequence[str]) -> NDArray[np.float32]:
-    """Return what `predictor.batches` gives in the order of the n pairs, shape (n, len(label_space)): its `predict`."""
+def collect_batches(
+    predictor: BatchPredictor, premises: Sequence[str], hypotheses: Sequence[str]
+) -> NDArray[np.float32]:
+    """Collect the batches of a predictor in the order of the n pairs, shape (n, len(label_space))."""
     probabilities = np.empty((len(premises), len(predictor.label_space)), dtype=np.float32)
     for rows, values in predictor.batches(premises, hypotheses):
         probabilities[rows] = values
     return probabilities
 
 
-def checked_pairs(premises: Sequence[str], hypotheses: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Return both sides as lists.
+def validate_pairs(premises: Sequence[str], hypotheses: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Validate pairs, and return both sides as lists.
 
     Raises:
-        ValueError: if their lengths differ, or one of them holds what is not text.
+        ValueError: If their lengths differ, or a sentence is not text.
     """
     if len(premises) != len(hypotheses):
-        raise ValueError(f"expected one hypothesis a premise, found {len(premises)} and {len(hypotheses)}")
+        raise ValueError(
+            f"expected one hypothesis per premise, got {len(premises)} premises and {len(hypotheses)} hypotheses"
+        )
     sides = {"premise": list(premises), "hypothesis": list(hypotheses)}
     for name, side in sides.items():
         for row, text in enumerate(side):
             if not isinstance(text, str):
-                raise ValueError(
-                    f"expected every {name} to be text, found {text!r} in row {row}; drop or fill that row"
-                )
+                raise ValueError(f"expected every {name} to be text, got {text!r} in row {row}; drop or fill that row")
     return sides["premise"], sides["hypothesis"]
 
 
-def probabilities_of_label(label: str | None) -> list[float]:
-    """Return 1 for one of `labels.LABELS` and 0 for the others; for None all equal: no label is likelier than another.
+def one_hot_probabilities(label: str | None) -> list[float]:
+    """Build the probabilities for a bare label: 1 for it and 0 for the others; for None (no label), all equal.
 
-    >>> probabilities_of_label("neutral")
+    >>> one_hot_probabilities("neutral")
     [0.0, 1.0, 0.0]
     """
     if label is None:
@@ -101,23 +105,23 @@ def probabilities_of_label(label: str | None) -> list[float]:
     return [float(name == label) for name in LABELS]
 
 
-def checked_probabilities(values: Any, rows: int, label_space: Sequence[str]) -> NDArray[np.float32]:
-    """Return `values` as float32 probabilities, or say what they are instead.
+def validate_probabilities(values: Any, rows: int, label_space: Sequence[str]) -> NDArray[np.float32]:
+    """Validate probabilities, and convert them to float32.
 
     Args:
-        values: anything NumPy reads as numbers.
-        rows: n, the number of pairs asked about.
-        label_space: the label of each column.
+        values: Anything that NumPy converts to numbers.
+        rows: Number of pairs, n.
+        label_space: Label of each column.
 
     Returns:
-        Shape (n, len(label_space)), the values untouched but for their type.
+        Probabilities of shape (n, len(label_space)); only their type changes.
 
     Raises:
-        ValueError: if it is no table of numbers, the shape differs, a value is not in [0, 1] (NaN is not), or a row
-            sums to 1 no nearer than 1e-3.
+        ValueError: If the values are not a table of numbers, have another shape, are outside [0, 1] or NaN, or a row
+            does not sum to 1 within 1e-3.
     """
     try:
-        with np.errstate(over="ignore"):  # what is too large for float32 is infinite, and refused below
+        with np.errstate(over="ignore"):  # a value too large for float32 becomes infinite, and is rejected below
             array = np.asarray(values, dtype=np.float32)
     except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(
@@ -127,25 +131,25 @@ def checked_probabilities(values: Any, rows: int, label_space: Sequence[str]) ->
     if array.shape != (rows, len(label_space)):
         raise ValueError(
             f"expected probabilities of shape {(rows, len(label_space))}, a row for each pair and a column for each of "
-            f"{list(label_space)}, found shape {array.shape}"
+            f"{list(label_space)}, got shape {array.shape}"
         )
-    inside = (array >= 0) & (array <= 1 + _SUM_TOLERANCE)  # false for NaN
+    inside = (array >= 0) & (array <= 1 + _SUM_TOLERANCE)  # False for NaN
     good = inside.all(axis=1) & (np.abs(array.sum(axis=1) - 1) <= _SUM_TOLERANCE)
     if not good.all():
         row = int(np.argmin(good))
         raise ValueError(
-            f"expected probabilities that sum to 1 in every row, found {array[row].tolist()} in row {row} "
-            f"({int((~good).sum())} of {rows} rows are like that); logits go through a softmax first, and "
-            "a model that overflows in float16 is run in bfloat16 or float32"
+            f"expected probabilities that sum to 1 in every row, got {array[row].tolist()} in row {row} "
+            f"({int((~good).sum())} of {rows} rows are invalid); apply a softmax to logits, and run a model that "
+            "overflows in float16 in bfloat16 or float32"
         )
     return array
 
 
 def _kind_of(values: Any) -> str:
-    """Return the type of some values, with that of the first where they are a list."""
+    """Name the type of some values, with that of the first one for a list."""
     first = f" of {type(values[0]).__name__}" if isinstance(values, list | tuple) and values else ""
     return type(values).__name__ + first
 
 
 class ModelError(ValueError):
-    """A model that cannot be had, or that is no trained classifier."""
+    """Model that cannot be loaded, or is not a trained classifier."""

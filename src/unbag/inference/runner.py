@@ -1,6 +1,6 @@
-"""Predict every row of a data set once, in any number of processes, resumable after a kill.
+"""Prediction of every row of a data set, once, in any number of processes, resumable after a kill.
 
-A job is one predictor and one data set, in chunk shards that any process may predict.
+A job is one predictor and one data set. It consists of chunk shards, which any process may predict.
 """
 
 import time
@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from unbag.inference.distributed import process_group, validate_shared_folder
 from unbag.inference.prediction_store import (
-    ASKED,
     CHUNK_ROWS,
+    MODEL_COLUMNS,
     ChunkRows,
     ChunkShard,
     PartialPredictions,
@@ -25,7 +25,7 @@ from unbag.inference.prediction_store import (
     key_material,
     store_key,
 )
-from unbag.inference.predictor import BatchPredictor, Predictor, checked_probabilities
+from unbag.inference.predictor import BatchPredictor, Predictor, validate_probabilities
 from unbag.utils.hashing import content_hash
 from unbag.utils.storage import Folder
 
@@ -33,36 +33,33 @@ if TYPE_CHECKING:
     import datasets
     import pyarrow as pa
 
-if TYPE_CHECKING:
-    import datasets
-
 
 SAVE_EVERY: Final = 30.0
-"""Seconds between two savings of what there is of a part: what is lost when a run is killed."""
+"""Seconds between two writes of an unfinished chunk: the most work that a killed run loses."""
 
-_PIECES_A_PROCESS: Final = 8
-"""So many that none waits long for the last of the others."""
+_CHUNK_SHARDS_PER_PROCESS: Final = 8
+"""Enough that no process waits long for the last chunk shards of the others."""
 
-_LEAST_ROWS: Final = 256
-"""Rows a share, about: all rows of a part are made into tokens for each of its shares."""
+_MIN_SHARD_ROWS: Final = 256
+"""Approximate minimum of rows per shard. Each shard tokenizes all rows of its chunk, so small shards waste time."""
 
-OnAnswers = Callable[[int], None]
-"""Takes how many further rows have an answer."""
+RowCallback = Callable[[int], None]
+"""Called with the number of newly predicted rows."""
 
 
 @dataclass(frozen=True)
 class PredictionJob:
-    """The predictions of one predictor on one data set, to be made in pieces.
+    """Predictions of one predictor on one data set, as a job of chunk shards.
 
-    Any process that has the predictor, the rows and the folder may `make` any `Piece`, in any order: what is stored at
-    the end is the same.
+    Any process with the predictor, the rows and the folder may `predict` any chunk shard, in any order. The stored
+    result is the same.
 
     Attributes:
-        predictor: what is asked.
-        rows: the data set.
-        hashes: of the rows of each part.
-        material: what the store's key is made of (`prediction_store.key_material`).
-        store: where the predictions go.
+        predictor: Predictor.
+        rows: Data set.
+        hashes: Hash of the rows of each chunk.
+        material: Material of the store's key (`prediction_store.key_material`).
+        store: Store of the predictions.
     """
 
     predictor: Predictor
@@ -81,226 +78,239 @@ class PredictionJob:
         chunk_rows: int = CHUNK_ROWS,
         identity: Mapping[str, str] | None = None,
     ) -> "PredictionJob":
-        """Return what there is to do, and where.
+        """Build the job and its store.
 
         Args:
-            rows: a data set with the columns `id`, `source_id`, `premise` and `hypothesis`; others are ignored.
-            predictor: what to ask.
-            folder: where predictions are kept, of any number of predictors and data sets; a path or an address.
-            chunk_rows: rows a part.
-            identity: what decides the answers, where the predictor does not say.
+            rows: Data set with the columns `id`, `source_id`, `premise` and `hypothesis`; others are ignored.
+            predictor: Predictor.
+            folder: Folder of the stores of any number of predictors and data sets; a path or an address.
+            chunk_rows: Rows per chunk (default: 4096).
+            identity: Everything that determines the predictions, for a predictor without an identity of its own.
 
         Raises:
-            ValueError: if a column is missing, a premise or hypothesis is null, or `chunk_rows` is below 1.
+            ValueError: If a column is missing, a premise or hypothesis is null, or `chunk_rows` is below 1.
         """
-        if missing := [name for name in ASKED if name not in rows.column_names]:
-            raise ValueError(f"expected the columns {list(ASKED)}, missing {missing}, found {rows.column_names}")
+        if missing := [name for name in MODEL_COLUMNS if name not in rows.column_names]:
+            raise ValueError(f"expected the columns {list(MODEL_COLUMNS)}, got {rows.column_names} without {missing}")
         if chunk_rows < 1:
-            raise ValueError(f"expected at least 1 row a chunk, got {chunk_rows}")
-        rows = asked_of(rows)
+            raise ValueError(f"expected at least 1 row per chunk, got {chunk_rows}")
+        rows = select_model_columns(rows)
         label_space = tuple(predictor.label_space)
         store = Store(Folder(folder), "", len(rows), chunk_rows, label_space)
-        hashes = part_hashes(rows, store)
+        hashes = chunk_hashes(rows, store)
         material = key_material(
             predictor.identity or identity, hashes, rows=len(rows), chunk_rows=chunk_rows, label_space=label_space
         )
-        return cls(predictor, rows, tuple(hashes), material, store).under(store_key(material))
+        return cls(predictor, rows, tuple(hashes), material, store).with_key(store_key(material))
 
-    def under(self, key: str) -> "PredictionJob":
-        """Return the same work with its store under a key, in the folder that it is in now or was to be in."""
+    def with_key(self, key: str) -> "PredictionJob":
+        """Build the same job with a store of another key, in the same parent folder."""
         folder = self.store.folder
         if self.store.key:
             folder = Folder(str(folder).removesuffix(self.store.key).rstrip("/"))
         return replace(self, store=replace(self.store, folder=folder / key, key=key))
 
-    def part(self, part: int) -> ChunkRows:
-        """Return the rows of a part."""
-        first, end = self.store.span(part)
-        return ChunkRows(self.rows[first:end], self.hashes[part])
+    def chunk(self, chunk: int) -> ChunkRows:
+        """Load the rows of a chunk."""
+        first, end = self.store.span(chunk)
+        return ChunkRows(self.rows[first:end], self.hashes[chunk])
 
     def missing(self) -> list[int]:
-        """Return the parts that are not there, damaged, or of other rows; each part that is there is read for it."""
-        return [part for part, sha256 in enumerate(self.hashes) if not self.store.holds(part, sha256)]
+        """List the chunks that are absent, damaged, or of other rows. Reads every stored chunk."""
+        return [chunk for chunk, sha256 in enumerate(self.hashes) if not self.store.has_chunk(chunk, sha256)]
 
-    def shares(self, processes: int) -> int:
-        """Return into how many shares to cut each part for so many processes, so that all have something to do."""
+    def shards_per_chunk(self, processes: int) -> int:
+        """Choose the number of shards per chunk, so that every process has work."""
         rows = min(self.store.chunk_rows, self.store.rows)
-        wanted = -(-_PIECES_A_PROCESS * processes // self.store.parts)
-        return min(wanted, max(1, rows // _LEAST_ROWS)) if processes > 1 else 1
+        needed = -(-_CHUNK_SHARDS_PER_PROCESS * processes // self.store.n_chunks)
+        return min(needed, max(1, rows // _MIN_SHARD_ROWS)) if processes > 1 else 1
 
-    def size(self, piece: ChunkShard) -> int:
-        """Return about how many rows a piece has; exactly, where it is a part."""
-        first, end = self.store.span(piece.part)
+    def size(self, work: ChunkShard) -> int:
+        """Estimate the number of rows of a chunk shard; exact for a whole chunk."""
+        # Shards consist of batches, so the exact number depends on the predictor. The estimates add up to the chunk.
+        first, end = self.store.span(work.chunk)
         rows = end - first
-        return rows * (piece.share + 1) // piece.shares - rows * piece.share // piece.shares
+        return rows * (work.shard + 1) // work.shards - rows * work.shard // work.shards
 
-    def make(self, piece: ChunkShard, *, save_every: float = SAVE_EVERY, on_answers: OnAnswers | None = None) -> None:
-        """Ask the predictor for a piece, and store it whole; a part whose last share this was is stored as such.
+    def predict(
+        self, work: ChunkShard, *, save_every: float = SAVE_EVERY, row_callback: RowCallback | None = None
+    ) -> None:
+        """Predict a chunk shard, and store it. After the last shard of a chunk, the chunk is stored.
 
-        What there is of it from a process that was killed is not asked for again.
+        Stored predictions of a process that was killed are reused.
 
         Args:
-            piece: which piece.
-            save_every: seconds between two savings of what there is.
-            on_answers: told after every batch how many rows it has answered.
+            work: Chunk shard.
+            save_every: Seconds between two writes of the unfinished chunk (default: 30).
+            row_callback: Called after every batch with the number of newly predicted rows.
 
         Raises:
-            ValueError: if the predictor's answers are no probabilities.
+            ValueError: If the predictor does not return probabilities.
         """
-        make(self.predictor, self.store, piece, self.part(piece.part), save_every=save_every, on_answers=on_answers)
+        rows = self.chunk(work.chunk)
+        predict_chunk_shard(self.predictor, self.store, work, rows, save_every=save_every, row_callback=row_callback)
 
-    def join(self, part: int) -> None:
-        """Store a part as such if all of its shares are there.
+    def join_shards(self, chunk: int) -> None:
+        """Store a chunk if all of its shards are stored.
 
         Raises:
-            ValueError: if an answer in them is no probability.
+            ValueError: If a stored value is not a probability.
         """
-        join(self.store, part, self.part(part))
+        join_shards(self.store, chunk, self.chunk(chunk))
 
 
-def make(
+def predict_chunk_shard(
     predictor: Predictor,
     store: Store,
-    piece: ChunkShard,
+    work: ChunkShard,
     rows: ChunkRows,
     *,
     save_every: float = SAVE_EVERY,
-    on_answers: OnAnswers | None = None,
+    row_callback: RowCallback | None = None,
 ) -> None:
-    """Make a piece as `Work.make` does, where of all rows only those of its part are at hand.
+    """Predict a chunk shard like `PredictionJob.predict`, from the rows of its chunk alone.
 
     Raises:
-        ValueError: as `Work.make`.
+        ValueError: As `PredictionJob.predict`.
     """
-    kept = store.kept(piece.part, rows) if isinstance(predictor, BatchPredictor) or piece.shares > 1 else None
-    kept = kept or PartialPredictions(np.full((len(rows.table), len(store.label_space)), np.nan, np.float32), True, 0)
-    probabilities, known, certain = kept.probabilities, kept.known, kept.has_probabilities
-    if on_answers is not None and piece.shares == 1 and known.any():  # else each share would tell of those of others
-        on_answers(int(known.sum()))
-    truncated_before = getattr(predictor, "truncated", 0)
+    partial = store.read_partial(work.chunk, rows) if isinstance(predictor, BatchPredictor) or work.shards > 1 else None
+    if partial is None:
+        partial = PartialPredictions(np.full((len(rows.table), len(store.label_space)), np.nan, np.float32), True, 0)
+    probabilities, done, has_probabilities = partial.probabilities, partial.is_predicted, partial.has_probabilities
+    # Only for a whole chunk: otherwise each shard would count the stored rows of the others.
+    if row_callback is not None and work.shards == 1 and done.any():
+        row_callback(int(done.sum()))
+    truncated_before = getattr(predictor, "truncated", 0)  # the predictor counts over all of its calls
     saved = time.monotonic()
-    for positions, values in _answers(predictor, rows.table, known, piece):
-        new = int((~known[positions]).sum())
+    for positions, values in _predict_batches(predictor, rows.table, done, work):
+        new = int((~done[positions]).sum())
         probabilities[positions] = values
-        known[positions] = True
-        certain = certain and getattr(predictor, "has_probabilities", True)
-        if on_answers is not None:
-            on_answers(new)
-        if time.monotonic() - saved >= save_every and not known.all():
-            store.keep(piece, rows, probabilities, has_probabilities=certain)
+        done[positions] = True
+        # A function may turn out to return bare labels only when it is called.
+        has_probabilities = has_probabilities and getattr(predictor, "has_probabilities", True)
+        if row_callback is not None:
+            row_callback(new)
+        if time.monotonic() - saved >= save_every and not done.all():
+            store.write_partial(work, rows, probabilities, has_probabilities=has_probabilities)
             saved = time.monotonic()
-    certain = certain and getattr(predictor, "has_probabilities", True)
+    has_probabilities = has_probabilities and getattr(predictor, "has_probabilities", True)
     truncated = getattr(predictor, "truncated", 0) - truncated_before
-    if piece.shares > 1 and not known.all():
-        store.keep(piece, rows, probabilities, has_probabilities=certain, truncated=truncated, whole=True)
-        join(store, piece.part, rows)
+    if work.shards > 1 and not done.all():
+        # Other shards are missing. The process that stores the last one joins them.
+        store.write_partial(
+            work, rows, probabilities, has_probabilities=has_probabilities, truncated=truncated, is_complete=True
+        )
+        join_shards(store, work.chunk, rows)
         return
-    checked = checked_probabilities(probabilities, len(rows.table), store.label_space)
-    store.write(piece.part, rows, checked, has_probabilities=certain, truncated=truncated)
+    valid = validate_probabilities(probabilities, len(rows.table), store.label_space)
+    store.write(work.chunk, rows, valid, has_probabilities=has_probabilities, truncated=truncated)
 
 
-def join(store: Store, part: int, rows: ChunkRows) -> None:
-    """Store a part as such, if all of its shares are there.
+def join_shards(store: Store, chunk: int, rows: ChunkRows) -> None:
+    """Store a chunk if all of its shards are stored.
 
     Raises:
-        ValueError: if an answer in them is no probability.
+        ValueError: If a stored value is not a probability.
     """
-    kept = store.kept(part, rows)
-    if kept is not None and kept.known.all():
-        checked = checked_probabilities(kept.probabilities, len(rows.table), store.label_space)
-        store.write(part, rows, checked, has_probabilities=kept.has_probabilities, truncated=kept.truncated)
+    partial = store.read_partial(chunk, rows)
+    if partial is not None and partial.is_predicted.all():
+        valid = validate_probabilities(partial.probabilities, len(rows.table), store.label_space)
+        store.write(chunk, rows, valid, has_probabilities=partial.has_probabilities, truncated=partial.truncated)
 
 
-def asked_of(rows: "datasets.Dataset") -> "datasets.Dataset":
-    """Return of some rows what decides the answers to them, as Arrow tables."""
-    return rows.select_columns(list(ASKED)).with_format("arrow")
+def select_model_columns(rows: "datasets.Dataset") -> "datasets.Dataset":
+    """Select the columns that determine the predictions, in Arrow format."""
+    return rows.select_columns(list(MODEL_COLUMNS)).with_format("arrow")
 
 
-def part_hashes(rows: "datasets.Dataset", store: Store) -> list[str]:
-    """Return a hash of the rows of each part of a store.
+def chunk_hashes(rows: "datasets.Dataset", store: Store) -> list[str]:
+    """Compute the hash of the rows of each chunk of a store.
 
     Args:
-        rows: as `asked_of` returns them.
-        store: of their answers.
+        rows: Rows from `select_model_columns`.
+        store: Store of their predictions.
 
     Raises:
-        ValueError: if a premise or hypothesis is null.
+        ValueError: If a premise or hypothesis is null.
     """
-    spans = map(store.span, range(store.parts))
-    return [content_hash([_with_texts(rows[first:end], first)], ASKED) for first, end in spans]
+    spans = map(store.span, range(store.n_chunks))
+    return [content_hash([_validate_texts(rows[first:end], first)], MODEL_COLUMNS) for first, end in spans]
 
 
-def _with_texts(table: "pa.Table", first: int) -> "pa.Table":
-    """Return the rows from the row `first` on, refusing those without text."""
+def _validate_texts(table: "pa.Table", first: int) -> "pa.Table":
+    """Validate that no sentence is null, and return the table; `first` is the number of its first row."""
     for name in ("premise", "hypothesis"):
         if table.column(name).null_count:
             row = first + table.column(name).is_null().to_pylist().index(True)
-            raise ValueError(f"expected text in every {name}, found none in row {row}; drop or fill that row")
+            raise ValueError(f"expected text in every {name}, got none in row {row}; drop or fill that row")
     return table
 
 
-def _answers(
-    predictor: Predictor, table: "pa.Table", known: NDArray[np.bool_], piece: ChunkShard
+def _predict_batches(
+    predictor: Predictor, table: "pa.Table", done: NDArray[np.bool_], work: ChunkShard
 ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.float32]]]:
-    """Yield positions in a part and the probabilities there, batch by batch where the predictor can.
+    """Iterate over positions in a chunk and their probabilities, by batch for a `BatchPredictor`.
 
     Args:
-        predictor: what to ask.
-        table: the part's rows.
-        known: which of them need no answer, shape (r,); it may change meanwhile.
-        piece: which of the part's batches are wanted.
+        predictor: Predictor.
+        table: The r rows of the chunk.
+        done: Which rows have a prediction already, shape (r,). The caller changes it during the iteration.
+        work: Chunk shard, which selects batches of the chunk.
     """
     premises, hypotheses = table.column("premise").to_pylist(), table.column("hypothesis").to_pylist()
     if isinstance(predictor, BatchPredictor):
-        some: dict[str, Any] = {"done": known.copy()} if known.any() else {}
-        if piece.shares > 1:
-            some["share"] = (piece.share, piece.shares)
-        yield from predictor.batches(premises, hypotheses, **some)
-    elif piece.shares == 1:
+        # A copy, since the caller marks rows as done while the predictor selects batches.
+        options: dict[str, Any] = {"done": done.copy()} if done.any() else {}
+        if work.shards > 1:
+            options["share"] = (work.shard, work.shards)
+        yield from predictor.batches(premises, hypotheses, **options)
+    elif work.shards == 1:
         if premises:
             yield np.arange(len(premises)), predictor.predict(premises, hypotheses)
     else:
-        mine = np.array_split(np.arange(len(premises)), piece.shares)[piece.share]
-        mine = mine[~known[mine]]
+        # Without batches, a shard is a contiguous range of rows.
+        mine = np.array_split(np.arange(len(premises)), work.shards)[work.shard]
+        mine = mine[~done[mine]]
         if len(mine):
             yield mine, predictor.predict([premises[row] for row in mine], [hypotheses[row] for row in mine])
 
 
 Progress = Callable[[int, int], None]
-"""Takes how many rows are done and how many there are to do: once at the start, with the rows found in the store, then
-after every batch. With several processes each counts the rows found and its own share."""
+"""Called with `(done, total)` numbers of rows: once at the start, with the stored rows, then after every batch. With
+several processes, each counts the stored rows and its own chunk shards."""
 
 
 class RowCount:
-    """How many rows are done, of how many.
+    """Number of predicted rows, which calls a progress callback.
 
     Args:
-        done: rows, at the start.
-        total: rows there are to do.
-        progress: told now, and whenever more are done.
+        done: Number of stored rows at the start.
+        total: Number of rows.
+        progress: Callback, called at once and after every change; None for no callback.
     """
 
     def __init__(self, done: int, total: int, progress: Progress | None) -> None:
         self._done, self._total, self._progress = done, total, progress
-        self._tell()
+        self._report()
 
-    def reach(self, done: int) -> None:
-        """Tell that so many rows are done, if that is news."""
+    def update(self, done: int) -> None:
+        """Set the number of predicted rows, and report it if it has changed."""
         if done != self._done:
             self._done = done
-            self._tell()
+            self._report()
 
     @contextmanager
-    def making(self, rows: int) -> Iterator[Callable[[int], None]]:
-        """Give what counts further answers while so many rows are made; all of them are done at the end.
+    def predicting(self, rows: int) -> Iterator[RowCallback]:
+        """Yield a callback for a chunk shard of about `rows` rows; at the end of the block, all of them are counted.
 
-        Of a share it is known about how many rows it has, and not how many of them had answers before.
+        The size of a shard is an estimate, and some of its rows may have had predictions before. So the callback never
+        counts beyond the estimate, and the end of the block corrects the count.
         """
         end = self._done + rows
-        yield lambda further: self.reach(min(self._done + further, end))
-        self.reach(end)
+        yield lambda new: self.update(min(self._done + new, end))
+        self.update(end)
 
-    def _tell(self) -> None:
+    def _report(self) -> None:
         if self._progress is not None:
             self._progress(self._done, self._total)
 
@@ -314,60 +324,61 @@ def predict_rows(
     save_every: float = SAVE_EVERY,
     progress: Progress | None = None,
 ) -> Predictions:
-    """Predict all rows, but those whose predictions are in the folder already.
+    """Predict all rows that are not in the folder yet.
 
-    Rows are predicted in parts by position and each part is stored as soon as it is done; while it is being made,
-    what there is of it is stored every `save_every` seconds, where the predictor answers in batches (`BatchPredictor`;
-    a function is asked a part at a time). So a killed run goes on where it stopped, and gives in the end what it would
-    have given at once, bit for bit on the same machine: how a part is cut into batches depends on its rows alone, and
-    a batch is asked whole or, if all its answers are there, not at all. Time decides what is saved when, and no number.
-    No more than one part's rows are in memory at a time.
+    Rows are predicted in chunks by position, and each chunk is stored as soon as it is finished. For a predictor that
+    yields batches (`BatchPredictor`), an unfinished chunk is written every `save_every` seconds; a function is called
+    once per chunk. So a killed run continues where it stopped, with the same result as an unbroken run, bit for bit on
+    the same machine: the split of a chunk into batches depends on its rows alone, and a batch is either run as a whole
+    or, if all its predictions are stored, not at all. Timing affects when predictions are written, but not their
+    values. At most one chunk of rows is in memory at a time.
 
-    Started by `torchrun` or `accelerate launch`, the processes share the missing parts, and where these are few the
-    batches of each part. The folder must be one that they all see, which is tried first. Each returns when all are
-    done. For processes that nothing connects there is `sharded.predict_shard`.
+    Under `torchrun` or `accelerate launch`, the processes share the missing chunks or, if these are few, the batches of
+    each chunk. All processes must see the folder, which is tested first. Each returns when all have finished. For
+    processes without a connection, use `shards.predict_shard`.
 
     Args:
-        rows: a data set with the columns `id`, `source_id`, `premise` and `hypothesis`; others are ignored.
-        predictor: what to ask.
-        folder: where predictions are kept, of any number of predictors and data sets; a path or an address.
-        chunk_rows: rows a part; a part of another size may round differently, so it is in the key.
-        save_every: seconds between two savings of an unfinished part; no part of the key.
-        progress: see `Progress`.
+        rows: Data set with the columns `id`, `source_id`, `premise` and `hypothesis`; others are ignored.
+        predictor: Predictor.
+        folder: Folder of the stores of any number of predictors and data sets; a path or an address.
+        chunk_rows: Rows per chunk (default: 4096). Another size may round differently, so it is part of the key.
+        save_every: Seconds between two writes of an unfinished chunk (default: 30). Not part of the key.
+        progress: Callback; see `Progress` (default: none).
 
     Raises:
-        ValueError: if a column is missing, a premise or hypothesis is null, `chunk_rows` is below 1, the predictor's
-            answers are no probabilities, or processes were given different rows or predictors, or do not see the
-            same folder.
+        ValueError: If a column is missing, a premise or hypothesis is null, `chunk_rows` is below 1, the predictor does
+            not return probabilities, or the processes have different rows or predictors, or do not see the same folder.
     """
     group = process_group()
-    work = PredictionJob.of(rows, predictor, folder, chunk_rows=chunk_rows)
-    if group.broadcast(work.material) != work.material:
+    job = PredictionJob.of(rows, predictor, folder, chunk_rows=chunk_rows)
+    if group.broadcast(job.material) != job.material:
         raise ValueError(
             f"expected all processes to predict the same rows with the same predictor, process {group.rank} has "
             "another than process 0; give all the same model, data and options"
         )
-    work = work.under(group.broadcast(work.store.key))  # drawn, where the predictor has no identity
-    validate_shared_folder(work.store.folder, group)
-    store, todo = work.store, list[int]()
+    job = job.with_key(group.broadcast(job.store.key))  # the key is random for a predictor without an identity
+    validate_shared_folder(job.store.folder, group)
+    store, todo = job.store, list[int]()
     if group.rank == 0:
-        store.describe(work.material)
+        store.describe(job.material)
         store.clean()
-        todo = work.missing()
-    # Agreed before anyone writes, or a slower process would leave out what a faster one has finished meanwhile.
+        todo = job.missing()
+    # The list is fixed before any process writes. Otherwise a slow process would see the chunks that a fast one has
+    # finished as stored, and the processes would disagree about the assignment of the others.
     todo = group.broadcast(todo)
-    reused = store.rows - sum(work.size(piece) for piece in store.pieces(todo))
-    mine = store.pieces(todo, work.shares(group.world))[group.rank :: group.world]
-    count = RowCount(reused, reused + sum(map(work.size, mine)), progress)
+    reused = store.rows - sum(job.size(chunk) for chunk in store.chunk_shards(todo))
+    mine = store.chunk_shards(todo, job.shards_per_chunk(group.world))[group.rank :: group.world]
+    count = RowCount(reused, reused + sum(map(job.size, mine)), progress)
 
     def predict() -> None:
-        for piece in mine:
-            with count.making(work.size(piece)) as answered:
-                work.make(piece, save_every=save_every, on_answers=answered)
+        for work in mine:
+            with count.predicting(job.size(work)) as row_callback:
+                job.predict(work, save_every=save_every, row_callback=row_callback)
 
     def join() -> None:
-        for part in store.missing() if group.rank == 0 else ():  # whose shares were finished in the same moment
-            work.join(part)
+        # Processes that finish the last shards of a chunk at the same moment may each miss the other's.
+        for chunk in store.missing() if group.rank == 0 else ():
+            job.join_shards(chunk)
 
     group.run_on_all(predict)
     if group.world > 1:

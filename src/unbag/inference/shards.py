@@ -1,8 +1,8 @@
-"""Predict every row of a data set once, in processes that nothing connects but the folder of the predictions.
+"""Prediction of every row of a data set, once, by processes that share only the folder of the predictions.
 
-Any number of machines take part, started at any time, each as one shard of so many. A shard begins with every
-so-many-th piece, so that those who start together do not meet, and then helps with whatever nobody has claimed: all is
-done in the end, even if some shards die or are never started.
+Any number of machines take part, started at any time, each as shard i of n. A shard begins with every n-th chunk shard,
+from the i-th on, so that shards that start together do not compete. Then it takes over chunk shards without a lease. So
+all rows are predicted, even if some shards die or are never started.
 """
 
 import json
@@ -19,24 +19,24 @@ from unbag.inference.predictor import Predictor
 from unbag.inference.runner import SAVE_EVERY, PredictionJob, Progress, RowCount
 
 CLAIMS: Final = "claims"
-"""The folder of claims within another."""
+"""Folder of the leases, within the folder of the predictions."""
 
-_SHARES: Final = "shares.json"
-_LOOKS_A_LEASE: Final = 30
+_SHARDS_FILE: Final = "shares.json"
+_POLLS_PER_LEASE: Final = 30
 
 logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class Shard:
-    """One of several processes that share an evaluation.
+    """Shard i/n of an evaluation, run by one process.
 
     Attributes:
-        index: which, from 0.
-        of: how many there are to be; fewer or more may come.
-        lease: see `leases.LEASE`.
+        index: Number of the shard, from 0.
+        of: Planned number of shards; fewer or more may be started.
+        lease: Seconds until a lease expires (default: 60); see `leases.LEASE`.
 
-    >>> str(Shard.parsed("0/3"))
+    >>> str(Shard.parse("0/3"))
     '0/3'
     """
 
@@ -45,125 +45,128 @@ class Shard:
     lease: float = LEASE
 
     def __post_init__(self) -> None:
-        """Refuse what is none.
+        """Validate the numbers.
 
         Raises:
-            ValueError: if there is no such shard.
+            ValueError: If the index is out of range.
         """
         if not 0 <= self.index < self.of:
-            raise ValueError(f"expected a shard as i/n with i from 0 to n - 1, such as 0/3, 1/3 and 2/3; found {self}")
+            raise ValueError(f"expected a shard as i/n with i from 0 to n - 1, such as 0/3, 1/3 and 2/3, got {self}")
 
     def __str__(self) -> str:
         return f"{self.index}/{self.of}"
 
     @classmethod
-    def parsed(cls, text: str) -> "Shard":
-        """Return a shard from text such as `0/3`.
+    def parse(cls, text: str) -> "Shard":
+        """Parse a shard from text such as `0/3`.
 
         Raises:
-            ValueError: if it is none.
+            ValueError: If the text has another form, or the index is out of range.
         """
         index, _, of = text.partition("/")
         if not (index.isdecimal() and of.isdecimal()):
-            raise ValueError(f"expected a shard as i/n, such as 0/3 for the first of three, found {text!r}")
+            raise ValueError(f"expected a shard as i/n, such as 0/3 for the first of three, got {text!r}")
         return cls(int(index), int(of))
 
 
-def work_of(rows: Any, predictor: Predictor, folder: Any, **options: Any) -> PredictionJob:
-    """Return the work that shards share: as `Work.of`, of a predictor that all of them know again.
+def build_shared_job(rows: Any, predictor: Predictor, folder: Any, **options: Any) -> PredictionJob:
+    """Build a job for several shards, like `PredictionJob.of`, for a predictor that has the same identity in all.
 
     Raises:
-        ValueError: as `Work.of`, or if nothing says what decides the predictor's answers.
+        ValueError: As `PredictionJob.of`, or if the predictor has no identity.
     """
     identity: Mapping[str, str] | None = None
     if predictor.identity is None:
         identity = predictor.source if isinstance(predictor, CallablePredictor) else None
         if identity is None:
             raise ValueError(
-                "processes that share an evaluation must know that they ask the same model: expected a model of the "
-                "Hub, a folder, a built-in model or a function that its module has under its name (module:function; of "
-                "a closure, a lambda or a method, give a CallablePredictor an identity), found "
-                f"{type(predictor).__name__}"
+                "--shard: expected a model that every process can identify (a model of the Hub, a folder, a built-in "
+                f"model, or a function module:function), got {type(predictor).__name__}; for a closure, a lambda or a "
+                "method, pass a CallablePredictor with an identity"
             )
     return PredictionJob.of(rows, predictor, folder, identity=identity, **options)
 
 
 def predict_shard(
-    work: PredictionJob,
+    job: PredictionJob,
     shard: Shard,
     *,
     wait: bool = True,
     save_every: float = SAVE_EVERY,
     progress: Progress | None = None,
 ) -> Predictions:
-    """Make what is missing and nobody else makes.
+    """Predict the chunk shards that are missing and that no other process works on.
 
     Args:
-        work: what there is to do, as `work_of` returns it.
-        shard: which of the processes this is.
-        wait: stay until all parts are there, and take over from those who die; else return when nothing is left to be
-            claimed.
-        save_every: seconds between two savings of an unfinished part.
-        progress: see `runner.Progress`; of all rows, whoever makes them.
+        job: Job from `build_shared_job`.
+        shard: Shard of this process.
+        wait: Whether to stay until all chunks are stored, and take over from shards that die (default: yes). If not,
+            return when no free chunk shard is left.
+        save_every: Seconds between two writes of an unfinished chunk (default: 30).
+        progress: Callback for the rows of all processes; see `runner.Progress` (default: none).
 
     Raises:
-        ValueError: if the predictor's answers are no probabilities.
+        ValueError: If the predictor does not return probabilities.
     """
-    store = work.store
-    store.describe(work.material)
+    store = job.store
+    store.describe(job.material)
     store.clean()
-    shares = _agreed_shares(store, work.shares(shard.of))
-    pieces = store.pieces(range(store.parts), shares)
-    # Its own first, then those of the next shard, so that helpers do not all come to the same.
-    own = set(pieces[shard.index :: shard.of])
-    pieces = [piece for turn in range(shard.of) for piece in pieces[(shard.index + turn) % shard.of :: shard.of]]
-    reused = store.rows - sum(map(work.size, store.pieces(store.missing())))
+    shards = _agree_on_shards(store, job.shards_per_chunk(shard.of))
+    units = store.chunk_shards(range(store.n_chunks), shards)
+    # Its own first, then those of the next shard, and so on: shards that help start at different places.
+    own = set(units[shard.index :: shard.of])
+    units = [unit for turn in range(shard.of) for unit in units[(shard.index + turn) % shard.of :: shard.of]]
+    reused = store.rows - sum(map(job.size, store.chunk_shards(store.missing())))
     count = RowCount(reused, store.rows, progress)
-    helping = False
-    with LeaseManager(store.folder / CLAIMS, f"shard {shard}", shard.lease) as claims:
-        claims.take(f"shard-{shard.index}of{shard.of}")
+    is_helping = False
+    with LeaseManager(store.folder / CLAIMS, f"shard {shard}", shard.lease) as leases:
+        leases.take(f"shard-{shard.index}of{shard.of}")  # only marks this shard as running, for `_warn_if_alone`
         while True:
-            todo = store.to_make(pieces)
-            count.reach(store.rows - sum(map(work.size, todo)))
-            if shares > 1:
-                _join(work, {piece.part for piece in todo})
+            todo = store.select_missing(units)
+            count.update(store.rows - sum(map(job.size, todo)))
+            if shards > 1:
+                _join_finished(job, {unit.chunk for unit in todo})
             if not todo:
                 break
-            taken = False
-            for piece in todo:
-                if not helping and piece not in own:
-                    helping = True
+            has_worked = False
+            for unit in todo:
+                if not is_helping and unit not in own:
+                    is_helping = True
                     _warn_if_alone(store, shard)
-                if not claims.take(str(piece)):
+                if not leases.take(str(unit)):
                     continue
-                if not store.is_made(piece):  # it may be since, by who claimed it before
-                    with count.making(work.size(piece)) as answered:
-                        work.make(piece, save_every=save_every, on_answers=answered)
-                    taken = True
-                claims.release(str(piece))
-            if taken:
+                if not store.is_stored(unit):  # the former holder of the lease may have stored it in the meantime
+                    with count.predicting(job.size(unit)) as row_callback:
+                        job.predict(unit, save_every=save_every, row_callback=row_callback)
+                    has_worked = True
+                leases.release(str(unit))
+            if has_worked:
                 continue
             if not wait:
                 break
-            time.sleep(shard.lease / _LOOKS_A_LEASE)
+            # Others hold all leases. One of them may die, so poll until everything is stored.
+            time.sleep(shard.lease / _POLLS_PER_LEASE)
     return Predictions(store, reused=reused)
 
 
-def _agreed_shares(store: Store, wanted: int) -> int:
-    """Return into how many shares each part is cut, as the first process decided it, who may have counted on others."""
-    store.folder.create(_SHARES, json.dumps({"shares": wanted}).encode())
+def _agree_on_shards(store: Store, shards: int) -> int:
+    """Agree on the number of shards per chunk: the first process writes it, the others read it.
+
+    Processes may be started with different planned numbers of shards, and so propose different numbers.
+    """
+    store.folder.create(_SHARDS_FILE, json.dumps({"shares": shards}).encode())
     try:
-        return int(json.loads(store.folder.read(_SHARES))["shares"])
-    except (ValueError, KeyError, TypeError):  # damaged: nothing depends on it but who makes what
-        store.folder.write(_SHARES, json.dumps({"shares": wanted}).encode())
-        return wanted
+        return int(json.loads(store.folder.read(_SHARDS_FILE))["shares"])
+    except (ValueError, KeyError, TypeError):  # damaged; the number affects only the division of work
+        store.folder.write(_SHARDS_FILE, json.dumps({"shares": shards}).encode())
+        return shards
 
 
-def _join(work: PredictionJob, unmade: Container[int]) -> None:
-    """Store the parts of which no share is unmade as such: who finished the last one may have died over it."""
-    for part in work.store.missing():
-        if part not in unmade:
-            work.join(part)
+def _join_finished(job: PredictionJob, unfinished: Container[int]) -> None:
+    """Store the chunks whose shards are all stored: the process of the last shard may have died before it did so."""
+    for chunk in job.store.missing():
+        if chunk not in unfinished:
+            job.join_shards(chunk)
 
 
 def _warn_if_alone(store: Store, shard: Shard) -> None:
@@ -174,8 +177,8 @@ def _warn_if_alone(store: Store, shard: Shard) -> None:
     ]
     if not others and shard.of > 1:
         logger.warning(
-            "shard %s has done its own part, and sees no other shard at work in %s; if others are at work, they do not "
-            "see this folder: name one that all see, or an address such as s3://… (--output-dir)",
+            "shard %s has finished its own chunks, and finds no other running shard in %s; if others are running, they "
+            "do not see this folder: pass one that all see, or an address such as s3://… (--output-dir)",
             shard,
             store.folder,
         )

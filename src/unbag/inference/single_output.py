@@ -1,10 +1,10 @@
-"""Models of one output (rerankers, fact checkers, hallucination detectors): a score, and where entailment begins.
+"""Models of one output (rerankers, fact checkers, hallucination detectors) and their thresholds.
 
-A score is read as entailment against the rest: `data.labels.TWO_WAY`; or, of a model that is known to find
-contradictions, as contradiction against the rest: `data.labels.CONTRADICTION_OR_NOT`. Where that label begins is a
-threshold that the user states, a share between 0 and 1 of the logit's sigmoid, as such models' cards state it. Where
-none is known, the user says `break-even`: on each set as many pairs are taken for it as are labelled so, those of the
-highest scores.
+The score counts as entailment against the rest (`data.labels.TWO_WAY`), or, for a model that finds contradictions, as
+contradiction against the rest (`data.labels.CONTRADICTION_OR_NOT`). The user passes the threshold for that label,
+between 0 and 1, of the sigmoid of the logit, as on the cards of such models. If it is unknown, the user passes
+`break-even`: on each set, the pairs with the highest scores are predicted as the label, as many as have it as their
+gold label.
 """
 
 import math
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from typing_extensions import TypedDict  # pydantic reads records by it
 
-from unbag.data.labels import ENTAILMENT, positive_of
+from unbag.data.labels import ENTAILMENT, positive_label
 from unbag.data.predictions import SetPredictions
 from unbag.scoring.ranking import area_under_curve, break_even
 
@@ -24,16 +24,16 @@ Threshold = float | Literal["break-even"]
 
 
 class Ranking(TypedDict):
-    """What a score's order says on one set.
+    """Results of a score's order on one set.
 
-    The label is entailment, or contradiction of a model that finds those.
+    The label is entailment, or contradiction for a model that finds contradictions.
 
     Attributes:
-        auc: how often a pair of the label scores above one that has another, ties counting half; None where the set
-            has one kind only.
-        threshold: the share from which on a pair was taken for the label on this set; None where no pair was.
-        taken: how many pairs were.
-        pairs: how many there are.
+        auc: Probability that a pair with the label scores above a pair without it, ties counting half; None if the set
+            has only one of the two kinds.
+        threshold: Lowest sigmoid at which a pair is predicted as the label on this set; None if no pair is.
+        taken: Number of pairs predicted as the label.
+        pairs: Number of pairs.
     """
 
     auc: float | None
@@ -42,13 +42,13 @@ class Ranking(TypedDict):
     pairs: int
 
 
-def checked_threshold(threshold: Any) -> Threshold:
-    """Return a threshold as the user states it, a number or its text.
+def parse_threshold(threshold: Any) -> Threshold:
+    """Parse and validate a threshold from the user, a number or its text.
 
     Raises:
-        ValueError: if it is neither between 0 and 1 nor `break-even`.
+        ValueError: If it is neither between 0 and 1 nor `break-even`.
 
-    >>> checked_threshold("0.5"), checked_threshold("break-even")
+    >>> parse_threshold("0.5"), parse_threshold("break-even")
     (0.5, 'break-even')
     """
     if threshold == BREAK_EVEN:
@@ -59,99 +59,101 @@ def checked_threshold(threshold: Any) -> Threshold:
         share = math.nan
     if not 0 < share < 1:
         raise ValueError(
-            f"expected a threshold between 0 and 1, of the sigmoid of the model's output, or {BREAK_EVEN}; found "
+            f"expected a threshold between 0 and 1, of the sigmoid of the model's output, or {BREAK_EVEN}, got "
             f"{threshold!r}"
         )
     return share
 
 
-def logit_of(threshold: Threshold) -> float:
-    """Return the output at which the label of high scores begins; 0 where a set's own ranking will say.
+def threshold_logit(threshold: Threshold) -> float:
+    """Compute the logit of a threshold; 0 for `ranking`, where each set has its own threshold later.
 
-    >>> logit_of(0.5)
+    >>> threshold_logit(0.5)
     0.0
     """
     return 0.0 if threshold == BREAK_EVEN else math.log(threshold / (1 - threshold))
 
 
-def ranked(answers: SetPredictions, labels: ArrayLike, threshold: Threshold) -> tuple[SetPredictions, Ranking]:
-    """Return the answers of a model of one output on a set, and what the order of its scores says there.
+def rank_predictions(
+    answers: SetPredictions, labels: ArrayLike, threshold: Threshold
+) -> tuple[SetPredictions, Ranking]:
+    """Compute the predictions and the ranking results of a model of one output on a set.
 
     Args:
-        answers: in a two-label space, of n pairs.
-        labels: the pairs' gold ids, shape (n,).
-        threshold: the one the answers were made with; for `break-even` they are made here.
+        answers: Predictions for n pairs, in a two-label space.
+        labels: Gold ids of the pairs, shape (n,).
+        threshold: Threshold of the predictions. For `break-even`, this function computes the labels by rank.
     """
     positive_column = _positive_column(answers)
-    scores = scores_of(answers.probabilities, answers.label_space)
+    scores = log_odds(answers.probabilities, answers.label_space)
     positive = answers.gold(labels) == positive_column
-    share: float | None = None if threshold == BREAK_EVEN else threshold
+    cutoff: float | None = None if threshold == BREAK_EVEN else threshold
     if threshold == BREAK_EVEN:
-        least = least_score(answers, labels)
-        answers = taken_from(answers, least)
-        share = float(1 / (1 + np.exp(-least))) if math.isfinite(least) else None
+        least = break_even_score(answers, labels)
+        answers = predict_by_score(answers, least)
+        # An infinite score means that no pair has the label.
+        cutoff = float(1 / (1 + np.exp(-least))) if math.isfinite(least) else None
     n_predicted = int((answers.predicted == positive_column).sum())
     ranking = Ranking(
         auc=area_under_curve(scores, positive),
-        threshold=share,
+        threshold=cutoff,
         n_predicted_entailed=n_predicted,
         pairs=len(scores),
     )
     return answers, ranking
 
 
-def least_score(answers: SetPredictions, labels: ArrayLike) -> float:
-    """Return the score (`scores_of`) from which on as many pairs are taken for the label as have it.
+def break_even_score(answers: SetPredictions, labels: ArrayLike) -> float:
+    """Compute the break-even score (`log_odds`), at which as many pairs are predicted as the label as have it.
 
     Args:
-        answers: in a two-label space, of n pairs.
-        labels: the pairs' gold ids, shape (n,).
+        answers: Predictions for n pairs, in a two-label space.
+        labels: Gold ids of the pairs, shape (n,).
     """
     positive = answers.gold(labels) == _positive_column(answers)
-    return break_even(scores_of(answers.probabilities, answers.label_space), positive)
+    return break_even(log_odds(answers.probabilities, answers.label_space), positive)
 
 
-def taken_from(answers: SetPredictions, least: float) -> SetPredictions:
-    """Return the answers with the pairs that score `least` or more taken for the label, and no others."""
+def predict_by_score(answers: SetPredictions, least: float) -> SetPredictions:
+    """Predict the label for the pairs that score `least` or more, and the other label for the rest."""
     positive_column = _positive_column(answers)
-    takes = scores_of(answers.probabilities, answers.label_space) >= least
-    columns = np.where(takes, positive_column, 1 - positive_column)
+    is_positive = log_odds(answers.probabilities, answers.label_space) >= least
+    columns = np.where(is_positive, positive_column, 1 - positive_column)
     return answers._replace(probabilities=np.eye(2, dtype=np.float32)[columns])
 
 
-def scores_of(probabilities: NDArray[Any], label_space: Any) -> NDArray[np.float64]:
-    """Return the log odds of entailment, or of contradiction in its space, shape (n,).
-
-    They are in order even where the probabilities round to 1 and 0.
-    """
+def log_odds(probabilities: NDArray[Any], label_space: Any) -> NDArray[np.float64]:
+    """Compute the log odds of entailment, or of contradiction in its label space, shape (n,)."""
     values = np.asarray(probabilities, dtype=np.float64)
+    # Close to 1, float32 probabilities round to the same value, but the other column still differs: the log odds keep
+    # the order of the scores. The floor avoids log 0.
     smallest = np.finfo(np.float32).tiny
     logs = np.log(np.maximum(values, smallest))
-    for_it = list(label_space).index(positive_of(label_space))
-    odds: NDArray[np.float64] = logs[:, for_it] - logs[:, 1 - for_it]
+    positive_column = list(label_space).index(positive_label(label_space))
+    odds: NDArray[np.float64] = logs[:, positive_column] - logs[:, 1 - positive_column]
     return odds
 
 
 def _positive_column(answers: SetPredictions) -> int:
-    return list(answers.label_space).index(positive_of(answers.label_space))
+    return list(answers.label_space).index(positive_label(answers.label_space))
 
 
-def sentence(model: str, ranking: Ranking, threshold: str, label: str = ENTAILMENT) -> str:
-    """Return what is to be said of a model of one output, read as a label or not, beside its scores on a set."""
-    share = "none" if ranking["threshold"] is None else f"{ranking['threshold']:.3g}"
+def describe_ranking(model: str, ranking: Ranking, threshold: str, label: str = ENTAILMENT) -> str:
+    """Describe how a model of one output was evaluated on a set, for the report beside its scores."""
+    cutoff = "none" if ranking["threshold"] is None else f"{ranking['threshold']:.3g}"
     counts = f"{ranking['n_predicted_entailed']:,} of {ranking['pairs']:,}"
     if threshold == BREAK_EVEN:
         how = (
-            f"no threshold is known, so {counts} pairs are predicted {label}, as many as have that label: "
-            f"those with the highest scores, from {share} on. The scores above use this number, which is unknown in "
-            "deployment"
+            f"its threshold is unknown, so {counts} pairs are predicted as {label}, as many as have that label: those "
+            f"with the highest scores (threshold {cutoff}). The scores above use that number, which is unknown for new "
+            "data"
         )
     else:
-        how = f"{label} is predicted from {share} on ({counts} pairs)"
+        how = f"the threshold for {label} is {cutoff}, which {counts} pairs reach"
     area = (
-        "All pairs here are labelled alike, so the order of its outputs says nothing."
+        "All pairs here have the same label, so the order of its outputs cannot be evaluated."
         if ranking["auc"] is None
-        else f"Whatever the threshold, a pair labelled {label} scores above one that is not in "
+        else f"At any threshold, a pair labelled {label} scores above a pair with another label in "
         f"{ranking['auc']:.1%} of such couples (area under the curve; 50% is chance)."
     )
     return f"{model} has one output, read as {label} or not: {how}. {area}"

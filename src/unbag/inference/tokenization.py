@@ -1,6 +1,6 @@
-"""Pairs as token ids, with one rule for truncation whatever the tokenizer's files say, and batches by length.
+"""Tokenization of pairs, with one rule for truncation for every tokenizer, and batches by length.
 
-Batches by length need little padding and few enough tokens at a time to stay in the cache.
+Batches of pairs with similar lengths need little padding, and are small enough for the processor's cache.
 """
 
 import inspect
@@ -16,34 +16,35 @@ if TYPE_CHECKING:
 
 
 CPU_BATCH_TOKENS: Final = 1024
-"""Tokens a batch on a CPU. With MiniLM-L6 on two cores (27 tokens a pair) the speed relative to this was 0.71 with 128
-tokens, 0.84 with 256, 0.97 with 512, 1.00 with 2,048 and 0.91 with 4,096: smaller batches leave the kernels idle,
-larger ones do not fit the cache."""
+"""Tokens per batch on a CPU. With MiniLM-L6 on two cores (27 tokens per pair), the speed relative to this value was
+0.71 with 128 tokens, 0.84 with 256, 0.97 with 512, 1.00 with 2,048 and 0.91 with 4,096. Smaller batches leave the
+kernels idle, larger ones do not fit into the cache."""
 
 GPU_BATCH_TOKENS: Final = 16_384
-"""Tokens a batch elsewhere: enough to fill a GPU, and at most 0.4 GB of activations a layer for a large model."""
+"""Tokens per batch on other devices: enough to fill a GPU, and at most 0.4 GB of activations per layer of a large
+model."""
 
 
 def token_batches(lengths: Sequence[int], budget: int) -> Iterator[NDArray[np.intp]]:
-    """Cut rows into batches of similar length, longest first.
+    """Split rows into batches of similar length, longest first.
 
     Deterministic: rows of equal length keep their order. The longest come first, so that a batch too large for the
     memory fails at once and not after hours.
 
     Args:
-        lengths: tokens of each row, shape (n,).
-        budget: the most tokens a batch may hold, padding included. A row longer than that makes a batch of its own.
+        lengths: Tokens of each row, shape (n,).
+        budget: Maximum tokens per batch, padding included. A longer row is a batch of its own.
 
     Yields:
-        The positions of a batch's rows; every row is in exactly one batch.
+        Positions of a batch's rows; every row is in exactly one batch.
 
     >>> [batch.tolist() for batch in token_batches([3, 9, 3, 4], budget=9)]
     [[1], [3, 0], [2]]
     """
     if budget < 1:
-        raise ValueError(f"expected a budget of at least 1 token a batch, got {budget}")
+        raise ValueError(f"expected a budget of at least 1 token per batch, got {budget}")
     sizes = np.asarray(lengths, dtype=np.intp)
-    order = np.argsort(-sizes, kind="stable")
+    order = np.argsort(-sizes, kind="stable")  # an unstable sort may order equal lengths by platform
     start = 0
     while start < len(order):
         longest = max(1, int(sizes[order[start]]))
@@ -52,29 +53,37 @@ def token_batches(lengths: Sequence[int], budget: int) -> Iterator[NDArray[np.in
         start = stop
 
 
-def wanted(
+def select_batches(
     batches: Iterator[NDArray[np.intp]], done: NDArray[np.bool_] | None, share: tuple[int, int] | None
 ) -> Iterator[NDArray[np.intp]]:
-    """Yield those batches that are asked for, as `predictor.BatchPredictor.batches` takes `done` and `share`.
+    """Iterate over the batches that `done` and `share` select; see `predictor.BatchPredictor.batches`.
 
-    >>> some = [np.array([0, 1]), np.array([2]), np.array([3])]
-    >>> [batch.tolist() for batch in wanted(iter(some), np.array([True, False, True, False]), (0, 2))]
+    >>> batches = [np.array([0, 1]), np.array([2]), np.array([3])]
+    >>> [batch.tolist() for batch in select_batches(iter(batches), np.array([True, False, True, False]), (0, 2))]
     [[0, 1], [3]]
     """
     number, of = share or (0, 1)
+    # A batch with one missing pair is run as a whole, so that its padding and rounding stay the same.
     for place, rows in enumerate(batches):
         if place % of == number and (done is None or not done[rows].all()):
             yield rows
 
 
-def shared(batches: Sequence[NDArray[np.intp]], world: int, rank: int) -> Iterator[tuple[NDArray[np.intp], bool]]:
-    """Yield the batches of one of several processes, and whether each is wanted.
+def process_batches(
+    batches: Sequence[NDArray[np.intp]], world: int, rank: int
+) -> Iterator[tuple[NDArray[np.intp], bool]]:
+    """Iterate over the batches of one of several processes, with whether each is new or repeated.
 
-    As many in each process, since a sharded or wrapped model waits for all: in the last round there may be batches for
-    some, and the others ask the last one again, for nothing.
+    Every process gets equally many, since a sharded or wrapped model waits for all processes. If there are not enough
+    batches for the last round, some processes repeat the last batch and ignore its predictions.
+
+    Args:
+        batches: Batches of all processes.
+        world: Number of processes.
+        rank: Rank of this process.
 
     >>> batches = [np.array([row]) for row in range(3)]
-    >>> [(batch.tolist(), wanted) for batch, wanted in shared(batches, world=2, rank=1)]
+    >>> [(batch.tolist(), is_new) for batch, is_new in process_batches(batches, world=2, rank=1)]
     [([1], True), ([2], False)]
     """
     for number in range(rank, rank + len(batches), world):
@@ -82,7 +91,7 @@ def shared(batches: Sequence[NDArray[np.intp]], world: int, rank: int) -> Iterat
 
 
 def pad(sequences: Sequence[Sequence[int]], value: int, side: Literal["left", "right"]) -> NDArray[np.int64]:
-    """Return the sequences as one array, shape (n, longest), filled up with `value`.
+    """Pad sequences with `value` to one array, shape (n, longest).
 
     >>> pad([[5, 6], [7]], value=0, side="right").tolist()
     [[5, 6], [7, 0]]
@@ -97,16 +106,16 @@ def pad(sequences: Sequence[Sequence[int]], value: int, side: Literal["left", "r
     return array
 
 
-_KNOWS_NO_LIMIT = 1_000_000  # a tokenizer without a limit says 1e30
+_NO_LIMIT = 1_000_000  # `model_max_length` of a tokenizer without a limit is 1e30
 
 
 @dataclass(frozen=True)
 class EncodedPairs:
-    """Token ids of n pairs, special tokens included, not padded."""
+    """Token ids of n pairs, special tokens included, without padding."""
 
     input_ids: list[list[int]]
-    token_type_ids: list[list[int]] | None  # None where the tokenizer makes none
-    truncated: int  # how many of the pairs lost tokens
+    token_type_ids: list[list[int]] | None  # None if the tokenizer has none
+    truncated: int  # number of truncated pairs
 
     @property
     def lengths(self) -> list[int]:
@@ -115,17 +124,17 @@ class EncodedPairs:
 
 
 def length_limit(tokenizer: "PreTrainedTokenizerBase", model: "PreTrainedModel") -> int | None:
-    """Return the most tokens the model reads, special tokens included; None where nothing limits it.
+    """Compute the maximum number of tokens that the model reads, special tokens included; None without a limit.
 
-    The smaller of what the tokenizer states and what the model has positions for. Models of the RoBERTa family begin
-    to count positions after the padding id, so 514 positions are 512 tokens; their position table has a padding row,
-    which is how they are told here.
+    It is the smaller one of the tokenizer's limit and the model's number of positions. Models of the RoBERTa family
+    count positions from the padding id + 1, so 514 positions are 512 tokens. They are recognized by the padding row of
+    their position table.
     """
     limits = []
-    if tokenizer.model_max_length < _KNOWS_NO_LIMIT:
+    if tokenizer.model_max_length < _NO_LIMIT:
         limits.append(int(tokenizer.model_max_length))
     positions = getattr(model.config.get_text_config(), "max_position_embeddings", None)
-    if positions is not None and positions > 0:  # XLNet says -1
+    if positions is not None and positions > 0:  # XLNet has -1
         padding_rows = [
             module.padding_idx
             for name, module in model.named_modules()
@@ -138,11 +147,11 @@ def length_limit(tokenizer: "PreTrainedTokenizerBase", model: "PreTrainedModel")
 def encode_pairs(
     tokenizer: "PreTrainedTokenizerBase", premises: Sequence[str], hypotheses: Sequence[str], limit: int | None
 ) -> EncodedPairs:
-    """Tokenize pairs, cutting the longer side of those above `limit` tokens.
+    """Tokenize pairs, and truncate the longer side of those above `limit` tokens.
 
-    A saved tokenizer may carry a truncation of its own (`max_length` in its config, a `truncation` section in
-    tokenizer.json), left over from training: it would cut pairs that the model can read, unseen. So all pairs are
-    tokenized whole first, and those too long once more, to our limit.
+    A saved tokenizer may have truncation settings left over from training (`max_length` in its config, a `truncation`
+    section in tokenizer.json), which would silently truncate pairs that the model can read. So all pairs are first
+    tokenized without truncation, and those above the limit once more with it.
     """
     whole = tokenizer(
         list(premises),
@@ -150,7 +159,7 @@ def encode_pairs(
         padding=False,
         truncation=False,
         return_attention_mask=False,
-        verbose=False,  # the warning about long sequences is about those that are cut below
+        verbose=False,  # the warning about long sequences would concern those that are truncated below
     )
     input_ids: list[list[int]] = whole["input_ids"]
     token_type_ids: list[list[int]] | None = whole.get("token_type_ids")
@@ -175,12 +184,12 @@ def encode_pairs(
 
 @dataclass(frozen=True)
 class Padding:
-    """How a model wants the pairs of a batch to be of one length.
+    """Padding of a batch for a model.
 
     Attributes:
-        pad_id: the token id that fills up.
-        side: where it stands.
-        takes_types: whether the model reads token type ids; some tokenizers make them for models that do not.
+        pad_id: Token id of the padding.
+        side: Side of the padding.
+        takes_types: Whether the model takes token type ids; some tokenizers return them for models that do not.
     """
 
     pad_id: int
@@ -189,7 +198,7 @@ class Padding:
 
     @classmethod
     def of(cls, tokenizer: "PreTrainedTokenizerBase", model: Any) -> "Padding":
-        """Return what a model and its tokenizer want."""
+        """Read the padding of a model and its tokenizer."""
         side: Literal["left", "right"] = "left" if tokenizer.padding_side == "left" else "right"
         pad_id = model.config.pad_token_id
         pad_id = tokenizer.pad_token_id if pad_id is None else pad_id
@@ -198,7 +207,7 @@ class Padding:
     def arrays(
         self, input_ids: Sequence[Sequence[int]], token_type_ids: Sequence[Sequence[int]] | None
     ) -> dict[str, NDArray[np.int64]]:
-        """Return the model's arguments for b pairs, each of shape (b, longest of them)."""
+        """Build the model's arguments for b pairs, each of shape (b, longest of them)."""
         arrays = {
             "input_ids": pad(input_ids, self.pad_id, self.side),
             "attention_mask": pad([[1] * len(tokens) for tokens in input_ids], 0, self.side),
@@ -208,7 +217,7 @@ class Padding:
         return arrays
 
     def arrays_of(self, pairs: EncodedPairs, rows: Sequence[int]) -> dict[str, NDArray[np.int64]]:
-        """Return the model's arguments for some of the pairs, each of shape (b, longest of them)."""
+        """Build the model's arguments for b of the pairs, each of shape (b, longest of them)."""
         types = pairs.token_type_ids
         return self.arrays(
             [pairs.input_ids[row] for row in rows], None if types is None else [types[row] for row in rows]

@@ -1,4 +1,4 @@
-"""Any sequence classifier of the Hub as a predictor."""
+"""Predictor for the sequence classifiers of the Hub."""
 
 import logging
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,18 +20,18 @@ except ImportError as error:
 from unbag.data.labels import label_space_of
 from unbag.inference.distributed import default_device
 from unbag.inference.loading import Classifier, load_classifier, validate_token_ids
-from unbag.inference.memory import Halving
+from unbag.inference.memory import BatchSplitter
 from unbag.inference.optimizations import use_first_token, use_packed_weights
-from unbag.inference.predictor import ModelError, checked_pairs, checked_probabilities, from_batches
-from unbag.inference.single_output import Threshold, logit_of
+from unbag.inference.predictor import ModelError, collect_batches, validate_pairs, validate_probabilities
+from unbag.inference.single_output import Threshold, threshold_logit
 from unbag.inference.tokenization import (
     CPU_BATCH_TOKENS,
     GPU_BATCH_TOKENS,
     EncodedPairs,
     Padding,
     encode_pairs,
+    select_batches,
     token_batches,
-    wanted,
 )
 from unbag.utils.hashing import file_hash
 from unbag.utils.hub import hub_read
@@ -45,7 +45,7 @@ Head = Literal["plain", "residual"]
 
 DTYPES: Final = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 
-_OF_DIFFERENT_LENGTHS: Final = (  # for comparing two forwards, padding included
+_TEST_PAIRS: Final = (  # for the comparison with the unmodified network; of different lengths, so that there is padding
     ("A woman reads.", "She reads."),
     ("Two children are playing with a red ball in the garden behind the old house.", "A dog is asleep."),
     ("The train has left.", "Nobody was on the platform when the last train of the evening left the small station."),
@@ -55,19 +55,19 @@ logger = logging.getLogger(__name__)
 
 
 class TransformerPredictor:
-    """A sequence classifier and its tokenizer; made by `load`.
+    """Predictor of a sequence classifier with its tokenizer; built by `load`.
 
-    The probabilities of a pair depend on that pair alone up to rounding: the pairs it shares a batch with change them
-    by less than 1e-5 in float32. The same pairs asked about together give the same bits on the same machine.
+    The probabilities of a pair depend on that pair alone up to rounding: the other pairs of its batch change them by
+    less than 1e-5 in float32. The same pairs together give the same bits on the same machine.
 
     Attributes:
-        label_space: the labels of the columns of `predict`.
-        order: the labels of the model's outputs, in the model's own order.
-        identity: what decides the numbers, by name.
-        max_length: the most tokens of a pair that the model is shown; None where nothing limits it.
-        truncated: how many of the pairs so far were longer than that and lost their ends.
-        threshold: of a model of one output, where entailment begins; None of one of several.
-        has_probabilities: False of a model of one output, whose score says in what order the pairs are.
+        label_space: Labels of the columns of `predict`.
+        order: Labels of the model's outputs, in the model's own order.
+        identity: Everything that determines the probabilities, by name.
+        max_length: Maximum tokens of a pair; None without a limit.
+        truncated: Number of pairs so far that were longer and were truncated.
+        threshold: Threshold of a model of one output; None for other models.
+        has_probabilities: False for a model of one output, whose score only orders the pairs.
     """
 
     def __init__(
@@ -79,17 +79,18 @@ class TransformerPredictor:
         self.label_space = label_space_of(classifier.order)
         self.threshold = classifier.threshold
         self.has_probabilities = self.threshold is None
-        self.max_length = classifier.tokens_read(max_length)
+        self.max_length = classifier.resolve_max_length(max_length)
         self.truncated = 0
-        self._halving = Halving()
+        self._splitter = BatchSplitter()
         on_cpu = self.model.device.type == "cpu"
         self.batch_tokens = batch_tokens or (CPU_BATCH_TOKENS if on_cpu else GPU_BATCH_TOKENS)
         self._columns = [self.order.index(label) for label in self.label_space]
         self._padding = Padding.of(self.tokenizer, self.model)
-        premises, hypotheses = zip(*_OF_DIFFERENT_LENGTHS, strict=True)
-        compared = encode_pairs(self.tokenizer, premises, hypotheses, self.max_length)
-        validate_token_ids(compared.input_ids, self.model, self.tokenizer)
-        batch = self._inputs(compared, range(len(premises)))
+        premises, hypotheses = zip(*_TEST_PAIRS, strict=True)
+        encoded = encode_pairs(self.tokenizer, premises, hypotheses, self.max_length)
+        validate_token_ids(encoded.input_ids, self.model, self.tokenizer)
+        batch = self._inputs(encoded, range(len(premises)))
+        # Both change the rounding, so `identity` records whether they apply to this model and machine.
         shortened = use_first_token(self.model, batch)
         packed = use_packed_weights(self.model, batch, self.batch_tokens)
         self.identity: Mapping[str, str] = {
@@ -127,33 +128,34 @@ class TransformerPredictor:
         threshold: Threshold | None = None,
         trust_remote_code: bool = False,
     ) -> "TransformerPredictor":
-        """Load a model from the Hub or a folder. No code of the repository is run unless it is trusted.
+        """Load a model from the Hub or a folder. Code of the repository is run only if it is trusted.
 
         Args:
-            model: a Hub id such as `org/name`, or a folder made by `save_pretrained`.
-            revision: the branch, tag or commit of a Hub model; `identity` records the commit found there.
-            dtype: what the model computes in. Half precision is faster where the processor has instructions for it,
-                and changes the label of a few pairs in a thousand.
-            device: as torch names it; by default this process's GPU, else the CPU.
-            label_map: which output is which label, as in `data.labels.resolve_order`, where the config does not tell.
-            max_length: the most tokens a pair; by default, and at most, what the model and its tokenizer can read.
-            batch_tokens: the most tokens a batch, padding included; by default what is fast on a CPU or a GPU.
-            head: what answers: the model's own head (`plain`; of a model trained by HEX f([h, 0]), by which its
-                authors' code predicts), or, of a model trained by HEX, that head less what the words alone explain
-                (`residual`: F_L, by which the paper's text predicts; see `unbag.models.hex.residual`).
-            threshold: of a model of one output, from which share of its sigmoid on a pair is entailed; or `break-even`,
-                where that is not known (`unbag.inference.single_output`).
-            trust_remote_code: run the code that the repository brings, at the commit that is read; `identity` has a
-                hash of it.
+            model: Hub id such as `org/name`, or folder from `save_pretrained`.
+            revision: Branch, tag or commit of a Hub model (default: the main branch); `identity` records its commit.
+            dtype: Data type of the computation (default: float32). Half precision is faster if the processor has
+                instructions for it, and changes the label of a few pairs in a thousand.
+            device: Name of the device in torch (default: this process's GPU, else the CPU).
+            label_map: Label of each output, as in `data.labels.resolve_order`, if the config does not define it.
+            max_length: Maximum tokens per pair (default, and upper limit: what the model and its tokenizer can read).
+            batch_tokens: Maximum tokens per batch, padding included (default: 1,024 on a CPU, 16,384 elsewhere).
+            head: Classification head (default: `plain`). `plain` is the model's own head; for a model trained by HEX it
+                is f([h, 0]), by which its authors' code predicts. `residual`, only for a model trained by HEX, is that
+                head without the part that the words alone explain: F_L, by which the paper's text predicts (see
+                `unbag.models.hex.residual`).
+            threshold: For a model of one output, sigmoid from which a pair is entailed, or `break-even` if it is
+                unknown (`unbag.inference.single_output`).
+            trust_remote_code: Whether to run the repository's code, at the commit that is read (default: no);
+                `identity` records its hash.
 
         Raises:
-            ModelError: if there is no such model, it has no trained classification head, a single output and no
-                threshold, or code of its own that is not trusted; it cannot read `max_length` tokens, or there is no
-                such dtype or device.
-            ValueError: if a residual head is asked of a model that was not trained by HEX.
-            labels.LabelError: if its config does not tell which output is which label.
+            ModelError: If there is no such model, it has no trained classification head, a single output and no
+                threshold, or code that is not trusted; if it cannot read `max_length` tokens; or if there is no such
+                dtype or device.
+            ValueError: If `head` is `residual` and the model was not trained by HEX.
+            labels.LabelError: If its config does not define the label of each output.
         """
-        device = usable_device(dtype, device)
+        device = resolve_device(dtype, device)
         classifier = load_classifier(
             model,
             revision=revision,
@@ -166,13 +168,13 @@ class TransformerPredictor:
             predictor = cls(classifier, device=device, max_length=max_length, batch_tokens=batch_tokens)
         except ValueError as error:
             raise ModelError(f"{model}: {error}") from error
-        except Exception as error:  # it is asked a first time there: what its files say of it may not fit its weights
-            raise ModelError(f"{model} cannot be asked: {type(error).__name__}: {first_line(error)}") from error
+        except Exception as error:  # the constructor runs the model once; its config may not fit its weights
+            raise ModelError(f"{model} cannot be run: {type(error).__name__}: {first_line(error)}") from error
         if head == "residual":
-            predictor._answer_with_residual(model)
+            predictor._attach_residual_head(model)
         return predictor
 
-    def _answer_with_residual(self, model: str | Path) -> None:
+    def _attach_residual_head(self, model: str | Path) -> None:
         from unbag.models.hex.residual import CONFIG_FILE, WEIGHTS_FILE, ResidualHead
 
         assert self.identity is not None
@@ -192,13 +194,13 @@ class TransformerPredictor:
         self.identity = {**self.identity, "head": f"residual sha256:{file_hash(folder / WEIGHTS_FILE)}"}
 
     def predict(self, premises: Sequence[str], hypotheses: Sequence[str]) -> NDArray[np.float32]:
-        """Return the probabilities of n pairs in their order, shape (n, len(label_space)).
+        """Predict the probabilities of n pairs in their order, shape (n, len(label_space)).
 
         Raises:
-            ValueError: if there are more premises than hypotheses or fewer, one of them is not text, or the model
-                answers with something else than numbers (as on an overflow in float16).
+            ValueError: If the numbers of premises and hypotheses differ, a sentence is not text, or the model returns
+                NaN or infinite values (for example after an overflow in float16).
         """
-        return from_batches(self, premises, hypotheses)
+        return collect_batches(self, premises, hypotheses)
 
     def batches(
         self,
@@ -208,44 +210,45 @@ class TransformerPredictor:
         done: NDArray[np.bool_] | None = None,
         share: tuple[int, int] | None = None,
     ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.float32]]]:
-        """Yield the positions of a batch's b pairs, shape (b,), and their probabilities, shape (b, len(label_space)).
+        """Iterate over batches: positions of b pairs, shape (b,), and their probabilities, shape (b, len(label_space)).
 
         Raises:
-            ValueError: as `predict`.
+            ValueError: As `predict`.
         """
-        premises, hypotheses = checked_pairs(premises, hypotheses)
+        premises, hypotheses = validate_pairs(premises, hypotheses)
         if not premises:
             return
         pairs = encode_pairs(self.tokenizer, premises, hypotheses, self.max_length)
         validate_token_ids(pairs.input_ids, self.model, self.tokenizer)
         self.truncated += pairs.truncated
-        for rows in wanted(token_batches(pairs.lengths, self.batch_tokens), done, share):
-            for some, values in self._halving.ask(rows, pairs.lengths, partial(self._probabilities, pairs)):
-                yield some, checked_probabilities(values, len(some), self.label_space)
+        for rows in select_batches(token_batches(pairs.lengths, self.batch_tokens), done, share):
+            for subset, values in self._splitter.predict(rows, pairs.lengths, partial(self._probabilities, pairs)):
+                yield subset, validate_probabilities(values, len(subset), self.label_space)
 
     def _probabilities(self, pairs: EncodedPairs, rows: NDArray[np.intp]) -> NDArray[np.float32]:
         with torch.inference_mode():
-            logits = self.model(**self._inputs(pairs, rows.tolist())).logits.float()  # (b, labels) in its order
-            if self.threshold is not None:  # a sigmoid is the softmax of the score and 0
-                score = logits.reshape(len(rows), 1) - logit_of(self.threshold)
+            # float32 before the softmax: bfloat16 probabilities would not sum to 1 within the tolerance.
+            logits = self.model(**self._inputs(pairs, rows.tolist())).logits.float()  # (b, labels) in its own order
+            if self.threshold is not None:  # sigmoid(x) is the first output of softmax([x, 0])
+                score = logits.reshape(len(rows), 1) - threshold_logit(self.threshold)
                 logits = torch.cat([score, torch.zeros_like(score)], dim=-1)
             values: NDArray[np.float32] = logits.softmax(dim=-1)[:, self._columns].cpu().numpy()
         return values
 
     def _inputs(self, pairs: EncodedPairs, rows: Sequence[int]) -> dict[str, "Tensor"]:
-        """Return the model's arguments for some of the pairs, each of shape (b, longest of them)."""
+        """Build the model's arguments for b of the pairs, each of shape (b, longest of them), on its device."""
         arrays = self._padding.arrays_of(pairs, rows)
         return {name: torch.from_numpy(array).to(self.model.device) for name, array in arrays.items()}
 
 
-def usable_device(dtype: Dtype, device: str | None) -> str:
-    """Return the device to compute on, having seen that it is there.
+def resolve_device(dtype: Dtype, device: str | None) -> str:
+    """Choose the device, and validate that this machine has it.
 
     Raises:
-        ModelError: if there is no such dtype or device.
+        ModelError: If there is no such dtype or device.
     """
     if dtype not in DTYPES:
-        raise ModelError(f"expected a dtype of {', '.join(DTYPES)}, found {dtype!r}")
+        raise ModelError(f"expected a dtype of {', '.join(DTYPES)}, got {dtype!r}")
     device = device or default_device()
     try:
         torch.empty(0, device=device)
@@ -253,7 +256,7 @@ def usable_device(dtype: Dtype, device: str | None) -> str:
         raise ModelError(f"cannot use the device {device!r}: {first_line(error)}") from None
     if device == "cpu" and _emulated(dtype):
         logger.warning(
-            "--dtype %s: this CPU has no instructions for %s, so float32 is faster; leave --dtype (dtype) out",
+            "--dtype %s: this CPU has no instructions for %s, so float32 is faster; omit --dtype (dtype)",
             dtype,
             dtype,
         )
@@ -261,9 +264,10 @@ def usable_device(dtype: Dtype, device: str | None) -> str:
 
 
 def _emulated(dtype: Dtype) -> bool:
-    """Tell whether this CPU certainly computes in `dtype` by way of float32, at a fifth of its speed."""
+    """Check whether this CPU is known to emulate `dtype` by float32, at a fifth of the speed."""
     if dtype == "float32" or not hasattr(torch.cpu, "get_capabilities"):
         return False
+    # The names of the features are those of x86-64; nothing is known of other processors.
     abilities = torch.cpu.get_capabilities()
     names = ("avx512_bf16", "amx_bf16") if dtype == "bfloat16" else ("avx512_fp16", "amx_fp16")
     return abilities.get("architecture") == "x86_64" and not any(abilities.get(name) for name in names)

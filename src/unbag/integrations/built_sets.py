@@ -12,9 +12,9 @@ from unbag import challenge_sets
 from unbag.challenge_sets import suite
 from unbag.challenge_sets.base import SCORE, ChallengeSet, Quantity
 from unbag.challenge_sets.request import Request, build
-from unbag.data.columns import column, distinct
+from unbag.data.columns import column, count_distinct
 from unbag.data.labels import LABEL_SPACES, LabelError, resolve_order
-from unbag.data.predictions import SetPredictions, placed
+from unbag.data.predictions import SetPredictions, scatter_predictions
 
 DEFAULT_EXAMPLES: Final = 100
 """Number of source examples of each set that is requested by name; seconds per evaluation of a small model."""
@@ -64,16 +64,17 @@ class BuiltChallengeSet:
         Args:
             predictions: Predictions for all of `pairs`.
         """
+        # Predictions for the control follow those for the rows, draw after draw.
         n = len(self.rows)
         own, draws = predictions._replace(probabilities=predictions.probabilities[:n]), []
         if self.control is not None and self.decisive is not None:
             size = int(self.decisive.sum())
             for start in range(n, len(predictions.probabilities), size):
                 draw = predictions._replace(probabilities=predictions.probabilities[start : start + size])
-                draws.append(placed(draw, self.decisive))
+                draws.append(scatter_predictions(draw, self.decisive))
         values_by_name: dict[str, float] = {}
         scores = self.described.score_rows(self.rows, own, shuffled=draws)
-        for quantity, estimate in self.described.measured(scores, "quoted"):
+        for quantity, estimate in self.described.measurements(scores, "quoted"):
             values = dict(zip(metric_names(quantity), (estimate.value, estimate.low, estimate.high), strict=True))
             values_by_name |= {name: float(value) for name, value in values.items() if value is not None}
         return values_by_name
@@ -88,7 +89,7 @@ def metric_names(quantity: Quantity) -> tuple[str, str, str]:
 def logged_quantities(requests: Sequence[Request]) -> Iterator[tuple[str, Quantity]]:
     """Iterate over all `<set>_<number>` names that may be logged, ends of intervals included, with their quantities."""
     for request in requests:
-        for quantity in challenge_sets.get(request.name).of_role("quoted"):
+        for quantity in challenge_sets.get(request.name).quantities_with_role("quoted"):
             for name in metric_names(quantity):
                 yield f"{request.name}_{name}", quantity
 
@@ -155,7 +156,7 @@ def build_sets(requests: Sequence[Request], max_rows: int | None) -> list[BuiltC
 
 def _limit_rows(request: Request, built: BuiltChallengeSet, share: int) -> BuiltChallengeSet:
     """Rebuild a set with as many source examples as have at most `share` rows."""
-    examples = distinct(built.rows, "source_id")
+    examples = count_distinct(built.rows, "source_id")
     while len(built) > share:
         if examples == 1:
             raise ValueError(

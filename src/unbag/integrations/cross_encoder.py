@@ -19,7 +19,7 @@ except ImportError as error:
 from unbag.challenge_sets.request import Request
 from unbag.data.labels import label_space_of
 from unbag.data.predictions import SetPredictions
-from unbag.inference.predictor import checked_probabilities
+from unbag.inference.predictor import validate_probabilities
 from unbag.integrations.built_sets import (
     DEFAULT_EXAMPLES,
     build_set,
@@ -119,7 +119,7 @@ class CrossEncoderEvaluator(BaseEvaluator):
                 show_progress_bar=self.show_progress_bar,
             )
             probabilities = np.asarray(outputs)[:, [order.index(label) for label in space]]
-            predictions = SetPredictions(checked_probabilities(probabilities, len(each.pairs[0]), space), space, True)
+            predictions = SetPredictions(validate_probabilities(probabilities, len(each.pairs[0]), space), space, True)
             values = {f"{each.described.name}_{name}": value for name, value in each.numbers(predictions).items()}
             logger.info("%s: %s", each.described.title, {name: round(value, 4) for name, value in values.items()})
             numbers |= values

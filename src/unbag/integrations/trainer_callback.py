@@ -12,7 +12,7 @@ except ImportError as error:
 
 from unbag.challenge_sets.request import Request
 from unbag.inference.distributed import process_group
-from unbag.inference.live import LiveClassifier, unwrapped
+from unbag.inference.live import LiveClassifier, unwrap_model
 from unbag.inference.tokenization import EncodedPairs
 from unbag.integrations.built_sets import (
     DEFAULT_EXAMPLES,
@@ -127,9 +127,9 @@ class UnbagCallback(TrainerCallback):
         premises, hypotheses = ([text for each in self._sets for text in each.pairs[side]] for side in (0, 1))
         chosen = [number * rows // _TIMED_ROWS for number in range(_TIMED_ROWS)] if rows > _TIMED_ROWS else range(rows)
         some = classifier.encode([premises[row] for row in chosen], [hypotheses[row] for row in chosen])
-        classifier.ask(some)  # warm-up: the first call allocates memory and selects kernels
+        classifier.predict(some)  # warm-up: the first call allocates memory and selects kernels
         start = time.perf_counter()
-        classifier.ask(some)
+        classifier.predict(some)
         speed = len(chosen) / max(time.perf_counter() - start, 1e-9)
         if process_group().rank == 0:
             logger.warning(
@@ -148,7 +148,8 @@ class UnbagCallback(TrainerCallback):
         group = process_group()
         numbers: dict[str, float] = {}
         for each, pairs in zip(self._sets, self._encoded, strict=True):
-            predictions = classifier.ask(pairs)
+            predictions = classifier.predict(pairs)
+            # One process scores and broadcasts, so that all select the same best model.
             values = group.broadcast(each.numbers(predictions) if group.rank == 0 else {})
             numbers |= {f"{PREFIX}{each.described.name}_{name}": value for name, value in values.items()}
         return numbers
@@ -156,7 +157,7 @@ class UnbagCallback(TrainerCallback):
     def _classifier(self, model: Any) -> LiveClassifier:
         model = self._trainer.model if model is None else model
         tokenizer, device = self._trainer.processing_class, self._trainer.args.device
-        return LiveClassifier(model, output_labels(unwrapped(model)), tokenizer, device, self._batch_tokens)
+        return LiveClassifier(model, output_labels(unwrap_model(model)), tokenizer, device, self._batch_tokens)
 
     def _check(self, model: Any) -> None:
         self._classifier(model)

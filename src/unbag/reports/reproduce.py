@@ -9,12 +9,12 @@ from unbag.challenge_sets.base import SKILL
 from unbag.challenge_sets.perturbations.permutation import DEFAULT_SEED
 from unbag.challenge_sets.results import Result
 from unbag.data.corpora import CORPORA, OFFICIAL
-from unbag.data.labels import positive_of
+from unbag.data.labels import positive_label
 from unbag.evaluation.verdict import percentage
-from unbag.inference.single_output import sentence
+from unbag.inference.single_output import describe_ranking
 
 _COMMIT: Final = 40  # hexadecimal digits
-_VALUES: Final = ("dtype", "head", "label_map", "threshold", "num_fewshot", "base_url")
+_VALUES: Final = ("dtype", "head", "label_map", "threshold", "long_premise", "num_fewshot", "base_url")
 _SWITCHES: Final = {
     "apply_chat_template": {True: "--apply-chat-template", False: "--no-apply-chat-template"},
     "trust_labels": {True: "--trust-labels"},
@@ -92,7 +92,7 @@ def _model(result: Result) -> list[str]:
             words += [f"--{name.replace('_', '-')}", str(value)]
         elif name in _SWITCHES:
             words.append(_SWITCHES[name][value])
-        elif name != "training":
+        elif name != "train_data":
             raise _NoCommandError(f"the model's option {name}={value} can be given from Python only")
     return words
 
@@ -131,9 +131,9 @@ def _options(result: Result) -> list[str]:
     defaults["seed"] = result.config.get("sample_seed", DEFAULT_SEED)  # --seed is for all that is drawn
     options = {name: _listed(value) for name, value in result.config.items() if name in loading.options(result.set)}
     words: list[str] = []
-    training = result.model.get("options", {}).get("training")
-    if training is not None:
-        words += ["--train-data", ",".join(training)]
+    train_data = result.model.get("options", {}).get("train_data")
+    if train_data is not None:
+        words += ["--train-data", ",".join(train_data)]
     for name, value in options.items():
         if value in (defaults[name], None, "", []):
             continue
@@ -152,8 +152,8 @@ def remarks(result: Result) -> list[str]:
     model = result.model
     said = []
     if ranking := model.get("ranking"):
-        label = positive_of(str(model.get("label_order", "")).split(","))
-        said.append(sentence(str(model["name"]), ranking, str(model.get("threshold")), label))
+        label = positive_label(str(model.get("label_order", "")).split(","))
+        said.append(describe_ranking(str(model["name"]), ranking, str(model.get("threshold")), label))
     if result.truncated_share:
         limit = f"{model['max_length']} tokens that" if "max_length" in model else "input that"
         said.append(

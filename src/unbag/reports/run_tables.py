@@ -73,7 +73,7 @@ def _rows(group: Group, models: Sequence[str]) -> list[tuple[str, ...]]:
 
 def _quoted(result: Result) -> list[tuple[str, str, bool]]:
     described = challenge_sets.get(result.set)
-    quoted = described.of_role("quoted")
+    quoted = described.quantities_with_role("quoted")
     return [
         (name, quantity.label, quantity.higher_is_better)
         for name, quantity in quantities.quantities(result.set).items()

@@ -4,11 +4,17 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from unbag.challenge_sets.perturbations.augmentation import Maker, Reversed, SoswapAddamod, Swapped, drawn
+from unbag.challenge_sets.perturbations.augmentation import (
+    PairGenerator,
+    ReversedPairs,
+    SoswapAddamodPairs,
+    SwappedPairs,
+    sample_epoch,
+)
 from unbag.challenge_sets.perturbations.corpus_counts import count_corpus
-from unbag.challenge_sets.perturbations.negation import Negated
+from unbag.challenge_sets.perturbations.negation import NegatedPairs
 from unbag.challenge_sets.perturbations.soswap_addamod import ADDAMOD, SOSWAP, adjective_counts
-from unbag.challenge_sets.perturbations.substitution import Substituted, Substituter
+from unbag.challenge_sets.perturbations.substitution import SubstitutedPairs, Substituter
 from unbag.challenge_sets.perturbations.vocabulary_split import ALL
 from unbag.challenge_sets.perturbations.word_lists import NEUTRAL_LISTS, WORD_LISTS
 from unbag.data.sources import Example
@@ -63,7 +69,7 @@ class PairAugmenter:
         for maker in self._makers:
             excluded: Counter[str] = Counter()
             n = self._pairs[maker.kind]
-            some = list(drawn(maker, epoch=epoch, pairs=n, seed=self._seed, counts=excluded))
+            some = list(sample_epoch(maker, epoch=epoch, pairs=n, seed=self._seed, counts=excluded))
             labels = Counter(example.label for example in some)
             different = len({example[1:3] for example in some})
             record[maker.kind] = {
@@ -82,25 +88,27 @@ class PairAugmenter:
         return {"words": self._words, "first_epoch": self._first}
 
 
-def _maker(kind: str, examples: list[Example], premises: list[str], parser: Parser, wordnet: Any, words: str) -> Maker:
+def _maker(
+    kind: str, examples: list[Example], premises: list[str], parser: Parser, wordnet: Any, words: str
+) -> PairGenerator:
     if kind in (SOSWAP, ADDAMOD):
         if kind == SOSWAP and words != ALL:  # half the vocabulary allows few swaps of premises: swap hypotheses too
             premises = list(dict.fromkeys([*premises, *(example.hypothesis for example in examples)]))
         adjectives = adjective_counts(examples, parser) if kind == ADDAMOD else None
-        return SoswapAddamod(premises, parser, kind=kind, adjectives=adjectives, words=words)
-    if kind == Swapped.kind:
-        return Swapped(examples, parser)
-    if kind == Substituted.kind:
+        return SoswapAddamodPairs(premises, parser, kind=kind, adjectives=adjectives, words=words)
+    if kind == SwappedPairs.kind:
+        return SwappedPairs(examples, parser)
+    if kind == SubstitutedPairs.kind:
         from unbag.challenge_sets.perturbations.wordnet_candidates import WordNetCandidates
 
         lists = (*WORD_LISTS, *NEUTRAL_LISTS)
-        return Substituted(
+        return SubstitutedPairs(
             premises, Substituter(count_corpus(examples), lists=lists, more=WordNetCandidates(wordnet), words=words)
         )
     from unbag.baselines.natlog.sentences import Labeller
 
     labeller = Labeller(parser, wordnet, wordnet.identity)
-    if kind == Negated.kind:
-        return Negated(premises, parser, labeller, words=words)
-    assert kind == Reversed.kind
-    return Reversed(examples, labeller)
+    if kind == NegatedPairs.kind:
+        return NegatedPairs(premises, parser, labeller, words=words)
+    assert kind == ReversedPairs.kind
+    return ReversedPairs(examples, labeller)

@@ -83,6 +83,7 @@ class CachedBias:
 
     def log_probabilities(self, examples: Sequence[Example]) -> NDArray[np.float32]:
         """Compute log-probabilities, shape (n, 3)."""
+        # By text, not by id: copies of a pair in an epoch have ids of their own.
         new = {(e.premise, e.hypothesis): e for e in examples if (e.premise, e.hypothesis) not in self._cache}
         if new:
             self._cache |= zip(new, self._model.log_probabilities(list(new.values())), strict=True)
@@ -170,6 +171,7 @@ class PrecomputedBias:
             ValueError: If a pair has no prediction.
         """
         ids = [example.source_id for example in examples]
+        # `mix_parts` names the copies of a pair `ID#1`, `ID#2`, …; they share its prediction.
         rows = [self._row.get(name, self._row.get(name.rpartition("#")[0], -1)) for name in ids]
         if missing := [name for name, row in zip(ids, rows, strict=True) if row < 0]:
             raise ValueError(
@@ -216,6 +218,7 @@ def _normalised(logarithms: NDArray[np.float32]) -> NDArray[np.float32]:
     # Subtracting the maximum keeps the exponentials from underflowing for all labels at once.
     shifted = logarithms - logarithms.max(axis=1, keepdims=True)
     total = np.log(np.exp(shifted).sum(axis=1, keepdims=True))
+    # A product of two models can fall below the floor again.
     normed: NDArray[np.float32] = np.maximum(shifted - total, np.log(FLOOR)).astype(np.float32)
     return normed
 

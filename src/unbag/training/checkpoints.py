@@ -109,7 +109,7 @@ class Checkpoints:
         """Find the last undamaged checkpoint; None if there is none. All processes call this together."""
         if self._accelerator.is_main_process:
             for step in sorted(self._steps(), reverse=True):
-                if (damage := checksums.damage(self.path(step))) is None:
+                if (damage := checksums.find_damage(self.path(step))) is None:
                     break
                 checksums.set_aside(self.path(step), damage)
         self._accelerator.wait_for_everyone()
@@ -131,7 +131,7 @@ class Checkpoints:
             if not folders:
                 raise CheckpointError(f"expected a checkpoint (a folder with {_STATE}) in {path}, got none")
             path = folders[-1]
-        if damage := checksums.damage(path):
+        if damage := checksums.find_damage(path):
             raise CheckpointError(f"{damage}; resume from another checkpoint, or start a new run")
         record = json.loads((path / _STATE).read_text(encoding="utf-8"))
         if others := list(differences(record["identity"], json.loads(json.dumps(self._identity)))):

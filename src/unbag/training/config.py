@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
 
 from unbag.data.corpora import CORPORA, LANGUAGES
-from unbag.utils.options import COLUMNS_GIVEN, by_name, require
+from unbag.utils.options import COLUMNS_GIVEN, parse_name_values, validate_options
 
 if TYPE_CHECKING:
     from unbag.challenge_sets.requirements import Requirement
@@ -167,13 +167,18 @@ class TrainConfig:
     language: str = option("Language code of files, such as en or zh.", _PAIRS, default="en")
     columns: tuple[str, ...] = option("Column names of files, such as premise=text label=gold.", _PAIRS, default=())
     labels: tuple[str, ...] = option("Names of the labels 0, 1, 2 of files.", _PAIRS, default=())
+    not_entailment_as: Literal["neutral"] | None = option(
+        "Label that not_entailment of two-label data is read as; needed to train on it.", _PAIRS, default=None
+    )
     word_order: WordOrder = option(
         "Word order: natural, shuffled in each epoch, or permuted once.", _PAIRS, default="natural"
     )
     hypothesis_only: bool = option("Train and evaluate without premises.", _PAIRS, default=False)
     # An entry may have a number: soswap=1500 adds 1,500 pairs per epoch, negated=0.1 a tenth of the training pairs.
     augment: tuple[str, ...] = option(f"Added pairs: {', '.join(AUGMENT_KINDS)}.", _PAIRS, default=())
-    augment_pairs: int = option("Added pairs per epoch of each kind without a number.", _PAIRS, default=20_000)
+    augment_pairs: int = option(
+        "Added pairs per epoch of a kind without a number (soswap=1500 has one).", _PAIRS, default=20_000
+    )
     augment_words: AugmentWords = option(
         "Vocabulary of added pairs: training (excludes -o words=held_out) or all.", _PAIRS, default="training"
     )
@@ -214,7 +219,7 @@ class TrainConfig:
     """Whether training reads `corpus` and `validation`; a protocol may build its own pairs."""
 
     def __post_init__(self) -> None:
-        require(type(self), vars(self))
+        validate_options(type(self), vars(self))
         if problems := list(self.validation_errors()):
             raise ValueError("; ".join(problems))
 
@@ -244,7 +249,7 @@ class TrainConfig:
             except ValueError as error:
                 yield str(error)
         try:
-            by_name(self.columns, COLUMNS_GIVEN)
+            parse_name_values(self.columns, COLUMNS_GIVEN)
         except ValueError as error:
             yield str(error)
         named = [name for name in ("columns", "labels") if getattr(self, name)]
@@ -263,7 +268,7 @@ class TrainConfig:
 
     def named_columns(self) -> dict[str, str]:
         """Build the mapping from our column names to those of the files."""
-        return by_name(self.columns, COLUMNS_GIVEN)
+        return parse_name_values(self.columns, COLUMNS_GIVEN)
 
     def cache_key_config(self) -> dict[str, Any]:
         """Build the JSON object of the fields that determine the weights."""
@@ -424,6 +429,6 @@ class MaxEntropyOptions:
 
 
 def _check(options: HexOptions | MaxEntropyOptions) -> None:
-    require(type(options), vars(options))
+    validate_options(type(options), vars(options))
     if problems := list(options.validation_errors()):
         raise ValueError("; ".join(problems))

@@ -280,6 +280,7 @@ class ProtocolConfig(TrainConfig):
     language: Literal["en"] = field(init=False, default="en")
     columns: tuple[str, ...] = field(init=False, default=())
     labels: tuple[str, ...] = field(init=False, default=())
+    not_entailment_as: None = field(init=False, default=None)
     word_order: Literal["natural"] = field(init=False, default="natural")
     hypothesis_only: bool = field(init=False, default=False)
     augment: tuple[str, ...] = field(init=False, default=())

@@ -13,7 +13,7 @@ import numpy as np
 from unbag.challenge_sets.perturbations.permutation import Permuter, TooFewPermutationsError
 from unbag.data.columns import column, numbers
 from unbag.data.corpora import CORPORA, Corpus
-from unbag.data.labels import LABELS
+from unbag.data.labels import LABELS, NOT_ENTAILMENT, TWO_WAY
 from unbag.data.sources import Example, Source, open_corpus, open_data, validate_corpus_names
 from unbag.data.text.tokens import tokenize
 from unbag.training.config import parse_weighted
@@ -89,6 +89,7 @@ def gather(
     language: str,
     columns: Mapping[str, str] | None = None,
     labels: Sequence[str] = (),
+    not_entailment_as: str | None = None,
     seed: int,
 ) -> TrainingData:
     """Read corpora and files.
@@ -105,6 +106,8 @@ def gather(
         language: Language of files.
         columns: Mapping from our column names to those of files; by default the usual names.
         labels: Names of the label ids 0, 1, 2 of files without label names.
+        not_entailment_as: Label that `not_entailment` of two-label corpora and files is read as. Glockner et al. (2018,
+            Table 3) train on SNLI and SciTail together with `neutral`.
         seed: Random seed for drawing training pairs.
 
     Raises:
@@ -112,20 +115,24 @@ def gather(
             pairs than `examples`; `data.readers.DataError` if data cannot be read.
     """
     how = {"language": language, "columns": columns, "labels": labels}
-    validate_corpora(corpus, validation, **how)
+    validate_corpora(corpus, validation, not_entailment_as=not_entailment_as, **how)
+
+    def read(name: str, splits: Callable[[Corpus], tuple[str, ...]]) -> Part:
+        return _three_way(_read(name, splits, how), not_entailment_as)
+
     training, held_out = [], []
     for entry in corpus:
         name, weight = parse_weighted(entry)
-        part = _read(name, lambda corpus: corpus.train, how)
+        part = read(name, lambda corpus: corpus.train)
         if not validation:
             if name in CORPORA and CORPORA[name].validation:
-                held_out.append(_read(name, lambda corpus: corpus.validation, how))
+                held_out.append(read(name, lambda corpus: corpus.validation))
             else:
                 part, rest = _hold_out(part)
                 held_out.append(rest)
         training.append(replace(part, weight=weight))
     for name in validation:
-        held_out.append(_read(name, lambda corpus: corpus.validation, how))
+        held_out.append(read(name, lambda corpus: corpus.validation))
     data = TrainingData(tuple(draw_pairs(training, max_examples, seed)), tuple(held_out))
     if max_validation_examples is not None:
         # The key does not depend on the run's seed: runs with several seeds are compared on the same pairs.
@@ -138,7 +145,9 @@ def gather(
     return data
 
 
-def validate_corpora(corpus: Sequence[str], validation: Sequence[str], **how: Any) -> None:
+def validate_corpora(
+    corpus: Sequence[str], validation: Sequence[str], *, not_entailment_as: str | None = None, **how: Any
+) -> None:
     """Validate the names of corpora and files, before any is read completely.
 
     Looks up the columns of files and reads their first labelled pair.
@@ -146,6 +155,7 @@ def validate_corpora(corpus: Sequence[str], validation: Sequence[str], **how: An
     Args:
         corpus: As for `gather`.
         validation: As for `gather`.
+        not_entailment_as: As for `gather`.
         how: `language`, `columns` and `labels` of files, as for `gather`.
 
     Raises:
@@ -157,8 +167,18 @@ def validate_corpora(corpus: Sequence[str], validation: Sequence[str], **how: An
         if name in CORPORA and not CORPORA[name].validation:
             raise ValueError(f"validation: {name} has no validation split; leave it out to hold out training pairs")
     for name in names:
-        if name not in CORPORA:
-            next(iter(open_data(name, **how).examples()), None)
+        if name in CORPORA:
+            is_two_way = CORPORA[name].is_two_way
+        else:
+            source = open_data(name, **how)
+            next(iter(source.examples()), None)
+            is_two_way = NOT_ENTAILMENT in source.labels
+        if is_two_way and not_entailment_as is None:
+            raise ValueError(
+                f"{name}: expected pairs with the labels {', '.join(LABELS)}, got two labels ({', '.join(TWO_WAY)}); "
+                'read not_entailment as neutral with --not-entailment-as neutral (not_entailment_as="neutral" in '
+                f"Python), or leave {name} out"
+            )
 
 
 def _read(name: str, splits: Callable[[Corpus], tuple[str, ...]], how: Mapping[str, Any]) -> Part:
@@ -172,6 +192,20 @@ def _read(name: str, splits: Callable[[Corpus], tuple[str, ...]], how: Mapping[s
     examples = [example for source in sources for example in source.examples(counts=counts)]
     part_name = name if name in CORPORA else sources[0].name
     return Part(part_name, examples, 1.0, sources[0].language, _record(sources, counts))
+
+
+def _three_way(part: Part, not_entailment_as: str | None) -> Part:
+    """Replace the label `not_entailment`, also among the labels of annotators."""
+    if not_entailment_as is None:
+        return part
+
+    def label(name: str) -> str:
+        return not_entailment_as if name == NOT_ENTAILMENT else name
+
+    examples = [
+        each._replace(label=label(each.label), annotators=tuple(map(label, each.annotators))) for each in part.examples
+    ]
+    return replace(part, examples=examples)
 
 
 def _record(sources: Sequence[Source], counts: Counter[str]) -> dict[str, Any]:
@@ -217,6 +251,7 @@ def draw_pairs(parts: Sequence[Part], n: int | None, seed: int) -> list[Part]:
     total = sum(len(part.examples) for part in parts)
     if n > total:
         raise ValueError(f"expected at least {n:,} training pairs to draw from, got {total:,}")
+    # Random keys depend on part and id, not on the position, so that other rows do not influence the draw of a pair.
     lots = sorted(
         (int(rng.key(seed, "training", part.name, example.source_id)), p, e)
         for p, part in enumerate(parts)
@@ -287,6 +322,7 @@ class WordShuffler:
 
     def _shuffled(self, sentence: str, key: np.uint64) -> str:
         tokens = tokenize(sentence, self._language)
+        # Each side of each pair has its own key, so that premise and hypothesis are shuffled independently.
         order = np.argsort(rng.numbers(key, np.arange(len(tokens.texts))), kind="stable")
         return tokens.joiner.join(tokens.texts[i] for i in order.tolist())
 
@@ -304,6 +340,7 @@ def mix_parts(parts: Sequence[Part], *, seed: int, epoch: int) -> list[Example]:
             examples += part.examples if copy == 0 else _copies(part.examples, copy)
         if extra := round(share * len(part.examples)):
             key = rng.key(seed, "mixed", epoch, part.name)
+            # A stable sort: equal random numbers must not be ordered by NumPy's choice of algorithm.
             lots = np.argsort(rng.numbers(key, np.arange(len(part.examples))), kind="stable")[:extra]
             chosen = [part.examples[i] for i in sorted(lots.tolist())]
             examples += chosen if times == 0 else _copies(chosen, int(times))

@@ -43,6 +43,7 @@ def epoch_batches(lengths: NDArray[np.integer], size: int, *, seed: int, epoch: 
         size: Maximum number of pairs per batch.
         seed: Random seed.
         epoch: Number of the epoch, which changes the random numbers.
+
     >>> [batch.tolist() for batch in epoch_batches(np.array([9, 3, 8, 4, 7]), 2, seed=0, epoch=0)]
     [[3, 4], [2, 0], [1]]
     """
@@ -50,7 +51,9 @@ def epoch_batches(lengths: NDArray[np.integer], size: int, *, seed: int, epoch: 
     count = -(-n // size)
     key = rng.key(seed, "order", epoch)
     order = np.argsort(rng.numbers(key, np.zeros(1, np.int64), np.arange(n)), kind="stable")
+    # Integer division spreads the remainder, so that sizes differ by at most one.
     bounds = np.arange(count + 1) * n // max(count, 1)
+    # Sorting within windows only: sorting all pairs would give every epoch the same batches.
     for first in range(0, count, _SORTED_TOGETHER):
         start, stop = bounds[first], bounds[min(first + _SORTED_TOGETHER, count)]
         chunk = order[start:stop]
@@ -66,6 +69,7 @@ def select_part(batch: NDArray[np.intp], parts: int, part: int) -> NDArray[np.in
     >>> [select_part(np.arange(5), 2, part).tolist() for part in (0, 1)]
     [[0, 2, 4], [1, 3]]
     """
+    # Batches are sorted by length within windows, so strided parts have similar lengths and equal work.
     return batch[part::parts]
 
 
@@ -114,7 +118,7 @@ class PairEncoder:
         Raises:
             ModelError: If the model cannot read `max_length` tokens.
         """
-        limit = classifier.tokens_read(max_length)
+        limit = classifier.resolve_max_length(max_length)
         return cls(classifier.tokenizer, Padding.of(classifier.tokenizer, classifier.network), limit)
 
     def encode(self, pairs: Sequence[tuple[str, str]]) -> list[Tokens]:
@@ -244,6 +248,7 @@ class EpochStream(Dataset[Batch]):
         return iter(
             DataLoader(
                 self,
+                # Items are complete batches, which the loader must not collate.
                 batch_size=None,
                 sampler=range(start, len(self)),
                 num_workers=workers,

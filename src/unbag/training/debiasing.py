@@ -127,6 +127,7 @@ class DebiasedObjective(Objective):
         if last is None:
             return first
         step = self._passes // self.options.gradient_accumulation_steps
+        # After the last step the count of passes is beyond the schedule; the strength stays at its last value.
         return first + (last - first) * min(step / max(self._steps - 1, 1), 1.0)
 
     def loss(self, labels: Tensor, **inputs: Tensor) -> Loss:
@@ -226,6 +227,7 @@ class ConfidenceRegularised(DebiasedObjective):
     def losses(self, logits: Tensor, labels: Tensor, features: dict[str, Tensor]) -> Tensor:
         """Compute −Σ target log p of each example."""
         beta = (self.strength * features[BIAS]).softmax(dim=1).gather(1, labels[:, None])
+        # The softmax of scaled log-probabilities is the normalised power t^(1 − β).
         target = ((1 - beta) * features[TEACHER]).softmax(dim=1)
         return -(target * log_softmax(logits, dim=1)).sum(dim=1)
 
@@ -282,6 +284,7 @@ def _of_logits(hidden: Tensor, output: Tensor, logits: Tensor) -> Tensor:
     if hidden.ndim == 2:
         return hidden
     with torch.no_grad():
+        # The closest position, not an equal one, since autocast may round the two differently.
         position = (output.float() - logits[:, None]).abs().amax(dim=2).argmin(dim=1)
     return hidden[torch.arange(len(hidden), device=hidden.device), position]
 

@@ -16,11 +16,11 @@ from torch import Tensor
 from transformers import AutoModel, AutoTokenizer, PreTrainedTokenizerFast
 
 from unbag.baselines.lexical import embeddings
-from unbag.baselines.wordnet.database import validate_installed
+from unbag.baselines.wordnet.database import validate_wordnet
 from unbag.data.corpora import CORPORA
 from unbag.data.sources import Source, open_corpus, open_data, validate_corpus_names
 from unbag.data.text import tagging as pipelines
-from unbag.inference.hub_files import origin_of
+from unbag.inference.hub_files import resolve_origin
 from unbag.inference.loading import validate_shard_count
 from unbag.models import Architecture, get_architecture
 from unbag.models.config import PairConfig
@@ -35,8 +35,8 @@ from unbag.models.word_tokenizer import (
 from unbag.training import word_features
 from unbag.training.word_features import build_vectors
 from unbag.utils import locks, optional_deps
-from unbag.utils.files import atomic_rename, removed_on_failure, write_json
-from unbag.utils.options import read
+from unbag.utils.files import atomic_rename, remove_on_failure, write_json
+from unbag.utils.options import parse_option
 from unbag.utils.redaction import first_line
 
 FILE: Final = "made_with.json"
@@ -63,7 +63,7 @@ class Parts(NamedTuple):
 def initialize_model(
     name: str,
     corpora: Sequence[str],
-    out: Path,
+    output_dir: Path,
     *,
     vectors: str | None = None,
     dimensions: int = 300,
@@ -78,7 +78,7 @@ def initialize_model(
     Args:
         name: Kind of model (`models.ARCHITECTURES`).
         corpora: Corpora (train splits) or files of pairs, whose words become the vocabulary.
-        out: Folder for the model; must not exist.
+        output_dir: Folder for the model; must not exist.
         vectors: Static word embeddings, as for `baselines.lexical.embeddings.find`; by default the vectors are random.
             Those of word pieces are scaled to the size of word vectors (`build_vectors`).
         dimensions: Dimensions of random vectors.
@@ -97,7 +97,7 @@ def initialize_model(
         ImportError: If a package is missing; the message names the extra.
     """
     kind = get_architecture(name)
-    _require_free(out)
+    _require_free(output_dir)
     given = _options(kind, options or {})
     if encoder is not None:
         if kind.needs or vectors is not None:
@@ -111,22 +111,23 @@ def initialize_model(
             given["train_embeddings"] = True  # random vectors carry no information until they are trained
     config = kind.config(**{**kind.options, **parts.config, **given})
     record = {"model": name, "config": given, "seed": seed, **parts.record}
-    tmp = out.with_name(f".{out.name}.part")
-    with locks.alone(out, "making a model", wait=True):
-        _require_free(out)
-        with removed_on_failure(tmp):
+    tmp = output_dir.with_name(f".{output_dir.name}.part")
+    # A second process waits here, and then fails in `_require_free`, since the first has written the folder.
+    with locks.exclusive_lock(output_dir, "making a model", wait=True):
+        _require_free(output_dir)
+        with remove_on_failure(tmp):
             config.save_pretrained(tmp)
             parts.tokenizer.save_pretrained(tmp)
             weights = {f"embeddings.{key}": value for key, value in parts.weights.items()}
             save_file(weights, tmp / "model.safetensors", _PT)
             write_json(record, tmp / FILE)
-            atomic_rename(tmp, out)
+            atomic_rename(tmp, output_dir)
     return record
 
 
-def _require_free(out: Path) -> None:
-    if out.exists():
-        raise ValueError(f"{out} exists already; name another folder with --output-dir")
+def _require_free(output_dir: Path) -> None:
+    if output_dir.exists():
+        raise ValueError(f"{output_dir} exists already; name another folder with --output-dir")
 
 
 _PT: Final = {"format": "pt"}  # metadata that transformers requires
@@ -145,7 +146,7 @@ def _options(kind: Architecture, texts: Mapping[str, str]) -> dict[str, Any]:
     if unknown := sorted(set(texts) - set(declared.__annotations__)):
         options = ", ".join(sorted(declared.__annotations__))
         raise ValueError(f"expected an option of {kind.name} ({options}), got {', '.join(unknown)}")
-    values = {name: read(declared, name, text) for name, text in texts.items()}
+    values = {name: parse_option(declared, name, text) for name, text in texts.items()}
     for name, value in values.items():
         if type(value) is int and value < 1:
             raise ValueError(f"expected {name} of at least 1, got {value}")
@@ -162,16 +163,16 @@ def _check_words(kind: Architecture, corpora: Sequence[str], vectors: str | None
         raise ValueError("--corpus: expected a corpus or a file for the vocabulary, got none")
     validate_corpus_names(corpora)
     if "stems" in kind.needs:
-        optional_deps.require("nltk")
+        optional_deps.validate_dependency("nltk")
     if "relations" in kind.needs:
-        validate_installed()
+        validate_wordnet()
     for name in corpora:
         if name in CORPORA and CORPORA[name].language != "en":
             raise ValueError(f"--corpus: expected English pairs, which the tokenizer can split into words, got {name}")
     if vectors is not None:
         embeddings.validate_table_name(vectors)
     if pipeline is not None:
-        pipelines.require(pipeline)
+        pipelines.validate_pipeline(pipeline)
 
 
 def _of_words(
@@ -229,8 +230,8 @@ def _of_words(
 
 
 def _of_encoder(name: str) -> Parts:
-    origin = origin_of(name, None)
-    files = origin.fetched(weights=True)
+    origin = resolve_origin(name, None)
+    files = origin.download(weights=True)
     validate_shard_count(files / "config.json")
     try:
         network: Any = AutoModel.from_pretrained(files, trust_remote_code=False, dtype=torch.float32)
@@ -250,6 +251,7 @@ def _of_encoder(name: str) -> Parts:
             "encoder": {
                 key: value
                 for key, value in config.to_diff_dict().items()
+                # Another class uses this config, and paths of a machine do not belong into it.
                 if key not in ("architectures", "_name_or_path")
             },
             "vocab_size": config.vocab_size,

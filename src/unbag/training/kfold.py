@@ -132,6 +132,7 @@ def cross_validate(
         "summary": summarise_folds(zero_shot, [each["scores"] for each in runs]),
         "environment": results.environment(),
     }
+    # Through JSON types once, so that the returned record equals the file.
     record = dict(to_json(record))
     if process_group().rank == 0:
         write_json(record, config.output_dir / FILE)
@@ -190,6 +191,7 @@ def fold_data(built: BuiltSet, fold: int, *, protocol: Protocol = "authors", see
     training = keep(keep(part, "exchanged", is_original), "predicted", ~in_fold[is_original])
     lots = [int(rng.key(seed, "held out", fold, example.source_id)) for example in training.examples]
     tenth = np.zeros(len(lots), dtype=bool)
+    # uint64, since the keys exceed the range of int64; stable, so that ties do not depend on the algorithm.
     tenth[np.argsort(np.array(lots, dtype=np.uint64), kind="stable")[: math.ceil(len(lots) / 10)]] = True
     return TrainingData((keep(training, "held out", ~tenth),), (keep(training, "trained on", tenth),))
 

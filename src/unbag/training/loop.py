@@ -18,8 +18,8 @@ from torch.nn.functional import cross_entropy
 from torch.optim import AdamW
 from transformers import get_linear_schedule_with_warmup
 
-from unbag.inference.memory import Halving
-from unbag.inference.tokenization import CPU_BATCH_TOKENS, GPU_BATCH_TOKENS, shared, token_batches
+from unbag.inference.memory import BatchSplitter
+from unbag.inference.tokenization import CPU_BATCH_TOKENS, GPU_BATCH_TOKENS, process_batches, token_batches
 from unbag.training.checkpoints import Checkpoints
 from unbag.training.data import Part
 from unbag.training.dataloading import EpochBatches, PairEncoder
@@ -39,7 +39,7 @@ class HeldOutEvaluator:
     """Evaluation on the held-out pairs, which are tokenized once."""
 
     def __init__(self, parts: Sequence[Part], encoder: PairEncoder, order: Sequence[str]) -> None:
-        self._halving = Halving()
+        self._splitter = BatchSplitter()
         self._names = [part.name for part in parts]
         self._encoder = encoder
         self._encoded = encoder.encode_all([example for part in parts for example in part.examples])
@@ -60,7 +60,7 @@ class HeldOutEvaluator:
         sums = torch.zeros(len(self._names), 3, dtype=torch.float64)  # correct predictions, loss, pairs
         module.eval()
         with torch.no_grad():
-            for batch, wanted in shared(batches, world, rank):
+            for batch, wanted in process_batches(batches, world, rank):
                 for rows, logits in self._run_batch(batch, partial(self._logits, module, accelerator), world):
                     if wanted:
                         gold = torch.from_numpy(self._outputs[rows])
@@ -76,7 +76,7 @@ class HeldOutEvaluator:
     ) -> Iterator[tuple[Rows, torch.Tensor]]:
         """Iterate over the logits of a batch; one process halves a batch that does not fit into memory."""
         if world == 1:
-            return self._halving.ask(batch, self._encoded.lengths, run)
+            return self._splitter.predict(batch, self._encoded.lengths, run)
         # Several processes must call a sharded module equally often, so none may halve its batch.
         return iter([(batch, run(batch))])
 
@@ -237,9 +237,11 @@ def train(
             batch = send_to_device(next(batches), accelerator.device, non_blocking=True)
             with accelerator.accumulate(module):
                 output = module(batch.labels, **batch.features, **batch.encoded)
+                # The weight corrects for parts of unequal size (`Batch.weight`).
                 accelerator.backward(output.loss * batch.weight)
                 if accelerator.sync_gradients and optimization.max_grad_norm:
                     accelerator.clip_grad_norm_(module.parameters(), optimization.max_grad_norm)
+                # Within `accumulate`, accelerate skips these three calls until the last pass of the step.
                 optimizer.step()
                 scheduler.step()
                 optimizer.zero_grad()
@@ -248,6 +250,7 @@ def train(
         step, last = history.step, history.step == total
         if step % schedule.logging_steps == 0 or last:
             values = window.mean()
+            # Checked at logging only: reading the loss in every step would make the host wait for the device.
             if not math.isfinite(values["loss"]):
                 raise DivergedError(
                     f"the loss at step {step} is {values['loss']}; use a --learning-rate below "
@@ -268,6 +271,7 @@ def train(
                 step=step,
             )
         best = history.best["step"] if schedule.early_stopping_patience and history.best else None
+        # The best weights need a checkpoint, from which they are restored at the end.
         if step % schedule.save_steps == 0 or best == step:
             checkpoints.save(step, {"step": step, "evaluations": history.evaluations}, best=best)
         if on_step is not None:
@@ -308,6 +312,7 @@ class _Window:
         self._weight += weight
 
     def mean(self) -> dict[str, float]:
+        # One reduction for all means, since each reduction waits for the device.
         stacked = torch.stack([*self._sums.values(), torch.full_like(self._sums["loss"], self._weight)])
         *sums, weight = self._accelerator.reduce(stacked, reduction="sum").tolist()
         means = {name: value / weight for name, value in zip(self._sums, sums, strict=True)}

@@ -41,6 +41,7 @@ class PermutedPairs:
         for example in examples:
             sentences = (tokenize(text, self._language) for text in (example.premise, example.hypothesis))
             try:
+                # The epoch is part of the key, so that each epoch has other permutations.
                 pairs += self._permuter.texts(f"{example.source_id} in epoch {epoch}", *sentences)
             except TooFewPermutationsError:
                 continue
@@ -80,6 +81,7 @@ class MaxEntropy(Objective):
 
     def loss(self, labels: Tensor, **encoded: Tensor) -> Loss:
         """Compute CE − α · (1 / (b n)) Σ H over the permuted pairs; CE without permuted pairs."""
+        # In half precision, small probabilities would be missing from the entropy.
         logits = self.network(**encoded).logits.float()
         b = len(labels)
         cross = cross_entropy(logits[:b], labels)
@@ -95,5 +97,6 @@ def entropies(logits: Tensor) -> Tensor:
     >>> entropies(torch.tensor([[0.0, 0.0, 0.0]]))
     tensor([1.0986])
     """
+    # log_softmax stays finite where p underflows, so that p · log p is 0 there and not NaN.
     log_p = log_softmax(logits, dim=-1)
     return -(log_p.exp() * log_p).sum(dim=-1)

@@ -115,7 +115,7 @@ def _evaluate(
 ) -> str | None:
     """Evaluate both models; return the reason if the original model cannot be evaluated, else None."""
     from unbag.evaluation.evaluator import evaluate_all
-    from unbag.inference.label_probe import MislabelledError, without_trust
+    from unbag.inference.label_probe import MislabelledError, label_map_error
     from unbag.inference.predictor import ModelError
 
     def add_failure(failure: Failure) -> None:
@@ -135,7 +135,7 @@ def _evaluate(
     try:
         evaluate_all([config.model], sets, output_dir=config.output_dir / BEFORE, **options)
     except (ModelError, LabelError) as error:  # a model without a head, or with unknown labels, has no "before"
-        reason = without_trust(error.report) if isinstance(error, MislabelledError) else error
+        reason = label_map_error(error.report) if isinstance(error, MislabelledError) else error
         return f"{config.model} could not be evaluated before training: {reason}"
     return None
 

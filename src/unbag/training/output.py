@@ -23,7 +23,7 @@ from unbag.inference.loading import Classifier
 from unbag.training.checkpoints import differences
 from unbag.training.objective import Objective
 from unbag.utils import checksums, locks
-from unbag.utils.files import atomic_rename, removed_on_failure
+from unbag.utils.files import atomic_rename, remove_on_failure
 from unbag.utils.hashing import file_hash
 
 HARDWARE_FILE: Final = "hardware.json"
@@ -69,7 +69,7 @@ def alone_in_group(out: Path, doing: str) -> Iterator[None]:
     group = process_group()
     with ExitStack() as held:
         if group.rank == 0:
-            group.run_on_all(lambda: held.enter_context(locks.alone(out, doing)))
+            group.run_on_all(lambda: held.enter_context(locks.exclusive_lock(out, doing)))
         else:
             group.run_on_all(lambda: None)
         yield
@@ -94,7 +94,7 @@ def write_model_folder(
         for name in objective.network.all_tied_weights_keys:  # gathered from shards, a tied weight is a separate copy
             weights.pop(name, None)
         tmp = out.with_name(f".{out.name}.part")
-        with removed_on_failure(tmp):
+        with remove_on_failure(tmp):
             objective.network.save_pretrained(tmp, state_dict=weights)
             _save_tokenizer(classifier.tokenizer, tmp)
             objective.save(tmp, gathered)
@@ -132,7 +132,7 @@ def load_finished(out: Path, wanted: dict[str, Any], *, model: str, files: Itera
     if not (out / FILE).is_file():
         raise ValueError(f"--output-dir: {out} exists and holds no {FILE}; name another folder")
     record: Record = results.read_record(out / FILE, results.TrainingRecord, "the record of a finished training")
-    if checksums.is_sealed(out) and (damage := checksums.damage(out)):
+    if checksums.is_sealed(out) and (damage := checksums.find_damage(out)):
         raise ValueError(f"{damage}; remove {out} to train again, or name another --output-dir")
     recorded = {"recipe": record["recipe"], "config": {name: record["config"].get(name) for name in wanted["config"]}}
     others = differences(recorded, wanted)

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from unbag.baselines.lexical import embeddings
-from unbag.baselines.wordnet.database import validate_installed
+from unbag.baselines.wordnet.database import validate_wordnet
 from unbag.challenge_sets import suite
 from unbag.challenge_sets.request import validated_builder
 from unbag.data.corpora import CORPORA
@@ -66,7 +66,7 @@ def validate_trackers(names: Iterable[str]) -> None:
     Raises:
         ImportError: If some are missing; the message names them, and the extra if there is one.
     """
-    if missing := [name for name in names if not pipelines.is_installed(name)]:
+    if missing := [name for name in names if not pipelines.is_package_installed(name)]:
         packages = {f"'unbag[{EXTRA_OF[name]}]'" if name in EXTRA_OF else name for name in missing}
         raise ImportError(f"expected {', '.join(missing)} to be installed: pip install {' '.join(sorted(packages))}")
 
@@ -79,16 +79,16 @@ def _check_pairs(config: TrainConfig) -> None:
     }
     if config.augment:
         train_config.validate_english(languages)
-        pipelines.require(pipelines.PIPELINE)
+        pipelines.validate_pipeline(pipelines.PIPELINE)
         if train_config.needs_wordnet(config.augment):
-            validate_installed()
+            validate_wordnet()
     if config.word_order != "natural":
         for language in languages:
             validate_language(language)
         if any(map(is_segmented, languages)):
-            optional_deps.require(SEGMENTER)
+            optional_deps.validate_dependency(SEGMENTER)
     if config.word_order != "natural" and len(languages) > 1:
         raise ValueError(f"expected training pairs in one language, for word tokenization, got {sorted(languages)}")
     # Last, since it reads the first rows of files.
     how = {"language": config.language, "columns": config.named_columns(), "labels": config.labels}
-    validate_corpora(config.corpus, config.validation, **how)
+    validate_corpora(config.corpus, config.validation, not_entailment_as=config.not_entailment_as, **how)

@@ -63,19 +63,20 @@ def load_or_train(
         ValueError: If the stored record is of a model with other options or data.
     """
     path, group = record_path(config.output_dir), process_group()
-    if group.rank == 0 and path.is_file() and checksums.verified(path) is None:
+    # Only one process may rename a damaged record, and all must agree on whether it exists.
+    if group.rank == 0 and path.is_file() and checksums.read_verified(path) is None:
         checksums.set_aside(path, f"{path} is damaged")
     group.wait()
     if not path.is_file():
         record = train_and_predict()
         group.wait()  # each process has read the predictions before their folder is deleted
         if group.rank == 0:
-            write_json(checksums.signed(record), path)
+            write_json(checksums.add_checksum(record), path)
             if not keep_model:
                 shutil.rmtree(config.output_dir)
         group.wait()
     # All processes read the file, so that they have the same record, with numbers rounded alike.
-    stored: Record = checksums.verified(path) or {}
+    stored: Record = checksums.read_verified(path) or {}
     trained = stored["training"]
     wanted = {"config": config.cache_key_config(), "data": json.loads(json.dumps(data.record()))}
     recorded = {"config": {name: trained["config"].get(name) for name in wanted["config"]}, "data": trained["data"]}
@@ -160,6 +161,7 @@ def train_rearranged(
         "published": _published() if corpus == loading.DEFAULT_CORPUS else [],
         "environment": results.environment(),
     }
+    # Through JSON types once, so that the returned record equals the file.
     record = dict(to_json(record))
     if process_group().rank == 0:
         write_json(record, config.output_dir / FILE)
@@ -193,6 +195,7 @@ def _rearranged(config: RearrangedConfig) -> Arrangement:
     }
     training, held_out = (_part(corpus, split, splits[split], provenance) for split in ("train", "validation"))
     if config.max_validation_examples is not None:
+        # The key does not depend on the run's seed: runs with several seeds are compared on the same pairs.
         held_out = sample_part(held_out, config.max_validation_examples, "validation")
     data = TrainingData(tuple(draw_pairs([training], config.max_examples, config.seed)), (held_out,))
     return Arrangement(data, _test_rows([test], config))

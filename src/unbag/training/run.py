@@ -103,6 +103,7 @@ def _train(recipe: Recipe, config: TrainConfig, data: TrainingData | None, on_st
             label_map=parse_label_map(config.label_map) if config.label_map else None,
             seed=int(rng.key(config.seed, "head")),
         )
+    # Objectives may add layers with random weights, such as HEX's branch or the gate of the learned mixin.
     torch.manual_seed(int(rng.key(config.seed, "objective")))
     objective = recipe.objective(classifier, config, pairs)
     encoder = PairEncoder.of(classifier, config.max_length)
@@ -188,6 +189,7 @@ def _accelerator(config: TrainConfig, work: Path) -> Accelerator:
         return Accelerator(
             cpu=not torch.accelerator.is_available(),  # otherwise torchrun's processes form no group on a CPU
             mixed_precision=config.precision,
+            # The loop counts the passes; accelerate must not end a step at the end of a data loader.
             gradient_accumulation_plugin=GradientAccumulationPlugin(
                 num_steps=config.gradient_accumulation_steps, sync_with_dataloader=False
             ),
@@ -207,6 +209,7 @@ def _gather(config: TrainConfig) -> TrainingData:
         language=config.language,
         columns=config.named_columns(),
         labels=config.labels,
+        not_entailment_as=config.not_entailment_as,
         seed=config.seed,
     )
 

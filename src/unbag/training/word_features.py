@@ -53,6 +53,7 @@ def build_vectors(words: Sequence[str], embeddings: Table | None, *, dimensions:
     """
     width = dimensions if embeddings is None else embeddings.vectors.shape[1]
     rng = np.random.default_rng(int(counter_rng.key(seed, "vectors")))
+    # Drawn for all words, so that a word's random vector does not depend on which words have a vector.
     table = rng.standard_normal((len(SPECIAL) + len(words), width)).astype(np.float32) * np.float32(SPREAD)
     has_vector = np.zeros(len(words), dtype=bool)
     scale = 1.0
@@ -68,6 +69,7 @@ def build_vectors(words: Sequence[str], embeddings: Table | None, *, dimensions:
         if embeddings.kind in _OF_WORD_PIECES:
             scale = SPREAD / float(matched.std())
             matched *= np.float32(scale)
+        # Random vectors get the standard deviation of those from the table.
         table *= matched.std() / np.float32(SPREAD)
         table[np.concatenate([np.zeros(len(SPECIAL), dtype=bool), has_vector])] = matched
     table[PAD_ID] = 0

@@ -1,1 +1,1 @@
-"""Helpers that know nothing of NLI: files, hashing, locks, retries, redaction and access to the Hub."""
+"""Helpers without any notion of NLI: files, hashing, locks, retries, redaction and access to the Hub."""

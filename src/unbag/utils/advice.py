@@ -1,4 +1,4 @@
-"""Advice in error messages, which names only options that the command in use has."""
+"""Advice in error messages, limited to options that the running command has."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from typing import Final
 
 _OPTION: Final = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
-_COMMAND: Final = re.compile(r"`[^`]*`")  # a command that is quoted whole has options of its own
+_COMMAND: Final = re.compile(r"`[^`]*`")  # a quoted command has its own options
 
 # Not a context variable: messages are built in threads too, which do not inherit one.
 _offered: frozenset[str] | None = None
@@ -14,7 +14,7 @@ _offered: frozenset[str] | None = None
 
 @contextmanager
 def command_options(names: Iterable[str]) -> Iterator[None]:
-    """Set the long options of the command in use while it runs."""
+    """Register the long options of the running command for the time of the block."""
     global _offered
     before, _offered = _offered, frozenset(names)
     try:
@@ -24,7 +24,7 @@ def command_options(names: Iterable[str]) -> Iterator[None]:
 
 
 def options_in(text: str) -> frozenset[str]:
-    """Return the long options that a message names outside quoted commands.
+    """Extract the long options that a message names outside quoted commands.
 
     >>> sorted(options_in("pass --labels, or see `unbag build --output`"))
     ['--labels']
@@ -33,12 +33,12 @@ def options_in(text: str) -> frozenset[str]:
 
 
 def fits_command(text: str) -> bool:
-    """Check whether the command in use has every option that a text names; in Python every text fits."""
+    """Check whether the running command has every option that a text names; True if no command runs."""
     return _offered is None or options_in(text) <= _offered
 
 
 def first_fitting(*choices: str) -> str:
-    """Return the first text whose options the command in use has; nothing where none fits.
+    """Choose the first text whose options the running command has; empty if there is none.
 
     >>> with command_options(["--dtype"]):
     ...     first_fitting("name yours with --columns", "rename the columns")
@@ -48,7 +48,7 @@ def first_fitting(*choices: str) -> str:
 
 
 def all_fitting(*choices: str) -> str:
-    """Return the texts whose options the command in use has, as alternatives.
+    """Join the texts whose options the running command has, as alternatives.
 
     >>> with command_options(["--dtype"]):
     ...     all_fitting("read less (--max-length)", "take --dtype bfloat16", "use a larger device")

@@ -1,14 +1,14 @@
-"""Checksums of the files that we write and believe later: caches, checkpoints, answers.
+"""Checksums of files that unbag writes and reads again: caches, checkpoints, predictions.
 
-A folder is sealed when all is in it: `checksums.json` has the hash of each of its files. What no longer is what was
-written is named, set aside under another name, and made anew by whoever wrote it.
+A folder is sealed when it is complete: `checksums.json` has the hash of each of its files. A corrupted file is named in
+a warning and renamed, and the code that wrote it writes it again.
 
     folder/model.safetensors
     folder/checksums.json           {"model.safetensors": "9f5c…", "checksum": "of these"}
-    folder.damaged/                 what was set aside, the latest only
+    folder.damaged/                 the corrupted folder, only the latest one
 
-XXH3 notices every accident of a disk at the speed of reading. It is no defence against a person who means harm: who may
-write to the user's caches may write the checksums too.
+XXH3 detects accidental corruption at the speed of reading. It does not protect against an attacker: a person who can
+write to the user's caches can write the checksums too.
 """
 
 import json
@@ -30,8 +30,8 @@ _CHUNK: Final = 1 << 20
 logger = logging.getLogger(__name__)
 
 
-def of_file(path: Path) -> str:
-    """Return the XXH3 hash of a file's bytes, 32 hexadecimal digits."""
+def file_checksum(path: Path) -> str:
+    """Compute the XXH3 hash of a file's bytes, 32 hexadecimal digits."""
     digest = xxhash.xxh3_128()
     with path.open("rb") as file:
         while chunk := file.read(_CHUNK):
@@ -39,10 +39,12 @@ def of_file(path: Path) -> str:
     return digest.hexdigest()
 
 
-def of_cells(*cells: str | bytes) -> int:
-    """Return a hash of some texts or bytes, each for itself, as a number that SQLite can hold.
+def cells_checksum(*cells: str | bytes) -> int:
+    """Compute one hash of several texts or bytes, as an integer that SQLite can store.
 
-    >>> of_cells("a", "bc") == of_cells("ab", "c")
+    The borders between the cells are part of the hash.
+
+    >>> cells_checksum("a", "bc") == cells_checksum("ab", "c")
     False
     """
     digest = xxhash.xxh3_64()
@@ -50,40 +52,40 @@ def of_cells(*cells: str | bytes) -> int:
         kind, content = (b"t", cell.encode("utf-8", "surrogatepass")) if isinstance(cell, str) else (b"b", cell)
         digest.update(kind + len(content).to_bytes(8, "little"))
         digest.update(content)
-    return digest.intdigest() >> 1
+    return digest.intdigest() >> 1  # 63 bits: SQLite's integers are signed
 
 
 def seal(folder: Path, names: Iterable[str] | None = None) -> None:
-    """Write the checksums of a folder's files, which are all written by now; a folder with them is complete.
+    """Write the checksums of a folder's files, after all of them are written. They mark the folder as complete.
 
     Args:
-        folder: the folder.
-        names: which of its files, where others are not ours; all of them by default, in folders below too.
+        folder: Folder with the files.
+        names: Paths of the files, relative to the folder (default: all files, including those in subfolders).
     """
     if names is None:
         names = (str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
-    sums = {name: of_file(folder / name) for name in sorted(names) if name != FILE}
+    sums = {name: file_checksum(folder / name) for name in sorted(names) if name != FILE}
     with atomic_write(folder / FILE) as tmp:
-        tmp.write_text(json.dumps(signed(sums), indent=1) + "\n", encoding="utf-8")
+        tmp.write_text(json.dumps(add_checksum(sums), indent=1) + "\n", encoding="utf-8")
 
 
 def is_sealed(folder: Path) -> bool:
-    """Tell whether a folder has checksums."""
+    """Check whether a folder has checksums."""
     return (folder / FILE).is_file()
 
 
-def damage(folder: Path) -> str | None:
-    """Return what is wrong with a sealed folder, naming the file; None if all is as it was written."""
+def find_damage(folder: Path) -> str | None:
+    """Describe the first corrupted, missing or unreadable file of a sealed folder; None if all files are intact."""
     try:
-        sums = verified(folder / FILE)
+        sums = read_verified(folder / FILE)
         if sums is None:
-            return f"{folder / FILE} is damaged: it is not what was written there"
+            return f"{folder / FILE} is damaged: its checksum does not match"
         for name, expected in sums.items():
             path = folder / name
-            if path.exists() and not path.is_file():  # a named pipe would be waited for
-                return f"{path} is damaged: it is no file"
-            if of_file(path) != expected:
-                return f"{path} is damaged: it is not what was written there"
+            if path.exists() and not path.is_file():  # reading a named pipe would block for ever
+                return f"{path} is damaged: it is not a file"
+            if file_checksum(path) != expected:
+                return f"{path} is damaged: its checksum does not match"
     except FileNotFoundError as error:
         return f"{error.filename} is missing"
     except OSError as error:
@@ -92,7 +94,12 @@ def damage(folder: Path) -> str | None:
 
 
 def set_aside(path: Path, why: str) -> None:
-    """Give a damaged file or folder another name, and say so; what was set aside before under that name goes."""
+    """Rename a damaged file or folder and log a warning; replaces one that was set aside earlier.
+
+    Args:
+        path: Damaged file or folder.
+        why: Reason for the warning, a sentence without a full stop.
+    """
     aside = path.with_name(path.name + _DAMAGED)
     if aside.is_dir():
         shutil.rmtree(aside, ignore_errors=True)
@@ -100,24 +107,27 @@ def set_aside(path: Path, why: str) -> None:
         path.rename(aside)
     except FileNotFoundError:  # another process was faster
         return
-    logger.warning("%s; set aside as %s and made anew", why, aside.name)
+    logger.warning("%s; set aside as %s and built again", why, aside.name)
 
 
 def is_set_aside(path: Path) -> bool:
-    """Tell whether a file or folder is one that was set aside."""
+    """Check whether a file or folder is one that was set aside."""
     return path.name.endswith(_DAMAGED)
 
 
-def signed(record: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a record with its checksum, to be written as JSON."""
+def add_checksum(record: Mapping[str, Any]) -> dict[str, Any]:
+    """Add a checksum to a record that will be written as JSON."""
     return {**record, _KEY: _of_record(record)}
 
 
-def verified(path: Path) -> dict[str, Any] | None:
-    """Return the record in a JSON file that `signed` made, without the checksum; None where it is not what was written.
+def read_verified(path: Path) -> dict[str, Any] | None:
+    """Load a record that was written with a checksum, and verify it.
+
+    Returns:
+        The record without its checksum; None if the file is corrupted or cannot be read.
 
     Raises:
-        FileNotFoundError: if there is no such file.
+        FileNotFoundError: If there is no such file.
     """
     try:
         record = json.loads(path.read_text(encoding="utf-8"))
@@ -130,6 +140,6 @@ def verified(path: Path) -> dict[str, Any] | None:
 
 
 def _of_record(record: Mapping[str, Any]) -> str:
-    # Through JSON and back, or a tuple and a list of the same would differ.
+    # Through JSON and back: otherwise a tuple and a list with the same items would have different checksums.
     plain = json.loads(json.dumps(record))
     return xxhash.xxh3_128(json.dumps(plain, sort_keys=True, ensure_ascii=True).encode()).hexdigest()

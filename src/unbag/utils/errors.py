@@ -1,6 +1,6 @@
-"""Recognize errors that are not exceptions of Python code: a full disk, and panics of libraries written in Rust.
+"""Errors from outside Python code: a full disk, and panics of libraries written in Rust.
 
-A panic is no `Exception`, so `except Exception` does not catch it.
+A panic is not an `Exception`, so `except Exception` does not catch it.
 """
 
 import errno
@@ -11,40 +11,42 @@ from typing import Final
 from unbag.utils.redaction import first_line
 from unbag.utils.retries import causes
 
-_NO_ROOM: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
-_SAYS_SO: Final = (
+_DISK_FULL_CODES: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+_DISK_FULL_MESSAGES: Final = (
     "No space left on device",
     "Disk quota exceeded",
     "File too large",
     "disk is full",  # SQLite
-    "PytorchStreamWriter failed writing file",  # torch.save, of whatever kept it from writing
+    "PytorchStreamWriter failed writing file",  # torch.save, for every cause of a failed write
 )
 
 
 def is_disk_full(error: BaseException) -> bool:
-    """Tell whether an error means that there is no room on a disk; libraries wrap it in errors of their own."""
+    """Check whether an error, or one of its causes, means that a disk is full."""
+    # Libraries wrap the OSError in errors of their own, and some of those keep only the message.
     return any(
-        (isinstance(cause, OSError) and cause.errno in _NO_ROOM) or any(text in str(cause) for text in _SAYS_SO)
+        (isinstance(cause, OSError) and cause.errno in _DISK_FULL_CODES)
+        or any(text in str(cause) for text in _DISK_FULL_MESSAGES)
         for cause in causes(error)
     )
 
 
-def disk_full(error: BaseException) -> str:
-    """Return the line for such an error: what it says, and what to do."""
-    return f"no room left on a disk ({first_line(error)}); make room, and give the same command again"
+def disk_full_message(error: BaseException) -> str:
+    """Build the message for a full disk, with the fix."""
+    return f"no space left on a disk ({first_line(error)}); free some space and run the same command again"
 
 
 def is_panic(error: BaseException) -> bool:
-    """Tell whether a library in Rust (tokenizers, safetensors) has given up over what it was given."""
-    return type(error).__name__ == "PanicException"  # each has one of its own, which none of them names
+    """Check whether an error is a panic of a library in Rust (tokenizers, safetensors)."""
+    return type(error).__name__ == "PanicException"  # each library has a private class of this name
 
 
 @contextmanager
-def as_errors() -> Iterator[None]:
-    """Turn a panic within this block into an error like any other.
+def convert_panics() -> Iterator[None]:
+    """Convert a panic within this block into a `RuntimeError`.
 
     Raises:
-        RuntimeError: with what the library says.
+        RuntimeError: If a library panics; with its message.
     """
     try:
         yield

@@ -1,4 +1,4 @@
-"""Atomic writes, and where files of ours are kept between runs."""
+"""Atomic writes, JSON files and the cache folder."""
 
 import json
 import os
@@ -11,34 +11,34 @@ from typing import Any, Final
 
 from platformdirs import user_cache_path
 
-from unbag.utils.safe_io import DataError, parsed_json, validate_file
+from unbag.utils.safe_io import DataError, parse_json, validate_file
 
 _WINDOWS = os.name == "nt"
 CACHE_VARIABLE: Final = "UNBAG_CACHE"
 LARGEST_JSON: Final = 1 << 30
-"""Bytes of a JSON file that is read whole; the largest of ours has the words of a lexical model, some MB."""
+"""Maximum size in bytes of a JSON file. The largest file that unbag writes, a lexical model's words, has some MB."""
 
 
 def cache_folder(name: str) -> Path:
-    """Return the folder for one kind of thing that is worth keeping between runs; it need not exist.
+    """Build the path of the cache folder for one kind of files; the folder may not exist yet.
 
-    It is in the folder that the variable `UNBAG_CACHE` names, or else in the platform's for caches: `unbag` in
-    `$XDG_CACHE_HOME` or `~/.cache` on Linux, in `~/Library/Caches` on macOS, `unbag/Cache` in `%LOCALAPPDATA%` on
-    Windows.
+    The parent is the folder that the environment variable `UNBAG_CACHE` names, or the cache folder of the platform:
+    `unbag` in `$XDG_CACHE_HOME` or `~/.cache` on Linux, `unbag` in `~/Library/Caches` on macOS, `unbag/Cache` in
+    `%LOCALAPPDATA%` on Windows.
     """
-    own = os.environ.get(CACHE_VARIABLE)
-    return (Path(own).expanduser() if own else user_cache_path("unbag", appauthor=False)) / name
+    configured = os.environ.get(CACHE_VARIABLE)
+    return (Path(configured).expanduser() if configured else user_cache_path("unbag", appauthor=False)) / name
 
 
 @contextmanager
 def atomic_write(path: Path) -> Iterator[Path]:
-    """Give a path beside `path` to write to; on success it becomes `path` in one step, on failure it is removed.
+    """Yield a temporary path beside `path`; rename it to `path` on success, remove it on failure.
 
     Args:
-        path: the file to make or replace; its folder is made where absent.
+        path: File to create or replace. Its folder is created if absent.
 
     Raises:
-        ValueError: if a folder is there, or a device, which the new file would take the place of.
+        ValueError: If `path` is a folder or a device, which the new file would replace.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -48,53 +48,53 @@ def atomic_write(path: Path) -> Iterator[Path]:
     'all of it'
     """
     if path.exists() and not path.is_file():
-        raise ValueError(f"{path}: expected the name of a file to write, found a folder or a device")
+        raise ValueError(f"{path}: expected the name of a file to write, got a folder or a device")
     path.parent.mkdir(parents=True, exist_ok=True)
-    # The same folder, hence the same file system: only there is a rename one step. The name is taken by nobody else,
-    # so two processes that write the same file do not mix their bytes: the later one wins, whole.
+    # The temporary file is in the same folder, hence on the same file system: only there a rename is atomic. Its name
+    # is unique, so two processes that write the same file do not mix their bytes: the later one wins.
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
     os.close(handle)
     tmp = Path(name)
     try:
         yield tmp
-        _sync(tmp)  # or a power cut could leave the new name on an empty file
-        umask = os.umask(0)
+        _sync(tmp)  # otherwise a power cut could leave the new name on an empty file
+        umask = os.umask(0)  # the only way to read the umask is to set it
         os.umask(umask)
-        tmp.chmod(0o666 & ~umask)  # mkstemp makes it private; others may read what a run leaves
+        tmp.chmod(0o666 & ~umask)  # mkstemp makes the file private; the output of a run has the user's usual rights
         tmp.replace(path)
     finally:
         tmp.unlink(missing_ok=True)
 
 
 def write_json(value: Any, path: Path) -> None:
-    """Write a value as JSON that people can read too, whole or not at all.
+    """Write a value as indented JSON, atomically.
 
     Raises:
-        ValueError: if a number in it is infinite or NaN, which JSON does not have.
+        ValueError: If a number in it is infinite or NaN, which JSON cannot represent.
     """
     with atomic_write(path) as tmp:
         tmp.write_text(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")
 
 
-def read_object(path: Path, *, what: str = "an object of JSON", largest: int = LARGEST_JSON) -> dict[str, Any]:
-    """Return the object in a JSON file that anyone may have written.
+def read_json_object(path: Path, *, what: str = "an object of JSON", largest: int = LARGEST_JSON) -> dict[str, Any]:
+    """Load the object in a JSON file from an untrusted source.
 
     Args:
-        path: the file.
-        what: what is expected, in a few words.
-        largest: bytes it may have.
+        path: JSON file.
+        what: Expected content, for the error message (default: "an object of JSON").
+        largest: Maximum size in bytes (default: 2^30).
 
     Raises:
-        ValueError: if it is not there, too large, or no JSON object.
+        ValueError: If the file is absent, too large, or does not hold a JSON object.
     """
     try:
-        value = parsed_json(validate_file(path, largest=largest).read_text(encoding="utf-8"))
-    except DataError as error:  # which names the file
+        value = parse_json(validate_file(path, largest=largest).read_text(encoding="utf-8"))
+    except DataError as error:  # its message names the file
         raise ValueError(f"{error}; expected {what}") from None
     except (OSError, ValueError) as error:
         raise ValueError(f"{path}: expected {what} ({_reason(error)})") from None
     if not isinstance(value, dict):
-        raise ValueError(f"{path}: expected {what}, found {type(value).__name__}")
+        raise ValueError(f"{path}: expected {what}, got {type(value).__name__}")
     return value
 
 
@@ -103,21 +103,21 @@ def _reason(error: Exception) -> str:
 
 
 def atomic_rename(tmp: Path, path: Path) -> None:
-    """Give a finished folder its name in one step, once all that is in it is on the disk.
+    """Rename a finished folder atomically, after all its files are on the disk.
 
     Args:
-        tmp: the folder as it was written; in the same folder as `path`, for only there is a rename one step.
-        path: the name, which must be free.
+        tmp: Finished folder, with the same parent as `path`: only on one file system a rename is atomic.
+        path: New path, which must not exist.
     """
-    for written in (*tmp.rglob("*"), tmp):
-        _sync(written)
+    for entry in (*tmp.rglob("*"), tmp):
+        _sync(entry)
     tmp.rename(path)
     _sync(path.parent)
 
 
 @contextmanager
-def removed_on_failure(tmp: Path) -> Iterator[None]:
-    """Make an empty folder to be filled within this block; where that fails, as on a full disk, leave nothing of it."""
+def remove_on_failure(tmp: Path) -> Iterator[None]:
+    """Create an empty folder, and remove it if the block fails, for example on a full disk."""
     shutil.rmtree(tmp, ignore_errors=True)
     tmp.mkdir(parents=True)
     try:
@@ -128,10 +128,10 @@ def removed_on_failure(tmp: Path) -> Iterator[None]:
 
 
 def _sync(path: Path) -> None:
-    """Bring a file or folder to the disk."""
-    if _WINDOWS and path.is_dir():  # which opens no folder; its file system looks after names itself
+    """Flush a file or folder to the disk."""
+    if _WINDOWS and path.is_dir():  # Windows cannot open a folder; NTFS keeps a journal of names
         return
-    handle = os.open(path, os.O_RDWR if _WINDOWS else os.O_RDONLY)  # it syncs nothing that was opened to be read
+    handle = os.open(path, os.O_RDWR if _WINDOWS else os.O_RDONLY)  # Windows syncs no file opened for reading only
     try:
         os.fsync(handle)
     finally:

@@ -1,4 +1,4 @@
-"""What identifies data: a hash of the rows themselves, whatever file, cache or batch they came in; or of a file."""
+"""Hashes that identify data: of rows, independent of file, cache and batches; or of a file's bytes."""
 
 import hashlib
 import os
@@ -13,38 +13,39 @@ import pyarrow.compute as pc
 
 _MISSING = "-"
 _STEP: Final = 4.0
-"""Seconds, of more than which no file system counts the times of its files: FAT's two are the longest."""
+"""Seconds. No file system has timestamps as coarse as this: the coarsest, FAT's, have a step of two seconds."""
 
 
 def file_hash(path: Path) -> str:
-    """Return the sha256 of a file's bytes, 64 hexadecimal digits; of one that is as it was, without reading it again.
+    """Compute the sha256 of a file's bytes, 64 hexadecimal digits. An unchanged file is not read again.
 
-    A file that was written just now is read each time: another change in the same moment would not show in its times.
+    A file that was written in the last seconds is read at every call: a second change within the step of the file
+    system's clock would leave its timestamps as they are.
     """
     with path.open("rb") as file:
-        found = os.fstat(file.fileno())  # of the open file: a network's file system may remember what a name had
-        if time.time() - max(found.st_mtime, found.st_ctime) < _STEP:
+        stat = os.fstat(file.fileno())  # of the open file: a network file system may cache the attributes of a name
+        if time.time() - max(stat.st_mtime, stat.st_ctime) < _STEP:
             return hashlib.file_digest(file, "sha256").hexdigest()
-    identity = (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
-    return _unchanged(path.resolve(), identity)
+    identity = (stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns)
+    return _cached_file_hash(path.resolve(), identity)
 
 
 @lru_cache(maxsize=4096)
-def _unchanged(path: Path, identity: tuple[int, ...]) -> str:
-    """Return the hash of a file that is still the one of this identity, as whoever wrote to it would have changed."""
+def _cached_file_hash(path: Path, identity: tuple[int, ...]) -> str:
+    """Compute the hash of a file; cached by its identity, which every write changes."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def content_hash(batches: Iterable[Any], columns: Sequence[str]) -> str:
-    """Return the sha256 of the named columns' values, row by row.
+    """Compute the sha256 of the values of some columns, row by row.
 
-    Each value stands behind its length (`7:A dog.`), so that no two tables are one text, whatever is in their cells.
+    Each value is prefixed with its length (`7:A dog.`), so different tables never give the same hashed text.
 
     Args:
-        batches: Arrow tables or record batches, in row order; how the rows are cut into batches does not matter.
-        columns: the columns to read, whose names and order are part of the hash. Values are hashed as text; a missing
-            one is none, and no empty text.
+        batches: Arrow tables or record batches, in row order. The split into batches does not change the hash.
+        columns: Names of the columns. Names and order are part of the hash. Values are hashed as text; a missing value
+            differs from an empty text.
 
     Returns:
         64 hexadecimal digits.
@@ -65,13 +66,13 @@ def content_hash(batches: Iterable[Any], columns: Sequence[str]) -> str:
         cells = [_cells(batch.column(name)) for name in columns]
         rows = pc.binary_join_element_wise(*cells, "")
         for chunk in rows.chunks if isinstance(rows, pa.ChunkedArray) else [rows]:
-            # One text of all, as Arrow has it: no value of Python a row, of which there may be many millions.
+            # Arrow joins all rows to one buffer: a Python object per row would be slow for millions of rows.
             digest.update(pc.binary_join(pa.ListArray.from_arrays([0, len(chunk)], chunk), "")[0].as_buffer())
     return digest.hexdigest()
 
 
 def text_hash(rows: Iterable[Iterable[str]]) -> str:
-    """Return the sha256 of rows of text cells, cell by cell.
+    """Compute the sha256 of rows of text cells, cell by cell.
 
     >>> text_hash([("a", "b")]) == text_hash([("ab", "")])
     False
@@ -86,10 +87,10 @@ def text_hash(rows: Iterable[Iterable[str]]) -> str:
 
 
 def _cells(values: Any) -> Any:
-    """Return texts behind their lengths in bytes, in an Arrow array."""
+    """Prefix texts with their lengths in bytes, in an Arrow array."""
     texts = values.cast(pa.string())
-    behind_lengths = pc.binary_join_element_wise(pc.binary_length(texts).cast(pa.string()), texts, ":")
-    return pc.fill_null(behind_lengths, _MISSING)
+    prefixed = pc.binary_join_element_wise(pc.binary_length(texts).cast(pa.string()), texts, ":")
+    return pc.fill_null(prefixed, _MISSING)
 
 
 def _cell(text: str) -> bytes:

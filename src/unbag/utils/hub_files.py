@@ -1,7 +1,7 @@
-"""The files of a model repository that loading it reads, fetched from the Hub: all of them before any is read.
+"""Download of the files of a model repository that loading reads, all of them before the first is read.
 
-transformers fetches files one by one as it reads, and takes one that it does not get for one that is not there (a chat
-template, say): a model of whose files the network lost one would be another model.
+transformers downloads each file when it reads it, and treats a failed download of an optional file, such as a chat
+template, like an absent file. After a network error the loaded model would then be a different one.
 """
 
 from pathlib import Path, PurePosixPath
@@ -13,22 +13,22 @@ from unbag.utils.offline import unless_unreachable
 _SMALL: Final = frozenset({".json", ".txt", ".model", ".tiktoken", ".jinja", ".spm", ".codes", ".vocab"})
 _TEMPLATES: Final = "additional_chat_templates"
 _WEIGHTS: Final = ("model*.safetensors", "*.safetensors", "pytorch_model*.bin", "*.bin")
-"""The first of these that there is any of: one set of weights is enough."""
+"""Patterns in order of preference: only the files of the first pattern with a match are downloaded."""
 
 
-def fetched(repo: str, revision: str | None, *, weights: bool = True, code: bool = False) -> Path:
-    """Return the folder, named by the commit, with the files of a model; offline, as far as they are on this machine.
+def download_model_files(repo: str, revision: str | None, *, weights: bool = True, code: bool = False) -> Path:
+    """Download the files of a model and return their folder, which is named by the commit; offline, use the cache.
 
     Args:
-        repo: the repository.
-        revision: branch, tag or commit.
-        weights: whether the weights too, or only what is small.
-        code: whether the repository's own code too, for who trusts it.
+        repo: Id of the repository.
+        revision: Branch, tag or commit (default: the main branch).
+        weights: Whether to download the weights (default: yes), not only config and tokenizer.
+        code: Whether to download the repository's Python code (default: no), if the user trusts it.
 
     Raises:
-        HubReadError: if the network fails, the Hub is out of order, or what it answers is something else.
-        HfHubHTTPError: if there is no such repository, or it may not be read.
-        OSError: if it is not on this machine, which is offline.
+        HubReadError: If the network fails, the Hub has a server error, or the response is malformed.
+        HfHubHTTPError: If the repository is absent, private or gated.
+        OSError: If the process is offline and the model is not in the cache.
     """
     from huggingface_hub import HfApi, is_offline_mode, snapshot_download
 
@@ -37,28 +37,31 @@ def fetched(repo: str, revision: str | None, *, weights: bool = True, code: bool
         if is_offline_mode():
             return _here(repo, revision, weights=weights)
         listed = hub_read(what, lambda: HfApi().list_repo_files(repo, revision=revision))
-        wanted = read_of(listed, weights=weights, code=code)
+        wanted = select_model_files(listed, weights=weights, code=code)
         return Path(hub_read(what, lambda: snapshot_download(repo, revision=revision, allow_patterns=wanted)))
 
 
 def _here(repo: str, revision: str | None, *, weights: bool) -> Path:
-    """Return the folder on this machine, seen to be complete where it is known what the repository has."""
+    """Find the model's folder in the cache of this machine."""
     from huggingface_hub import snapshot_download
 
     def folder(patterns: list[str]) -> Path:
-        there = snapshot_download(
+        # It raises if a file of these patterns is missing and the client has a listing of the repository.
+        cached = snapshot_download(
             repo, revision=revision, local_files_only=True, allow_patterns=patterns, ignore_patterns=["*/*"]
         )
-        return Path(there)
+        return Path(cached)
 
-    found = folder([f"*{suffix}" for suffix in sorted(_SMALL)])
-    return folder([next((each for each in _WEIGHTS if any(found.glob(each))), _WEIGHTS[0])]) if weights else found
+    snapshot = folder([f"*{suffix}" for suffix in sorted(_SMALL)])
+    if not weights:
+        return snapshot
+    return folder([next((each for each in _WEIGHTS if any(snapshot.glob(each))), _WEIGHTS[0])])
 
 
-def read_of(listed: list[str], *, weights: bool, code: bool = False) -> list[str]:
-    """Return those of a repository's files that loading its model reads.
+def select_model_files(listed: list[str], *, weights: bool, code: bool = False) -> list[str]:
+    """Select the files of a repository that loading its model reads.
 
-    >>> read_of(["config.json", "model.safetensors", "pytorch_model.bin", "onnx/model.onnx"], weights=True)
+    >>> select_model_files(["config.json", "model.safetensors", "pytorch_model.bin", "onnx/model.onnx"], weights=True)
     ['config.json', 'model.safetensors']
     """
     paths = [PurePosixPath(name) for name in listed]
@@ -68,6 +71,6 @@ def read_of(listed: list[str], *, weights: bool, code: bool = False) -> list[str
     if code:
         wanted += [path for path in top if path.suffix == ".py"]
     if weights:
-        found = ([path for path in top if path.match(pattern)] for pattern in _WEIGHTS)
-        wanted += next(filter(None, found), [])
+        matches = ([path for path in top if path.match(pattern)] for pattern in _WEIGHTS)
+        wanted += next(filter(None, matches), [])
     return [str(path) for path in wanted]

@@ -1,7 +1,7 @@
-"""One process at a time: a lock on what is being written, and a line that says who holds it.
+"""File locks, so that one process at a time writes a file or folder, with a record of the process that holds the lock.
 
-The lock is the operating system's, on a file beside what is written. It ends with the process that holds it, however
-that ends; a file that a killed one left locks nothing.
+The lock is the operating system's, on a file beside the written one. It ends with the process that holds it, even if
+that process is killed; a lock file that a killed process left behind does not lock anything.
 """
 
 import json
@@ -17,35 +17,34 @@ from typing import Final
 
 from filelock import FileLock, Timeout
 
-_held: Final[dict[Path, tuple[int, int]]] = {}  # by which process and thread: a forked one inherits this
+# The process and thread that hold each lock. The process id is needed because a forked process inherits the table.
+_held: Final[dict[Path, tuple[int, int]]] = {}
 logger = logging.getLogger(__name__)
 
 
 class LockedError(ValueError):
-    """Another process writes the same thing; the message says which."""
+    """A lock that another process holds; the message names that process."""
 
 
 @contextmanager
-def alone(path: Path, doing: str, *, wait: bool = False) -> Iterator[None]:
-    """Keep other processes from what is written within this block; they see who is at it.
-
-    Whoever holds the lock of a path may take it again within.
+def exclusive_lock(path: Path, doing: str, *, wait: bool = False) -> Iterator[None]:
+    """Hold the lock of a path within this block. The thread that holds a lock may take it again.
 
     Args:
-        path: the file or folder that is written; it need not exist, and its folder is made where absent.
-        doing: what is done, in a word or two, for others to read: `training`.
-        wait: where another process is at it, wait for its end instead of refusing.
+        path: File or folder that is written. It need not exist; its parent folder is created if absent.
+        doing: Activity in one or two words, for the messages of other processes: `training`.
+        wait: Whether to wait for another process that holds the lock (default: no, fail).
 
     Raises:
-        LockedError: if another process is at it, unless this one waits.
-        OSError: if the lock cannot be written.
+        LockedError: If another process holds the lock and `wait` is not set.
+        OSError: If the lock file cannot be written.
     """
     path = Path(os.path.abspath(path))
     file, thread = lock_file(path), (os.getpid(), threading.get_ident())
     if _held.get(path) == thread:
         yield
         return
-    made = [folder for folder in file.parents if not folder.exists()]
+    created = [folder for folder in file.parents if not folder.exists()]
     file.parent.mkdir(parents=True, exist_ok=True)
     lock = FileLock(file, is_singleton=False, thread_local=False)
     try:
@@ -53,9 +52,9 @@ def alone(path: Path, doing: str, *, wait: bool = False) -> Iterator[None]:
     except Timeout:
         if not wait:
             raise LockedError(
-                f"{path} is being written by {holder(path)}; wait for it, or name another place"
+                f"{path} is being written by {lock_holder(path)}; wait for it, or name another path"
             ) from None
-        logger.warning("waiting for %s to finish %s", holder(path), path.name)
+        logger.warning("waiting for %s to finish %s", lock_holder(path), path.name)
         lock.acquire()
     try:
         _held[path] = thread
@@ -64,15 +63,15 @@ def alone(path: Path, doing: str, *, wait: bool = False) -> Iterator[None]:
     finally:
         _held.pop(path, None)
         with suppress(OSError):
-            file.unlink()  # while it is held; who waits for it notices, and locks a new one
+            file.unlink()  # before the release; a waiting process notices, and locks a new file
         lock.release()
-        with suppress(OSError):  # what was written there stays, with its folder
-            for folder in made:
+        with suppress(OSError):  # rmdir fails for a folder with files, which stays
+            for folder in created:
                 folder.rmdir()
 
 
 def lock_file(path: Path) -> Path:
-    """Return the file that is locked while a path is written.
+    """Build the path of the file that is locked while a path is written.
 
     >>> lock_file(Path("runs/mine")).as_posix()
     'runs/.mine.lock'
@@ -80,17 +79,17 @@ def lock_file(path: Path) -> Path:
     return path.with_name(f".{path.name}.lock")
 
 
-def holder(path: Path) -> str:
-    """Return who holds the lock of a path, as far as it says so."""
+def lock_holder(path: Path) -> str:
+    """Describe the process that holds the lock of a path, as far as the lock file is readable."""
     try:
-        told = json.loads(lock_file(path).read_text(encoding="utf-8"))
-        return f"process {int(told['pid'])} on {told['host']} ({told['doing']} since {told['since']})"
+        record = json.loads(lock_file(path).read_text(encoding="utf-8"))
+        return f"process {int(record['pid'])} on {record['host']} ({record['doing']} since {record['since']})"
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return "another process"
 
 
 def _write_holder(file: Path, doing: str) -> None:
     since = datetime.now(UTC).isoformat(sep=" ", timespec="seconds")
-    told = {"host": socket.gethostname(), "pid": os.getpid(), "since": since, "doing": doing}
-    with suppress(OSError):  # on a full disk it locks all the same
-        file.write_text(json.dumps(told) + "\n", encoding="utf-8")
+    record = {"host": socket.gethostname(), "pid": os.getpid(), "since": since, "doing": doing}
+    with suppress(OSError):  # on a full disk the lock holds without its record
+        file.write_text(json.dumps(record) + "\n", encoding="utf-8")

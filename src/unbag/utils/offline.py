@@ -1,7 +1,7 @@
-"""Keep the Hub's clients from the network: as asked, or where there is none.
+"""Offline mode of the Hub's clients: on the user's request, or if the Hub is unreachable.
 
-Without a network a client tries again for 20 to 30 seconds before it looks into its cache or gives up, each time it is
-asked. Whoever reads the Hub does so within `unless_unreachable`.
+Without a network, each call of a client retries for 20 to 30 seconds before it uses its cache or fails. Code that reads
+the Hub therefore does so within `unless_unreachable`, which tests the connection once.
 """
 
 import logging
@@ -14,12 +14,12 @@ from typing import Final
 
 from unbag.utils.retries import hub_http
 
-_TRIES: Final = 3  # a server that starts anew is back in seconds
+_TRIES: Final = 3  # a server that restarts is back in seconds
 _SECONDS_BETWEEN: Final = 1.0
 _TIMEOUT: Final = 3.0  # seconds for a connection
-_REMEMBERED_FOR: Final = 60.0  # seconds, in which a run may want ten things
-_last: dict[str, tuple[float, str]] = {}  # when each endpoint was asked, and why it was not reached
-_in_force = ""  # why the clients are kept from the network now, where that is for want of one
+_FAILURE_TTL: Final = 60.0  # seconds for which a failure is cached; a run may read ten things from the Hub
+_last: dict[str, tuple[float, str]] = {}  # by endpoint: time of the last test, and its failure or ""
+_in_force = ""  # the failure for which the clients are offline now, or ""
 logger = logging.getLogger(__name__)
 
 _SETTINGS: Final = (
@@ -27,11 +27,11 @@ _SETTINGS: Final = (
     ("datasets.config", "HF_HUB_OFFLINE"),
     ("datasets.config", "HF_DATASETS_OFFLINE"),
 )
-"""Where the clients keep what they read of the environment when they were imported."""
+"""Module variables of the clients, which read the environment only at import."""
 
 
 def go_offline() -> None:
-    """Keep the Hub's clients from the network, as `HF_HUB_OFFLINE=1` does, in this process and its children."""
+    """Set the Hub's clients offline, as `HF_HUB_OFFLINE=1` does, in this process and its children."""
     os.environ["HF_HUB_OFFLINE"] = "1"
     for module, name in _SETTINGS:
         if module in sys.modules:
@@ -40,10 +40,10 @@ def go_offline() -> None:
 
 @contextmanager
 def unless_unreachable() -> Iterator[str]:
-    """Keep the clients from the network where the Hub cannot be reached: what is here is used, what is not is told.
+    """Set the Hub's clients offline within this block if the Hub is unreachable, so that they use their caches.
 
     Yields:
-        Why it cannot be reached; nothing where it can be, or where they are kept from the network anyway.
+        The reason why the Hub is unreachable; empty if it is reachable, or if the user has set offline mode.
     """
     global _in_force
     reason = _in_force or _unreachable()
@@ -67,15 +67,15 @@ def unless_unreachable() -> Iterator[str]:
 
 
 def _unreachable() -> str:
-    """Return why no connection to the Hub is made; nothing where one is, whatever the Hub says."""
+    """Test the connection to the Hub; returns the reason of a failure, empty for any response of the Hub."""
     httpx = hub_http()
     from huggingface_hub import constants, get_session, is_offline_mode
 
     endpoint = constants.ENDPOINT
     if is_offline_mode():
         return ""
-    asked, reason = _last.get(endpoint, (-_REMEMBERED_FOR, ""))
-    if endpoint in _last and (not reason or time.monotonic() - asked < _REMEMBERED_FOR):
+    tested, reason = _last.get(endpoint, (-_FAILURE_TTL, ""))
+    if endpoint in _last and (not reason or time.monotonic() - tested < _FAILURE_TTL):
         return reason
     for left in reversed(range(_TRIES)):
         try:
@@ -86,9 +86,9 @@ def _unreachable() -> str:
             if left:
                 time.sleep(_SECONDS_BETWEEN)
                 continue
-            logger.warning("%s; going on with what is on this machine", reason)
+            logger.warning("%s; continuing with the files on this machine", reason)
         except httpx.HTTPError:
-            reason = ""  # it was reached
+            reason = ""  # an error after the connection: the Hub is reachable
         break
     _last[endpoint] = time.monotonic(), reason
     return reason

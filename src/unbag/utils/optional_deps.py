@@ -1,4 +1,4 @@
-"""Which extra of ours brings a package that is missing."""
+"""Optional dependencies, and the extra of unbag that installs each."""
 
 from importlib.util import find_spec
 from typing import Final
@@ -16,30 +16,30 @@ EXTRA_OF: Final = {
     "tensorboard": "trackers",
     "trackio": "trackers",
 }
-"""The modules that no plain installation has, and the extra that each comes with."""
+"""Extra by module, for the modules that an installation without extras does not have."""
 
 
 def install_hint(error: ImportError) -> str:
-    """Return an import error's message, with what to install where that is an extra of ours."""
+    """Build the message of an import error, with the extra to install if one provides the package."""
     extra = EXTRA_OF.get((error.name or "").partition(".")[0])
     if extra is None or f"unbag[{extra}]" in str(error):
         return str(error)
     return _missing(error.name or "", extra)
 
 
-def require(package: str) -> None:
-    """Refuse to begin what needs a package of an extra that is not installed, without importing it.
+def validate_dependency(package: str) -> None:
+    """Check that a package of an extra is installed, without importing it.
 
     Raises:
-        ImportError: naming the extra.
+        ImportError: If the package is not installed; the message names the extra.
 
-    >>> require("numpy")
+    >>> validate_dependency("numpy")
     """
     try:
-        found = find_spec(package)
-    except ValueError:  # somebody has put nothing in its place
-        found = None
-    if found is None:
+        spec = find_spec(package)
+    except ValueError:  # `sys.modules[package]` is None or has no spec
+        spec = None
+    if spec is None:
         raise ImportError(_missing(package, EXTRA_OF[package]), name=package)
 
 

@@ -1,7 +1,7 @@
-"""Options as a person writes and reads them, `test_size=1000`, and what every option must be, whoever gives it.
+"""Options of config dataclasses: parsing of text such as `test_size=1000`, types, and help.
 
-A command reads text (`read`), Python gives values: both come to `require`, by what the fields of a dataclass say they
-are. What is impossible beyond that, each config says itself.
+The command line parses text (`parse_option`), the Python API passes values. `validate_options` validates both by the
+type hints of the dataclass's fields. The config itself validates further limits.
 """
 
 import inspect
@@ -16,7 +16,7 @@ from types import NoneType, UnionType
 from typing import Any, Final, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
 
 LIST: Final = "names, comma-separated"
-"""What the values of an option are that is a list."""
+"""Description of a list's values."""
 
 _EXPECTED: Final = {
     int: "a whole number",
@@ -36,40 +36,40 @@ _FALSE: Final = frozenset({"false", "no", "0"})
 
 
 COLUMNS_GIVEN: Final = "--columns premise=…,hypothesis=…,label=…"
-"""How the columns of data of one's own are written."""
+"""Form of the option that names the columns of the user's own data."""
 
 
-def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """Return a question after a wrong name, with the known name that it is most like; empty if none is like it.
+def did_you_mean(name: str, valid: Iterable[str]) -> str:
+    """Build a suggestion for a misspelt name, with the most similar valid name; empty if none is similar.
 
     >>> did_you_mean("SNLI ", ["snli", "mnli"]), did_you_mean("nothing", ["snli"])
     (", did you mean 'snli'?", '')
     """
-    alike = get_close_matches(name.strip().lower(), known, n=1)
-    return f", did you mean {alike[0]!r}?" if alike else ""
+    matches = get_close_matches(name.strip().lower(), valid, n=1)
+    return f", did you mean {matches[0]!r}?" if matches else ""
 
 
-def by_name(parts: Sequence[str], expected: str, lists: frozenset[str] = frozenset()) -> dict[str, str]:
-    """Split `NAME=VALUE` parts.
+def parse_name_values(parts: Sequence[str], expected: str, lists: frozenset[str] = frozenset()) -> dict[str, str]:
+    """Parse `NAME=VALUE` texts.
 
     Args:
-        parts: the parts.
-        expected: how they are written, for the message.
-        lists: names that may be given again, their values joined by commas.
+        parts: Texts.
+        expected: Their form, for the error message.
+        lists: Names that may occur several times; their values are joined by commas.
 
     Raises:
-        ValueError: if a part has no `=`, or a name comes twice.
+        ValueError: If a text has no `=`, or a name occurs twice.
 
-    >>> by_name(["premise=text", "label = gold"], COLUMNS_GIVEN)
+    >>> parse_name_values(["premise=text", "label = gold"], COLUMNS_GIVEN)
     {'premise': 'text', 'label': 'gold'}
     """
     values: dict[str, str] = {}
     for part in parts:
-        name, equals, value = (piece.strip() for piece in part.partition("="))
+        name, equals, value = (field.strip() for field in part.partition("="))
         if not equals:
-            raise ValueError(f"expected {expected}; found {part!r}")
+            raise ValueError(f"expected {expected}, got {part!r}")
         if name in values and name.rpartition(".")[2] not in lists:  # `-o SET.NAME=VALUE`
-            raise ValueError(f"{name}: given twice")
+            raise ValueError(f"{name}: expected one value, got two")
         values[name] = f"{values[name]},{value}" if name in values else value
     return values
 
@@ -78,11 +78,11 @@ class Option(NamedTuple):
     """An option of a config class.
 
     Attributes:
-        name: as it is written.
-        default: its value where none is given.
-        meaning: what the class's docstring says of it.
-        expected: what its values are.
-        example: a value, as it is written; None where only a name of something would be one.
+        name: Name of the field.
+        default: Default value.
+        meaning: Description from the class's docstring.
+        expected: Description of valid values.
+        example: Valid value as text; None if a valid value would be an arbitrary name.
     """
 
     name: str
@@ -92,10 +92,10 @@ class Option(NamedTuple):
     example: str | None
 
 
-def described(config: type, names: frozenset[str]) -> list[Option]:
-    """Return some fields of a config dataclass, in its order, with what the Attributes of docstrings say.
+def describe_options(config: type, names: frozenset[str]) -> list[Option]:
+    """Describe some fields of a config dataclass, in its order, by the `Attributes` section of its docstring.
 
-    The docstrings are its own and those of the classes it derives from.
+    Fields that are inherited are described by the docstring of the base class.
     """
     meanings = {
         name: " ".join(text.split())
@@ -112,43 +112,43 @@ def described(config: type, names: frozenset[str]) -> list[Option]:
     ]
 
 
-def listed(*texts: str) -> tuple[str, ...]:
-    """Return the names of a list: comma-separated, or in several texts.
+def split_names(*texts: str) -> tuple[str, ...]:
+    """Split comma-separated names, in one or several texts.
 
-    >>> listed("snli, mnli", "sick")
+    >>> split_names("snli, mnli", "sick")
     ('snli', 'mnli', 'sick')
     """
     return tuple(name.strip() for text in texts for name in text.split(","))
 
 
-def read(config: type, name: str, text: str) -> Any:
-    """Return the value of a config's field from text: a number, a truth value, or comma-separated names.
+def parse_option(config: type, name: str, text: str) -> Any:
+    """Parse the value of a config's field: a number, a truth value, or comma-separated names.
 
     Raises:
-        ValueError: if the text is no such value.
+        ValueError: If the text does not fit the type of the field.
     """
     kind = _kind(config, name)
     try:
         if kind is bool:
             [value] = [value for value, words in ((True, _TRUE), (False, _FALSE)) if text.lower() in words]
             return value
-        return listed(text) if kind is Sequence else kind(text)
+        return split_names(text) if kind is Sequence else kind(text)
     except ValueError:
-        raise ValueError(f"expected {name} to be {_EXPECTED[kind]}, found {text!r}") from None
+        raise ValueError(f"expected {name} to be {_EXPECTED[kind]}, got {text!r}") from None
 
 
-def require(config: type, values: Mapping[str, Any]) -> None:
-    """Refuse values that are not what the fields of a dataclass are said to be.
+def validate_options(config: type, values: Mapping[str, Any]) -> None:
+    """Validate values by the type hints of a dataclass's fields.
 
-    Whole numbers have no more than 63 bits, texts are not empty and hold no
-    control characters; a truth value is no number. None is fine where the field may be None, and so is its default.
+    Whole numbers have at most 63 bits. Texts are not empty and have no control characters. A truth value is not a
+    number. None is valid if the type allows it. The default of a field is always valid.
 
     Args:
-        config: the dataclass.
-        values: some of its fields' values, by name; other names are left alone.
+        config: Dataclass.
+        values: Values by name of the field; names without a field are ignored.
 
     Raises:
-        ValueError: naming the first that is something else.
+        ValueError: If a value does not fit; the message names the first such field.
     """
     hints = get_type_hints(config)
     for field in fields(config):
@@ -156,26 +156,31 @@ def require(config: type, values: Mapping[str, Any]) -> None:
             value = values[field.name]
             if not (_is_default(value, field.default) or _fits(hints[field.name], value)):
                 expected = _expected(hints[field.name])
-                raise ValueError(f"expected {field.name} to be {expected}, found {_shown(value)}")
+                raise ValueError(f"expected {field.name} to be {expected}, got {_shorten(value)}")
 
 
 def check_int(name: str, value: Any, *, least: int = 0) -> None:
-    """Refuse what is no whole number of at least so much.
+    """Validate a whole number.
+
+    Args:
+        name: Name of the option, for the error message.
+        value: Value to validate.
+        least: Minimum (default: 0).
 
     Raises:
-        ValueError: if it is something else.
+        ValueError: If the value is not a whole number, or is less than the minimum.
     """
     if not _fits(int, value) or value < least:
-        raise ValueError(f"expected {name} to be a whole number of at least {least}, found {_shown(value)}")
+        raise ValueError(f"expected {name} to be a whole number of at least {least}, got {_shorten(value)}")
 
 
 def _fits(hint: Any, value: Any) -> bool:
-    """Tell whether a value is what a type hint says; of kinds that are not options', yes."""
+    """Check whether a value fits a type hint; True for types that options do not use."""
     kind, parts = get_origin(hint) or hint, get_args(hint)
     if kind in (Union, UnionType):
         return any(_fits(part, value) for part in parts)
     if kind is Literal:
-        return any(type(value) is type(part) for part in parts)  # which of them, the config says with all the rest
+        return any(type(value) is type(part) for part in parts)  # the config validates the value
     if kind is int:
         return isinstance(value, Integral) and not isinstance(value, bool) and abs(int(value)) < _LARGEST
     if kind is float:
@@ -188,7 +193,7 @@ def _fits(hint: Any, value: Any) -> bool:
     if kind is Mapping:
         if not isinstance(value, Mapping):
             return False
-        # An empty value says that there is none.
+        # An empty value stands for an absent one.
         return all(_fits(str, name) and (cell == "" or _fits(parts[1], cell)) for name, cell in value.items())
     return isinstance(value, kind) if kind in (bool, NoneType) else True
 
@@ -211,12 +216,12 @@ def _expected(hint: Any) -> str:
     return " or ".join(sorted(words))
 
 
-def _shown(value: Any) -> str:
+def _shorten(value: Any) -> str:
     return repr(value)[:100]
 
 
 def _kind(config: type, name: str) -> Any:
-    """Return what a value of a config's field is, if it is not None: one of `_EXPECTED`."""
+    """Find the type of a config's field without None: a key of `_EXPECTED`."""
     hint = get_type_hints(config)[name]
     kinds = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
     [kind] = [kind for kind in kinds if kind is not type(None)]

@@ -1,6 +1,6 @@
-"""How many processes may build, tag and fit at a time: said once by whoever asks, for all that is done on the way.
+"""Number of processes that build, tag and fit in parallel, set once for everything that a call does.
 
-Nothing that comes out depends on it, so it is no option of sets and models, and no part of a record or a cache key.
+No result depends on it. It is therefore not an option of sets and models, and not part of a record or a cache key.
 """
 
 from collections.abc import Iterator
@@ -15,10 +15,10 @@ _NUM_PROC: Final = ContextVar("num_proc", default=1)
 
 @contextmanager
 def worker_count(num_proc: int) -> Iterator[None]:
-    """Let so many processes work at a time, for as long as the block takes.
+    """Set the number of processes within this block.
 
     Raises:
-        ValueError: if it is no whole number of at least 1.
+        ValueError: If it is not a whole number of at least 1.
 
     >>> with worker_count(2):
     ...     num_proc()
@@ -35,5 +35,5 @@ def worker_count(num_proc: int) -> Iterator[None]:
 
 
 def num_proc() -> int:
-    """Return how many processes may work at a time; 1 where nobody said."""
+    """Get the number of processes of the current `worker_count` block (default: 1)."""
     return _NUM_PROC.get()

@@ -1,38 +1,40 @@
-"""How far a run is: who is told, and bars that show it where it is started from Python, in a terminal or a notebook."""
+"""Progress of a run: the callback's type, and progress bars for runs from Python, in a terminal or a notebook."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 OnProgress = Callable[[str, int, int], None]
-"""Called with the set's name, and who is asked where several are, and how many of how many rows are predicted; or with
-what else takes its time, and how many of how many are done."""
+"""Called with `(name, done, total)`. For predictions, the name is that of the set, with the model where there are
+several, and the numbers count rows. For another slow step, the name is that of the step, and the numbers count its
+units."""
 
 
 @contextmanager
-def bars(*, visible: bool) -> Iterator[OnProgress | None]:
-    """Give a function of a name, how many are done and how many there are, which moves a bar of that name.
+def progress_bars(*, visible: bool) -> Iterator[OnProgress | None]:
+    """Yield a progress callback that shows one bar per name.
 
     Args:
-        visible: whether to show any; else there is no function.
+        visible: Whether to show bars; if not, yields None.
     """
     if not visible:
         yield None
         return
-    from huggingface_hub.utils import tqdm  # type: ignore[attr-defined]  # as users have set it for the Hub
+    # The Hub's tqdm follows the user's settings, such as HF_HUB_DISABLE_PROGRESS_BARS.
+    from huggingface_hub.utils import tqdm  # type: ignore[attr-defined]
 
     make: Any = tqdm
-    shown: dict[str, Any] = {}
+    by_name: dict[str, Any] = {}
 
-    def move(name: str, done: int, total: int) -> None:
-        if name not in shown:
-            shown[name] = make(desc=name, total=total, unit=" rows", leave=False)
-        shown[name].update(done - shown[name].n)
+    def update(name: str, done: int, total: int) -> None:
+        if name not in by_name:
+            by_name[name] = make(desc=name, total=total, unit=" rows", leave=False)
+        by_name[name].update(done - by_name[name].n)
         if done >= total:
-            shown[name].close()
+            by_name[name].close()
 
     try:
-        yield move
+        yield update
     finally:
-        for bar in shown.values():
+        for bar in by_name.values():
             bar.close()

@@ -1,72 +1,93 @@
-"""What must not be printed, logged or kept: keys, tokens, passwords in addresses."""
+"""Redaction of secrets in printed or logged text: API keys, Hub tokens, credentials and signatures in URLs."""
 
 import json
 import os
 import re
+from base64 import b64encode
+from collections.abc import Iterator
 from typing import Final
 from urllib.parse import quote
 
-_KEYS: Final = ("OPENAI_API_KEY", "HF_TOKEN", "HUGGING_FACE_HUB_TOKEN")
-_BLOT: Final = "…"
-_SHORTEST: Final = 4  # characters of a secret; a shorter one is a placeholder
-_PIECE: Final = 8  # characters of it that are blotted out wherever they stand, as where a server repeats a part
-_NO_SECRETS: Final = frozenset({"none", "empty", "null", "token", "test", "dummy"})  # what servers at home are given
-_IN_ADDRESS: Final = re.compile(r"(?<=://)[^/\s?#@'\"]+@")
-_LOOKS_LIKE_ONE: Final = re.compile(r"\b(?:hf_|sk-|api_org_)[A-Za-z0-9_-]{16,}")
+_ENV_VARS: Final = ("OPENAI_API_KEY", "HF_TOKEN", "HUGGING_FACE_HUB_TOKEN")
+_MASK: Final = "…"
+_MIN_LENGTH: Final = 4  # characters of a secret; a shorter value is a placeholder
+_MIN_LENGTH_BASE64: Final = 8  # below, the encoded form is so short that it may occur in ordinary words
+_PLACEHOLDERS: Final = frozenset({"none", "empty", "null", "token", "test", "dummy"})  # common for local servers
+
+_URL_CREDENTIALS: Final = re.compile(r"(?<=://)[^/\s?#@'\"]+@")
+_URL_SECRET_PARAMETER: Final = re.compile(
+    # `access_token`, `api_key` and `X-Amz-Security-Token`; `signature`, `sig` (Azure) and `X-Amz-Signature`.
+    r"([?&](?:[\w-]*[_-])?(?:token|api[_-]?key|key|secret|password|signature|sig|credential)=)[^&\s#'\"<>]+",
+    re.IGNORECASE,
+)
+_AUTHORIZATION: Final = re.compile(r"(\bauthorization\W{1,6}(?:basic|bearer)\s+)[^\s'\",;]+", re.IGNORECASE)
+_LINE_BREAK: Final = r"(?:\s*\n\s*)?"
+_TOKEN_LIKE: Final = re.compile(r"\b(?:hf_|sk-|api_org_)[A-Za-z0-9_-]{16,}")
 
 
 def redact(text: str) -> str:
-    """Return a text without secrets: before it is cut to any length, or a part of one stays.
+    """Replace every secret in a text by an ellipsis.
 
-    Blotted out are the API key and the Hub's token, as they are, as addresses and JSON write them, and any eight
-    characters of them; names and passwords in addresses; and whatever looks like a token.
+    Secrets are the API key and the Hub's token, names and passwords in URLs, tokens and signatures in the query of a
+    URL, values of `Authorization` headers, and strings with the prefix of a known kind of token. Key and token are also
+    replaced where they are percent-encoded, escaped as in JSON, encoded in base64 or wrapped over several lines.
+
+    Cut a text after this call, never before: a part of a secret is not recognized.
+
+    >>> redact("GET https://me:pw@hub.example/file?token=abc&page=2")
+    'GET https://…@hub.example/file?token=…&page=2'
     """
-    text = _IN_ADDRESS.sub(f"{_BLOT}@", text)
-    for secret in _secrets():
-        for form in {secret, quote(secret, safe=""), json.dumps(secret)[1:-1]}:
-            text = _without(text, form)
-    return _LOOKS_LIKE_ONE.sub(_BLOT, text)
+    text = _URL_CREDENTIALS.sub(f"{_MASK}@", text)
+    text = _URL_SECRET_PARAMETER.sub(rf"\1{_MASK}", text)
+    text = _AUTHORIZATION.sub(rf"\1{_MASK}", text)
+    # Longest first: one secret, or one form of it, may be part of another.
+    for form in sorted({form for secret in _secrets() for form in _forms(secret)}, key=len, reverse=True):
+        # Libraries that lay text out break a long word over lines; percent-encoding has hex digits of either case.
+        text = re.sub(_LINE_BREAK.join(map(re.escape, form)), _MASK, text, flags=re.IGNORECASE)
+    return _TOKEN_LIKE.sub(_MASK, text)
 
 
 def first_line(error: BaseException, *, longest: int | None = None) -> str:
-    """Return the first line of an error's message that says something, else its type; without secrets."""
+    """Extract the first line of an error's message that is not blank, else the error's type; without secrets.
+
+    Args:
+        error: The error.
+        longest: Maximum number of characters (default: no limit).
+    """
     lines = (line.strip() for line in redact(str(error)).splitlines())
     return next(filter(None, lines), type(error).__name__)[:longest]
 
 
 def _secrets() -> list[str]:
-    found = {os.environ.get(name, "").strip() for name in _KEYS}
-    found.add(_hub_token())
-    return [secret for secret in found if len(secret) >= _SHORTEST and secret.lower() not in _NO_SECRETS]
+    values = {os.environ.get(name, "").strip() for name in _ENV_VARS}
+    values.add(_hub_token())
+    return [value for value in values if len(value) >= _MIN_LENGTH and value.lower() not in _PLACEHOLDERS]
 
 
 def _hub_token() -> str:
-    """Return the token of the Hub's client, if it is at work: it may have read a file."""
+    """Read the token of the Hub's client, which may come from a file; empty if the client is not imported."""
     import sys
 
+    # Importing the client for an error message would take longer than the rest of a short command.
     if "huggingface_hub" not in sys.modules:
         return ""
     from huggingface_hub import get_token
 
     try:
         return get_token() or ""
-    except OSError:  # a folder for it that is none
+    except OSError:  # for example, HF_HOME names a file
         return ""
 
 
-def _without(text: str, secret: str) -> str:
-    if secret in text:
-        text = text.replace(secret, _BLOT)
-    if len(secret) < 2 * _PIECE:  # too short to tell its pieces from words
-        return text
-    pieces = {secret[i : i + _PIECE] for i in range(len(secret) - _PIECE + 1)}
-    hidden = {
-        position
-        for start in range(len(text) - _PIECE + 1)
-        if text[start : start + _PIECE] in pieces
-        for position in range(start, start + _PIECE)
-    }
-    if not hidden:
-        return text
-    kept = ((_BLOT if i - 1 not in hidden else "") if i in hidden else character for i, character in enumerate(text))
-    return "".join(kept)
+def _forms(secret: str) -> Iterator[str]:
+    """Iterate over the texts that a secret appears as: verbatim, percent-encoded, escaped in JSON, in base64."""
+    yield from (secret, quote(secret, safe=""), json.dumps(secret)[1:-1])
+    if len(secret) < _MIN_LENGTH_BASE64:
+        return
+    content = secret.encode("utf-8", "surrogateescape")
+    for before in range(3):
+        # Basic authentication encodes `user:secret`. Base64 writes 3 bytes as 4 characters, so the form of the secret
+        # depends on the number of bytes before it, modulo 3. Characters that share bits with a neighbour are cut off.
+        encoded = b64encode(bytes(before) + content).decode().rstrip("=")
+        is_aligned = (before + len(content)) % 3 == 0
+        yield encoded[(0, 2, 3)[before] : len(encoded) if is_aligned else -1]

@@ -1,4 +1,4 @@
-"""Retries of requests to the Hub: bounded, with growing random waits.
+"""Retries of requests to the Hub, bounded, with exponential backoff and jitter.
 
 Requests go over httpx or httpx2, whichever huggingface_hub uses.
 """
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 @cache
 def hub_http() -> ModuleType:
-    """Return the module whose exceptions huggingface_hub's own calls raise: `httpx` or `httpx2`, by its version."""
+    """Import the HTTP library whose exceptions huggingface_hub raises: `httpx` or `httpx2`, by its version."""
     from huggingface_hub.errors import HfHubHTTPError
 
-    # The one public thing that tells: what an error of the Hub is derived from.
+    # The base class of the Hub's errors is the only public trace of the library in use.
     library = next(
         base.__module__.partition(".")[0] for base in HfHubHTTPError.__mro__ if base.__module__.startswith("httpx")
     )
@@ -34,30 +34,28 @@ def hub_http() -> ModuleType:
 T = TypeVar("T")
 
 TRIES: Final = 6
-_FIRST_WAIT: Final = 1.0  # seconds; doubled each time: 1 + 2 + 4 + 8 + 16 is half a minute of a Hub that is down
-_LONGEST_WAIT: Final = (
-    310.0  # the Hub counts requests in windows of five minutes; who asks for more is told to come back
-)
-_LOGGED_FROM: Final = 5.0  # seconds; nobody wonders about a shorter wait
-_PASSING: Final = frozenset({408, 425, 429, 500, 502, 503, 504})
+_FIRST_WAIT: Final = 1.0  # seconds; doubles at each retry: 1 + 2 + 4 + 8 + 16 covers half a minute without the Hub
+_LONGEST_WAIT: Final = 310.0  # seconds; the Hub limits requests in windows of five minutes
+_LOGGED_FROM: Final = 5.0  # seconds; shorter waits are not logged
+_TRANSIENT_STATUS: Final = frozenset({408, 425, 429, 500, 502, 503, 504})
 _CUT_OFF: Final = (ConnectionResetError, ConnectionAbortedError, BrokenPipeError, TimeoutError)
-"""Not every ConnectionError: `datasets` raises a bare one after it has tried for half a minute."""
-_OTHER_SIZE: Final = "Consistency check failed"  # huggingface_hub's, of a file that did not arrive whole
-_OF_XET: Final = "CAS Client Error"  # hf_xet's, of its storage, whatever that answered
+"""Not ConnectionError itself: `datasets` raises it after half a minute of its own retries."""
+_OTHER_SIZE: Final = "Consistency check failed"  # huggingface_hub's message for an incomplete file
+_OF_XET: Final = "CAS Client Error"  # hf_xet's message for any failure of its storage
 
 logger = logging.getLogger(__name__)
 
 
 def with_retries(call: Callable[[], T], *, tries: int = TRIES, unreachable: bool = True) -> T:
-    """Return what a call returns, made again while it fails for reasons that pass.
+    """Call a function, and call it again while it fails with transient errors.
 
     Args:
-        call: what is to be done.
-        tries: how often at most.
-        unreachable: whether to try again, too, where no connection is made at all.
+        call: Function to call.
+        tries: Maximum number of calls (default: 6).
+        unreachable: Whether to retry if there is no connection at all (default: yes).
 
     Raises:
-        Exception: what the call raised, the last time or when it was for good.
+        Exception: The error of the last call, or the first one that is not transient.
     """
     failed = 0
     while True:
@@ -72,36 +70,37 @@ def with_retries(call: Callable[[], T], *, tries: int = TRIES, unreachable: bool
 
 
 def _was_tried_again(error: BaseException) -> bool:
-    """Tell whether the client tried for half a minute by itself, as it does where it asks what a file is."""
+    """Check whether the client itself retried for half a minute, as it does for the metadata of a file (HEAD)."""
     answer = http_cause(error)
     return answer is not None and answer.response.request.method == "HEAD"
 
 
 def pause(seconds: float, error: BaseException) -> None:
-    """Wait, and say so if it is long."""
+    """Wait, and log a warning if the wait is long."""
     if seconds >= _LOGGED_FROM:
         logger.warning("%s; trying again in %.0f s", first_line(http_cause(error) or error), seconds)
     time.sleep(seconds)
 
 
 def wait_before_next(error: BaseException, attempt: int) -> float | None:
-    """Return how many seconds to wait after a failure; None if it makes no sense to try again.
+    """Compute the seconds to wait after a failure; None if a retry is pointless.
 
     Args:
-        error: what failed.
-        attempt: how often it was tried, from 1.
+        error: Error of the call.
+        attempt: Number of calls so far, from 1.
     """
-    if not passes(error):
+    if not is_transient(error):
         return None
-    seconds = _FIRST_WAIT * 2.0 ** (attempt - 1) * random.uniform(0.5, 1)  # else all who were refused come back at once
-    retry_after = asked_wait(error)
+    # Without the random factor, all clients that the Hub refused at one moment would return at one moment.
+    seconds = _FIRST_WAIT * 2.0 ** (attempt - 1) * random.uniform(0.5, 1)
+    retry_after = requested_wait(error)
     if retry_after is not None and retry_after > _LONGEST_WAIT:
         return None
     return max(seconds, retry_after or 0.0)
 
 
-def passes(error: BaseException) -> bool:
-    """Tell whether a failure may be over when the call is made again."""
+def is_transient(error: BaseException) -> bool:
+    """Check whether an error is transient, so that a retry may succeed."""
     httpx = hub_http()
     from huggingface_hub import is_offline_mode
     from huggingface_hub.errors import HfHubHTTPError
@@ -109,16 +108,16 @@ def passes(error: BaseException) -> bool:
     if is_offline_mode():
         return False
     for cause in causes(error):
-        if isinstance(cause, HfHubHTTPError | httpx.HTTPStatusError):  # the Hub's, or any server's
+        if isinstance(cause, HfHubHTTPError | httpx.HTTPStatusError):  # of the Hub, or of any server
             status: int = cause.response.status_code
-            return status in _PASSING
-        if isinstance(cause, (httpx.TransportError, *_CUT_OFF)) or is_nonsense(cause):
+            return status in _TRANSIENT_STATUS
+        if isinstance(cause, (httpx.TransportError, *_CUT_OFF)) or is_malformed_response(cause):
             return True
     return False
 
 
-def is_nonsense(error: BaseException) -> bool:
-    """Tell whether an error means that an answer was cut short or is something else, such as somebody's login page."""
+def is_malformed_response(error: BaseException) -> bool:
+    """Check whether an error means a truncated or malformed response, such as a login page instead of JSON."""
     httpx = hub_http()
     from huggingface_hub.errors import FileMetadataError
 
@@ -130,14 +129,14 @@ def is_nonsense(error: BaseException) -> bool:
 
 
 def was_reached(error: BaseException) -> bool:
-    """Tell whether whoever was asked answered at all, however badly."""
+    """Check whether a connection to the server was made, whatever its response."""
     httpx = hub_http()
 
     return not any(isinstance(cause, httpx.ConnectError | httpx.ConnectTimeout) for cause in causes(error))
 
 
-def asked_wait(error: BaseException) -> float | None:
-    """Return how many seconds the Hub asks to wait (Retry-After, or the end of its window), if it does."""
+def requested_wait(error: BaseException) -> float | None:
+    """Read the seconds to wait from the Hub's response (`Retry-After`, or the end of the rate limit's window)."""
     from huggingface_hub.utils import parse_ratelimit_headers  # type: ignore[attr-defined]  # public, lazily
 
     cause = http_cause(error)
@@ -151,17 +150,17 @@ def asked_wait(error: BaseException) -> float | None:
 
 
 def http_cause(error: BaseException) -> "HfHubHTTPError | None":
-    """Return the answer of the Hub that a failure comes from, if it comes from one."""
+    """Find the HTTP error of the Hub among an error and its causes."""
     from huggingface_hub.errors import HfHubHTTPError
 
     return next((cause for cause in causes(error) if isinstance(cause, HfHubHTTPError)), None)
 
 
 def causes(error: BaseException) -> Iterator[BaseException]:
-    """Yield an error and what it comes from: clients wrap what the network says in errors of their own."""
-    seen: set[int] = set()
+    """Iterate over an error and its causes: clients wrap network errors in errors of their own."""
+    visited: set[int] = set()  # a chain of causes may have a cycle
     cause: BaseException | None = error
-    while cause is not None and id(cause) not in seen:
-        seen.add(id(cause))
+    while cause is not None and id(cause) not in visited:
+        visited.add(id(cause))
         yield cause
         cause = cause.__cause__ or cause.__context__

@@ -1,8 +1,8 @@
-"""Random numbers that are looked up, not drawn in turn.
+"""Counter-based random numbers.
 
-Each number is a hash of where it is used (seed, example, permutation, …), so any of them can be had alone, in any
-order, in any process, and is always the same. The mixing function is the finaliser of SplitMix64 (Steele et al. 2014,
-"Fast splittable pseudorandom number generators", Figure 17), whose output passes the usual test batteries.
+Each number is a hash of its coordinates (seed, example, permutation, …). It can be computed without the numbers before
+it, in any order and any process, and is always the same. The mixing function is the finaliser of SplitMix64 (Steele et
+al. 2014, "Fast splittable pseudorandom number generators", Figure 17), whose output passes the usual test batteries.
 """
 
 import hashlib
@@ -16,34 +16,35 @@ _MULTIPLIERS: Final = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111
 
 
 def key(*parts: object) -> np.uint64:
-    """Return a 64-bit key for the place that `parts` name; the same on every machine.
+    """Compute a 64-bit key from `parts`, such as a seed, an example's id and a column; the same on every machine.
 
     >>> int(key("snli-validation-7", "premise", 13)) == int(key("snli-validation-7", "premise", 13))
     True
     """
-    text = "\x1f".join(map(str, parts)).encode()
+    text = "\x1f".join(map(str, parts)).encode()  # the unit separator does not occur in names, so parts cannot merge
     return np.uint64(int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "little"))
 
 
 def numbers(base: np.uint64, *counters: NDArray[np.int64]) -> NDArray[np.uint64]:
-    """Return the 64-bit numbers at the given counters below a key.
+    """Compute the 64-bit random numbers for a key and some counters.
 
     Args:
-        base: a `key`.
-        counters: integer arrays that broadcast against each other, the outermost counter first.
+        base: Key from `key`.
+        counters: Integer arrays that broadcast against each other, the outermost counter first.
 
     Returns:
-        Uniform numbers, in the shape that the counters broadcast to.
+        Uniform numbers, in the broadcast shape of the counters.
     """
     state: NDArray[np.uint64] = np.asarray(base, dtype=np.uint64)
     for counter in counters:
-        # Wrapping around at 2^64 is the arithmetic meant here.
+        # SplitMix64 computes modulo 2^64: the overflow is intended.
         with np.errstate(over="ignore"):
             state = _mix(state + (counter.astype(np.uint64) + np.uint64(1)) * _GOLDEN)
     return state
 
 
 def _mix(state: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    # Each step is invertible, so different states give different numbers.
     state = (state ^ (state >> np.uint64(30))) * _MULTIPLIERS[0]
     state = (state ^ (state >> np.uint64(27))) * _MULTIPLIERS[1]
     return state ^ (state >> np.uint64(31))

@@ -1,7 +1,7 @@
-"""What was found once and is not worked out again: keys and values in an SQLite file, each row with its checksum.
+"""A persistent cache of computed values by key, in an SQLite file, with a checksum per row.
 
-A row that is not what was written is none, so what it held is found anew; a file that is no database any more is set
-aside and begun anew.
+A corrupted row is deleted, so its value is computed again. A file that is no longer a database is renamed, and a new
+file is created.
 """
 
 import sqlite3
@@ -12,13 +12,13 @@ from typing import Final, TypeVar
 
 from unbag.utils import checksums
 
-_AT_ONCE: Final = 500  # below SQLite's limit of variables
-_PATIENCE: Final = 60.0  # seconds that a process waits for another's write
+_KEYS_PER_QUERY: Final = 500  # below SQLite's limit of variables in a statement
+_TIMEOUT: Final = 60.0  # seconds that a process waits for another's write
 _COLUMNS: Final = "(key TEXT PRIMARY KEY, value NOT NULL, checksum INTEGER NOT NULL) WITHOUT ROWID"
 
 _NO_DAMAGE: Final = frozenset(
     (
-        0,  # not SQLite's, but a mistake of ours
+        0,  # an error of the sqlite3 module, such as a wrong number of parameters
         sqlite3.SQLITE_PERM,
         sqlite3.SQLITE_BUSY,
         sqlite3.SQLITE_LOCKED,
@@ -36,18 +36,18 @@ T = TypeVar("T")
 
 
 class SqliteCache:
-    """Values by key, for any number of threads and processes; a killed process leaves no half of a batch."""
+    """Cache of values by key, safe for several threads and processes; a killed process leaves no partial batch."""
 
     def __init__(self, path: Path, table: str, *, wal: bool = False) -> None:
-        """Open the file, or begin one.
+        """Open the file, or create it.
 
         Args:
-            path: the file; its folder is made where absent.
-            table: what is kept, in one word.
-            wal: whether each value is written by itself, many a second: SQLite's log is the faster way then.
+            path: SQLite file; its folder is created if absent.
+            table: Name of the table, one word.
+            wal: Whether to use SQLite's write-ahead log (default: no), faster for many small writes per second.
 
         Raises:
-            OSError: if it cannot be written.
+            OSError: If the file cannot be written.
         """
         self._path, self._table, self._wal = path, table, wal
         self._lock = threading.Lock()
@@ -56,29 +56,29 @@ class SqliteCache:
         self._with_file(lambda _: None)
 
     def get(self, keys: Sequence[str]) -> dict[str, Value]:
-        """Return what is kept by each key, those unknown left out.
+        """Load the values of some keys; absent keys are not in the result.
 
         Raises:
-            OSError: if the file cannot be read.
+            OSError: If the file cannot be read.
         """
         return self._with_file(lambda file: self._read(file, keys))
 
     def put(self, values: Iterable[tuple[str, Value]], *, replace: bool = True) -> None:
-        """Keep values by key: all of them, or none if it fails.
+        """Store values by key, all of them or, on an error, none.
 
         Args:
-            values: the values, each with its key.
-            replace: whether they take the place of what is there.
+            values: Pairs of a key and a value.
+            replace: Whether to replace the value of an existing key (default: yes).
 
         Raises:
-            OSError: if they cannot be written, as on a full disk.
+            OSError: If the file cannot be written, for example on a full disk.
         """
-        rows = [(key, value, checksums.of_cells(key, value)) for key, value in values]
-        how = "REPLACE" if replace else "IGNORE"
+        rows = [(key, value, checksums.cells_checksum(key, value)) for key, value in values]
+        conflict = "REPLACE" if replace else "IGNORE"
 
         def write(file: sqlite3.Connection) -> None:
-            with file:
-                file.executemany(f"INSERT OR {how} INTO {self._table} VALUES (?, ?, ?)", rows)
+            with file:  # one transaction
+                file.executemany(f"INSERT OR {conflict} INTO {self._table} VALUES (?, ?, ?)", rows)
 
         self._with_file(write)
 
@@ -86,38 +86,40 @@ class SqliteCache:
         return self._with_file(lambda file: int(file.execute(f"SELECT COUNT(*) FROM {self._table}").fetchone()[0]))
 
     def _read(self, file: sqlite3.Connection, keys: Sequence[str]) -> dict[str, Value]:
-        known: dict[str, Value] = {}
-        for start in range(0, len(keys), _AT_ONCE):
-            some = keys[start : start + _AT_ONCE]
-            marks = ",".join("?" * len(some))
-            rows = file.execute(f"SELECT * FROM {self._table} WHERE key IN ({marks})", some).fetchall()
+        values: dict[str, Value] = {}
+        for start in range(0, len(keys), _KEYS_PER_QUERY):
+            batch = keys[start : start + _KEYS_PER_QUERY]
+            marks = ",".join("?" * len(batch))
+            rows = file.execute(f"SELECT * FROM {self._table} WHERE key IN ({marks})", batch).fetchall()
             for key, value, checksum in rows:
-                if isinstance(value, str | bytes) and checksum == checksums.of_cells(key, value):
-                    known[key] = value
+                if isinstance(value, str | bytes) and checksum == checksums.cells_checksum(key, value):
+                    values[key] = value
                 else:
                     with file:
                         file.execute(f"DELETE FROM {self._table} WHERE key = ?", (key,))
-        return known
+        return values
 
     def _with_file(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        """Return what a piece of work comes to, on a new file where this one is no database any more."""
+        """Run a function on the open file; if the file is corrupted, run it again on a new file."""
         with self._lock:
             try:
                 try:
-                    return work(self._opened())
+                    return work(self._connect())
                 except sqlite3.DatabaseError as error:
-                    # All that SQLite says of a file with some bytes changed ("no such table", too) means damage.
+                    # Changed bytes of a file show as many errors, "no such table" among them. Every code that is not
+                    # listed as harmless means damage; the lower 8 bits are the primary code.
                     if getattr(error, "sqlite_errorcode", 0) & 0xFF in _NO_DAMAGE:
                         raise
                     self._set_aside(error)
-                    return work(self._opened())
-            except sqlite3.Error as error:  # a full disk, no right to write, another process that holds it too long
+                    return work(self._connect())
+            except sqlite3.Error as error:  # a full disk, no right to write, a timeout for another process's lock
                 raise OSError(f"{self._path}: {error}") from error
 
-    def _opened(self) -> sqlite3.Connection:
+    def _connect(self) -> sqlite3.Connection:
         if self._file is None:
-            self._file = sqlite3.connect(self._path, timeout=_PATIENCE, check_same_thread=False)
-            self._file.text_factory = lambda text: text.decode("utf-8", "replace")  # the checksum tells
+            self._file = sqlite3.connect(self._path, timeout=_TIMEOUT, check_same_thread=False)
+            # Bytes that are not UTF-8 must not raise here: the checksum rejects the row.
+            self._file.text_factory = lambda text: text.decode("utf-8", "replace")
             if self._wal:
                 self._file.execute("PRAGMA journal_mode = WAL")
             self._file.execute(f"CREATE TABLE IF NOT EXISTS {self._table} {_COLUMNS}")
@@ -128,5 +130,5 @@ class SqliteCache:
             self._file.close()
             self._file = None
         checksums.set_aside(self._path, f"{self._path} is damaged ({error})")
-        for ending in ("-wal", "-shm", "-journal"):  # of the old file: SQLite would play them into the new one
-            self._path.with_name(self._path.name + ending).unlink(missing_ok=True)
+        for suffix in ("-wal", "-shm", "-journal"):  # SQLite would replay the old file's logs into the new one
+            self._path.with_name(self._path.name + suffix).unlink(missing_ok=True)

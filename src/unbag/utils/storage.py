@@ -1,8 +1,7 @@
-"""Folders on this machine or at an address that fsspec reads (`s3://…`, `gs://…`, `hf://…`, `memory://…`).
+"""Folders on this machine or at an address of fsspec (`s3://…`, `gs://…`, `hf://…`, `memory://…`).
 
-A file appears in them whole or not at all: on a disk by a rename, in an object store because a put is one step. What
-reads credentials and endpoints is fsspec: the environment and its configuration files say them (`AWS_ENDPOINT_URL`,
-`FSSPEC_S3_ENDPOINT_URL`, …).
+Writes are atomic: on a disk by a rename, in an object store because a put is atomic. fsspec reads credentials and
+endpoints from the environment and its configuration files (`AWS_ENDPOINT_URL`, `FSSPEC_S3_ENDPOINT_URL`, …).
 """
 
 import os
@@ -21,12 +20,12 @@ from unbag.utils.files import atomic_write
 
 _LOCAL: Final = "file://"
 _EXCLUSIVE: Final = frozenset({"s3", "s3a", "gs", "gcs", "memory"})
-"""Where a put can be made to fail if the object is there; elsewhere fsspec looks first and puts then, which is two
-steps."""
+"""Schemes with a conditional put, which fails if the object exists. For other schemes fsspec checks and then writes,
+which is not atomic."""
 
 
 def is_address(place: str | Path) -> bool:
-    """Tell whether a place is an address of fsspec's, and no path of this machine.
+    """Check whether a place is an address of fsspec, not a path on this machine.
 
     >>> is_address("s3://bucket/run"), is_address("runs/mine"), is_address("file:///tmp/run")
     (True, False, False)
@@ -35,14 +34,14 @@ def is_address(place: str | Path) -> bool:
 
 
 class Folder:
-    """A folder to write files to, by a path of this machine or an address.
+    """Folder of files, by a path on this machine or an address.
 
     Args:
-        place: the path or the address. Nothing is made there before something is written.
+        place: Path or address. Nothing is created before the first write.
 
     Raises:
-        ImportError: if the package that speaks to such addresses is not installed; fsspec names it.
-        ValueError: if there is no such kind of address.
+        ImportError: If the package for this kind of address is not installed; fsspec names it.
+        ValueError: If the scheme of the address is unknown.
     """
 
     def __init__(self, place: "str | Path | Folder") -> None:
@@ -61,38 +60,38 @@ class Folder:
         return hash(self._place)
 
     def __reduce__(self) -> Any:
-        return Folder, (self._place,)  # in another process it connects for itself
+        return Folder, (self._place,)  # connections cannot be pickled: each process opens its own
 
     def __truediv__(self, name: str) -> "Folder":
         return Folder(self.where(name))
 
     @property
     def path(self) -> Path:
-        """Its path on this machine.
+        """Path of the folder on this machine.
 
         Raises:
-            ValueError: if it is not on this machine.
+            ValueError: If the folder is at an address.
         """
         if not self.is_local:
-            raise ValueError(f"expected a folder on this machine, found {self}")
+            raise ValueError(f"expected a folder on this machine, got {self}")
         return Path(self._place.removeprefix(_LOCAL))
 
     @cached_property
     def _remote(self) -> tuple[Any, str]:
-        """The file system, and the folder's path in it."""
-        # No listings are kept: other machines write here.
+        """File system of the address, and the folder's path in it."""
+        # Cached listings would hide the files that other machines write.
         system, path = fsspec.url_to_fs(self._place, use_listings_cache=False)
         return system, path.rstrip("/")
 
     def where(self, name: str) -> str:
-        """Return the path or address of one of its files, for people and for `/`."""
+        """Build the path or address of a file in the folder."""
         return str(self.path / name) if self.is_local else f"{self._place.rstrip('/')}/{name}"
 
     def read(self, name: str) -> bytes:
-        """Return what is in a file.
+        """Read the content of a file.
 
         Raises:
-            FileNotFoundError: if there is none.
+            FileNotFoundError: If there is no such file.
         """
         if self.is_local:
             return (self.path / name).read_bytes()
@@ -101,10 +100,10 @@ class Folder:
         return content
 
     def open(self, name: str) -> IO[bytes]:
-        """Return a file opened to be read where it is sought: at an address, no more than what is read of it travels.
+        """Open a file for random reads; at an address, only the parts that are read are transferred.
 
         Raises:
-            FileNotFoundError: if there is none.
+            FileNotFoundError: If there is no such file.
         """
         if self.is_local:
             return (self.path / name).open("rb")
@@ -113,7 +112,7 @@ class Folder:
         return file
 
     def write(self, name: str, content: bytes) -> None:
-        """Write a file, whole or not at all, in place of one that is there."""
+        """Write a file atomically; replaces an existing one."""
         if self.is_local:
             with atomic_write(self.path / name) as tmp:
                 tmp.write_bytes(content)
@@ -122,9 +121,11 @@ class Folder:
         system.pipe_file(f"{path}/{name}", content)
 
     def create(self, name: str, content: bytes) -> bool:
-        """Write a file unless it is there, and tell whether it was not.
+        """Write a file if it does not exist.
 
-        Where `is_exclusive`, it is told to one of several who try at once; elsewhere it may be told to several.
+        Returns:
+            Whether the file was written. If several processes call it at the same time, exactly one gets True where
+            `is_exclusive`; elsewhere several may get True.
         """
         try:
             if self.is_local:
@@ -138,7 +139,7 @@ class Folder:
 
     @cached_property
     def is_exclusive(self) -> bool:
-        """Whether `create` makes a file for one of several who try at once; on an address it is tried out."""
+        """Whether `create` is atomic, so that one of several processes succeeds; tested with a file at an address."""
         if self.is_local:
             return True
         if not _EXCLUSIVE.intersection([self._place.partition("://")[0]]):
@@ -146,33 +147,33 @@ class Folder:
         name = f"trial-{uuid4().hex}"
         try:
             return self.create(name, b"") and not self.create(name, b"")
-        except (OSError, NotImplementedError):  # a server that does not know the condition may refuse it
+        except (OSError, NotImplementedError):  # some S3-compatible servers reject a conditional put
             return False
         finally:
             self.remove(name)
 
     def names(self) -> list[str]:
-        """Return the names of its files, sorted; none where there is no such folder."""
+        """List the names of the files, sorted; empty if the folder does not exist."""
         try:
             if self.is_local:
-                with os.scandir(self.path) as entries:
-                    return sorted(each.name for each in entries if each.is_file())
+                with os.scandir(self.path) as files:
+                    return sorted(each.name for each in files if each.is_file())
             system, path = self._remote
-            system.invalidate_cache()
-            found = system.ls(path, detail=True)
+            system.invalidate_cache()  # in case a file system caches listings in spite of the option
+            entries = system.ls(path, detail=True)
         except FileNotFoundError:
             return []
-        return sorted(each["name"].rstrip("/").rpartition("/")[2] for each in found if each["type"] == "file")
+        return sorted(each["name"].rstrip("/").rpartition("/")[2] for each in entries if each["type"] == "file")
 
     def has(self, name: str) -> bool:
-        """Tell whether there is a file of this name."""
+        """Check whether a file exists."""
         if self.is_local:
             return (self.path / name).is_file()
         system, path = self._remote
         return bool(system.exists(f"{path}/{name}"))
 
     def remove(self, name: str) -> None:
-        """Remove a file, if it is there."""
+        """Remove a file; does nothing if it does not exist."""
         with suppress(FileNotFoundError):
             if self.is_local:
                 (self.path / name).unlink()
@@ -181,36 +182,34 @@ class Folder:
                 system.rm_file(f"{path}/{name}")
 
     def validate_writable(self) -> None:
-        """Write and remove a file, so that what cannot be written is told before anything is computed.
+        """Write and remove a test file, so that an error appears before anything is computed.
 
         Raises:
-            ValueError: if nothing can be written there.
+            ValueError: If the folder is not writable.
         """
         name = f"trial-{uuid4().hex}"
         try:
             self.write(name, b"")
             self.remove(name)
-        except Exception as error:  # of any file system's own kind
-            raise ValueError(
-                f"{self}: expected an address that can be written to ({type(error).__name__}: {error})"
-            ) from error
+        except Exception as error:  # each file system has error classes of its own
+            raise ValueError(f"{self}: expected a writable address ({type(error).__name__}: {error})") from error
 
 
 def _create(path: Path, content: bytes) -> None:
-    """Write a file of this machine, whole or not at all.
+    """Write a new file on this machine atomically.
 
     Raises:
-        FileExistsError: if it is there.
+        FileExistsError: If the file exists.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     tmp = path.with_name(f".{path.name}.{uuid4().hex}.part")
     try:
         tmp.write_bytes(content)
         try:
-            os.link(tmp, path)  # unlike a rename it fails where there is a file
+            os.link(tmp, path)  # unlike a rename, a hard link fails if the target exists
         except FileExistsError:
             raise
-        except OSError:  # a file system without links, where a reader may find it empty for a moment
+        except OSError:  # a file system without hard links; a reader may see the file empty for a moment
             with path.open("xb") as file:
                 file.write(content)
     finally:
@@ -219,11 +218,11 @@ def _create(path: Path, content: bytes) -> None:
 
 @contextmanager
 def local_copy(place: str | Path, *, last: str = "") -> Iterator[Path]:
-    """Give a folder of this machine to write to; what is in it at the end, and of an address only, goes there.
+    """Yield a folder on this machine to write to; if `place` is an address, upload the files at the end.
 
     Args:
-        place: the path of a folder, which is given itself, or an address.
-        last: the name of the file that goes last, so that where it is, all is.
+        place: Path of a folder, which is yielded itself, or an address.
+        last: Name of the file to upload last. Where it exists, the upload is complete.
     """
     if not is_address(place):
         yield Folder(place).path
@@ -231,13 +230,13 @@ def local_copy(place: str | Path, *, last: str = "") -> Iterator[Path]:
     tmp = Path(tempfile.mkdtemp(prefix="unbag-"))
     try:
         yield tmp
-        send(tmp, place, last=last)
+        upload_files(tmp, place, last=last)
     finally:
         shutil.rmtree(tmp, ignore_errors=True)
 
 
-def send(folder: Path, place: str | Path, *, last: str = "") -> None:
-    """Write the files of a folder on this machine to an address; `last` is the name of the one that goes last."""
+def upload_files(folder: Path, place: str | Path, *, last: str = "") -> None:
+    """Upload the files of a folder on this machine to an address; the file with the name `last` is uploaded last."""
     system, root = fsspec.url_to_fs(str(place), use_listings_cache=False)
     files = sorted(path for path in folder.rglob("*") if path.is_file())
     for path in sorted(files, key=lambda path: path.name == last):

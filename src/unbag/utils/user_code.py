@@ -1,4 +1,4 @@
-"""Errors of code that a user hands over or names as `module:function`: one line, with the user's own lines."""
+"""One-line errors for code of the user, such as `module:function`, with the lines of that code."""
 
 import os
 import sysconfig
@@ -9,10 +9,10 @@ from typing import Final, NamedTuple
 
 from unbag.utils.redaction import redact
 
-_LONGEST: Final = 300  # characters of the user's own message
+_LONGEST: Final = 300  # characters of the error's message
 _LISTED: Final = 3  # frames, the innermost first
-_WITHIN: Final = ("<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>")  # on the line of the function around them
-_OURS: Final = (f"{Path(__file__).parents[1]}{os.sep}", "<frozen ")  # and the import system's
+_WITHIN: Final = ("<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>")  # the enclosing function has a frame too
+_OURS: Final = (f"{Path(__file__).parents[1]}{os.sep}", "<frozen ")  # unbag and the import system
 _LIBRARIES: Final = tuple(
     f"{folder}{os.sep}"
     for folder in {sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")}
@@ -20,11 +20,11 @@ _LIBRARIES: Final = tuple(
 
 
 class UserCodeError(ValueError):
-    """An error that the user's own code raised. Its `__cause__` is that error, with the whole traceback."""
+    """Error that the user's code raised. Its `__cause__` is the original error, with the whole traceback."""
 
 
 class _Frame(NamedTuple):
-    """A line of code that was reached, and the function that it is in."""
+    """Line of code in a traceback, with its function."""
 
     file: str
     line: int
@@ -37,27 +37,27 @@ class _Frame(NamedTuple):
 
 
 def user_code_error(expected: str, error: BaseException, advice: str) -> UserCodeError:
-    """Build the error to raise for one that the user's code raised.
+    """Build the error to raise for an error of the user's code.
 
     Args:
-        expected: where it was raised, and what was expected of the code: the message begins with it.
-        error: what was raised instead.
-        advice: what the user can do.
+        expected: Place of the code and the expectation, which begin the message.
+        error: Error that the code raised.
+        advice: Fix for the user.
 
     >>> print(user_code_error("model.py:predict: expected labels", KeyError("dog"), "correct it"))
     model.py:predict: expected labels, got KeyError: 'dog'; correct it
     """
-    # What a SyntaxError says of itself ends in the file and the line, which stand among the places.
-    said = error.msg if isinstance(error, SyntaxError) else str(error)
-    message = " ".join(redact(said).split())[:_LONGEST]
+    # The text of a SyntaxError ends in the file and the line, which the frames name already.
+    text = error.msg if isinstance(error, SyntaxError) else str(error)
+    message = " ".join(redact(text).split())[:_LONGEST]
     what = f"{type(error).__name__}: {message}" if message else type(error).__name__
     places = ", ".join(list(dict.fromkeys(map(str, _frames(error))))[:_LISTED])
     return UserCodeError(f"{expected}, got {what}{f' at {places}' if places else ''}; {advice}")
 
 
 def _frames(error: BaseException) -> Iterator[_Frame]:
-    """Yield the frames of the user's own code, the innermost first; of a library's where the code is in one."""
-    if isinstance(error, SyntaxError) and error.filename and error.lineno:  # its code never ran
+    """Iterate over the frames of the user's code, innermost first; one frame of a library if there is no such code."""
+    if isinstance(error, SyntaxError) and error.filename and error.lineno:  # the code never ran, so it has no frame
         yield _Frame(error.filename, error.lineno, "<module>")
         return
     frames = [

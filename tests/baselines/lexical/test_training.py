@@ -105,7 +105,7 @@ def test_smaller_sample_of_training_pairs_is_part_of_a_larger_one(pairs):
     few, more = (load(fit_cached(recipe(pairs, pairs=n))) for n in (30, 60))
     assert (few.record["pairs"], more.record["pairs"]) == (30, 60)
     assert set(few.vocabulary.words) <= set(more.vocabulary.words)
-    with pytest.raises(ValueError, match="at most the 120 training pairs to sample from, got 121"):
+    with pytest.raises(ValueError, match="max_train_pairs: expected at most 120 pairs, got 121"):
         fit_cached(recipe(pairs, max_train_pairs=121))
 
 

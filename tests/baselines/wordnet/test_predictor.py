@@ -4,7 +4,7 @@ import pytest
 from tests.baselines.wordnet.tiny_lexicon import TinyLexicon
 from unbag.baselines.wordnet.predictor import WordNetPredictor
 from unbag.data.labels import LABELS
-from unbag.inference.predictor import Predictor, checked_probabilities
+from unbag.inference.predictor import Predictor, validate_probabilities
 
 
 @pytest.fixture
@@ -34,7 +34,7 @@ def test_the_relation_of_what_differs_decides(predictor, premise, hypothesis, ex
 def test_it_is_a_predictor_whose_probabilities_are_labels_or_ties(predictor):
     assert isinstance(predictor, Predictor)
     found = predictor.predict(["A hot day.", "A dog runs."], ["A cold day.", "A rose runs."])
-    assert np.array_equal(found, checked_probabilities(found, 2, LABELS))
+    assert np.array_equal(found, validate_probabilities(found, 2, LABELS))
     assert found[0].tolist() == [float(label == "contradiction") for label in LABELS]
     assert len(set(found[1].tolist())) == 1
     assert not predictor.has_probabilities
@@ -45,11 +45,11 @@ def test_edges_reach_the_relation(predictor):
     # poodle - dog - canine - carnivore: 3 edges, and the paper has 2.
     assert predictor.answer("A poodle runs.", "A cat runs.") is None
     assert WordNetPredictor(TinyLexicon(), edges=3).answer("A poodle runs.", "A cat runs.") == "contradiction"
-    with pytest.raises(ValueError, match="expected at least 1 edge"):
+    with pytest.raises(ValueError, match="edges: expected at least 1, got 0"):
         WordNetPredictor(TinyLexicon(), edges=0)
 
 
-def test_all_that_decides_is_in_its_identity(wordnet):
+def test_predictor_identity_has_wordnet_and_edges(wordnet):
     predictor = WordNetPredictor.load(edges=3)
     assert predictor.identity == {"kind": "wordnet", "wordnet": wordnet.identity, "edges": "3"}
     assert predictor.identity != WordNetPredictor.load().identity

@@ -6,8 +6,8 @@ from unbag.baselines.wordnet.relations import (
     are_antonyms,
     are_co_hyponyms,
     are_synonyms,
+    find_relation,
     hyponym_distance,
-    relation,
 )
 
 LEXICON = TinyLexicon()
@@ -29,7 +29,7 @@ LEXICON = TinyLexicon()
     ],
 )
 def test_each_relation(first, second, expected):
-    assert relation(LEXICON, first, second, edges=2) is expected
+    assert find_relation(LEXICON, first, second, edges=2) is expected
 
 
 def test_the_distance_is_the_shortest_way_up():
@@ -45,7 +45,7 @@ def test_edges_say_how_far_above_either_the_common_ancestor_may_be():
     assert [are_co_hyponyms(LEXICON, "poodle", "cat", edges) for edges in (1, 2, 3)] == [False, False, True]
 
 
-def test_what_reads_the_same_both_ways():
+def test_find_relation_symmetric_relations():
     pairs = [(a, b) for a in ("dog", "cat", "poodle", "hot", "cold", "rose") for b in ("dog", "animal", "cold", "hot")]
     for a, b in pairs:
         assert are_synonyms(LEXICON, a, b) == are_synonyms(LEXICON, b, a)
@@ -53,5 +53,5 @@ def test_what_reads_the_same_both_ways():
         assert are_co_hyponyms(LEXICON, a, b) == are_co_hyponyms(LEXICON, b, a)
     mirrored = {Relation.HYPONYM: Relation.HYPERNYM, Relation.HYPERNYM: Relation.HYPONYM}
     for a, b in pairs:
-        found = relation(LEXICON, a, b)
-        assert relation(LEXICON, b, a) == mirrored.get(found, found)
+        found = find_relation(LEXICON, a, b)
+        assert find_relation(LEXICON, b, a) == mirrored.get(found, found)

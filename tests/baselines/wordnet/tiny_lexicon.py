@@ -1,4 +1,4 @@
-"""A lexicon by hand, in the shape of WordNet: a sense is a name, words have senses, senses have senses above them."""
+"""A small lexicon with the structure of WordNet: words have senses, and senses, which are names, have hypernyms."""
 
 SENSES = {
     "dog": ["dog", "rogue"],

@@ -1,4 +1,4 @@
-"""What the tests of parsed perturbations share: parses written by hand, and those of real premises."""
+"""Fixtures of the perturbation tests: parses written by hand, and parses of real premises."""
 
 import pyarrow.parquet as pq
 import pytest
@@ -20,9 +20,9 @@ def real_parses(parser, real_premises):
 
 
 def parse_of(text):
-    """Read a parse from lines of word, lemma, POS, tag, head and dependency; a leading + glues it to the one before.
+    """Read a parse from lines of word, lemma, POS, tag, head and dependency.
 
-    Heads are counted from 1; the root's is its own.
+    A leading + joins a word to the previous one. Heads are counted from 1; the root is its own head.
     """
     rows = [line.split() for line in text.strip().splitlines()]
     words, lemmas, pos, tags, heads, deps = zip(*rows, strict=True)

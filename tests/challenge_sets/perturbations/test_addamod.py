@@ -6,15 +6,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.challenge_sets.perturbations.conftest import parse_of
-from unbag.challenge_sets.perturbations.addamod import Addition, AdjectiveCounts, Refusal, addamod
-from unbag.data.text.grammar import rank
+from unbag.challenge_sets.perturbations.addamod import AddAmodExclusion, Addition, AdjectiveCounts, addamod
+from unbag.data.text.grammar import adjective_rank
 from unbag.data.text.parses import Parse
 
 ADJECTIVES = ["red", "old", "honest", "tiny", "homeless", "unusual", "wooden"]
 
 
 def adjective_counts(adjectives, nouns, times=2):
-    """Give a corpus in which each noun has had each adjective so often, and each has been a predicate as often."""
+    """Build counts with each adjective before each noun, and as a predicate, the given number of times."""
     phrases = [_noun_phrase(adjective, noun) for adjective in adjectives for noun in nouns]
     return AdjectiveCounts([*phrases, *map(_predicate, adjectives)] * times)
 
@@ -90,7 +90,7 @@ def test_adjectives_stand_in_the_order_of_their_classes_before_the_compound(firs
     made = addamod(sentence(first, second), adjective_counts(ADJECTIVES, ["lamp", "bird"]), seed=seed)
     for text in (made.premise, made.hypothesis):
         words = text.lower().removesuffix(".").split()
-        ranks = [rank(word) for word in words]
+        ranks = [adjective_rank(word) for word in words]
         runs = [pair for pair in pairwise(ranks) if None not in pair]
         assert all(before < after for before, after in runs)
         at = words.index(made.adjective)
@@ -100,7 +100,7 @@ def test_adjectives_stand_in_the_order_of_their_classes_before_the_compound(firs
 
 
 def drawn_nouns(parse, adjectives):
-    """Return the pairs of nouns that fifty seeds draw."""
+    """Collect the pairs of nouns that fifty seeds draw."""
     made = [addamod(parse, adjectives, seed=seed) for seed in range(50)]
     return {frozenset((one.premise_noun, one.hypothesis_noun)) for one in made}
 
@@ -109,7 +109,7 @@ THE_MAN = phrase("the", [], "", "man", "nsubj")
 A_DOG = phrase("a", [], "", "dog", "dobj")
 
 
-def test_what_comes_out_by_hand():
+def test_addamod_by_hand():
     made = addamod(sentence(THE_MAN, A_DOG), adjective_counts(["old"], ["man", "dog"]), seed=0)
     sentences = {"man": "The old man sees a dog.", "dog": "The man sees an old dog."}
     assert made == Addition(
@@ -117,7 +117,7 @@ def test_what_comes_out_by_hand():
     )
 
 
-def test_the_first_word_hands_its_capital_on():
+def test_addamod_sentence_start_moves_the_capital():
     parse = sentence(phrase("", [], "", "dogs", "nsubj"), [*A_DOG[:1], ("cat", "NOUN", "NN", "dobj")])
     made = addamod(parse, adjective_counts(["asian", "old"], ["dog", "cat"]))
     [first] = [text for text in (made.premise, made.hypothesis) if not text.startswith("Dogs")]
@@ -136,35 +136,37 @@ def test_a_or_an_follows_the_adjective():
 
 def test_an_adjective_of_the_same_class_or_of_no_known_class_does_not_join_another():
     big_man = sentence(phrase("the", ["big"], "", "man", "nsubj"), A_DOG)
-    assert addamod(big_man, adjective_counts(["tiny", "rusty"], ["man", "dog"])) is Refusal.NOT_TAKEN
+    assert addamod(big_man, adjective_counts(["tiny", "rusty"], ["man", "dog"])) is AddAmodExclusion.NOT_TAKEN
     rusty_man = sentence(phrase("the", ["rusty"], "", "man", "nsubj"), A_DOG)
-    assert addamod(rusty_man, adjective_counts(["old"], ["man", "dog"])) is Refusal.NOT_TAKEN
+    assert addamod(rusty_man, adjective_counts(["old"], ["man", "dog"])) is AddAmodExclusion.NOT_TAKEN
     assert addamod(big_man, adjective_counts(["old"], ["man", "dog"])).adjective == "old"
 
 
 @pytest.mark.parametrize("adjective", ["red", "elderly", "teenage"])
 def test_people_are_not_red_and_only_people_are_elderly(adjective):
-    assert addamod(sentence(THE_MAN, A_DOG), adjective_counts([adjective], ["man", "dog"])) is Refusal.NOT_TAKEN
+    assert (
+        addamod(sentence(THE_MAN, A_DOG), adjective_counts([adjective], ["man", "dog"])) is AddAmodExclusion.NOT_TAKEN
+    )
     things = sentence(phrase("the", [], "", "hat", "nsubj"), phrase("a", [], "", "car", "dobj"))
     made = addamod(things, adjective_counts([adjective], ["hat", "car"]))
-    assert made.adjective == "red" if adjective == "red" else made is Refusal.NOT_TAKEN
+    assert made.adjective == "red" if adjective == "red" else made is AddAmodExclusion.NOT_TAKEN
     people = sentence(THE_MAN, phrase("a", [], "", "woman", "dobj"))
     made = addamod(people, adjective_counts([adjective], ["man", "woman"]))
-    assert made is Refusal.NOT_TAKEN if adjective == "red" else made.adjective == adjective
+    assert made is AddAmodExclusion.NOT_TAKEN if adjective == "red" else made.adjective == adjective
 
 
 def test_the_animals_may_be_young_but_not_a_car():
     young = adjective_counts(["young"], ["man", "dog", "car"])
     assert addamod(sentence(THE_MAN, A_DOG), young).adjective == "young"
     a_car = phrase("a", [], "", "car", "dobj")
-    assert addamod(sentence(THE_MAN, a_car), young) is Refusal.NOT_TAKEN
+    assert addamod(sentence(THE_MAN, a_car), young) is AddAmodExclusion.NOT_TAKEN
 
 
 def test_an_adjective_must_be_attested_often_enough_with_both():
     adjectives = adjective_counts(["wet"], ["man"], times=9)
     adjectives.add(_noun_phrase("wet", "dog"))
     parse = sentence(THE_MAN, A_DOG)
-    assert addamod(parse, adjectives) is Refusal.NOT_SHARED
+    assert addamod(parse, adjectives) is AddAmodExclusion.NOT_SHARED
     assert addamod(parse, adjectives, min_count=1).adjective == "wet"
 
 
@@ -187,27 +189,27 @@ def test_both_directions_are_drawn_and_the_seed_decides():
 # What is refused, parsed by the pipeline, in words of ours; every adjective below is attested with every noun.
 NOUNS = "man dog cat hat group person clown front jean teacher car house woman street pair shoe fisherman".split()
 REFUSED = {
-    "The man sleeps.": Refusal.ONE_NOUN,
-    "A dog sees a dog.": Refusal.ONE_NOUN,
-    "Tom sees a dog.": Refusal.ONE_NOUN,
-    "He sees a dog.": Refusal.ONE_NOUN,
-    "A man in jeans": Refusal.ONE_NOUN,
-    "A group of people sleeps.": Refusal.ONE_NOUN,
-    "The man is a teacher.": Refusal.ONE_NOUN,
-    "A man is dressed as a clown.": Refusal.ONE_NOUN,
+    "The man sleeps.": AddAmodExclusion.ONE_NOUN,
+    "A dog sees a dog.": AddAmodExclusion.ONE_NOUN,
+    "Tom sees a dog.": AddAmodExclusion.ONE_NOUN,
+    "He sees a dog.": AddAmodExclusion.ONE_NOUN,
+    "A man in jeans": AddAmodExclusion.ONE_NOUN,
+    "A group of people sleeps.": AddAmodExclusion.ONE_NOUN,
+    "The man is a teacher.": AddAmodExclusion.ONE_NOUN,
+    "A man is dressed as a clown.": AddAmodExclusion.ONE_NOUN,
     "The dog sleeps in front of the house.": None,
-    "The men and women sleep.": Refusal.ONE_NOUN,
-    "The man has a fisherman's hat.": Refusal.ONE_NOUN,
-    "Another man sees a dog.": Refusal.ONE_NOUN,
-    "The man does not see the dog.": Refusal.NEGATED,
-    "The man sleeps without a hat.": Refusal.NEGATED,
-    "The red man sees a dog.": Refusal.NOT_SHARED,
-    "A old man sees a dog.": Refusal.DETERMINER,
+    "The men and women sleep.": AddAmodExclusion.ONE_NOUN,
+    "The man has a fisherman's hat.": AddAmodExclusion.ONE_NOUN,
+    "Another man sees a dog.": AddAmodExclusion.ONE_NOUN,
+    "The man does not see the dog.": AddAmodExclusion.NEGATED,
+    "The man sleeps without a hat.": AddAmodExclusion.NEGATED,
+    "The red man sees a dog.": AddAmodExclusion.NOT_SHARED,
+    "A old man sees a dog.": AddAmodExclusion.DETERMINER,
 }
 
 
 @pytest.mark.parametrize(("premise", "refusal"), REFUSED.items())
-def test_what_takes_no_adjective_is_refused_with_its_reason(parser, premise, refusal):
+def test_addamod_excluded_premise_has_its_reason(parser, premise, refusal):
     [parse] = parser.parses([premise])
     made = addamod(parse, adjective_counts(["red"], NOUNS))
     if refusal is None:
@@ -216,7 +218,7 @@ def test_what_takes_no_adjective_is_refused_with_its_reason(parser, premise, ref
         assert made is refusal
 
 
-def test_a_plural_that_goes_on_as_a_verb_does_takes_none():
+def test_addamod_plural_in_verb_context_is_excluded():
     """ "A man near a dog and waves a hat", read as a man near a dog and near waves."""
     parse = parse_of("""
         A     a    DET   DT  2 det
@@ -251,7 +253,7 @@ def test_an_adjective_that_moves_tells_a_property(attested, moves):
         [_noun_phrase(adjective, noun) if noun else _predicate(adjective) for adjective, noun in attested] * 2
     )
     made = addamod(sentence(THE_HAT, A_CAR), adjectives)
-    assert isinstance(made, Addition) if moves else made is Refusal.NOT_FREE
+    assert isinstance(made, Addition) if moves else made is AddAmodExclusion.NOT_FREE
 
 
 @pytest.mark.parametrize(("others", "moves"), [(124, True), (128, False)])
@@ -264,7 +266,7 @@ def test_an_adjective_does_not_leave_a_noun_that_it_makes_a_name_with(others, mo
     assert adjectives.association("red", "car") == (4 + 2 * others) * 2 / (4 * (2 + others))
     assert adjectives.association("red", "house") == 0
     made = addamod(sentence(THE_HAT, A_CAR), adjectives)
-    assert isinstance(made, Addition) if moves else made is Refusal.NOT_FREE
+    assert isinstance(made, Addition) if moves else made is AddAmodExclusion.NOT_FREE
 
 
 def test_only_what_is_directly_before_a_noun_modifies_it():
@@ -287,15 +289,15 @@ def test_an_adjective_does_not_go_where_noun_or_sentence_deny_it(adjective, noun
     person = phrase("a", [], "", noun, "nsubj")
     other = phrase("the", [], "", "lady" if adjective == "blond" else "car", "dobj")
     adjectives = adjective_counts([adjective], [noun, "lady", "car"])
-    assert addamod(sentence(person, [*other[:-1], *(more or []), other[-1]]), adjectives) is Refusal.NOT_TAKEN
+    assert addamod(sentence(person, [*other[:-1], *(more or []), other[-1]]), adjectives) is AddAmodExclusion.NOT_TAKEN
 
 
 def test_no_adjective_goes_within_a_fixed_name():
     parse = sentence(phrase("the", [], "", "man", "nsubj"), phrase("a", ["hard"], "", "hat", "dobj"))
-    assert addamod(parse, adjective_counts(["old"], ["man", "hat"])) is Refusal.ONE_NOUN
+    assert addamod(parse, adjective_counts(["old"], ["man", "hat"])) is AddAmodExclusion.ONE_NOUN
 
 
-def test_what_is_told_one_by_one_takes_no_adjective_as_a_whole():
+def test_addamod_listed_members_exclude_the_group():
     parse = parse_of("""
         three    three NUM   CD  2 nummod
         children child NOUN  NNS 2 ROOT
@@ -309,7 +311,7 @@ def test_what_is_told_one_by_one_takes_no_adjective_as_a_whole():
     assert drawn_nouns(parse, adjective_counts(["tall"], ["child", "boy", "girl"])) == {frozenset(("boys", "girl"))}
 
 
-def test_the_members_of_a_group_are_no_other_thing_than_the_group():
+def test_addamod_group_and_members_are_one_object():
     parse = parse_of("""
         a      a     DET   DT  2 det
         group  group NOUN  NN  2 ROOT

@@ -1,21 +1,27 @@
-"""What is drawn from a maker, and that training pairs share no words with the held-out half."""
+"""Sampling from pair generators, and the separation of training pairs from the held-out half of the vocabulary."""
 
 from collections import Counter
 
 import pytest
 
-from unbag.challenge_sets.perturbations.augmentation import UNBALANCED, Made, SoswapAddamod, drawn, kind_of
+from unbag.challenge_sets.perturbations.augmentation import (
+    UNBALANCED,
+    GeneratedPair,
+    SoswapAddamodPairs,
+    kind_of,
+    sample_epoch,
+)
 from unbag.challenge_sets.perturbations.corpus_counts import count_corpus
-from unbag.challenge_sets.perturbations.soswap_addamod import swapped, tables
-from unbag.challenge_sets.perturbations.substitution import Substituted, Substituter
+from unbag.challenge_sets.perturbations.soswap_addamod import soswap_addamod_tables, swap_within_half
+from unbag.challenge_sets.perturbations.substitution import SubstitutedPairs, Substituter
 from unbag.challenge_sets.perturbations.vocabulary_split import HELD_OUT, TRAINING
 from unbag.challenge_sets.perturbations.word_lists import NEUTRAL_LISTS, WORD_LISTS
 from unbag.data.sources import Example
-from unbag.data.text.grammar import replacement
+from unbag.data.text.grammar import find_replacement
 
 
 class Letters:
-    """A maker of a pair of each of some labels."""
+    """A generator of one pair per label."""
 
     kind = "letters"
 
@@ -27,28 +33,28 @@ class Letters:
 
     def make(self, order, seed):
         for i in order:
-            yield [Made(str(i), label, label) for label in self._labels[i]] or "none"
+            yield [GeneratedPair(str(i), label, label) for label in self._labels[i]] or "none"
 
 
 def _labels(labels, pairs, *, balanced):
     counts = Counter()
-    made = drawn(Letters(labels, balanced=balanced), epoch=0, pairs=pairs, counts=counts)
+    made = sample_epoch(Letters(labels, balanced=balanced), epoch=0, pairs=pairs, counts=counts)
     return Counter(pair.label for pair in made), counts
 
 
-def test_of_several_pairs_the_rarest_label_is_taken():
+def test_sample_epoch_prefers_the_rarest_label():
     assert _labels(["EC", "EC", "EC", "EC"], 4, balanced=False)[0] == {"E": 2, "C": 2}
 
 
-def test_no_label_is_more_than_half_where_there_are_others():
+def test_sample_epoch_balanced_limits_each_label_to_half():
     labels, counts = _labels(["C"] * 30 + ["E"] * 5 + ["N"] * 5 + [""], 20, balanced=True)
     assert labels["C"] in (10, 11)
     assert counts[UNBALANCED] > 0
     assert _labels(["C"] * 30, 20, balanced=True)[0] == {"C": 20}
 
 
-def test_a_pair_tells_its_kind():
-    made = list(drawn(Letters(["C"] * 3, balanced=False), epoch=2, pairs=7))
+def test_kind_of_parses_the_id():
+    made = list(sample_epoch(Letters(["C"] * 3, balanced=False), epoch=2, pairs=7))
     assert len({pair.source_id for pair in made}) == 7
     assert {kind_of(pair.source_id) for pair in made} == {"letters"}
     assert kind_of("snli-train-3") is kind_of("snli-train-3#1") is kind_of("17#0") is None
@@ -63,19 +69,19 @@ def adjectives(real_parses):
 
 @pytest.fixture(scope="module")
 def of_half(parser, real_premises, adjectives):
-    """Give the words that the pairs of each half are made with, by kind."""
+    """Collect the words that the pairs of each half depend on, by kind."""
     examples = [Example(str(i), text, "", "neutral") for i, text in enumerate(real_premises)]
     counts = count_corpus(examples)
     words = {}
     for half in (TRAINING, HELD_OUT):
-        made = tables(examples, parser, adjectives=adjectives, min_count=1, words=half)
+        made = soswap_addamod_tables(examples, parser, adjectives=adjectives, min_count=1, words=half)
         rows = [row for table in made for row in table.to_pylist()]
         words[half, "soswap"] = {tuple(_nouns(parser, row)) for row in rows if row["kind"] == "soswap"}
         words[half, "addamod"] = {
             (row["adjective"], row["premise_noun"], row["hypothesis_noun"]) for row in rows if row["kind"] == "addamod"
         }
         substituter = Substituter(counts, lists=(*WORD_LISTS, *NEUTRAL_LISTS), words=half)
-        pairs = drawn(Substituted(real_premises, substituter), epoch=0, pairs=60)
+        pairs = sample_epoch(SubstitutedPairs(real_premises, substituter), epoch=0, pairs=60)
         words[half, "substituted"] = {
             " ".join(side).lower() for pair in pairs for side in _difference(pair.premise, pair.hypothesis)
         }
@@ -83,14 +89,14 @@ def of_half(parser, real_premises, adjectives):
 
 
 def _nouns(parser, row):
-    from unbag.challenge_sets.perturbations.soswap import words_of
+    from unbag.challenge_sets.perturbations.soswap import swap_lemmas
 
     [parse] = parser.parses([row["premise"]])
-    return words_of(parse)
+    return swap_lemmas(parse)
 
 
 def _difference(premise, hypothesis):
-    found = replacement(premise, hypothesis)
+    found = find_replacement(premise, hypothesis)
     return found.old, found.new
 
 
@@ -107,9 +113,9 @@ def test_training_pairs_share_no_word_with_the_held_out_half(of_half):
 
 def test_pairs_of_a_half_are_some_of_all(parser, real_premises):
     [*parses] = parser.parses(real_premises)
-    every = {str(parse): swap for parse in parses if not isinstance(swap := swapped(parse), str)}
+    every = {str(parse): swap for parse in parses if not isinstance(swap := swap_within_half(parse), str)}
     halves = [
-        {str(parse): swap for parse in parses if not isinstance(swap := swapped(parse, half), str)}
+        {str(parse): swap for parse in parses if not isinstance(swap := swap_within_half(parse, half), str)}
         for half in (TRAINING, HELD_OUT)
     ]
     assert halves[0] | halves[1] == {text: every[text] for text in (halves[0] | halves[1])}
@@ -126,6 +132,6 @@ def test_premises_that_make_no_swap_are_parsed_once(parser):
                 asked.append(sentence)
                 yield from parser.parses([sentence])
 
-    maker = SoswapAddamod(["A man is pushing a car.", "The dog sleeps."], Counting(), kind="soswap")
-    assert len(list(drawn(maker, epoch=0, pairs=5))) == 5
+    maker = SoswapAddamodPairs(["A man is pushing a car.", "The dog sleeps."], Counting(), kind="soswap")
+    assert len(list(sample_epoch(maker, epoch=0, pairs=5))) == 5
     assert Counter(asked)["The dog sleeps."] <= 1

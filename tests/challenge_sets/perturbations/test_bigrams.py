@@ -3,49 +3,51 @@ from collections import Counter
 
 import pytest
 
-from unbag.challenge_sets.perturbations.corpus_counts import EDGE, Bigrams, of_examples, of_file, together
+from unbag.challenge_sets.perturbations.corpus_counts import EDGE, Bigrams, count_bigrams, merge_bigrams, read_bigrams
 from unbag.data.sources import Example
 from unbag.utils.safe_io import DataError
 
 
 def test_bigrams_of_pairs():
-    found = of_examples([Example("a", "A red dog.", "A dog.", "neutral")])
+    found = count_bigrams([Example("a", "A red dog.", "A dog.", "neutral")])
     assert found.counts["a", "red"] == found.counts["a", "dog"] == 1
     assert found.counts["dog", EDGE] == 2
     assert found.attests(("dog", EDGE), 2)
     assert not found.attests(("dog", EDGE), 3)
 
 
-def test_a_text_has_a_sentence_a_line(tmp_path):
+def test_read_bigrams_text_counts_each_line(tmp_path):
     text = tmp_path / "text.txt"
     text.write_text("A red dog runs.\nThe dog runs, too.\n")
-    found = of_file(text)
+    found = read_bigrams(text)
     assert found.counts["dog", "runs"] == 2
     assert not found.counts["runs", "the"]
     assert not found.attests(("runs", "too"), 1)  # a comma between
 
 
-def test_a_table_has_counts_and_no_ends(tmp_path):
+def test_read_bigrams_table_has_no_ends(tmp_path):
     table = tmp_path / "bigrams.txt.gz"
     with gzip.open(table, "wt") as file:
         file.write("red dog\t12\nRed\tDog\t3\ndog runs\t1\n")
-    found = of_file(table)
+    found = read_bigrams(table)
     assert found.counts == {("red", "dog"): 15, ("dog", "runs"): 1}
     assert found.attests(("dog", EDGE), 10)  # it does not know, so it does not say no
     assert not found.attests(("dog", "runs"), 2)
 
 
-def test_a_line_that_is_no_count_is_named(tmp_path):
+def test_read_bigrams_invalid_line_error_names_the_line(tmp_path):
     table = tmp_path / "bigrams.txt"
     table.write_text("red dog\t12\na sentence\n")
-    with pytest.raises(DataError, match=r"bigrams.txt, line 2: expected two words and how often .*'a sentence'"):
-        of_file(table)
+    with pytest.raises(
+        DataError, match=r"bigrams.txt, line 2: expected two words and the count of the bigram.*'a sentence'"
+    ):
+        read_bigrams(table)
     with pytest.raises(DataError, match=r"other.txt: no such file"):
-        of_file(tmp_path / "other.txt")
+        read_bigrams(tmp_path / "other.txt")
 
 
-def test_counts_of_several_are_added_and_ends_count_where_all_have_them():
+def test_merge_bigrams_adds_counts_and_keeps_ends_only_if_all_have_them():
     one = Bigrams(Counter({("a", "dog"): 2}))
     table = Bigrams(Counter({("a", "dog"): 3}), with_ends=False)
-    assert together([one, one]) == Bigrams(Counter({("a", "dog"): 4}))
-    assert together([one, table]) == Bigrams(Counter({("a", "dog"): 5}), with_ends=False)
+    assert merge_bigrams([one, one]) == Bigrams(Counter({("a", "dog"): 4}))
+    assert merge_bigrams([one, table]) == Bigrams(Counter({("a", "dog"): 5}), with_ends=False)

@@ -3,11 +3,11 @@ from unbag.baselines.natlog.sentences import Verdict
 from unbag.challenge_sets.perturbations.augmentation import (
     MAY_FOLLOW,
     NO_PROOF,
-    NOT_KNOWN,
-    Reversed,
-    Swapped,
-    drawn,
-    proved,
+    NOT_SYMMETRIC,
+    ReversedPairs,
+    SwappedPairs,
+    proved_label,
+    sample_epoch,
 )
 from unbag.data.sources import Example
 
@@ -20,18 +20,18 @@ PAIRS = [
 
 
 def test_only_labels_that_survive_the_exchange_are_taken(parser):
-    made = list(Swapped(PAIRS, parser).make([0, 1, 2, 3], seed=1))
+    made = list(SwappedPairs(PAIRS, parser).make([0, 1, 2, 3], seed=1))
     assert made == [
         [("A man is awake.", "A man sleeps in a bed.", "contradiction")],
         MAY_FOLLOW,
         [("A man is at home.", "An old man in a hat reads a letter.", "neutral")],
-        NOT_KNOWN,
+        NOT_SYMMETRIC,
     ]
-    assert list(Swapped(PAIRS, parser).make([3, 0], seed=2)) == [made[3], made[0]]
+    assert list(SwappedPairs(PAIRS, parser).make([3, 0], seed=2)) == [made[3], made[0]]
 
 
 class Labels:
-    """A labeller that knows what it is told, and counts what it is asked."""
+    """A labeller with fixed verdicts that counts its calls."""
 
     def __init__(self, relations):
         self.relations, self.asked = relations, 0
@@ -48,25 +48,25 @@ def test_only_labels_that_are_proved_in_both_orders_are_taken():
     known = {(pair.premise, pair.hypothesis): forward for pair in PAIRS}  # as d is labelled, and the others are not
     known |= {(pair.hypothesis, pair.premise): forward.converse for pair in PAIRS}
     labeller = Labels(known)
-    maker = Reversed(PAIRS, labeller)
+    maker = ReversedPairs(PAIRS, labeller)
     expected = [NO_PROOF, NO_PROOF, NO_PROOF, [("A dog barks.", "A poodle barks.", "neutral")]]
     assert list(maker.make(range(4), seed=1)) == expected
     assert labeller.asked == 5  # the other order only of d
     assert list(maker.make([3, 2], seed=2)) == expected[:1:-1]
     assert labeller.asked == 5
     known["A dog barks.", "A poodle barks."] = independence
-    assert list(Reversed(PAIRS, Labels(known)).make([3], seed=1)) == [NO_PROOF]
+    assert list(ReversedPairs(PAIRS, Labels(known)).make([3], seed=1)) == [NO_PROOF]
 
 
-def test_independence_is_no_proof():
-    labels = {relation: proved(Verdict("neutral", relation)) for relation in Relation}
+def test_proved_label_independence_is_none():
+    labels = {relation: proved_label(Verdict("neutral", relation)) for relation in Relation}
     assert labels.pop(Relation.INDEPENDENCE) is None
     assert {relation for relation, label in labels.items() if label == "neutral"} == {
         Relation.REVERSE_ENTAILMENT,
         Relation.COVER,
     }
     assert None not in labels.values()
-    assert proved(Verdict(None, None)) is None
+    assert proved_label(Verdict(None, None)) is None
 
 
 def test_real_pairs_reversed(parser, wordnet):
@@ -74,7 +74,7 @@ def test_real_pairs_reversed(parser, wordnet):
 
     labeller = Labeller(parser, wordnet, wordnet.identity)
     kinds = [PAIRS[3], Example("e", "A dog is not barking.", "A dog is barking.", "contradiction")]
-    assert [pair[1:4] for pair in sorted(drawn(Reversed(kinds, labeller), epoch=0, pairs=2))] == [
+    assert [pair[1:4] for pair in sorted(sample_epoch(ReversedPairs(kinds, labeller), epoch=0, pairs=2))] == [
         ("A dog barks.", "A poodle barks.", "neutral"),
         ("A dog is barking.", "A dog is not barking.", "contradiction"),
     ]

@@ -2,17 +2,17 @@ import pytest
 
 from unbag.challenge_sets.perturbations import vocabulary_split
 from unbag.challenge_sets.perturbations.negation import TEMPLATES
-from unbag.challenge_sets.perturbations.vocabulary_split import HELD_OUT, TRAINING, are_in, half, stem
+from unbag.challenge_sets.perturbations.vocabulary_split import HELD_OUT, TRAINING, are_in_half, stem, vocabulary_half
 from unbag.challenge_sets.perturbations.word_lists import NEUTRAL_LISTS, WORD_LISTS
 from unbag.data.text.grammar import plural
 
 
-def test_the_halves_are_the_same_for_ever():
-    """A model that was trained with one half is tested on the other years later, on another machine."""
+def test_vocabulary_half_is_stable():
+    """The halves must stay the same, because a model may be tested years later and on another machine."""
     some = "dog woman man person red blue hold ride wear".split()
-    assert [word for word in some if half(word) == TRAINING] == ["dog", "man", "red", "ride"]
-    assert {half("it is not true that"), half("no")} == {TRAINING}
-    assert {half("not"), half("n't")} == {HELD_OUT}
+    assert [word for word in some if vocabulary_half(word) == TRAINING] == ["dog", "man", "red", "ride"]
+    assert {vocabulary_half("it is not true that"), vocabulary_half("no")} == {TRAINING}
+    assert {vocabulary_half("not"), vocabulary_half("n't")} == {HELD_OUT}
 
 
 @pytest.mark.parametrize(
@@ -31,29 +31,29 @@ def test_a_list_entry_and_its_plural_are_in_one_half():
     some = ("animals", "vehicles", "fruits", "rooms")
     nouns = [old for each in WORD_LISTS if each.category in some for old in each.old]
     assert len(nouns) > 80
-    assert all(half(noun) == half(plural(noun)) for noun in nouns if plural(noun) in nouns)
+    assert all(vocabulary_half(noun) == vocabulary_half(plural(noun)) for noun in nouns if plural(noun) in nouns)
 
 
 def test_both_halves_have_words_of_every_kind():
     for chosen in (TRAINING, HELD_OUT):
-        assert any(are_in(chosen, [template]) for template in TEMPLATES)
+        assert any(are_in_half(chosen, [template]) for template in TEMPLATES)
         pairs = [
             (each.relation, old, new)
             for each in (*WORD_LISTS, *NEUTRAL_LISTS)
             for old in each.old
             for new in each.new
-            if old != new and are_in(chosen, (old, new))
+            if old != new and are_in_half(chosen, (old, new))
         ]
         assert len({relation for relation, _, _ in pairs}) == 5
         assert len(pairs) > 150
 
 
-def test_a_pair_of_both_halves_is_of_neither():
-    assert not are_in(TRAINING, ["dog", "woman"])
-    assert not are_in(HELD_OUT, ["dog", "woman"])
-    assert are_in("all", ["dog", "woman"])
+def test_are_in_half_mixed_pair_is_in_neither():
+    assert not are_in_half(TRAINING, ["dog", "woman"])
+    assert not are_in_half(HELD_OUT, ["dog", "woman"])
+    assert are_in_half("all", ["dog", "woman"])
 
 
-def test_what_is_no_half_is_refused():
-    with pytest.raises(ValueError, match="expected words of all, training, held_out, found 'test'"):
-        vocabulary_split.check("test")
+def test_validate_words_unknown_value_raises():
+    with pytest.raises(ValueError, match="words: expected one of all, training, held_out, got 'test'"):
+        vocabulary_split.validate_words("test")

@@ -14,15 +14,15 @@ from unbag.challenge_sets.perturbations.modifiers import (
     TYPES,
     VERB,
     Seed,
+    modified_sentence,
     modify,
-    sentence,
 )
 
 SEED = Seed.of("A black cat is eating a fish.", "A cat is eating a fish.", "entailment")
 
 
 def _said(text, part, modifier, tags=None):
-    return sentence(parts(text, tags), ((part, BY_NAME[modifier]),))
+    return modified_sentence(parts(text, tags), ((part, BY_NAME[modifier]),))
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ def test_combinations():
     assert {pair.modifier for pair in pairs} >= {"no", "elegantly+green"}
 
 
-def test_what_would_be_no_english_is_left_out():
+def test_modify_skips_ungrammatical_modifications():
     negated = Seed.of("a cat is eating a fish", "a cat isn't eating a fish", "contradiction")
     found = {(pair.modifier, pair.position) for pair in modify(negated)}
     assert ("not", "premise") in found
@@ -130,6 +130,6 @@ def test_plurals_stay_plurals_whatever_their_determiner():
     )
 
 
-def test_pairs_that_cannot_be_read_are_no_seeds():
+def test_seed_of_unsupported_pair_is_none():
     assert Seed.of("a cat sleeps", "an animal sleeps", "entailment") is None
     assert Seed.of("a cat is asleep", "a cat is asleep", "contradiction") is None

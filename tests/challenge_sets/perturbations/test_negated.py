@@ -1,11 +1,11 @@
-"""Negations and shortenings by hand, and the laws of the pairs made of them."""
+"""Negations and shortenings by hand, and the laws of the generated pairs."""
 
 import re
 
 import pytest
 
 from unbag.baselines.natlog.sentences import Labeller
-from unbag.challenge_sets.perturbations.augmentation import drawn, proved
+from unbag.challenge_sets.perturbations.augmentation import proved_label, sample_epoch
 from unbag.challenge_sets.perturbations.negation import (
     CONTRACTED,
     NO,
@@ -14,12 +14,12 @@ from unbag.challenge_sets.perturbations.negation import (
     NOT_TRUE,
     TEMPLATES,
     THERE_IS_NO,
-    Negated,
+    NegatedPairs,
     negations,
     plain_clause,
     shortenings,
 )
-from unbag.challenge_sets.perturbations.vocabulary_split import HELD_OUT, TRAINING, half
+from unbag.challenge_sets.perturbations.vocabulary_split import HELD_OUT, TRAINING, vocabulary_half
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +32,7 @@ def parsed(parser, sentence):
     return parse
 
 
-def test_nobody_has_nothing_of_his_own(parser):
+def test_negations_nobody_is_skipped_with_a_pronoun(parser):
     parse = parsed(parser, "A girl is washing her hands.")
     assert NOBODY not in negations(parse, plain_clause(parse))
 
@@ -89,7 +89,7 @@ def test_a_sentence_by_every_template(parser, sentence, expected):
         *("A group of people are walking.", "A man was riding a horse.", "A man, in a hat, is riding.", ""),
     ],
 )
-def test_what_is_not_plain_is_not_negated(parser, sentence):
+def test_plain_clause_other_sentences_are_none(parser, sentence):
     assert plain_clause(parsed(parser, sentence)) is None
 
 
@@ -106,19 +106,19 @@ def test_what_is_not_plain_is_not_negated(parser, sentence):
         ("A martial artist rides a bike.", []),  # who is no artist
     ],
 )
-def test_what_can_be_left_out(parser, sentence, expected):
+def test_shortenings_remove_optional_modifiers(parser, sentence, expected):
     assert [str(each) for each in shortenings(parsed(parser, sentence))] == expected
 
 
 def test_every_label_is_proved_and_every_template_of_its_half(parser, real_premises, labeller):
     for words in (TRAINING, HELD_OUT):
-        pairs = list(drawn(Negated(real_premises, parser, labeller, words=words), epoch=0, pairs=45))
+        pairs = list(sample_epoch(NegatedPairs(real_premises, parser, labeller, words=words), epoch=0, pairs=45))
         labels = [pair.label for pair in pairs]
         assert min(map(labels.count, ("entailment", "neutral", "contradiction"))) >= 10
         verdicts = labeller.labels([pair.premise for pair in pairs], [pair.hypothesis for pair in pairs])
-        assert [proved(verdict) for verdict in verdicts] == labels
+        assert [proved_label(verdict) for verdict in verdicts] == labels
         for pair in pairs:
-            assert {half(name) for name in _templates(f"{pair.premise} {pair.hypothesis}")} == {words}
+            assert {vocabulary_half(name) for name in _templates(f"{pair.premise} {pair.hypothesis}")} == {words}
 
 
 def _templates(text):
@@ -132,10 +132,10 @@ def _templates(text):
         yield THERE_IS_NO
 
 
-def test_a_negation_is_where_no_label_is(parser, real_premises, labeller):
-    """It is in the premise alone, the hypothesis alone or both, of two labels at least each."""
+def test_negation_position_does_not_reveal_the_label(parser, real_premises, labeller):
+    """Each position of the negation (premise, hypothesis, both) occurs with at least two labels."""
     made = {}
-    for pair in drawn(Negated(real_premises, parser, labeller), epoch=0, pairs=120):
+    for pair in sample_epoch(NegatedPairs(real_premises, parser, labeller), epoch=0, pairs=120):
         side = tuple(re.search(r"\b(no|not|nobody)\b|n't", text.lower()) is not None for text in pair[1:3])
         made.setdefault(side, set()).add(pair.label)
     assert made == {

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from unbag.challenge_sets.perturbations.augmentation import OFFICIAL, Made, drawn
-from unbag.challenge_sets.perturbations.vocabulary_split import HASHES, hashes, is_official
+from unbag.challenge_sets.perturbations.augmentation import OFFICIAL, GeneratedPair, sample_epoch
+from unbag.challenge_sets.perturbations.vocabulary_split import HASHES, is_official, sentence_hashes
 
 
 @pytest.mark.nightly
@@ -15,7 +15,7 @@ def test_the_hashes_are_those_of_the_authors_files(shared):
         data / "sicck" / "SICCK-Ground-Truth-apr24.csv",
     ]
     official = sorted(set(sentences(list(map(str, files)))))
-    assert np.array_equal(hashes(official), np.fromfile(HASHES, dtype="<u4"))
+    assert np.array_equal(sentence_hashes(official), np.fromfile(HASHES, dtype="<u4"))
     assert all(map(is_official, official))
     assert is_official(official[0].upper().rstrip(".") + " !")
 
@@ -25,7 +25,7 @@ def test_other_sentences_are_not_official(real_premises):
 
 
 class Three:
-    """A maker of three pairs."""
+    """A generator of three pairs."""
 
     kind = "three"
     balanced = False
@@ -35,7 +35,7 @@ class Three:
 
     def make(self, order, seed):
         for i in order:
-            yield [Made(f"A dog number {i}.", "A dog.", "entailment")]
+            yield [GeneratedPair(f"A dog number {i}.", "A dog.", "entailment")]
 
 
 def test_no_pair_has_an_official_sentence(monkeypatch):
@@ -45,6 +45,6 @@ def test_no_pair_has_an_official_sentence(monkeypatch):
     from collections import Counter
 
     counts = Counter()
-    made = list(drawn(Three(), epoch=0, pairs=4, counts=counts))
+    made = list(sample_epoch(Three(), epoch=0, pairs=4, counts=counts))
     assert {pair.premise for pair in made} == {"A dog number 0.", "A dog number 2."}
     assert counts[OFFICIAL] in (1, 2)

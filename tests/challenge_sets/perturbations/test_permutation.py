@@ -27,7 +27,7 @@ TWELVE = tokenize("zero one two three four five six seven eight nine ten eleven.
 
 
 def _word_places(tokens, text):
-    """Return which original word stands at each word place of a permuted text, for sentences without repeated words."""
+    """Find the original word at each position of a permuted text, for sentences without repeated words."""
     permuted = text.split(" ")
     return [tokens.texts.index(permuted[place]) for place in tokens.words]
 
@@ -55,7 +55,7 @@ def test_repeated_words_do_not_make_equal_pairs():
     assert len(set(zip(premise.texts, hypothesis.texts, strict=True))) == 100
 
 
-def test_more_permutations_than_there_are_is_refused():
+def test_permuter_too_few_permutations_raises():
     short = tokenize("a b c d"), tokenize("e f g h")
     with pytest.raises(TooFewPermutationsError, match="fewer than 82"):
         Permuter(q=82).pair("a", *short)
@@ -78,7 +78,7 @@ def test_a_collision_changes_no_earlier_permutation():
 
 
 @pytest.mark.parametrize("change", [{"seed": 14}, {"mode": "hypothesis"}])
-def test_seed_and_mode_decide(change):
+def test_permuter_depends_on_seed_and_mode(change):
     assert (
         Permuter(q=5).pair("a", PREMISE, HYPOTHESIS)[1].texts == Permuter(q=5).pair("a", PREMISE, HYPOTHESIS)[1].texts
     )
@@ -102,7 +102,7 @@ def test_premise_and_hypothesis_move_independently():
 
 @pytest.fixture(scope="module")
 def snli(shared):
-    """Give id, premise and hypothesis of the used examples of SNLI dev, as tokens."""
+    """Load id, premise and hypothesis of the used examples of SNLI dev, as tokens."""
     [path] = (shared / "hub/datasets" / CORPORA["snli"].hub_id).glob("*/validation-*.parquet")
     examples = open_data(str(path), columns={"id": ""}, labels=CORPORA["snli"].labels).examples()
     pairs = [(example.source_id, tokenize(example.premise), tokenize(example.hypothesis)) for example in examples]
@@ -171,7 +171,7 @@ def test_a_clump_is_as_long_as_its_share_of_all_tokens_says(sentence, longest):
     assert min(together) == longest  # words beside the run may follow it by chance
 
 
-def test_a_clump_of_all_words_has_nowhere_to_go():
+def test_permuter_clump_of_all_words_raises():
     dotted = tokenize("a , b , c , d , e")  # int(.75 × 9) = 6 of 5 words
     for q in (1, 100):
         with pytest.raises(TooFewPermutationsError, match=f"fewer than {q} different"):
@@ -203,7 +203,7 @@ def test_no_word_of_snli_stays_where_it_was(snli, mode):
 
 
 def _clumped_orders(n, run):
-    """Yield every way to choose a run of so many of n words and to move it and the others, by looking at them all."""
+    """Enumerate by brute force the ways to choose a run of words and to move the run and the other words."""
     for start in range(n - run + 1):
         units = [(word,) for word in range(start)] + [tuple(range(start, start + run))]
         units += [(word,) for word in range(start + run, n)]
@@ -284,7 +284,9 @@ def test_chinese_is_joined_without_spaces(characters):
     assert all(" " not in text and sorted(text) == sorted(tokens.sentence) for text in premise.texts)
 
 
-@pytest.mark.parametrize(("options", "words"), [({"q": 0}, "q = 0"), ({"mode": "upside_down"}, "'upside_down'")])
+@pytest.mark.parametrize(
+    ("options", "words"), [({"q": 0}, "q: expected at least 1"), ({"mode": "upside_down"}, "'upside_down'")]
+)
 def test_what_cannot_be_is_refused(options, words):
     with pytest.raises(ValueError, match=words):
         Permuter(**options)

@@ -4,8 +4,8 @@ from collections import Counter
 import pytest
 
 from unbag.baselines.natlog.relations import Relation
-from unbag.challenge_sets.perturbations.sicck import FILE, PAIRS, SEED_PAIRS, folds, group_sizes, read
-from unbag.data.downloads import fetch
+from unbag.challenge_sets.perturbations.sicck import FILE, PAIRS, SEED_PAIRS, assign_folds, group_sizes, read_sicck
+from unbag.data.downloads import fetch_pinned_file
 
 HEADER = [
     "Sno", "SICK_id", "Premise", "Hypothesis", "Modifier", "Premise/Hypothesis/Both",
@@ -29,7 +29,7 @@ def test_values_are_normalised_and_counted(tmp_path):
         ["892", "7", "a", "b", "never", "FE", "Verb", "Universal", "RE", "RE"],
         ["3", "7", "a", "b", "an abnormal", "Both", "Object", "Adjectives/Adverbs", "Neutral", "Neutral"],
     ]  # fmt: skip
-    found, counts = read(_file(tmp_path, *rows))
+    found, counts = read_sicck(_file(tmp_path, *rows))
     assert counts == {"white space": 2, "case": 2, "spelling": 2, "stray cell": 1}
     assert [row.modifier for row in found] == ["none", "every one of", "never", "abnormal"]
     assert [row.position for row in found] == ["none", "premise", "both", "both"]
@@ -39,9 +39,9 @@ def test_values_are_normalised_and_counted(tmp_path):
     assert [row.label for row in found] == ["entailment", "contradiction", "neutral", "neutral"]
 
 
-def test_labels_that_the_paper_leaves_out_of_the_four(tmp_path):
+def test_four_way_excluded_by_the_paper_is_none(tmp_path):
     rows = [[*PLAIN[:8], "Equivalence", "Equivalence"], [*PLAIN[:8], "Cover|FE", "x"]]
-    found, _ = read(_file(tmp_path, *rows))
+    found, _ = read_sicck(_file(tmp_path, *rows))
     assert [row.four_way for row in found] == [None, None]
     assert [row.label for row in found] == ["entailment", "neutral"]
 
@@ -49,28 +49,32 @@ def test_labels_that_the_paper_leaves_out_of_the_four(tmp_path):
 @pytest.mark.parametrize(
     ("column", "value", "words"),
     [
-        (5, "FE", "row 0: expected one of .* as position, found 'FE'"),
-        (6, "Adverb", "row 0: expected one of .* as part, found 'Adverb'"),
-        (7, "Modal", "row 0: unknown relation or modifier type 'Modal'"),
-        (8, "Maybe", "row 0: unknown relation or modifier type 'Maybe'"),
-        (9, "RE", "row 0: the relations 'FE' give forward_entailment, found 'reverse_entailment'"),
+        (5, "FE", "row 0, position: expected one of .*, got 'FE'"),
+        (6, "Adverb", "row 0, part: expected one of .*, got 'Adverb'"),
+        (7, "Modal", "row 0: expected a known relation and modifier type, got 'Modal'"),
+        (8, "Maybe", "row 0: expected a known relation and modifier type, got 'Maybe'"),
+        (
+            9,
+            "RE",
+            "row 0: expected the four-way label 'forward_entailment' for the relations 'FE', got 'reverse_entailment'",
+        ),
     ],
 )
 def test_unknown_values_are_named(tmp_path, column, value, words):
     row = [*PLAIN[:column], value, *PLAIN[column + 1 :]]
     with pytest.raises(ValueError, match=words):
-        read(_file(tmp_path, row))
+        read_sicck(_file(tmp_path, row))
 
 
 def test_missing_columns_are_named(tmp_path):
     with pytest.raises(ValueError, match=r"expected the columns \['CompressedGT'\]"):
-        read(_file(tmp_path, PLAIN[:-1], header=HEADER[:-1]))
+        read_sicck(_file(tmp_path, PLAIN[:-1], header=HEADER[:-1]))
 
 
 def test_the_official_file(shared):
     """Spec, section 9, and Tables 5 and 6 of the paper."""
-    path = fetch(FILE, local_copy=shared / "data/sicck/SICCK-Ground-Truth-apr24.csv")  # checks its hash
-    rows, counts = read(path)
+    path = fetch_pinned_file(FILE, local_copy=shared / "data/sicck/SICCK-Ground-Truth-apr24.csv")  # checks its hash
+    rows, counts = read_sicck(path)
     assert len(rows) == 1304 == PAIRS
     assert len({row.seed for row in rows}) == SEED_PAIRS
     assert group_sizes(rows) == {
@@ -90,25 +94,25 @@ SEEDS = [f"seed {i % 7}" for i in range(100)]
 
 def test_contiguous_folds_are_blocks_of_the_rows_sorted_by_seed():
     # By hand: seed b comes first and has rows 0, 2, 3, 6; then a: 1, 4, 5. Blocks of 3, 2, 2.
-    assert folds(list("babbaab"), 3) == [0, 1, 0, 0, 2, 2, 1]
+    assert assign_folds(list("babbaab"), 3) == [0, 1, 0, 0, 2, 2, 1]
 
 
 @pytest.mark.parametrize("n", [2, 5, 7, 100])
 def test_contiguous_folds_cover_all_rows_and_differ_by_one_at_most(n):
     seeds = sorted(SEEDS)
-    found = folds(seeds, n)
+    found = assign_folds(seeds, n)
     sizes = Counter(found)
     assert set(found) == set(range(n))
     assert found == sorted(found), "blocks of the file's order, where that is by seed"
     assert [sizes[fold] for fold in range(n)] == [100 // n + (fold < 100 % n) for fold in range(n)]
-    assert folds(seeds, n, seed=14) == found, "nothing is left to chance"
+    assert assign_folds(seeds, n, seed=14) == found, "nothing is left to chance"
 
 
 def test_the_official_folds_are_contiguous_in_the_file(shared):
     """Spec, section 9: five blocks of about 261 rows, most of whose seeds are in no other."""
-    rows, _ = read(shared / "data/sicck/SICCK-Ground-Truth-apr24.csv")
+    rows, _ = read_sicck(shared / "data/sicck/SICCK-Ground-Truth-apr24.csv")
     seeds = [row.seed for row in rows]
-    found = folds(seeds)
+    found = assign_folds(seeds)
     assert found == sorted(found), "the file is sorted by seed"
     assert [found.count(fold) for fold in range(5)] == [261, 261, 261, 261, 260]
     met = {seed for seed in seeds if len({fold for fold, other in zip(found, seeds, strict=True) if other == seed}) > 1}
@@ -117,7 +121,7 @@ def test_the_official_folds_are_contiguous_in_the_file(shared):
 
 
 def test_folds_spread_every_seed_evenly():
-    found = folds(SEEDS, 5, folding="spread")
+    found = assign_folds(SEEDS, 5, folding="spread")
     assert Counter(found) == dict.fromkeys(range(5), 20)
     for name in set(SEEDS):
         sizes = Counter(fold for fold, seed in zip(found, SEEDS, strict=True) if seed == name)
@@ -125,26 +129,26 @@ def test_folds_spread_every_seed_evenly():
 
 
 def test_whole_folds_keep_a_seed_together():
-    found = folds(SEEDS, 5, folding="whole_seeds")
+    found = assign_folds(SEEDS, 5, folding="whole_seeds")
     assert set(found) == set(range(5))
     by_seed = {seed: {fold for fold, other in zip(found, SEEDS, strict=True) if other == seed} for seed in SEEDS}
     assert all(len(there) == 1 for there in by_seed.values())
 
 
-def test_the_seed_decides_the_folds_that_are_dealt():
+def test_assign_folds_depends_on_the_seed():
     for folding in ("spread", "whole_seeds"):
-        assert folds(SEEDS, 5, folding=folding) == folds(SEEDS, 5, folding=folding)
-        assert folds(SEEDS, 5, folding=folding) != folds(SEEDS, 5, folding=folding, seed=14)
+        assert assign_folds(SEEDS, 5, folding=folding) == assign_folds(SEEDS, 5, folding=folding)
+        assert assign_folds(SEEDS, 5, folding=folding) != assign_folds(SEEDS, 5, folding=folding, seed=14)
 
 
 @pytest.mark.parametrize(
     ("n", "folding"), [(1, "contiguous"), (101, "contiguous"), (1, "spread"), (8, "whole_seeds"), (101, "spread")]
 )
-def test_folds_that_cannot_be(n, folding):
-    with pytest.raises(ValueError, match=f"expected from 2 to .* folds, found {n}"):
-        folds(SEEDS, n, folding=folding)
+def test_assign_folds_invalid_number_raises(n, folding):
+    with pytest.raises(ValueError, match=f"folds: expected a number from 2 to .*, got {n}"):
+        assign_folds(SEEDS, n, folding=folding)
 
 
-def test_a_folding_that_is_none():
-    with pytest.raises(ValueError, match="expected a folding of contiguous, spread, whole_seeds, found 'random'"):
-        folds(SEEDS, 5, folding="random")
+def test_assign_folds_unknown_folding_raises():
+    with pytest.raises(ValueError, match="folding: expected one of contiguous, spread, whole_seeds, got 'random'"):
+        assign_folds(SEEDS, 5, folding="random")

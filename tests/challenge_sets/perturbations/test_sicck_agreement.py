@@ -1,37 +1,37 @@
-"""The labeller beside the annotators of the official file."""
+"""Agreement of the labeller with the annotators of the official file."""
 
 import pytest
 
 from unbag.baselines.natlog.models import outcomes
 from unbag.baselines.natlog.relations import Relation
 from unbag.baselines.natlog.seeds import parts
-from unbag.challenge_sets.perturbations.modifiers import BY_NAME, sentence
-from unbag.challenge_sets.perturbations.sicck import Row, read
+from unbag.challenge_sets.perturbations.modifiers import BY_NAME, modified_sentence
+from unbag.challenge_sets.perturbations.sicck import SicckRow, read_sicck
 from unbag.challenge_sets.perturbations.sicck_rows import (
     ELSE,
     SAME,
     Disagreement,
     _cause,
-    agreement,
+    annotator_agreement,
+    count_reproduced,
     official_shapes,
-    reproduced,
 )
 
 
 @pytest.fixture(scope="module")
 def rows(shared):
-    return read(shared / "data/sicck/SICCK-Ground-Truth-apr24.csv")[0]
+    return read_sicck(shared / "data/sicck/SICCK-Ground-Truth-apr24.csv")[0]
 
 
-def test_agreement_is_what_the_card_says(rows):
-    """A record of what comes out, so that a changed reading is seen: the readings were fixed before the labels."""
-    found = agreement(rows)
+def test_annotator_agreement_equals_the_card(rows):
+    """A regression test of the classes: the readings were fixed before the comparison with the labels."""
+    found = annotator_agreement(rows)
     assert found["n"] == 1304
     assert (found["seven_way"], found["four_way"]) == (1085, 1159)
 
 
 def test_the_largest_classes_of_disagreement_are_those_of_the_card(rows):
-    found = agreement(rows)["disagreements"]
+    found = annotator_agreement(rows)["disagreements"]
     assert sum(found.values()) == 1304 - 1159
     assert [(tuple(name), n) for name, n in found.most_common(8)] == [
         (("subject", "adjective", "one", "neutral", "contradiction"), 10),
@@ -48,7 +48,7 @@ def test_the_largest_classes_of_disagreement_are_those_of_the_card(rows):
 def _row(number, premise, hypothesis, modifier, position, relation):
     kind = "none" if modifier == "none" else BY_NAME[modifier].type
     part = "none" if modifier == "none" else "subject"
-    return Row(number, "7", premise, hypothesis, modifier, kind, position, part, (relation,))
+    return SicckRow(number, "7", premise, hypothesis, modifier, kind, position, part, (relation,))
 
 
 ROWS = [
@@ -62,7 +62,7 @@ ROWS = [
 
 def test_agreement_by_hand():
     """No poodle is asleep, a dog is: both can be so (a beagle sleeps) and one must be, so it is cover."""
-    found = agreement(ROWS)
+    found = annotator_agreement(ROWS)
     assert (found["n"], found["seven_way"], found["four_way"]) == (5, 3, 4)
     assert found["confusion"]["negation", "cover"] == 1
     assert found["confusion"]["negation", "alternation"] == 1
@@ -70,7 +70,7 @@ def test_agreement_by_hand():
 
 
 def test_a_cause_counts_only_if_it_alone_makes_the_difference():
-    assert reproduced(ROWS) == {SAME: 3, "no article before an adjective (green man)": 1}
+    assert count_reproduced(ROWS) == {SAME: 3, "no article before an adjective (green man)": 1}
 
 
 @pytest.mark.parametrize(
@@ -89,14 +89,14 @@ def test_a_cause_counts_only_if_it_alone_makes_the_difference():
         ("every one of", "everyone of kittens isn't asleep", ELSE),
     ],
 )
-def test_what_differs_is_said_only_where_it_is_so(modifier, theirs, cause):
+def test_cause_single_difference_is_named(modifier, theirs, cause):
     kitten = parts("a kitten isn't asleep")
-    ours = sentence(kitten, (("subject", BY_NAME[modifier]),))
-    assert _cause([(kitten, ours), (kitten, sentence(kitten))], (theirs, "A kitten isn't asleep")) == cause
+    ours = modified_sentence(kitten, (("subject", BY_NAME[modifier]),))
+    assert _cause([(kitten, ours), (kitten, modified_sentence(kitten))], (theirs, "A kitten isn't asleep")) == cause
 
 
-def test_the_share_of_the_official_pairs_made_to_the_letter(rows):
-    found = reproduced(rows)
+def test_count_reproduced_official_pairs_equal_the_card(rows):
+    found = count_reproduced(rows)
     assert found.total() == 1289
     assert found[SAME] == 888
     assert found[ELSE] == 4

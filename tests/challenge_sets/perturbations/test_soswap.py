@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.challenge_sets.perturbations.conftest import parse_of
-from unbag.challenge_sets.perturbations.soswap import Refusal, Swap, soswap
+from unbag.challenge_sets.perturbations.soswap import SoswapExclusion, Swap, soswap
 from unbag.data.text.parses import Parse
 from unbag.data.text.tokens import tokenize
 
@@ -61,7 +61,7 @@ OBJECTS_OF_PREPOSITIONS = {"hat", "coats", "park", "house"}
 
 
 def sentence(subject, verb, object_, tail):
-    """Build a sentence and its parse from a grammar of a few words: an independent hand at what soswap should write."""
+    """Build a sentence and its parse from a small grammar, an independent reference for `soswap`."""
     words, pos, tags, deps, heads = [], [], [], [], []
 
     def add(text, head_dep, verb_at):
@@ -212,8 +212,8 @@ a     a     DET   DT  6 det
         ),
     ],
 )
-def test_what_is_misread_is_refused(first, second, rest):
-    assert soswap(parse_of(CAUGHT.format(first, second, rest))) is Refusal.BROKEN
+def test_soswap_misread_sentence_is_excluded(first, second, rest):
+    assert soswap(parse_of(CAUGHT.format(first, second, rest))) is SoswapExclusion.BROKEN
 
 
 def test_a_caption_without_a_finite_verb_takes_no_pronoun():
@@ -223,7 +223,7 @@ def test_a_caption_without_a_finite_verb_takes_no_pronoun():
         repairing repair VERB VBG 3 ROOT
         them      they   PRON PRP 3 dobj
     """)
-    assert soswap(parse) is Refusal.PRONOUN
+    assert soswap(parse) is SoswapExclusion.PRONOUN
 
 
 def test_a_plural_verb_that_is_read_as_an_infinitive_agrees_too():
@@ -241,62 +241,62 @@ def test_a_plural_verb_that_is_read_as_an_infinitive_agrees_too():
 
 # What is refused, and the sentence that shows it; parsed by the pipeline, in words of ours.
 REFUSED = {
-    "Is the man holding a bag?": Refusal.QUESTION,
-    "Hold the bag.": Refusal.IMPERATIVE,
-    "There is a man with a bag.": Refusal.EXPLETIVE,
-    "A bag is carried by a man.": Refusal.PASSIVE,
-    "The man is a teacher.": Refusal.COPULA,
-    "The man sleeps in a tent.": Refusal.PREPOSITIONAL,
-    "The man sleeps.": Refusal.NO_OBJECT,
-    "A man in a hat": Refusal.NO_VERB,
-    "Opening a box on the table.": Refusal.NO_SUBJECT,
-    "The man, a teacher, opens a box.": Refusal.PUNCTUATED,
-    "The man paints himself.": Refusal.REFLEXIVE,
-    "The man is feeding another man.": Refusal.REFERS_BACK,
-    "The man gives her a box.": Refusal.TWO_OBJECTS,
-    "She's opening a box.": Refusal.CONTRACTED,
-    "The man might open a box.": Refusal.MODAL,
-    "The man does not open the box.": Refusal.NEGATED,
-    "The man wears a hat and no shoes.": Refusal.NEGATED,
-    "A girl is pushing the girl.": Refusal.SAME_WORDS,
-    "The man meets a woman.": Refusal.BOTH_WAYS,
-    "The man is watching a woman.": Refusal.BOTH_WAYS,
-    "He picked up a box.": Refusal.PRONOUN,
-    "A man holds a orange ladder.": Refusal.DETERMINER,
-    "Two woman hold a ladder.": Refusal.DETERMINER,
-    "Here we have a woman painting a wall.": Refusal.EXPLETIVE,
-    "The men holds a ladder.": Refusal.DISAGREES,
-    "The man are holding a ladder.": Refusal.DISAGREES,
-    "The boys swim underwater near a boat.": Refusal.PREPOSITIONAL,
-    "The boy is sitting Indian style.": Refusal.NO_OBJECT,
-    "The girl watches a man dance.": Refusal.BROKEN,
-    "The boy has his hand up in the air.": Refusal.BROKEN,
-    "The man is holding a child's hand.": Refusal.BODY,
-    "The two girls hold hands.": Refusal.BODY,
-    "The woman opens her mouth.": Refusal.BODY,
-    "Two men are playing chess.": Refusal.HAPPENING,
-    "The men play a game.": Refusal.HAPPENING,
-    "The man is taking a nap.": Refusal.HAPPENING,
-    "The woman takes a picture.": Refusal.HAPPENING,
-    "The man is holding a baby.": Refusal.BOTH_WAYS,
-    "The woman is walking her dog.": Refusal.BOTH_WAYS,
-    "The man marries a woman.": Refusal.BOTH_WAYS,
-    "The child slides down a big slide.": Refusal.PLACE,
-    "A boy jumps off a board.": Refusal.PLACE,
-    "Three women are getting out a van.": Refusal.PLACE,
-    "The man is sitting reading a book.": Refusal.LATER_VERB,
-    "The lady looks to her right and holds a camera.": Refusal.LATER_VERB,
-    "The man carries a plate with food on it.": Refusal.ATTACHED,
-    "The man is cutting something.": Refusal.PRONOUN,
-    "The man is painting ladder.": Refusal.BARE,
-    "Workers pouring cement.": Refusal.BARE,
-    "The boy is chasing his friend in black shorts.": Refusal.BROKEN,
-    "A man passes two girls.": Refusal.BOTH_WAYS,
+    "Is the man holding a bag?": SoswapExclusion.QUESTION,
+    "Hold the bag.": SoswapExclusion.IMPERATIVE,
+    "There is a man with a bag.": SoswapExclusion.EXPLETIVE,
+    "A bag is carried by a man.": SoswapExclusion.PASSIVE,
+    "The man is a teacher.": SoswapExclusion.COPULA,
+    "The man sleeps in a tent.": SoswapExclusion.PREPOSITIONAL,
+    "The man sleeps.": SoswapExclusion.NO_OBJECT,
+    "A man in a hat": SoswapExclusion.NO_VERB,
+    "Opening a box on the table.": SoswapExclusion.NO_SUBJECT,
+    "The man, a teacher, opens a box.": SoswapExclusion.PUNCTUATED,
+    "The man paints himself.": SoswapExclusion.REFLEXIVE,
+    "The man is feeding another man.": SoswapExclusion.REFERS_BACK,
+    "The man gives her a box.": SoswapExclusion.TWO_OBJECTS,
+    "She's opening a box.": SoswapExclusion.CONTRACTED,
+    "The man might open a box.": SoswapExclusion.MODAL,
+    "The man does not open the box.": SoswapExclusion.NEGATED,
+    "The man wears a hat and no shoes.": SoswapExclusion.NEGATED,
+    "A girl is pushing the girl.": SoswapExclusion.SAME_WORDS,
+    "The man meets a woman.": SoswapExclusion.BOTH_WAYS,
+    "The man is watching a woman.": SoswapExclusion.BOTH_WAYS,
+    "He picked up a box.": SoswapExclusion.PRONOUN,
+    "A man holds a orange ladder.": SoswapExclusion.DETERMINER,
+    "Two woman hold a ladder.": SoswapExclusion.DETERMINER,
+    "Here we have a woman painting a wall.": SoswapExclusion.EXPLETIVE,
+    "The men holds a ladder.": SoswapExclusion.DISAGREES,
+    "The man are holding a ladder.": SoswapExclusion.DISAGREES,
+    "The boys swim underwater near a boat.": SoswapExclusion.PREPOSITIONAL,
+    "The boy is sitting Indian style.": SoswapExclusion.NO_OBJECT,
+    "The girl watches a man dance.": SoswapExclusion.BROKEN,
+    "The boy has his hand up in the air.": SoswapExclusion.BROKEN,
+    "The man is holding a child's hand.": SoswapExclusion.BODY,
+    "The two girls hold hands.": SoswapExclusion.BODY,
+    "The woman opens her mouth.": SoswapExclusion.BODY,
+    "Two men are playing chess.": SoswapExclusion.HAPPENING,
+    "The men play a game.": SoswapExclusion.HAPPENING,
+    "The man is taking a nap.": SoswapExclusion.HAPPENING,
+    "The woman takes a picture.": SoswapExclusion.HAPPENING,
+    "The man is holding a baby.": SoswapExclusion.BOTH_WAYS,
+    "The woman is walking her dog.": SoswapExclusion.BOTH_WAYS,
+    "The man marries a woman.": SoswapExclusion.BOTH_WAYS,
+    "The child slides down a big slide.": SoswapExclusion.PLACE,
+    "A boy jumps off a board.": SoswapExclusion.PLACE,
+    "Three women are getting out a van.": SoswapExclusion.PLACE,
+    "The man is sitting reading a book.": SoswapExclusion.LATER_VERB,
+    "The lady looks to her right and holds a camera.": SoswapExclusion.LATER_VERB,
+    "The man carries a plate with food on it.": SoswapExclusion.ATTACHED,
+    "The man is cutting something.": SoswapExclusion.PRONOUN,
+    "The man is painting ladder.": SoswapExclusion.BARE,
+    "Workers pouring cement.": SoswapExclusion.BARE,
+    "The boy is chasing his friend in black shorts.": SoswapExclusion.BROKEN,
+    "A man passes two girls.": SoswapExclusion.BOTH_WAYS,
 }
 
 
 @pytest.mark.parametrize(("premise", "refusal"), REFUSED.items())
-def test_what_cannot_be_swapped_is_refused_with_its_reason(parser, premise, refusal):
+def test_soswap_excluded_premise_has_its_reason(parser, premise, refusal):
     [parse] = parser.parses([premise])
     assert soswap(parse) is refusal
 
@@ -343,7 +343,7 @@ def test_sentences_are_swapped_as_a_person_would(parser, premise, hypothesis):
 
 
 def test_words_stay_the_same_up_to_inflection_case_and_capitals(real_parses):
-    """On real premises: the same words, but for the number of a verb and the case of a pronoun that were repaired."""
+    """On real premises, only the number of a verb and the case of a pronoun may change."""
     swaps = [(str(parse), swap) for parse in real_parses if isinstance(swap := soswap(parse), Swap)]
     assert len(swaps) > len(real_parses) / 10
     for premise, swap in swaps:
@@ -365,7 +365,7 @@ def _base(word):
 
 
 def test_swapping_a_real_premise_twice_gives_it_back(parser, real_parses):
-    """Where the hypothesis is parsed as it was made, and nothing was repaired."""
+    """Holds if the parser reads the hypothesis as intended, and no verb or pronoun changed."""
     swaps = [(parse, swap) for parse in real_parses if isinstance(swap := soswap(parse), Swap) and not swap.repaired]
     again = 0
     for (parse, swap), reparsed in zip(swaps, parser.parses(swap.hypothesis for _, swap in swaps), strict=True):

@@ -3,8 +3,8 @@ from collections import Counter
 import pyarrow as pa
 import pytest
 
-from unbag.challenge_sets.perturbations.augmentation import SoswapAddamod, drawn
-from unbag.challenge_sets.perturbations.soswap_addamod import SCHEMA, adjective_counts, tables
+from unbag.challenge_sets.perturbations.augmentation import SoswapAddamodPairs, sample_epoch
+from unbag.challenge_sets.perturbations.soswap_addamod import SCHEMA, adjective_counts, soswap_addamod_tables
 from unbag.data.labels import LABELS
 from unbag.data.sources import Example, open_data
 
@@ -27,7 +27,9 @@ def adjectives(parser):
 
 
 def _rows(parser, **options):
-    return pa.concat_tables([*tables(EXAMPLES, parser, **options), pa.Table.from_pylist([], schema=SCHEMA)]).to_pylist()
+    return pa.concat_tables(
+        [*soswap_addamod_tables(EXAMPLES, parser, **options), pa.Table.from_pylist([], schema=SCHEMA)]
+    ).to_pylist()
 
 
 def test_each_distinct_premise_is_used_once_a_kind(parser, adjectives):
@@ -73,11 +75,14 @@ def test_a_sentence_attests_once_however_often_it_comes(parser):
 @pytest.mark.nightly
 @pytest.mark.slow
 def test_swaps_of_snli_dev_are_as_many_as_the_card_says(shared, parser):
-    """380, of the paper's 971; a parser of another version may read a sentence or two in another way."""
+    """380 swaps (the paper has 971). Another version of the parser may read a few sentences differently."""
     [path] = (shared / "hub" / "datasets" / "stanfordnlp" / "snli" / "plain_text").glob("validation-*.parquet")
     counts = Counter()
     examples = open_data(path, labels=LABELS).examples()
-    assert sum(len(table) for table in tables(examples, parser, kind="soswap", counts=counts)) == counts["soswap"]
+    assert (
+        sum(len(table) for table in soswap_addamod_tables(examples, parser, kind="soswap", counts=counts))
+        == counts["soswap"]
+    )
     assert counts["premises"] == 3319 == sum(n for name, n in counts.items() if name.startswith("soswap"))
     assert counts["soswap"] == pytest.approx(380, abs=10)
 
@@ -90,10 +95,10 @@ def real_adjectives(real_parses):
 
 
 @pytest.mark.parametrize("kind", ["soswap", "addamod"])
-def test_an_epoch_has_its_pairs_of_the_seed_and_the_epoch(parser, real_premises, real_adjectives, kind):
+def test_sample_epoch_depends_on_seed_and_epoch(parser, real_premises, real_adjectives, kind):
     def epoch(number, seed=13, pairs=40):
-        maker = SoswapAddamod(real_premises, parser, kind=kind, adjectives=real_adjectives)
-        return list(drawn(maker, epoch=number, pairs=pairs, seed=seed))
+        maker = SoswapAddamodPairs(real_premises, parser, kind=kind, adjectives=real_adjectives)
+        return list(sample_epoch(maker, epoch=number, pairs=pairs, seed=seed))
 
     first = epoch(1)
     assert len(first) == len({example.source_id for example in first}) == 40
@@ -106,8 +111,8 @@ def test_an_epoch_has_its_pairs_of_the_seed_and_the_epoch(parser, real_premises,
     assert first != epoch(1, seed=14)
 
 
-def test_pairs_are_made_as_they_are_asked_for(real_premises, real_parses):
-    """A training loop holds what it has asked for; the parses of the rest are not even looked up."""
+def test_sample_epoch_is_lazy(real_premises, real_parses):
+    """Premises beyond the requested pairs are not parsed, nor looked up in the cache."""
     taken = []
 
     class Remembered:
@@ -117,28 +122,28 @@ def test_pairs_are_made_as_they_are_asked_for(real_premises, real_parses):
                 taken.append(sentence)
                 yield parse_of[sentence]
 
-    pairs = drawn(SoswapAddamod(real_premises, Remembered(), kind="soswap"), epoch=0, pairs=1000)
+    pairs = sample_epoch(SoswapAddamodPairs(real_premises, Remembered(), kind="soswap"), epoch=0, pairs=1000)
     assert not taken
     some = [next(pairs) for _ in range(10)]
     assert len(set(taken)) == len(taken) < len(real_premises) / 2
     assert some[-1].premise == taken[-1]
 
 
-def test_too_few_premises_are_gone_through_again(parser, adjectives):
+def test_sample_epoch_few_premises_starts_another_pass(parser, adjectives):
     premises = [*dict.fromkeys(PREMISES)]
-    made = list(drawn(SoswapAddamod(premises, parser, kind="soswap"), epoch=0, pairs=8))
+    made = list(sample_epoch(SoswapAddamodPairs(premises, parser, kind="soswap"), epoch=0, pairs=8))
     assert len(made) == 8
     assert len({example.source_id for example in made}) == 8
     assert Counter(Counter(example.premise for example in made).values()) == {3: 2, 2: 1}
 
 
-def test_premises_without_a_pair_are_no_endless_search(parser):
-    with pytest.raises(ValueError, match="none of 1 premises or pairs makes a pair of the kind 'soswap'"):
-        list(drawn(SoswapAddamod(["The dog sleeps."], parser, kind="soswap"), epoch=0, pairs=1))
+def test_sample_epoch_without_pairs_raises(parser):
+    with pytest.raises(ValueError, match="pairs of the kind 'soswap', got 1 premises or pairs that yield none"):
+        list(sample_epoch(SoswapAddamodPairs(["The dog sleeps."], parser, kind="soswap"), epoch=0, pairs=1))
 
 
-def test_what_cannot_be_made_is_refused_at_once(parser):
-    with pytest.raises(ValueError, match="expected one of the kinds soswap, addamod, found 'swap'"):
-        SoswapAddamod(PREMISES, parser, kind="swap")
+def test_soswap_addamod_pairs_invalid_options_raise(parser):
+    with pytest.raises(ValueError, match="kind: expected one of soswap, addamod, got 'swap'"):
+        SoswapAddamodPairs(PREMISES, parser, kind="swap")
     with pytest.raises(ValueError, match="pass adjectives"):
-        SoswapAddamod(PREMISES, parser, kind="addamod")
+        SoswapAddamodPairs(PREMISES, parser, kind="addamod")

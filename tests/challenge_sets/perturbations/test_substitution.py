@@ -10,7 +10,7 @@ from unbag.challenge_sets.perturbations.corpus_counts import Bigrams, count_corp
 from unbag.challenge_sets.perturbations.substitution import Candidate, Substituter
 from unbag.challenge_sets.perturbations.word_lists import WordList
 from unbag.data.sources import Example
-from unbag.data.text.grammar import replacement
+from unbag.data.text.grammar import find_replacement
 
 LISTS = (
     WordList("colors", Relation.CO_HYPONYM, ("red", "blue"), ("red", "blue", "orange")),
@@ -44,7 +44,7 @@ def _substituter(corpus=CORPUS, **options):
 
 
 def _all(premise, **options):
-    """Return what any seed makes of a premise, with labels."""
+    """Collect the replacements of a premise over many seeds, with labels."""
     made = [found for seed in range(30) for found in _substituter(seed=seed, **options).of(premise)]
     return {(found.hypothesis, found.label) for found in made}
 
@@ -83,10 +83,10 @@ def test_one_phrase_is_replaced_and_the_article_follows(premise, expected):
         ("No dog runs.", CORPUS, sub.SCOPE),
         ("A dog isn't red.", CORPUS, sub.SCOPE),
         ("In Peru.", ["In Peru."], sub.UNSEEN),
-        ("In Peru " + "so " * (sub.MOST_WORDS - 2) + ".", CORPUS, sub.LONG),
+        ("In Peru " + "so " * (sub.MAX_WORDS - 2) + ".", CORPUS, sub.LONG),
     ],
 )
-def test_what_is_not_replaced_is_counted_by_reason(premise, corpus, reason):
+def test_substituter_counts_rejections_by_reason(premise, corpus, reason):
     rejected = Counter()
     made = _substituter(corpus).of(premise, rejected)
     assert rejected[reason] >= 1
@@ -94,8 +94,8 @@ def test_what_is_not_replaced_is_counted_by_reason(premise, corpus, reason):
     assert all(found.relation is Relation.SYNONYM or reason != sub.SCOPE for found in made)
 
 
-def test_a_sentence_may_have_so_many_words_and_no_more():
-    longest = "In Peru " + "so " * (sub.MOST_WORDS - 3) + "."
+def test_substituter_sentence_over_max_words_is_rejected():
+    longest = "In Peru " + "so " * (sub.MAX_WORDS - 3) + "."
     made = _substituter([*CORPUS, longest, longest.replace("Peru", "Chile")]).of(longest)
     assert [found.new for found in made] == ["Chile"]
 
@@ -224,7 +224,7 @@ def test_other_candidates_need_not_be_similar():
     assert [found.category for found in made] == ["colors"]
 
 
-def test_the_seed_decides_and_nothing_else():
+def test_substituter_depends_only_on_seed_and_premise():
     premises = ["A red ball.", "Two dogs in a living room.", "A man on a sofa."]
     first, again = _substituter(seed=1), _substituter(seed=1)
     assert [first.of(premise) for premise in premises] == [again.of(premise) for premise in premises[::-1]][::-1]
@@ -245,10 +245,10 @@ def test_a_pair_differs_in_the_words_it_says(tokens):
     premise = " ".join(tokens)
     corpus = [premise, *(premise.replace(old, new) for old, new in [("red", "blue"), ("dog", "animal")])]
     for found in _substituter([*CORPUS, *corpus]).of(premise):
-        difference = replacement(premise, found.hypothesis)
+        difference = find_replacement(premise, found.hypothesis)
         assert (" ".join(difference.old), " ".join(difference.new)) == (found.old, found.new)
 
 
 def test_what_cannot_be_is_refused():
-    with pytest.raises(ValueError, match="found q = 0 and min_bigrams = 1"):
+    with pytest.raises(ValueError, match="got q = 0 and min_bigrams = 1"):
         _substituter(q=0)

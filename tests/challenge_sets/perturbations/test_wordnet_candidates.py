@@ -22,7 +22,7 @@ def test_the_usual_sense_gives_candidates_inflected_as_the_word(candidates, word
 
 
 @pytest.mark.parametrize("word", ["run", "another", "there", "xyzzyx", "the"])
-def test_a_word_of_many_senses_or_none_gives_nothing(candidates, word):
+def test_wordnet_candidates_ambiguous_word_has_none(candidates, word):
     assert not candidates.of(word)
 
 

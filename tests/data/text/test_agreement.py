@@ -1,6 +1,6 @@
 import pytest
 
-from unbag.data.text.parses import OBJECTIVE, SUBJECTIVE, Person, agreeing, third_singular
+from unbag.data.text.parses import OBJECTIVE, SUBJECTIVE, Person, conjugate, third_singular
 
 FORMS = [
     # plural, third person singular
@@ -26,12 +26,12 @@ FORMS = [
 @pytest.mark.parametrize(("plural", "singular", "lemma"), FORMS)
 def test_a_verb_agrees_both_ways_and_stays_where_it_agrees(plural, singular, lemma):
     for person, expected in ((Person.SINGULAR, singular), (Person.PLURAL, plural)):
-        assert agreeing(singular, lemma, person, third=True) == expected
-        assert agreeing(plural, lemma, person, third=False) == expected
+        assert conjugate(singular, lemma, person, third=True) == expected
+        assert conjugate(plural, lemma, person, third=False) == expected
 
 
 def test_i_has_forms_of_its_own():
-    assert [agreeing(verb, "", Person.I, third=True) for verb in ("is", "are", "was", "holds")] == [
+    assert [conjugate(verb, "", Person.I, third=True) for verb in ("is", "are", "was", "holds")] == [
         "am",
         "am",
         "was",
@@ -39,13 +39,13 @@ def test_i_has_forms_of_its_own():
     ]
 
 
-def test_a_lemma_that_cannot_be_is_not_believed():
-    assert agreeing("rides", "rid", Person.PLURAL, third=True) == "ride"
-    assert agreeing("catches", "", Person.PLURAL, third=True) == "catch"
+def test_conjugate_impossible_lemma_is_ignored():
+    assert conjugate("rides", "rid", Person.PLURAL, third=True) == "ride"
+    assert conjugate("catches", "", Person.PLURAL, third=True) == "catch"
 
 
 def test_a_capital_stays():
-    assert agreeing("Is", "be", Person.PLURAL, third=True) == "Are"
+    assert conjugate("Is", "be", Person.PLURAL, third=True) == "Are"
 
 
 def test_the_third_person_always_ends_in_s():

@@ -1,4 +1,4 @@
-"""Sentences tagged by several processes are tagged as by one."""
+"""Several processes give the same annotations as one process."""
 
 import json
 import os
@@ -18,8 +18,8 @@ def pipeline(shared):
     return shared / "hub" / "models" / "spacy" / "en_core_web_sm"
 
 
-def test_what_was_tagged_ahead_is_found(pipeline, tmp_path, monkeypatch):
-    monkeypatch.setattr(tagging, "_AT_ONCE", 7)
+def test_tag_ahead_fills_the_cache(pipeline, tmp_path, monkeypatch):
+    monkeypatch.setattr(tagging, "_COMMIT_SIZE", 7)
     sentences = [text for example in list(demo.pairs("train"))[:40] for text in example[1:3]]
     alone = Tagger(pipeline, cache=tmp_path / "alone")
     with parallel.worker_count(2):
@@ -34,8 +34,8 @@ def test_what_was_tagged_ahead_is_found(pipeline, tmp_path, monkeypatch):
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("tag", [None, "JJ"])
-def test_what_was_parsed_ahead_is_found(pipeline, tmp_path, monkeypatch, tag):
-    monkeypatch.setattr(tagging, "_AT_ONCE", 7)
+def test_parse_ahead_fills_the_cache(pipeline, tmp_path, monkeypatch, tag):
+    monkeypatch.setattr(tagging, "_COMMIT_SIZE", 7)
     sentences = [text for example in list(demo.pairs("train"))[:20] for text in example[1:3]]
 
     def parses(parser):
@@ -49,13 +49,13 @@ def test_what_was_parsed_ahead_is_found(pipeline, tmp_path, monkeypatch, tag):
     assert parses(afterwards) == parses(alone) != []
 
 
-def test_one_process_tags_nothing_ahead(tmp_path):
+def test_tag_ahead_one_process_does_nothing(tmp_path):
     tag_ahead("no/pipeline", iter(["A dog."]), cache=tmp_path)
 
 
 @pytest.mark.nightly
 def test_a_model_fitted_by_several_processes_has_the_same_bits(pipeline, tmp_path, monkeypatch):
-    monkeypatch.setattr(tagging, "_AT_ONCE", 50)
+    monkeypatch.setattr(tagging, "_COMMIT_SIZE", 50)
     models = []
     for num_proc in (1, 2):
         monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / f"{num_proc}"))
@@ -81,11 +81,14 @@ def _refuses():
     return read
 
 
-def test_a_process_that_dies_is_said_in_a_sentence():
-    with parallel.worker_count(2), pytest.raises(ValueError, match=r"a process that reads sentences died.*--num-proc"):
+def test_read_ahead_process_dies_error_names_num_proc():
+    with (
+        parallel.worker_count(2),
+        pytest.raises(ValueError, match=r"a process that annotates sentences died.*--num-proc"),
+    ):
         tagging.read_ahead(_dies, ["A dog."] * 9)
 
 
-def test_what_a_reader_says_comes_out():
+def test_read_ahead_raises_the_error_of_a_reader():
     with parallel.worker_count(2), pytest.raises(ValueError, match="no such pipeline"):
         tagging.read_ahead(_refuses, ["A dog."] * 9)

@@ -1,6 +1,6 @@
 import pytest
 
-from unbag.data.text.grammar import agree, fits
+from unbag.data.text.grammar import adapt_article, article_fits
 
 AN = [
     *("apple", "egg", "ice", "orange", "umbrella", "hour", "honest", "heir", "honor", "unimportant", "uninteresting"),
@@ -15,23 +15,23 @@ A = [
 
 
 @pytest.mark.parametrize("word", AN)
-def test_an(word):
-    assert agree("a", word) == "an"
-    assert fits("an", word)
-    assert not fits("a", word)
+def test_adapt_article_an(word):
+    assert adapt_article("a", word) == "an"
+    assert article_fits("an", word)
+    assert not article_fits("a", word)
 
 
 @pytest.mark.parametrize("word", A)
-def test_a(word):
-    assert agree("an", word) == "a"
-    assert fits("a", word)
-    assert not fits("an", word)
+def test_adapt_article_a(word):
+    assert adapt_article("an", word) == "a"
+    assert article_fits("a", word)
+    assert not article_fits("an", word)
 
 
 def test_the_capital_stays():
-    assert (agree("A", "apple"), agree("An", "pear")) == ("An", "A")
+    assert (adapt_article("A", "apple"), adapt_article("An", "pear")) == ("An", "A")
 
 
 def test_other_words_are_left_alone():
-    assert agree("The", "apple") == "The"
-    assert fits("some", "apples")
+    assert adapt_article("The", "apple") == "The"
+    assert article_fits("some", "apples")

@@ -34,7 +34,7 @@ def noun_phrase(text):
         "a dozen dogs",
     ],
 )
-def test_what_fits(text):
+def test_determiners_fit_correct_sentence(text):
     assert determiners_fit(noun_phrase(text))
 
 
@@ -42,7 +42,7 @@ def test_what_fits(text):
     "text",
     ["a old dog", "an dog", "a dogs", "a men", "a two people", "two dog", "two big dog", "one women", "these dog"],
 )
-def test_what_does_not_fit(text):
+def test_determiners_fit_wrong_sentence(text):
     assert not determiners_fit(noun_phrase(text))
 
 

@@ -30,18 +30,18 @@ def test_a_word_has_the_neighbours_of_its_occurrences_together(trees):
     # dog: the, old | a, sleeps. ADJ, DET, DET, VERB
     expected = np.zeros(17)
     expected[[TAGS.index(tag) for tag in ("ADJ", "DET", "VERB")]] = (1 / 4, 1 / 2, 1 / 4)
-    assert trees.usual(["dog"])[0] == pytest.approx(expected)
+    assert trees.profiles(["dog"])[0] == pytest.approx(expected)
     # The: cat, sees | cat, sees, old, dog: three times NOUN or VERB each, less one
-    assert trees.usual(["the"])[0, TAGS.index("NOUN")] == pytest.approx(3 / 6)
-    assert trees.usual(["the"]).sum() == pytest.approx(1)
+    assert trees.profiles(["the"])[0, TAGS.index("NOUN")] == pytest.approx(3 / 6)
+    assert trees.profiles(["the"]).sum() == pytest.approx(1)
 
 
 def test_by_the_text_a_word_has_the_mean_of_its_occurrences(by_text):
     trees = by_text
     in_cat, in_dog = (neighbourhoods(encode_tags([tag for _, tag in tagged])) for tagged in (CAT, DOG))
-    assert trees.usual(["dog"])[0] == pytest.approx((in_cat[5] + in_dog[1]) / 2)
-    assert trees.usual(["the"])[0] == pytest.approx((in_cat[0] + in_cat[3]) / 2)  # "The" is "the"
-    assert trees.usual(["unheard-of"]).sum() == 0
+    assert trees.profiles(["dog"])[0] == pytest.approx((in_cat[5] + in_dog[1]) / 2)
+    assert trees.profiles(["the"])[0] == pytest.approx((in_cat[0] + in_cat[3]) / 2)  # "The" is "the"
+    assert trees.profiles(["unheard-of"]).sum() == 0
     assert "THE" in trees
     assert "unheard-of" not in trees
 
@@ -49,8 +49,8 @@ def test_by_the_text_a_word_has_the_mean_of_its_occurrences(by_text):
 def test_many_words(trees):
     for i in range(3000):
         trees.add(((f"w{i}", "NOUN"), (f"v{i}", "VERB")))
-    assert trees.usual(["w2999"])[0, TAGS.index("VERB")] == 1
-    assert trees.usual(["sleeps"])[0, TAGS.index("DET")] == 0.5
+    assert trees.profiles(["w2999"])[0, TAGS.index("VERB")] == 1
+    assert trees.profiles(["sleeps"])[0, TAGS.index("DET")] == 0.5
 
 
 def test_permutations_at_once_are_permutations_one_by_one(by_text):
@@ -106,25 +106,25 @@ def test_by_the_text_a_sentence_that_is_cut_otherwise_has_no_signature(by_text):
     assert np.isnan(found).all()
 
 
-def test_a_definition_that_is_not_there_is_refused():
+def test_minitrees_unknown_definition_raises():
     with pytest.raises(ValueError, match="definition: expected one of code, text, got 'both'"):
         MiniTrees(definition="both")
 
 
-def test_orders_of_another_sentence_are_refused(trees):
-    with pytest.raises(ValueError, match=r"expected orders of 6 words, shape \(q, 6\), found \(1, 3\)"):
+def test_minitrees_orders_of_wrong_length_raise(trees):
+    with pytest.raises(ValueError, match=r"orders: expected shape \(q, 6\), got \(1, 3\)"):
         trees.permuted(CAT, np.zeros((1, 3), dtype=np.int64))
 
 
 def test_a_corpus_is_streamed(shared, tmp_path):
     tagger = Tagger(shared / "hub" / "models" / "spacy" / "en_core_web_sm", cache=tmp_path)
     sentences = ["A man sleeps.", "Two dogs chase a red ball.", "A man sleeps."]
-    trees = MiniTrees.of(iter(sentences), tagger)
+    trees = MiniTrees.from_sentences(iter(sentences), tagger)
     by_hand = MiniTrees()
     for sentence in sentences:
         by_hand.add(tagger.tags([sentence])[sentence])
     assert trees.table() == by_hand.table()
-    assert trees.usual(["man"])[0, TAGS.index("DET")] == pytest.approx(1 / 3)
+    assert trees.profiles(["man"])[0, TAGS.index("DET")] == pytest.approx(1 / 3)
 
 
 def test_the_permuted_sets_texts_can_be_read(shared, tmp_path):

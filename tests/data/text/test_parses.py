@@ -61,7 +61,7 @@ def test_parses_come_in_order_and_again_from_disk(pipeline, tmp_path, monkeypatc
     assert asked == []
 
 
-def test_sentences_without_a_tag_are_not_parsed_until_their_parses_are_asked_for(pipeline, tmp_path, monkeypatch):
+def test_parses_with_parses_only_sentences_with_the_tag(pipeline, tmp_path, monkeypatch):
     red, man, old = sentences = ["A red dog runs.", "A man sleeps.", "Two old men see a man."]
     full = dict(zip(sentences, Parser(pipeline, cache=tmp_path / "full").parses(sentences), strict=True))
     parser = Parser(pipeline, cache=tmp_path / "tagged")
@@ -89,7 +89,7 @@ def test_without_a_tagger_of_that_name_all_sentences_are_parsed(pipeline, tmp_pa
 
 
 def _seen(parser, monkeypatch):
-    """Return two lists that grow with what a parser's pipeline gives back: tagged only, and parsed."""
+    """Record the sentences that a parser's pipeline only tags, and those that it parses, in two lists."""
     tagged, parsed = [], []
     pipe = parser._nlp.pipe
 
@@ -102,8 +102,8 @@ def _seen(parser, monkeypatch):
     return tagged, parsed
 
 
-def test_sentences_are_taken_as_parses_are_asked_for(parser, monkeypatch):
-    monkeypatch.setattr("unbag.data.text.parses._AT_ONCE", 2)
+def test_parses_is_lazy(parser, monkeypatch):
+    monkeypatch.setattr("unbag.data.text.parses._COMMIT_SIZE", 2)
     taken = []
     stream = parser.parses(taken.append(n) or f"Dog {n} sleeps." for n in range(6))
     next(stream)
@@ -120,10 +120,10 @@ def test_another_pipeline_has_a_cache_of_its_own(pipeline, tmp_path, monkeypatch
     assert all(sqlite3.connect(file).execute("SELECT count(*) FROM parses").fetchone() == (1,) for file in files)
 
 
-def test_a_pipeline_that_does_not_parse_is_refused(tmp_path):
+def test_parser_pipeline_without_parser_raises(tmp_path):
     spacy = pytest.importorskip("spacy")
     spacy.blank("en").to_disk(tmp_path / "blank")
-    with pytest.raises(ValueError, match=r"gives no DEP, POS, TAG, LEMMA \(it has \[\]\)"):
+    with pytest.raises(ValueError, match=r"does not set DEP, POS, TAG, LEMMA \(components: none\)"):
         Parser(tmp_path / "blank", cache=tmp_path)
 
 
@@ -132,6 +132,6 @@ def test_parses_do_not_depend_on_the_words_that_are_kept(pipeline, parser, monke
     nouns = [f"{colour} {noun}ling" for colour in ("red", "odd") for noun in ("dog", "gos")]
     sentences = [f"The {noun} {verb} a bird." for noun in nouns for verb in verbs]
     kept = list(parser.parses(sentences))
-    monkeypatch.setattr("unbag.data.text.parses._KEPT", 0)
-    monkeypatch.setattr("unbag.data.text.parses._AT_ONCE", 3)
+    monkeypatch.setattr("unbag.data.text.parses._VOCABULARY_SENTENCES", 0)
+    monkeypatch.setattr("unbag.data.text.parses._COMMIT_SIZE", 3)
     assert list(Parser(pipeline, cache=tmp_path).parses(sentences)) == kept

@@ -2,11 +2,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unbag.data.text.grammar import replacement
+from unbag.data.text.grammar import find_replacement
 
 
 def _difference(premise, hypothesis):
-    found = replacement(premise, hypothesis)
+    found = find_replacement(premise, hypothesis)
     return found and (" ".join(found.old), " ".join(found.new))
 
 
@@ -25,19 +25,21 @@ def _difference(premise, hypothesis):
         ("He is not here.", "He is here.", ("not", "")),
     ],
 )
-def test_what_was_replaced(premise, hypothesis, expected):
+def test_find_replacement_by_hand(premise, hypothesis, expected):
     assert _difference(premise, hypothesis) == expected
 
 
 def test_the_words_around_may_belong_to_it():
-    difference = replacement("They sit in the living room, at a table.", "They sit in the dining room, at a table.")
+    difference = find_replacement(
+        "They sit in the living room, at a table.", "They sit in the dining room, at a table."
+    )
     assert (difference.left, difference.right) == (("in", "the"), ("room",))  # none beyond the comma
     assert next(iter(difference.phrases())) == ("living", "dining")
     assert ("living room", "dining room") in difference.phrases()
 
 
 def test_a_word_that_was_left_out_shows_with_its_neighbour():
-    difference = replacement("A kitchen in a living room.", "A kitchen in a room.")
+    difference = find_replacement("A kitchen in a living room.", "A kitchen in a room.")
     assert ("living room", "room") in difference.phrases()
     assert all(old and new for old, new in difference.phrases())
 

@@ -58,7 +58,7 @@ def test_another_pipeline_has_a_cache_of_its_own(pipeline, tmp_path, monkeypatch
     assert all(sqlite3.connect(file).execute("SELECT count(*) FROM tagged").fetchone() == (1,) for file in files)
 
 
-def test_what_is_no_pipeline_is_said(tmp_path):
+def test_tagger_unknown_pipeline_raises(tmp_path):
     pytest.importorskip("spacy")
     with pytest.raises(ValueError, match=r"expected an installed spaCy pipeline.*'no_such_pipeline'"):
         Tagger("no_such_pipeline", cache=tmp_path)

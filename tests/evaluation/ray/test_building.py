@@ -87,7 +87,7 @@ def test_what_is_wrong_in_a_row_is_told_as_by_our_own_build(pairs, tmp_path):
 
 def test_an_id_that_comes_again_in_another_part_is_refused(tmp_path):
     rows = demo_rows()
-    with pytest.raises(DataError, match="the id 'p3' was met before"):
+    with pytest.raises(DataError, match="expected unique ids, got 'p3' for the second time"):
         build(request(write(tmp_path / "twice.csv", [*rows, rows[3]])), tmp_path / "ray")
 
 

@@ -45,5 +45,5 @@ def test_every_wording_has_a_fingerprint_of_its_own():
 
 
 def test_other_numbers_of_examples_are_refused():
-    with pytest.raises(ValueError, match=r"expected 0, 3, 6 worked examples \(num_fewshot\), found 2"):
+    with pytest.raises(ValueError, match=r"expected 0, 3, 6 few-shot examples \(num_fewshot\), got 2"):
         Prompt(2)

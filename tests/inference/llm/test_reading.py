@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from unbag.data.labels import CONTRADICTION, ENTAILMENT, NEUTRAL
-from unbag.inference.llm.reading import label_in, probabilities_of
+from unbag.inference.llm.reading import first_token_probabilities, parse_label
 
 
 @pytest.mark.parametrize(
@@ -32,28 +32,28 @@ from unbag.inference.llm.reading import label_in, probabilities_of
     ],
 )
 def test_an_answer_is_read_or_left(text, label):
-    assert label_in(text) == label
+    assert parse_label(text) == label
 
 
 def test_probabilities_are_the_shares_of_the_words():
     top = [("Yes", math.log(0.5)), (" yes", math.log(0.1)), ("No", math.log(0.2)), ("May", math.log(0.1)), ("I", -3)]
-    assert probabilities_of(top) == pytest.approx([6 / 9, 1 / 9, 2 / 9])
+    assert first_token_probabilities(top) == pytest.approx([6 / 9, 1 / 9, 2 / 9])
 
 
 def test_a_model_that_is_about_to_say_something_else_has_no_probabilities():
-    assert probabilities_of([("The", math.log(0.6)), ("Yes", math.log(0.4))]) is None
-    assert probabilities_of([]) is None
-    assert probabilities_of([("", 0.0), (" ", 0.0), ("Yesterday", 0.0)]) is None
+    assert first_token_probabilities([("The", math.log(0.6)), ("Yes", math.log(0.4))]) is None
+    assert first_token_probabilities([]) is None
+    assert first_token_probabilities([("", 0.0), (" ", 0.0), ("Yesterday", 0.0)]) is None
 
 
 @settings(max_examples=50)
 @given(st.lists(st.tuples(st.text(max_size=6), st.floats(max_value=0, allow_nan=False)), max_size=20))
 def test_whatever_the_tokens_the_shares_sum_to_one_or_are_none(top):
-    found = probabilities_of(top)
+    found = first_token_probabilities(top)
     assert found is None or (sum(found) == pytest.approx(1) and min(found) >= 0)
 
 
 @settings(max_examples=50)
 @given(st.text())
 def test_any_text_is_read_without_an_error(text):
-    assert label_in(text) in (ENTAILMENT, NEUTRAL, CONTRADICTION, None)
+    assert parse_label(text) in (ENTAILMENT, NEUTRAL, CONTRADICTION, None)

@@ -41,6 +41,8 @@ def rows_of(name):
             | {f"{side}_bleu_{n}": 0.5 for side in ("premise", "hypothesis") for n in (2, 3, 4)}
             | {f"{side}_minitree": 0.5 for side in ("premise", "hypothesis")},
             "plain": {},
+            "recombined": {"source_id": f"s{i // 3}", "group": f"g{i // 3}", "k": 4, "position": i // 3 % 4}
+            | {"operation": ("supported", "subject", "removed")[i % 3], "label": int(i % 3 > 0)},
             "resnli": {"partition": i % 20, "source_split": "test"},
             "sicck": {"pair": f"r{half}", "reverse": bool(i % 2), "four_way": [*FOUR_WAY, None][half % 5]}
             | dict.fromkeys(("modifier_type", "part", "modifier", "position", "relation"), "a"),
@@ -78,7 +80,7 @@ def test_scores_are_those_of_the_measure(name):
 def values(name, scores):
     """Return the scores of a task out of what `unbag evaluate` gives, by name."""
     found = dict(iter_estimates(scores))
-    return {each.name: found[each.path].value for each in challenge_sets.get(name).of_role("harness")}
+    return {each.name: found[each.path].value for each in challenge_sets.get(name).quantities_with_role("harness")}
 
 
 @pytest.mark.parametrize("name", list(SCORES_OF))

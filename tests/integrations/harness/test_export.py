@@ -142,7 +142,7 @@ def test_what_cannot_be_written_is_refused(requests, tmp_path):
     for wrong, message in (
         ({"harness": "other"}, "harness: expected one of lm-eval, lighteval, inspect-ai"),
         ({"requests": [*requests, requests[0]]}, "expected each set once, got permuted twice"),
-        ({"num_fewshot": 1}, "worked examples"),
+        ({"num_fewshot": 1}, "few-shot examples"),
         ({"hub": "org"}, "got own data"),
         ({"hub": "org/name"}, "expected an organisation for 2 sets"),
     ):
@@ -150,6 +150,18 @@ def test_what_cannot_be_written_is_refused(requests, tmp_path):
         with pytest.raises(ValueError, match=message):
             export_tasks(**given)
     assert not (tmp_path / "no").exists()
+
+
+def test_export_tasks_of_two_labels_are_refused_before_they_are_written(tmp_path):
+    (tmp_path / "claims.csv").write_text(
+        PAIRS.replace("neutral", "unsupported").replace("contradiction", "unsupported")
+    )
+    request = Request("plain", options={"data": str(tmp_path / "claims.csv")})
+    with pytest.raises(
+        ValueError, match=r"claims\.csv: expected pairs of three labels, got two \(entailment, not_entail"
+    ):
+        export_tasks("lm-eval", [request], tmp_path / "tasks")
+    assert not (tmp_path / "tasks").exists()
 
 
 def test_the_command_writes_and_says_how_to_run(requests, tmp_path):

@@ -41,7 +41,7 @@ def test_lm_eval_says_what_we_say(tmp_path, monkeypatch):
         found = theirs[f"unbag_{ours.set}"]
         expected = {
             quantity.name: estimate.value
-            for quantity, estimate in challenge_sets.get(ours.set).measured(ours.scores, "harness")
+            for quantity, estimate in challenge_sets.get(ours.set).measurements(ours.scores, "harness")
         }
         assert {name: found[f"{name},none"] for name in expected} == pytest.approx(expected)
         assert theirs[f"unbag_{ours.set}"]["accuracy,none" if ours.set == "permuted" else "agreement,none"] > 0

@@ -140,7 +140,7 @@ def test_published_figures_are_hollow_but_of_the_same_rows_and_without_training(
 
 
 def test_people_on_a_set_made_anew_are_hollow():
-    found = challenge_sets.get("soswap_addamod").of_role("beside_papers")[0]
+    found = challenge_sets.get("soswap_addamod").quantities_with_role("beside_papers")[0]
     people = [one for one in counterparts_of(found.counterparts, "snli validation") if one.model == "Human"]
     assert [(one.value, one.is_comparable) for one in people] == [(0.84, False)]
 
@@ -180,7 +180,7 @@ def test_each_result_says_how_to_get_it_again(written, tmp_path):
 def test_every_set_has_its_part_of_the_report(name):
     described = challenge_sets.get(name)
     assert described.question.endswith("?")
-    assert described.of_role("beside_papers")
+    assert described.quantities_with_role("beside_papers")
     assert described.report_order < LAST
     assert "Up to" in described.module("examples").RULE
 
@@ -218,7 +218,7 @@ def test_a_run_without_examples_still_has_a_report(written, tmp_path):
     html.write([written(_plain("org/a", 0.8))], tmp_path / "report.html")
     text = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert 'id="examples"' not in text
-    assert "Right 80.0 % [" in text
+    assert "Correct on 80.0 % [" in text
 
 
 def test_page_of_results_without_scores_draws_no_figure_of_scores(written, tmp_path):

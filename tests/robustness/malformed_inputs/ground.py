@@ -77,7 +77,7 @@ def make_light(folder: Path, run: Run) -> None:
     for name, told in LIGHT.items():
         if name == "other":
             _write_answers(folder)
-        run((*told, "--output-dir", name))
+        run((*told, "--output" if told[0] == "build" else "--output-dir", name))
     (folder / "lexical" / "checksums.json").unlink()  # as a stranger's comes
     (folder / "vectors.txt").write_text("".join(f"{word} {n} .5 {-n}e-1\n" for n, word in enumerate(WORDS)))
     people = folder / "people"

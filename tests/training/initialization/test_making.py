@@ -86,7 +86,7 @@ def test_an_untrained_model_answers_nothing_and_each_seed_trains_another(pairs_f
 
 
 @pytest.mark.parametrize("name", ARCHITECTURES)
-def test_all_above_the_embeddings_is_drawn_and_nothing_is_what_was_in_memory(name, tmp_path):
+def test_training_initializes_all_weights_above_embeddings(name, tmp_path):
     network = tiny_model(name)
     weights = {key: each for key, each in network.state_dict().items() if key.startswith("embeddings.")}
     network.config.save_pretrained(tmp_path)
@@ -118,7 +118,7 @@ def test_every_recipe_takes_it_and_evaluation_asks_it(recipe, pairs_file, tmp_pa
     record = train(tmp_path / "model", tmp_path / "run", pairs_file, recipe, max_steps=30)
     assert record["evaluations"][-1]["all"]["accuracy"] > 0.6, "no more than a coin"
     request = Request("permuted", options={"data": str(pairs_file), "q": 2, "min_words": 3})
-    [result] = evaluate(tmp_path / "run", [request], out=tmp_path / "results", trust_labels=True)
+    [result] = evaluate(tmp_path / "run", [request], output_dir=tmp_path / "results", trust_labels=True)
     assert result.model["kind"] == "transformer"
     assert results.read(tmp_path / "results" / "results.json")
 
@@ -131,7 +131,7 @@ def test_a_bag_of_words_accepts_every_permutation_of_what_it_gets_right(pairs_fi
     initialize_model("dan", [str(pairs_file)], tmp_path / "model", dimensions=8, options=SMALL)
     train(tmp_path / "model", tmp_path / "run", pairs_file)
     request = Request("permuted", options={"data": str(pairs_file), "q": 5, "min_words": 3})
-    [result] = evaluate(tmp_path / "run", [request], out=tmp_path / "results", trust_labels=True)
+    [result] = evaluate(tmp_path / "run", [request], output_dir=tmp_path / "results", trust_labels=True)
     assert result.scores["p_c"].value == 1
     assert result.scores["omega_max"].value == result.scores["accuracy"].value > 0
 
@@ -163,16 +163,16 @@ def test_a_frozen_encoder_stands_in_for_vectors(tiny_bert, pairs_file, tmp_path)
             {"options": {"bag_of_words": "false"}},
             r"expected an option of esim-bow \(.*\), got bag_of_words",
         ),
-        ("dan", {"corpora": ["nowhere"]}, r"expected corpora \(snli, .*\) or files, found 'nowhere'"),
+        ("dan", {"corpora": ["nowhere"]}, r"expected corpora \(snli, .*\) or files, got 'nowhere'"),
         ("dan", {"corpora": ["ocnli"]}, "expected English pairs, .* got ocnli"),
         ("dan", {"least": 999}, "expected words that occur at least 999 times in .*, got none"),
         ("kim", {"encoder": "org/encoder"}, "expected none with kim, which needs whole words"),
     ],
 )
-def test_what_cannot_be_made_is_refused(name, options, message, pairs_file, tmp_path):  # noqa: F811
+def test_initialize_model_invalid_options_are_rejected(name, options, message, pairs_file, tmp_path):  # noqa: F811
     given = {"corpora": [str(pairs_file)], **options}
     with pytest.raises(ValueError, match=message):
-        initialize_model(name, out=tmp_path / "out", **given)
+        initialize_model(name, output_dir=tmp_path / "out", **given)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -208,12 +208,12 @@ def test_the_command_lists_them_all():
 
 def test_an_encoder_that_cannot_be_had_is_told_as_any_model_is(tmp_path, monkeypatch):
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    for name, told in (("org/nobody", "the model org/nobody"), (str(tmp_path), "found no config.json")):
+    for name, told in (("org/nobody", "the model org/nobody"), (str(tmp_path), "got no config.json")):
         with pytest.raises(ModelError, match=told):
             initialize_model("dam", [], tmp_path / "dam", encoder=name)
 
 
-def test_an_encoder_that_says_nothing_of_why_it_does_not_load_is_refused_by_what_it_raised(tmp_path, monkeypatch):
+def test_initialize_model_encoder_error_without_text_names_exception(tmp_path, monkeypatch):
     def fails(*_, **__):
         raise OSError
 

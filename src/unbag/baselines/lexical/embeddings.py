@@ -20,9 +20,9 @@ from scipy import sparse
 
 from unbag.baselines.lexical.word_vectors import is_word_vectors, read_word_vectors
 from unbag.data.text.tokens import tokenize
-from unbag.utils.files import read_object
+from unbag.utils.files import read_json_object
 from unbag.utils.hashing import file_hash
-from unbag.utils.hub import HubReadError, absence_of, hub_read
+from unbag.utils.hub import HubReadError, hub_read, missing_repo_message
 from unbag.utils.redaction import first_line
 from unbag.utils.safe_io import validate_file
 
@@ -291,14 +291,14 @@ def _fetch(repository: str, revision: str | None) -> Path:
     except (HfHubHTTPError, OSError, ValueError) as error:
         at = f" at {revision}" if revision else ""
         reason = first_line(error)
-        absent = absence_of(error, "embeddings", repository)
+        absent = missing_repo_message(error, "embeddings", repository)
         raise ValueError(absent or f"cannot fetch the embeddings {repository}{at} from the Hub: {reason}") from error
 
 
 def _kind(folder: Path) -> tuple[Kind, Path]:
     """Determine the kind of a table and its folder; a spaCy package has its pipeline one level down."""
     if (folder / "config.json").is_file():
-        config = read_object(folder / "config.json")
+        config = read_json_object(folder / "config.json")
         kind: Kind = "model2vec" if config.get("model_type") == "model2vec" else "transformer"
         if all(path.is_file() for path in _table_files(kind, folder)):
             return kind, folder
@@ -355,7 +355,7 @@ def _pieces(path: Path, n_vectors: int) -> Callable[[Sequence[str]], Iterable[Se
     tokenizer.no_truncation()  # the file may configure truncation and padding to the input length of the model
     tokenizer.no_padding()
     excluded = {number for number, token in tokenizer.get_added_tokens_decoder().items() if token.special}
-    excluded |= _unknown_token(read_object(path)["model"], tokenizer)
+    excluded |= _unknown_token(read_json_object(path)["model"], tokenizer)
 
     def rows(sentences: Sequence[str]) -> Iterable[Sequence[int]]:
         for encoded in tokenizer.encode_batch_fast(list(sentences), add_special_tokens=False):

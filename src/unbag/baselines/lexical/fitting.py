@@ -30,7 +30,7 @@ from unbag.data.text.tokens import SEGMENTER, is_segmented
 from unbag.utils import checksums, locks, optional_deps, parallel, rng
 from unbag.utils.files import cache_folder
 from unbag.utils.hashing import text_hash
-from unbag.utils.options import check_int, require
+from unbag.utils.options import check_int, validate_options
 
 DEFAULT_TRAINING: Final[Mapping[str, tuple[str, ...]]] = {
     **{language: (f"xnli_{language}",) for language in LANGUAGES},
@@ -91,7 +91,7 @@ class Recipe:
         """
         if self.language is None:
             object.__setattr__(self, "language", _language_of(self.train_data or ()))
-        require(Recipe, vars(self))
+        validate_options(Recipe, vars(self))
         if self.language not in DEFAULT_TRAINING:
             raise ValueError(f"language: expected one of {', '.join(DEFAULT_TRAINING)}, got {self.language!r}")
         if self.tags not in (BY_TYPE, BY_CONTEXT):
@@ -176,16 +176,16 @@ def fit_cached(
         ValueError: As for `training_sources`; also if there are too few pairs.
     """
     if recipe.pipeline and recipe.pipeline != ALL:
-        pipelines.require(recipe.pipeline)
+        pipelines.validate_pipeline(recipe.pipeline)
     if is_segmented(recipe.language):
-        optional_deps.require(SEGMENTER)
+        optional_deps.validate_dependency(SEGMENTER)
     sources = training_sources(recipe)
     reader = word_reader(recipe.pipeline, recipe.language, recipe.tags)
     folder = (cache or cache_folder("lexical")) / _key(recipe, sources, reader.identity, fold)
     if _is_stored(folder):
         return folder
     # A second process waits and then reads the result: a fit can take hours.
-    with locks.alone(folder, "fitting a lexical model", wait=True):
+    with locks.exclusive_lock(folder, "fitting a lexical model", wait=True):
         if not _is_stored(folder):
             _fit(recipe, sources, reader, fold, folder, cache=cache, progress=progress)
     return folder
@@ -195,7 +195,7 @@ def _is_stored(folder: Path) -> bool:
     """Check whether a complete model is stored; a damaged model is moved aside."""
     if not checksums.is_sealed(folder):
         return False
-    if damage := checksums.damage(folder):
+    if damage := checksums.find_damage(folder):
         checksums.set_aside(folder, damage)
         return False
     return True
@@ -299,9 +299,7 @@ def _sampled(recipe: Recipe, sources: Sequence[Source]) -> Iterator[Example]:
     # The sample has the pairs with the smallest random keys, so it does not depend on the order of the pairs.
     keys = np.array([_sampling_key(recipe, example) for source in sources for example in source.examples()], np.uint64)
     if recipe.max_train_pairs > len(keys):
-        raise ValueError(
-            f"expected at most the {len(keys):,} training pairs to sample from, got {recipe.max_train_pairs:,}"
-        )
+        raise ValueError(f"max_train_pairs: expected at most {len(keys):,} pairs, got {recipe.max_train_pairs:,}")
     last = np.partition(keys, recipe.max_train_pairs - 1)[recipe.max_train_pairs - 1]
     for source in sources:
         yield from (example for example in source.examples() if _sampling_key(recipe, example) <= last)
@@ -427,7 +425,7 @@ class CrossFitted:
     def _is_stored(self, folder: Path) -> bool:
         if not checksums.is_sealed(folder):
             return False
-        if damage := checksums.damage(folder):
+        if damage := checksums.find_damage(folder):
             checksums.set_aside(folder, damage)
         return not damage
 

@@ -9,7 +9,7 @@ from unbag.baselines.lexical.words import ALL, BY_CONTEXT, BY_TYPE
 from unbag.data.corpora import LANGUAGES
 from unbag.data.readers import is_hub_id
 from unbag.data.sources import Source
-from unbag.utils.files import read_object
+from unbag.utils.files import read_json_object
 from unbag.utils.hub import HubReadError, hub_read
 
 KNOWN_PIPELINES: Final = tuple(
@@ -110,14 +110,14 @@ def open_lexical_model(
 def _read(config: Path) -> dict[str, Any]:
     """Read a config; empty if it cannot be read, since loading it as another kind of model then reports the error."""
     try:
-        return read_object(config)
+        return read_json_object(config)
     except ValueError:
         return {}
 
 
 def _record(config: Path) -> dict[str, Any]:
     """Read and validate the record of a model, which is untrusted input."""
-    record = read_object(config).get("record")
+    record = read_json_object(config).get("record")
     if not isinstance(record, dict):
         raise ValueError(f"{config}: expected an object under 'record', got {record!r:.100}")
     if missing := [name for name in _FIELDS if name not in record]:

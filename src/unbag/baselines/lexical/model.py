@@ -16,7 +16,7 @@ from unbag.baselines.lexical.features import Vocabulary
 from unbag.baselines.lexical.regression import COARSE_TOLERANCE, SoftmaxRegression, fit
 from unbag.data.labels import LABELS, label_id
 from unbag.utils import checksums, rng
-from unbag.utils.files import atomic_write, read_object
+from unbag.utils.files import atomic_write, read_json_object
 from unbag.utils.hashing import text_hash
 from unbag.utils.safe_io import DataError, validate_file
 
@@ -114,7 +114,7 @@ class LexicalModel:
         """
         if not (folder / CONFIG_FILE).is_file():
             raise ValueError(f"{folder}: expected a lexical model, got a folder without {CONFIG_FILE}")
-        config = read_object(folder / CONFIG_FILE)
+        config = read_json_object(folder / CONFIG_FILE)
         expected = {"model_type": MODEL_TYPE, "format": _FORMAT, "labels": list(LABELS)}
         actual = {name: config.get(name) for name in expected}
         if actual["format"] in range(_FORMAT):
@@ -125,7 +125,7 @@ class LexicalModel:
         if actual != expected:
             raise ValueError(f"{folder}: expected a lexical model with {expected}, got {actual}")
         # Downloads have no checksums file of ours: the Hub client verifies them.
-        if checksums.is_sealed(folder) and (damage := checksums.damage(folder)):
+        if checksums.is_sealed(folder) and (damage := checksums.find_damage(folder)):
             raise ValueError(f"{damage}; fit the model again, or use another copy of it")
         return _load_weights(folder, config)
 

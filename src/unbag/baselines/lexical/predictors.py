@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from unbag.baselines.lexical.fitting import Recipe, fit_cached, load, training_sources
 from unbag.baselines.lexical.words import ALL, BY_CONTEXT, reader_of
 from unbag.data import labels
-from unbag.inference.predictor import checked_pairs
+from unbag.inference.predictor import validate_pairs
 
 
 class LexicalPredictor:
@@ -45,7 +45,7 @@ class LexicalPredictor:
 
     def predict(self, premises: Sequence[str], hypotheses: Sequence[str]) -> NDArray[np.float32]:
         """Predict the probabilities of n pairs, shape (n, 3)."""
-        premises, hypotheses = checked_pairs(premises, hypotheses)
+        premises, hypotheses = validate_pairs(premises, hypotheses)
         words = self._reader.read({*premises, *hypotheses})
         sides = [()] * len(premises) if self._model.record["hypothesis_only"] else [words[text] for text in premises]
         pairs = list(zip(sides, (words[text] for text in hypotheses), strict=True))
@@ -79,7 +79,7 @@ class MajorityPredictor:
 
     def predict(self, premises: Sequence[str], hypotheses: Sequence[str]) -> NDArray[np.float32]:
         """Predict the label distribution for each of n pairs, shape (n, 3)."""
-        return np.tile(self._shares, (len(checked_pairs(premises, hypotheses)[0]), 1))
+        return np.tile(self._shares, (len(validate_pairs(premises, hypotheses)[0]), 1))
 
 
 def _lexical(recipe: Recipe) -> LexicalPredictor:

@@ -14,7 +14,7 @@ from unbag.baselines.lexical.fitting import FOLDS, Fold, Recipe, fit_cached, fol
 from unbag.baselines.lexical.model import Contribution, LexicalModel
 from unbag.baselines.lexical.regression import lms
 from unbag.baselines.lexical.words import reader_of
-from unbag.data.columns import PAIR, ROWS_PER_TABLE, decimals, real, rounded
+from unbag.data.columns import PAIR, ROWS_PER_TABLE, decimals, real, round_to_field
 from unbag.data.labels import LABELS, label_id
 from unbag.data.sources import Example, Source
 
@@ -65,7 +65,7 @@ class Scorer:
             subset = [examples[position] for position in positions]
             pairs = [(() if self._hypothesis_only else words[e.premise], words[e.hypothesis]) for e in subset]
             # Everything below uses the rounded probabilities, which are the same on every machine.
-            probabilities = rounded(model.probabilities(pairs), PROBABILITY)
+            probabilities = round_to_field(model.probabilities(pairs), PROBABILITY)
             highest = lms(probabilities, np.array([label_id(e.label) for e in subset], dtype=np.int64))
             misleading = model.misleading(pairs, probabilities, [e.label for e in subset], self._top)
             scores |= zip(positions, map(Score, probabilities, map(float, highest), misleading), strict=True)

@@ -1,1 +1,1 @@
-"""WordNet: the database, its installation, relations between words, and a baseline that reads them."""
+"""WordNet: the database, its installation, relations between words, and a baseline that uses them."""

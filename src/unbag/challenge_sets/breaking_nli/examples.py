@@ -22,7 +22,7 @@ def choose(rows: Any, answers: SetPredictions) -> Iterator[ReportExample]:
     """Iterate over the most confident wrong and the most confident right predictions."""
     pairs = Pairs(rows, answers)
     categories = column(rows, "category").to_pylist()
-    for kind, wanted in (("surest wrong", ~pairs.right), ("surest right", pairs.right)):
+    for kind, wanted in (("most confident wrong", ~pairs.right), ("most confident right", pairs.right)):
         for index in top_rows(np.flatnonzero(wanted), pairs.confidence, per_group=_PER_CATEGORY, groups=categories):
             yield _example(pairs, kind, index)
 

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unbag.data.predictions import Columns, SetPredictions, rows_where
+from unbag.data.predictions import Columns, SetPredictions, select_rows
 from unbag.scoring.bootstrap import DEFAULT_RESAMPLES
 from unbag.scoring.permutation_acceptance import ORIGINAL, permutation_acceptance
 from unbag.scoring.skill import Credits
@@ -24,7 +24,7 @@ def permuted_scores(
         partial: Whether the rows are a part of the set. Only examples with all of their permutations then count.
     """
     if partial:
-        columns, answers = rows_where(_has_all_permutations(columns), columns, answers)
+        columns, answers = select_rows(_has_all_permutations(columns), columns, answers)
         if not any(permutation != ORIGINAL for permutation in columns["permutation"]):
             return {}
     sources, _ = encode_names(columns["source_id"])  # in order of occurrence, which fixes the bootstrap resamples

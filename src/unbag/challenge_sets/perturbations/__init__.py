@@ -1,1 +1,1 @@
-"""From sentence to sentence: the perturbations of the challenge sets, pure and seeded."""
+"""Perturbations of sentences for the challenge sets: pure functions with explicit seeds."""

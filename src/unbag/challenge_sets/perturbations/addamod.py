@@ -1,28 +1,39 @@
-"""AddAmod: an adjective on one noun of a premise, and on another (Nie et al. 2019, section 3.1).
+"""AddAmod: an adjective on one noun in the premise and on another in the hypothesis (Nie et al. 2019, section 3.1).
 
-"A man walks a dog." becomes the premise "A young man walks a dog." and the hypothesis "A man walks a young dog.":
-neither follows from the other, and neither rules the other out, so the label is neutral.
+"A man walks a dog." becomes the premise "A young man walks a dog." and the hypothesis "A man walks a young dog.".
+Neither sentence entails the other, and neither contradicts the other, so the label is neutral.
 
-The adjective is one that the corpus has as a modifier of both nouns (`AdjectiveCounts`), directly before them. It moves
-freely. That is, it tells a property: it is of a class that English orders (size, age, colour;
-`unbag.data.text.grammar`), or the corpus has it as a predicate too ("is homeless"), which relational adjectives
-hardly are (a live band, military men). And with neither noun it is a name or a collocation ("American flag", "martial
-arts"), which is what occurs `COLLOCATION` times as often as the two would by chance (pointwise mutual information,
-Church and Hanks 1990). Adjectives of origin go with people and animals only, for of things they tell a kind (Chinese
-food).
+Adjectives. The corpus must contain the adjective directly before both nouns, as their modifier (`AdjectiveCounts`). The
+adjective must also be able to move, which requires two conditions:
 
-It goes before the noun, or before the noun's compounds ("a red fire truck"), and after determiners and numbers; a or an
-follows its sound. Beside adjectives that are already there it goes where English has its class (size before age before
-colour), and not at all if a class is unknown, or one that the noun has already: a big dog is not also a small one. Nor
-does it go where the noun says it already (a young child) or denies it (an old boy), where the sentence denies it (a
-blond man with black hair), or where no scene has it though parsers find it: people are not blue, and only people are
-elderly.
+- The adjective expresses a property. It belongs to a class that English orders (size, age, colour;
+  `unbag.data.text.grammar`), or the corpus contains it as a predicate ("is homeless"). Relational adjectives are rarely
+  predicates (a live band, military men).
+- The adjective forms no name or collocation with either noun ("American flag", "martial arts"). A collocation occurs at
+  least `COLLOCATION` times as often as expected by chance (pointwise mutual information, Church and Hanks 1990).
 
-Which nouns: heads of two noun phrases with different lemmas, common, with a determiner, possessor or number, or plural.
-Left out are nouns that come twice, nouns that name no thing (front, pair, game, dancing), plurals without a singular
-(jeans), nouns whose adjective could belong to a neighbour ("young men and women"), and both nouns of "a group of
-people" or "dressed as a clown", whose adjectives say the same of either. A premise with a negation is left out:
-"without a red hat" follows from "without a hat".
+Adjectives of origin modify only people and animals, because with things they denote a kind (Chinese food).
+
+Position. The adjective stands before the noun or before the noun's compounds ("a red fire truck"), and after
+determiners and numbers. The article a or an adapts to its sound. Among other adjectives, the position follows the
+English order of classes (size before age before colour). A noun takes no adjective of a class that it already has (a
+big dog is not also a small one), nor beside an adjective of unknown class. The adjective is also rejected in these
+cases:
+
+- The noun implies it (a young child) or contradicts it (an old boy).
+- The sentence contradicts it (a blond man with black hair).
+- The combination comes from parsing errors: people are not blue, and only people are elderly.
+
+Nouns. Candidates are the heads of two noun phrases with different lemmas. The heads are common nouns that are plural or
+have a determiner, possessor or number. Excluded are:
+
+- nouns that occur twice;
+- nouns that do not name an object (front, pair, game, dancing);
+- plurals without a singular (jeans);
+- nouns whose adjective could modify a neighbour ("young men and women");
+- both nouns of "a group of people" or "dressed as a clown", because an adjective says the same of either noun.
+
+A premise with a negation is excluded, because "without a hat" entails "without a red hat".
 """
 
 from collections import Counter
@@ -33,7 +44,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from unbag.challenge_sets.perturbations.vocabulary_split import ALL, are_in
+from unbag.challenge_sets.perturbations.vocabulary_split import ALL, are_in_half
 from unbag.data.text.grammar import (
     AGE,
     ANIMALS,
@@ -44,23 +55,23 @@ from unbag.data.text.grammar import (
     NEGATIONS,
     ORIGIN,
     PEOPLE,
-    agree,
+    adapt_article,
+    adjective_rank,
+    capitalize,
+    capitalize_demonym,
+    decapitalize,
     determiners_fit,
-    lowered,
-    named,
-    raised,
-    rank,
 )
 from unbag.data.text.parses import Parse
 from unbag.utils import rng
 
 DEFAULT_SEED: Final = 13
 DEFAULT_MIN_COUNT: Final = 2
-"""How often the corpus must have an adjective with each of the nouns: once may be a slip of the parser."""
+"""Minimum count of an adjective with each of the two nouns. A single occurrence may be a parsing error."""
 
 
-class Refusal(StrEnum):
-    """Why a premise has no adjective to add."""
+class AddAmodExclusion(StrEnum):
+    """The reason why a premise yields no AddAmod pair."""
 
     DETERMINER = "a determiner that does not fit its noun"
     NEGATED = "a negation"
@@ -71,23 +82,23 @@ class Refusal(StrEnum):
 
 
 ADJECTIVE: Final = "JJ"
-"""The fine tag of a plain adjective, neither comparative nor superlative."""
+"""Fine tag of an adjective in its base form, neither comparative nor superlative."""
 
 COLLOCATION: Final = 64.0
-"""How many times as often as by chance an adjective and a noun occur together that are a name or a collocation."""
+"""Association from which an adjective and a noun count as a name or a collocation: observed over expected count."""
 
-_MOST_SHARED: Final = 100_000  # pairs of nouns whose adjectives are remembered: some MB
+_MAX_CACHED_PAIRS: Final = 100_000  # pairs of nouns whose shared adjectives are cached: some MB
 
 
 class Addition(NamedTuple):
-    """A pair that differs in the place of one adjective.
+    """A pair whose sentences differ in the position of one adjective.
 
     Attributes:
-        premise: the sentence with the adjective on the one noun.
-        hypothesis: likewise on the other.
-        adjective: the adjective.
-        premise_noun: the noun it modifies in the premise, as it stands there.
-        hypothesis_noun: likewise in the hypothesis.
+        premise: Sentence with the adjective on one noun.
+        hypothesis: Sentence with the adjective on the other noun.
+        adjective: Added adjective.
+        premise_noun: Noun that the adjective modifies in the premise, as written.
+        hypothesis_noun: Noun that the adjective modifies in the hypothesis, as written.
     """
 
     premise: str
@@ -98,28 +109,28 @@ class Addition(NamedTuple):
 
 
 class AdjectiveCounts:
-    """Which adjectives a corpus has as modifiers of which nouns, and how often; nouns by lemma."""
+    """Counts of the adjectives that modify each noun of a corpus; nouns are counted by lemma."""
 
     def __init__(self, parses: Iterable[Parse] = ()) -> None:
-        """Count the modifiers in some parses."""
-        self._counts: dict[str, dict[str, int]] = {}  # of a noun, by adjective
-        self._modifiers: Counter[str] = Counter()  # adjectives before any noun
-        self._modified: Counter[str] = Counter()  # nouns after any adjective
+        """Count the modifiers in some parses (default: none)."""
+        self._counts: dict[str, dict[str, int]] = {}  # noun → adjective → count
+        self._modifiers: Counter[str] = Counter()  # counts of adjectives, over all nouns
+        self._modified: Counter[str] = Counter()  # counts of modified nouns, over all adjectives
         self._total = 0
-        self._predicates: Counter[str] = Counter()  # adjectives that are said of a subject
-        self._shared: dict[tuple[str, str], dict[str, int]] = {}  # what was asked for since the last count
+        self._predicates: Counter[str] = Counter()  # counts of adjectives as predicates
+        self._shared: dict[tuple[str, str], dict[str, int]] = {}  # results of `shared`, valid until the next count
         for parse in parses:
             self.add(parse)
 
     def add(self, parse: Parse) -> None:
-        """Count the adjectives in one more parse."""
+        """Count the adjectives of one parse."""
         for i in [i for i, tag in enumerate(parse.tags) if tag == ADJECTIVE]:
             adjective = parse.lower_words[i]
-            # Beside a hyphen it is a piece of an adjective (blond-haired).
-            whole = parse.spaces[i] and (i == 0 or parse.spaces[i - 1])
+            # Next to a hyphen, the token is a part of an adjective (blond-haired).
+            is_whole = parse.spaces[i] and (i == 0 or parse.spaces[i - 1])
             if parse.deps[i] == "acomp":
                 self._predicates[adjective] += 1
-            elif whole and adjective.isalpha() and adjective not in _NOT_ADDED and _modifies(parse, i):
+            elif is_whole and adjective.isalpha() and adjective not in _NOT_ADDED and _modifies(parse, i):
                 self._shared.clear()
                 noun = parse.lemmas[parse.heads[i]].lower()
                 counts = self._counts.setdefault(noun, {})
@@ -129,35 +140,39 @@ class AdjectiveCounts:
                 self._total += 1
 
     def shared(self, first: str, second: str, min_count: int) -> dict[str, int]:
-        """Return the adjectives that both nouns have at least so often, with the smaller of their two counts."""
+        """Look up the adjectives with at least `min_count` occurrences with each of two nouns.
+
+        Returns:
+            The smaller of the two counts, by adjective.
+        """
         if (counts := self._shared.get((first, second))) is None:
             one, other = self._counts.get(first, {}), self._counts.get(second, {})
-            # Sorted: a set has another order in each process, and the draw goes by this one.
+            # Sorted, because the order of a set of strings differs between processes and the draw depends on the order.
             counts = {
                 adjective: min(one[adjective], other[adjective]) for adjective in sorted(one.keys() & other.keys())
             }
-            if len(self._shared) < _MOST_SHARED:
+            if len(self._shared) < _MAX_CACHED_PAIRS:
                 self._shared[first, second] = counts
         return {adjective: n for adjective, n in counts.items() if n >= min_count}
 
     def is_property(self, adjective: str, min_count: int) -> bool:
-        """Tell whether an adjective is of a class that English orders, or at least so often a predicate."""
-        return rank(adjective) is not None or self._predicates[adjective] >= min_count
+        """Check whether an adjective is of a class that English orders, or a predicate at least `min_count` times."""
+        return adjective_rank(adjective) is not None or self._predicates[adjective] >= min_count
 
     def association(self, adjective: str, noun: str) -> float:
-        """Return how many times as often as by chance an adjective modifies a noun: 2 to the mutual information.
+        """Compute the ratio of observed to expected count of an adjective with a noun: 2 to the mutual information.
 
-        c(a, n) · c / (c(a) · c(n)), where c counts adjectives before nouns; 0 if it never does.
+        c(a, n) · c / (c(a) · c(n)), where c counts adjectives before nouns; 0 if the adjective never modifies the noun.
         """
         together = self._counts.get(noun, {}).get(adjective, 0)
         return together * self._total / (self._modifiers[adjective] * self._modified[noun]) if together else 0.0
 
 
 def _modifies(parse: Parse, i: int) -> bool:
-    """Tell whether an adjective is directly before its noun, and itself what modifies it.
+    """Check whether an adjective stands directly before its noun and modifies the noun itself.
 
-    In "a short sleeve shirt" the sleeves are short; in "a dark blue shirt" the blue is dark; in "white water rafting"
-    the water is a part of a name.
+    Counterexamples: in "a short sleeve shirt" the sleeves are short, in "a dark blue shirt" the blue is dark, and in
+    "white water rafting" the water is part of a name.
     """
     noun = parse.heads[i]
     if parse.deps[i] != "amod" or parse.pos[noun] != "NOUN" or i > noun or parse.deps[noun] == "compound":
@@ -166,9 +181,9 @@ def _modifies(parse: Parse, i: int) -> bool:
     if any(parse.tags[j] != ADJECTIVE and parse.words[j] != "," for j in between):
         return False
     following = parse.lower_words[i + 1]
-    if rank(following) is None:  # short sleeved, dark haired
+    if adjective_rank(following) is None:  # short sleeved, dark haired
         return i + 1 == noun or not following.endswith("ed")
-    return parse.lower_words[i] not in _OF_COLOURS or rank(following) != COLOUR
+    return parse.lower_words[i] not in _OF_COLOURS or adjective_rank(following) != COLOUR
 
 
 def addamod(
@@ -178,45 +193,57 @@ def addamod(
     seed: int = DEFAULT_SEED,
     min_count: int = DEFAULT_MIN_COUNT,
     words: str = ALL,
-) -> Addition | Refusal:
-    """Add an adjective to a sentence, in two places, or say why not.
+) -> Addition | AddAmodExclusion:
+    """Add an adjective to a sentence in two positions, or determine why this is not possible.
 
-    The two nouns are the first pair that shares a fitting adjective, from a pair on that is drawn among all; which of
-    the two comes first is drawn too. The adjective is drawn from those that fit both, by the smaller of its two counts.
-    The draw depends on the seed, the sentence and the counted adjectives alone. With `words`
-    (`challenge_sets.perturbations.vocabulary_split`) the adjective and the nouns are of one half of the vocabulary.
+    A random draw selects a start among all pairs of nouns. The operator takes the first pair from there, in cyclic
+    order, that shares a fitting adjective. Which noun is modified in the premise is random too. The adjective is drawn
+    from those that fit both nouns, weighted by the smaller of the two counts. The result depends only on the seed, the
+    sentence and the counts.
+
+    Args:
+        parse: Parsed sentence.
+        adjectives: Counts of adjectives by noun.
+        seed: Random seed (default: `DEFAULT_SEED`).
+        min_count: Minimum count of the adjective with each noun (default: `DEFAULT_MIN_COUNT`).
+        words: Vocabulary of the adjective and the nouns: `all`, or one half
+            (`challenge_sets.perturbations.vocabulary_split`).
+
+    Returns:
+        The pair, or the reason for the exclusion of the sentence.
     """
     if not determiners_fit(parse):
-        return Refusal.DETERMINER
+        return AddAmodExclusion.DETERMINER
     present = parse.lower_words
     if not _DENYING.isdisjoint(present):
-        return Refusal.NEGATED
-    nouns = [noun for noun in _nouns(parse) if are_in(words, [_lemma(parse, noun)])]
+        return AddAmodExclusion.NEGATED
+    nouns = [noun for noun in _nouns(parse) if are_in_half(words, [_lemma(parse, noun)])]
     pairs = [pair for pair in combinations(nouns, 2) if _differ(parse, pair[0].head, pair[1].head)]
     if not pairs:
-        return Refusal.ONE_NOUN
+        return AddAmodExclusion.ONE_NOUN
     fitting = []
-    refusal = Refusal.NOT_SHARED
+    # The reported reason is the last condition that some pair of nouns reached.
+    reason = AddAmodExclusion.NOT_SHARED
     for one, other in pairs:
         shared = adjectives.shared(_lemma(parse, one), _lemma(parse, other), min_count)
-        shared = {a: n for a, n in shared.items() if a not in present and are_in(words, [a])}
+        shared = {a: n for a, n in shared.items() if a not in present and are_in_half(words, [a])}
         free = {a: n for a, n in shared.items() if _is_free(parse, adjectives, a, one, other, min_count)}
         fit = {a: n for a, n in free.items() if one.takes(parse, a) and other.takes(parse, a)}
         if fit:
             fitting.append(((one, other), fit))
         elif free:
-            refusal = Refusal.NOT_TAKEN
-        elif shared and refusal is Refusal.NOT_SHARED:
-            refusal = Refusal.NOT_FREE
+            reason = AddAmodExclusion.NOT_TAKEN
+        elif shared and reason is AddAmodExclusion.NOT_SHARED:
+            reason = AddAmodExclusion.NOT_FREE
     if not fitting:
-        return refusal
+        return reason
     choice, weight, direction = rng.numbers(rng.key(seed, "addamod", str(parse)), np.arange(3)).tolist()
     begin = choice % len(pairs)
-    # The first that fits, from a pair on that is drawn among all.
+    # The first fitting pair at or after the drawn start, in cyclic order.
     (one, other), fit = min(fitting, key=lambda candidate: (pairs.index(candidate[0]) - begin) % len(pairs))
     adjective = _weighted(fit, weight)
-    one_way = [(_with(parse, adjective, noun.position(parse, adjective)), noun) for noun in (one, other)]
-    (premise, noun), (hypothesis, other_noun) = one_way if direction % 2 else one_way[::-1]
+    sides = [(_insert(parse, adjective, noun.position(parse, adjective)), noun) for noun in (one, other)]
+    (premise, noun), (hypothesis, other_noun) = sides if direction % 2 else sides[::-1]
     return Addition(premise, hypothesis, adjective, parse.words[noun.head], parse.words[other_noun.head])
 
 
@@ -227,24 +254,30 @@ def _lemma(parse: Parse, noun: "_Noun") -> str:
 def _is_free(
     parse: Parse, adjectives: AdjectiveCounts, adjective: str, one: "_Noun", other: "_Noun", min_count: int
 ) -> bool:
-    """Tell whether an adjective tells a property, and is no part of a name with either noun."""
+    """Check whether an adjective expresses a property and forms no name with either noun."""
     if not adjectives.is_property(adjective, min_count):
         return False
     nouns = [_lemma(parse, noun) for noun in (one, other)]
-    if rank(adjective) == ORIGIN and not _LIVING.issuperset(nouns):
+    if adjective_rank(adjective) == ORIGIN and not _LIVING.issuperset(nouns):
         return False
     return all(adjectives.association(adjective, noun) < COLLOCATION for noun in nouns)
 
 
 class _Noun(NamedTuple):
-    """A noun that takes an adjective: its head, where its adjectives and compounds begin, and its adjectives."""
+    """A noun that can take an adjective.
+
+    Attributes:
+        head: Position of the noun.
+        start: Position of the first adjective or compound before the noun; `head` if there is none.
+        adjectives: Positions of the adjectives before the noun.
+    """
 
     head: int
     start: int
     adjectives: tuple[int, ...]
 
     def takes(self, parse: Parse, adjective: str) -> bool:
-        """Tell whether an adjective goes with the noun and with the adjectives that it has."""
+        """Check whether an adjective fits the noun and the noun's present adjectives."""
         noun = _lemma(parse, self)
         if adjective in _INHERENT.get(noun, ()) or (adjective in _NOT_OF_PEOPLE and noun in PEOPLE):
             return False
@@ -252,46 +285,47 @@ class _Noun(NamedTuple):
             return False
         if adjective in _OF_AGE and noun in _YOUNG:
             return False
-        if rank(adjective) == AGE and not _TOLD_AGE.isdisjoint(parse.lower_words):
+        if adjective_rank(adjective) == AGE and not _IMPLIES_AGE.isdisjoint(parse.lower_words):
             return False
         if adjective in _OF_HAIR and not _HAIR.isdisjoint(parse.lower_words):
             return False
         if (adjective in _OF_PEOPLE and noun not in PEOPLE) or (adjective in _OF_THE_LIVING and noun not in _LIVING):
             return False
-        ranks = [rank(parse.words[i]) for i in self.adjectives]
-        if {COLOUR, ORIGIN} <= {rank(adjective), *ranks}:
-            return False  # a black Asian man: the one may be meant as the other
-        return not ranks or (rank(adjective) is not None and None not in ranks and rank(adjective) not in ranks)
+        ranks = [adjective_rank(parse.words[i]) for i in self.adjectives]
+        new_rank = adjective_rank(adjective)
+        if {COLOUR, ORIGIN} <= {new_rank, *ranks}:
+            return False  # "a black Asian man": the colour may be meant as an origin
+        return not ranks or (None not in ranks and new_rank is not None and new_rank not in ranks)
 
     def position(self, parse: Parse, adjective: str) -> int:
-        """Return the index of the token before which an adjective goes that the noun takes."""
+        """Find the token before which an adjective that fits the noun is inserted."""
         if not self.adjectives:
             return self.start
-        new = rank(adjective)
-        after = [i for i in self.adjectives if (rank(parse.words[i]) or 0) > (new or 0)]
+        new = adjective_rank(adjective)
+        after = [i for i in self.adjectives if (adjective_rank(parse.words[i]) or 0) > (new or 0)]
         return after[0] if after else self.adjectives[-1] + 1
 
 
 def _nouns(parse: Parse) -> list[_Noun]:
     common = [i for i, tag in enumerate(parse.tags) if tag in ("NN", "NNS")]
     lemmas = [parse.lemmas[i].lower() for i in common]
-    # A noun that comes twice may mean one thing twice.
+    # Two occurrences of a noun may refer to the same object.
     once = [i for i, lemma in zip(common, lemmas, strict=True) if lemmas.count(lemma) == 1]
     return [noun for i in once if (noun := _noun(parse, i)) is not None]
 
 
 def _noun(parse: Parse, head: int) -> _Noun | None:
-    """Return a token as a noun that takes an adjective, if it is one."""
+    """Analyse a token as a noun that can take an adjective; None if it cannot."""
     word = parse.lower_words[head]
     lemma = parse.lemmas[head].lower()
-    if parse.pos[head] != "NOUN" or not word.isalpha() or word in MISREAD or word in _WITHOUT or lemma in _NO_THING:
+    if parse.pos[head] != "NOUN" or not word.isalpha() or word in MISREAD or word in _WITHOUT or lemma in _NO_OBJECT:
         return None
     if word.endswith("ing") and word not in _THINGS_IN_ING:
         return None
     if not _stands_alone(parse, head) or _may_be_a_verb(parse, head):
         return None
     if parse.words[head + 1 : head + 2] == (",",) and parse.tags[head + 2 : head + 3] == ("CD",):
-        return None  # three children, two boys and a girl: what the children are, the boys are
+        return None  # "three children, two boys and a girl": an adjective of the children holds for the boys
     lefts = [i for i in parse.children(head) if i < head]
     outer = [
         i for i in lefts if parse.deps[i] in ("det", "predet", "poss", "nummod") or parse.lower_words[i] in _QUANTITIES
@@ -312,35 +346,37 @@ def _noun(parse: Parse, head: int) -> _Noun | None:
     if start and not parse.spaces[start - 1]:
         return None
     if start > 1 and parse.deps[start - 1] == "pcomp" and parse.heads[start - 1] == start - 2:
-        return None  # in folding chairs, where the chairs are read as what is folded
+        return None  # "in folding chairs", where the parser reads the chairs as the object of folding
     if " ".join(parse.words[start : head + 1]).lower().endswith(_FIXED):
         return None
-    # An adjective's name in a compound counts too: an orange jumpsuit, a red brick wall.
-    adjectives = [i for i in range(start, head) if parse.tags[i] == ADJECTIVE or rank(parse.words[i]) is not None]
+    # Compounds that are also adjectives count: an orange jumpsuit, a red brick wall.
+    adjectives = [
+        i for i in range(start, head) if parse.tags[i] == ADJECTIVE or adjective_rank(parse.words[i]) is not None
+    ]
     return _Noun(head, start, tuple(adjectives))
 
 
 def _may_be_a_verb(parse: Parse, head: int) -> bool:
-    """Tell whether a plural without a determiner goes on as a verb does: "and waves a flag", "joy lights up"."""
+    """Check whether the context of a bare plural is that of a verb: "and waves a flag", "joy lights up"."""
     if parse.tags[head] != "NNS" or _determined(parse, head) or head + 1 == len(parse.words):
         return False
     return parse.pos[head + 1] in ("DET", "NOUN", "PRON") or parse.tags[head + 1] == "RP"
 
 
 def _premodifies(parse: Parse, i: int) -> bool:
-    """Tell whether a token is a plain adjective, a compound, or the hyphen of a compound (t-shirt)."""
+    """Check whether a token is a plain adjective, a compound, or the hyphen of a compound (t-shirt)."""
     if parse.deps[i] == "amod":
         return not parse.children(i) and parse.tags[i] == ADJECTIVE
     return parse.deps[i] == "compound" or (parse.words[i] == "-" and not parse.spaces[i])
 
 
 def _stands_alone(parse: Parse, head: int) -> bool:
-    """Tell whether an adjective before a noun would modify it alone, and say something of it."""
+    """Check whether an adjective before a noun would modify only this noun, and describe it."""
     dep, above = parse.deps[head], parse.heads[head]
     if dep not in ("nsubj", "nsubjpass", "dobj", "dative", "pobj", "conj", "ROOT", "attr"):
         return False
     if dep == "attr" and not any(parse.deps[i] == "expl" for i in parse.children(above)):
-        return False  # "is a man", unlike "there is a man", says who somebody is
+        return False  # "is a man" identifies a person; "there is a man" introduces one
     if dep == "pobj" and parse.lower_words[above] == "as":
         return False
     nouns = [i for i in parse.children(head) if parse.deps[i] in ("conj", "appos")]
@@ -352,27 +388,27 @@ def _determined(parse: Parse, noun: int) -> bool:
 
 
 def _differ(parse: Parse, one: int, other: int) -> bool:
-    """Tell whether two nouns are two things: with other lemmas, and neither the other's `of`."""
+    """Check whether two nouns denote two objects: different lemmas, and neither is the `of` complement of the other."""
     if parse.lemmas[one].lower() == parse.lemmas[other].lower():
         return False
-    return _of(parse, one) != other and _of(parse, other) != one
+    return _of_head(parse, one) != other and _of_head(parse, other) != one
 
 
-def _of(parse: Parse, noun: int) -> int | None:
-    """Return the token that a noun, or the list that it is in, hangs on by an `of`."""
+def _of_head(parse: Parse, noun: int) -> int | None:
+    """Find the token whose `of` complement is the noun, or the coordination that contains the noun."""
     above = parse.heads[_first_of_list(parse, noun)]
     return parse.heads[above] if parse.lower_words[above] == "of" else None
 
 
 def _first_of_list(parse: Parse, noun: int) -> int:
-    """Return the first of the nouns that one is coordinated with: men, of "a group of men and women"."""
+    """Find the first noun of the coordination that contains a noun: men, in "a group of men and women"."""
     while parse.deps[noun] == "conj" and parse.heads[noun] != noun:
         noun = parse.heads[noun]
     return noun
 
 
 def _weighted(weights: dict[str, int], number: int) -> str:
-    """Return the name that a random number falls on."""
+    """Select a name with probability proportional to its weight, by a random number."""
     remaining = number % sum(weights.values())
     for name, weight in weights.items():
         remaining -= weight
@@ -381,13 +417,13 @@ def _weighted(weights: dict[str, int], number: int) -> str:
     raise AssertionError("weights are positive")
 
 
-def _with(parse: Parse, adjective: str, position: int) -> str:
-    """Return the sentence with an adjective before one of its tokens."""
-    words, adjective = list(parse.words), named(adjective)
+def _insert(parse: Parse, adjective: str, position: int) -> str:
+    """Build the sentence with an adjective inserted before a token."""
+    words, adjective = list(parse.words), capitalize_demonym(adjective)
     if position == 0 and words[0][:1].isupper():
-        adjective, words[0] = raised(adjective), lowered(words[0], parse.pos[0])
+        adjective, words[0] = capitalize(adjective), decapitalize(words[0], parse.pos[0])
     elif position:
-        words[position - 1] = agree(words[position - 1], adjective)
+        words[position - 1] = adapt_article(words[position - 1], adjective)
     pieces = [word + " " * space for word, space in zip(words, parse.spaces, strict=True)]
     return "".join([*pieces[:position], adjective, " ", *pieces[position:]])
 
@@ -409,12 +445,12 @@ _NOT_ADDED: Final = (
         such surrounding third top topless total toy twin typical unique unknown upcoming upper usual whole""".split()
     )
 )
-"""Modifiers that tell no property of the thing itself (quantity, place, order, identity), or one that what else is in
-the scene denies (an empty room with people in it, a naked woman in a dress)."""
+"""Modifiers that are never added. Most express no property of the object itself (quantity, place, order, identity).
+The others often contradict the rest of the scene (an empty room with people in it, a naked woman in a dress)."""
 
 _OF_COLOURS: Final = frozenset("bright dark deep light pale".split())
-_TOLD_AGE: Final = frozenset("couple little".split())
-"""Where somebody's age is told, if only by another noun: a young couple, a little girl."""
+_IMPLIES_AGE: Final = frozenset("couple little".split())
+"""Words of sentences that already imply an age: a young couple, a little girl."""
 _NOT_OF_ANIMALS: Final = frozenset("blue colorful green multicolored orange pink purple".split())
 _OF_HAIR: Final = frozenset("bald blond blonde brunette redheaded".split())
 _HAIR: Final = _OF_HAIR | {"hair", "haired", "redhead"}
@@ -428,7 +464,7 @@ _NOT_OF_PEOPLE: Final = frozenset(
     """beige blue colorful gold golden gray green grey multicolored orange pink purple red silver striped
     yellow""".split()
 )
-"""Colours that people have in no ordinary scene; parsers find them, for they take a shirt's for its wearer's."""
+"""Colours that people do not have. The counts contain them because parsers attach a shirt's colour to its wearer."""
 
 _OF_PEOPLE: Final = frozenset("blond blonde elderly middle-aged teenage".split())
 _OF_THE_LIVING: Final = frozenset("adult baby young younger".split())
@@ -438,7 +474,7 @@ _FIXED: Final = (
     "hard hat", "hard hats", "high school", "high chair", "high heels", "hot dog", "hot dogs", "hot tub", "light rail",
     "orange juice", "polar bear", "red carpet", "teddy bear", "white board",
 )  # fmt: skip
-"""Adjectives and nouns that are one name, within which no other adjective goes."""
+"""Adjectives and nouns that form one name, so that no other adjective can stand between them."""
 
 _INHERENT: Final = {
     **dict.fromkeys(
@@ -452,7 +488,7 @@ _INHERENT: Final = {
         "water": ("wet", "white"),
     },
 }
-"""What the noun says already, so that it would follow from the noun alone."""
+"""Adjectives that a noun implies. Such an adjective would be entailed by the noun alone."""
 
 _WITHOUT: Final = frozenset(
     """afternoon amount area background base bottom bunch center centre copy corner couple distance end fashion
@@ -462,12 +498,12 @@ _WITHOUT: Final = frozenset(
     binoculars clothes clothing glasses goggles headphones jeans overalls pajamas pants scissors shorts stairs
     sunglasses surroundings tights trousers""".split()
 )
-"""Nouns that measure or locate rather than name a thing, and plurals without a singular, as they stand or as lemmas."""
+"""Nouns that measure or locate instead of naming an object, and plurals without a singular, as forms or lemmas."""
 
-_NO_THING: Final = _WITHOUT | BODY_PARTS | HAPPENINGS
-"""Beside these parts of a body, of which an adjective tells as much as of the whole (bald, dirty), and what happens."""
+_NO_OBJECT: Final = _WITHOUT | BODY_PARTS | HAPPENINGS
+"""Nouns that take no adjective. An adjective of a body part (bald, dirty) says as much about the whole person."""
 _THINGS_IN_ING: Final = frozenset(
     """awning being building buildings ceiling clothing covering earring icing king lightning painting railing ring
     sibling string swing wing""".split()
 )
-"""Nouns like these are things; others name what somebody does (dancing), or are verbs that the parser misread."""
+"""Nouns in -ing that name an object. Others name an activity (dancing), or are verbs that the parser misread."""

@@ -1,17 +1,16 @@
-"""Pairs for training that are made of training pairs, a fixed number per epoch and different ones in each epoch.
+"""Data augmentation: pairs generated from training pairs, a fixed number per epoch and different ones in each epoch.
 
-Nie et al. 2019 "add 20,000 adversarial examples into training at each epoch", made from the training set (section 4.2,
-note 6). Each kind of pair has a maker; what is drawn from them, and in which order, is decided here.
+Nie et al. 2019 "add 20,000 adversarial examples into training at each epoch", generated from the training set (section
+4.2, note 6). Each kind of pair has a generator. `sample_epoch` samples from a generator and determines the order.
 
-Two makers exchange premise and hypothesis, and keep the labels that are known then.
+Two generators exchange premise and hypothesis, and keep pairs whose label is known in the new order:
 
-`Swapped` takes the labels that survive. What contradicts, contradicts in both orders, where both sentences tell of one
-event. A neutral pair says nothing of the other order, unless the premise tells what the hypothesis does not: then that
-does not follow from the hypothesis, and the exchanged pair is neutral too. (The swapped set, as its paper has it, takes
-all neutral pairs.) What is entailed need not entail.
-
-`Reversed` takes the pairs whose label natural logic proves in both orders (`baselines.natlog.sentences`), and whose
-own label is what it proves of them as they are.
+- `SwappedPairs` keeps labels that survive the exchange. Contradiction is symmetric if both sentences describe one
+  event. A neutral pair stays neutral if the premise contains information that the hypothesis lacks, because the
+  hypothesis cannot entail that information. (The swapped set keeps all neutral pairs, as its paper does.) Entailment
+  pairs are excluded, because the converse need not hold.
+- `ReversedPairs` keeps pairs whose label natural logic proves in both orders (`baselines.natlog.sentences`). In the
+  original order, the proved label must equal the pair's label.
 """
 
 import re
@@ -31,7 +30,7 @@ from unbag.challenge_sets.perturbations.addamod import (
     AdjectiveCounts,
     addamod,
 )
-from unbag.challenge_sets.perturbations.soswap_addamod import ADDAMOD, LABELS_OF, SOSWAP, swapped
+from unbag.challenge_sets.perturbations.soswap_addamod import ADDAMOD, LABELS_OF, SOSWAP, swap_within_half
 from unbag.challenge_sets.perturbations.vocabulary_split import ALL, is_official
 from unbag.data.labels import ENTAILMENT, LABELS, NEUTRAL
 from unbag.data.sources import Example
@@ -41,90 +40,97 @@ from unbag.utils import rng
 DEFAULT_PAIRS: Final = 20_000
 
 OFFICIAL: Final = "a sentence of an official set"
-UNBALANCED: Final = "its label is half of all already"
+UNBALANCED: Final = "a label that already has half of the pairs"
 
 
-class Made(NamedTuple):
-    """A pair that a maker made."""
+class GeneratedPair(NamedTuple):
+    """A pair from a generator."""
 
     premise: str
     hypothesis: str
     label: str
 
 
-class Maker(Protocol):
-    """What makes one kind of pairs of n sentences or pairs.
+class PairGenerator(Protocol):
+    """A generator of one kind of pair from n source sentences or pairs.
 
     Attributes:
-        kind: its name.
-        balanced: whether no label shall be more than half of its pairs.
+        kind: Name of the kind.
+        balanced: Whether each label is limited to half of the pairs.
     """
 
     kind: str
     balanced: bool
 
     def __len__(self) -> int:
-        """Return n."""
+        """Count the source sentences or pairs."""
         ...
 
-    def make(self, order: Sequence[int], seed: int) -> Iterator[list[Made] | str]:
-        """Yield, for each of some of the n in that order, the pairs of which one is taken, or why there is none.
+    def make(self, order: Sequence[int], seed: int) -> Iterator[list[GeneratedPair] | str]:
+        """Generate candidate pairs for each source in an order, or the reason why there are none.
 
         Args:
-            order: their numbers.
-            seed: decides what is made of each, whatever the order.
+            order: Indices of the sources to use.
+            seed: Random seed. The pairs of a source do not depend on the order.
+
+        Yields:
+            For each source, the candidates of which the caller takes one, or the reason for its exclusion.
         """
         ...
 
 
-def drawn(
-    maker: Maker, *, epoch: int, pairs: int, seed: int = DEFAULT_SEED, counts: Counter[str] | None = None
+def sample_epoch(
+    generator: PairGenerator, *, epoch: int, pairs: int, seed: int = DEFAULT_SEED, counts: Counter[str] | None = None
 ) -> Iterator[Example]:
-    """Yield the pairs of one epoch, as they are made.
+    """Iterate over the generated pairs of one epoch.
 
-    What they are made of is gone through in an order of the epoch's own until there are enough; if it does not suffice,
-    again in another order, with other draws where a maker draws. No pair has a sentence of an official set
-    (`challenge_sets.perturbations.vocabulary_split`).
+    Each epoch visits the sources in its own random order until there are enough pairs. If one pass is not enough,
+    another pass follows in a new order and with a new seed for the generator. No pair contains a sentence of an
+    official set (`challenge_sets.perturbations.vocabulary_split`).
 
     Args:
-        maker: the kind.
-        epoch: its number. It decides the pairs, together with the seed and what they are made of.
-        pairs: how many.
-        seed: see `epoch`.
-        counts: counts up, while pairs are taken, why others were not.
+        generator: Generator of the pairs.
+        epoch: Number of the epoch. The pairs depend on the epoch, the seed and the sources.
+        pairs: Number of pairs.
+        seed: Random seed (default: `DEFAULT_SEED`).
+        counts: Counter of exclusion reasons, updated during the iteration (default: not counted).
 
     Raises:
-        ValueError: if nothing makes a pair.
+        ValueError: If no source yields a pair.
     """
-    return islice(_without_end(maker, epoch, seed, Counter() if counts is None else counts), pairs)
+    return islice(_endless_pairs(generator, epoch, seed, Counter() if counts is None else counts), pairs)
 
 
-def _without_end(maker: Maker, epoch: int, seed: int, counts: Counter[str]) -> Iterator[Example]:
+def _endless_pairs(generator: PairGenerator, epoch: int, seed: int, counts: Counter[str]) -> Iterator[Example]:
     labels: Counter[str] = Counter()
-    balanced = maker.balanced
+    balanced = generator.balanced
     for turn in count():
-        key = rng.key(seed, "augmentation", maker.kind, epoch, turn)
-        order = np.argsort(rng.numbers(key, np.arange(len(maker))), kind="stable").tolist()
+        key = rng.key(seed, "augmentation", generator.kind, epoch, turn)
+        order = np.argsort(rng.numbers(key, np.arange(len(generator))), kind="stable").tolist()
         before, too_many = labels.total(), False
-        for number, result in zip(order, maker.make(order, int(key)), strict=True):
+        for number, result in zip(order, generator.make(order, int(key)), strict=True):
             if isinstance(result, str):
                 counts[str(result)] += 1
                 continue
-            fit = [made for made in result if not (is_official(made.premise) or is_official(made.hypothesis))]
-            if not fit:
+            usable = [pair for pair in result if not (is_official(pair.premise) or is_official(pair.hypothesis))]
+            if not usable:
                 counts[OFFICIAL] += 1
                 continue
-            made = min(fit, key=lambda made: labels[made.label])  # of several, that whose label is rarest so far
-            if balanced and 2 * labels[made.label] > labels.total() + 1:
+            chosen = min(usable, key=lambda pair: labels[pair.label])  # prefer the label with the fewest pairs so far
+            if balanced and 2 * labels[chosen.label] > labels.total() + 1:
                 counts[UNBALANCED] += 1
                 too_many = True
                 continue
-            labels[made.label] += 1
-            yield Example(_id(number, maker.kind, epoch, turn), *made)
+            labels[chosen.label] += 1
+            yield Example(_id(number, generator.kind, epoch, turn), *chosen)
         if labels.total() == before:
             if not too_many:
-                raise ValueError(f"none of {len(maker)} premises or pairs makes a pair of the kind {maker.kind!r}")
-            balanced = False  # there is but one label to be had
+                raise ValueError(
+                    f"--augment: expected training data that yields pairs of the kind {generator.kind!r}, got "
+                    f"{len(generator):,} premises or pairs that yield none; omit this kind or use other data"
+                )
+            # A full pass yielded only pairs of the over-represented label. More passes could not balance the labels.
+            balanced = False
 
 
 _ID: Final = re.compile(r"\d+#(\w+)#\d+\.\d+")
@@ -135,17 +141,17 @@ def _id(number: int, kind: str, epoch: int, turn: int) -> str:
 
 
 def kind_of(source_id: str) -> str | None:
-    """Return the kind of an augmented pair by its id; None for a pair of a corpus.
+    """Parse the kind of a generated pair from its id; None for a pair of a corpus.
 
     >>> kind_of("17#soswap#0.1"), kind_of("snli-train-17")
     ('soswap', None)
     """
-    found = _ID.fullmatch(source_id)
-    return found and found[1]
+    match = _ID.fullmatch(source_id)
+    return match and match[1]
 
 
-class SoswapAddamod:
-    """The maker of SOSwap or AddAmod pairs of some premises."""
+class SoswapAddamodPairs:
+    """Generator of SOSwap or AddAmod pairs from premises."""
 
     balanced = False
 
@@ -159,148 +165,149 @@ class SoswapAddamod:
         min_count: int = DEFAULT_MIN_COUNT,
         words: str = ALL,
     ) -> None:
-        """Take what it makes them of.
+        """Initialize the generator.
 
         Args:
-            premises: distinct sentences.
-            parser: parses them, once ever.
+            premises: Distinct sentences.
+            parser: Parser of the premises, with a cache on disk.
             kind: `soswap` or `addamod`.
-            adjectives: which adjectives go with which nouns, for AddAmod.
-            min_count: how often an adjective must occur with a noun.
-            words: `all`, or the half of the vocabulary that the pairs are made with
-                (`challenge_sets.perturbations.vocabulary_split`).
+            adjectives: Counts of adjectives by noun; required for AddAmod.
+            min_count: Minimum count of an adjective with a noun (default: `DEFAULT_MIN_COUNT`).
+            words: Vocabulary of the pairs: `all`, or one half (`challenge_sets.perturbations.vocabulary_split`).
 
         Raises:
-            ValueError: if there is no such kind, or AddAmod has no adjectives.
+            ValueError: If the kind is unknown, or AddAmod is requested without `adjectives`.
         """
         if kind not in LABELS_OF:
-            raise ValueError(f"expected one of the kinds {', '.join(LABELS_OF)}, found {kind!r}")
+            raise ValueError(f"kind: expected one of {', '.join(LABELS_OF)}, got {kind!r}")
         if kind == ADDAMOD and adjectives is None:
             raise ValueError(
-                "AddAmod needs to know which adjectives go with which nouns; pass adjectives=adjective_counts(…)"
+                "adjectives: expected counts of adjectives for AddAmod, got None; pass adjectives=adjective_counts(…)"
             )
         self.kind, self._premises, self._parser = kind, premises, parser
         self._adjectives, self._min_count, self._words = adjectives or AdjectiveCounts(), min_count, words
-        self._unfit: dict[int, str] = {}  # what can never be swapped, and why: most sentences
+        # Premises that can never be swapped, with the reason. Most premises are here after the first pass, and later
+        # passes do not parse them again.
+        self._excluded: dict[int, str] = {}
 
     def __len__(self) -> int:
         return len(self._premises)
 
-    def make(self, order: Sequence[int], seed: int) -> Iterator[list[Made] | str]:
-        """Yield what is made of each premise: SOSwap makes the same pair of it always, AddAmod draws an adjective."""
-        parses = self._parser.parses(self._premises[i] for i in order if i not in self._unfit)
+    def make(self, order: Sequence[int], seed: int) -> Iterator[list[GeneratedPair] | str]:
+        """Generate the pair of each premise. SOSwap always yields the same pair; AddAmod draws the adjective."""
+        parses = self._parser.parses(self._premises[i] for i in order if i not in self._excluded)
         for i in order:
-            result = self._unfit.get(i) or self._made(next(parses), seed)
+            result = self._excluded.get(i) or self._pairs(next(parses), seed)
             if self.kind == SOSWAP and isinstance(result, str):
-                self._unfit[i] = result
+                self._excluded[i] = result
             yield result
 
-    def _made(self, parse: Parse, seed: int) -> list[Made] | str:
+    def _pairs(self, parse: Parse, seed: int) -> list[GeneratedPair] | str:
         if self.kind == SOSWAP:
-            swap = swapped(parse, self._words)
-            return swap if isinstance(swap, str) else [Made(str(parse), swap.hypothesis, LABELS_OF[SOSWAP])]
+            swap = swap_within_half(parse, self._words)
+            return swap if isinstance(swap, str) else [GeneratedPair(str(parse), swap.hypothesis, LABELS_OF[SOSWAP])]
         added = addamod(parse, self._adjectives, seed=seed, min_count=self._min_count, words=self._words)
-        return [Made(*added[:2], LABELS_OF[ADDAMOD])] if isinstance(added, Addition) else str(added)
+        return [GeneratedPair(*added[:2], LABELS_OF[ADDAMOD])] if isinstance(added, Addition) else str(added)
 
 
-NOT_KNOWN: Final = "entailment, which the exchanged pair need not have"
+NOT_SYMMETRIC: Final = "entailment, which need not hold in the other order"
 MAY_FOLLOW: Final = "a neutral pair whose premise may follow from its hypothesis"
-NO_PROOF: Final = "no proof of both orders"
+NO_PROOF: Final = "no proof of the label in both orders"
 
 _CONTENT: Final = frozenset("NOUN PROPN VERB ADJ NUM".split())
-_LEAST_NEW: Final = 2
-"""Content words that a premise must have beside its hypothesis's: one may be said there in another word."""
-_AT_ONCE: Final = 256  # pairs whose sentences are parsed together
+_MIN_NEW_WORDS: Final = 2
+"""Minimum number of content words of a premise that its hypothesis lacks. One such word could be paraphrased there."""
+_CHUNK_SIZE: Final = 256  # pairs whose sentences are parsed or labelled together
 
 
 class Labeller(Protocol):
-    """What proves labels (`baselines.natlog.sentences.Labeller`)."""
+    """An object that proves labels, such as `baselines.natlog.sentences.Labeller`."""
 
     def labels(self, premises: Sequence[str], hypotheses: Sequence[str]) -> Iterator[Verdict]:
-        """Yield what it says of n pairs, in order."""
+        """Iterate over the verdicts on n pairs, in order."""
         ...
 
 
-class Swapped:
-    """The maker of exchanged pairs whose label survives."""
+class SwappedPairs:
+    """Generator of pairs with exchanged sentences whose label survives the exchange."""
 
     kind = "swapped"
     balanced = False
 
     def __init__(self, examples: Sequence[Example], parser: Parser) -> None:
-        """Take the pairs, and what parses their sentences, once ever."""
+        """Initialize the generator with the source pairs and the parser of their sentences."""
         self._examples, self._parser = examples, parser
 
     def __len__(self) -> int:
         return len(self._examples)
 
-    def make(self, order: Sequence[int], seed: int) -> Iterator[list[Made] | str]:
-        """Yield what is made of each pair, whatever the seed."""
-        for some in (order[start : start + _AT_ONCE] for start in range(0, len(order), _AT_ONCE)):
-            examples = [self._examples[i] for i in some]
+    def make(self, order: Sequence[int], seed: int) -> Iterator[list[GeneratedPair] | str]:
+        """Generate the exchanged pair of each source pair; the seed has no effect."""
+        for chunk in (order[start : start + _CHUNK_SIZE] for start in range(0, len(order), _CHUNK_SIZE)):
+            examples = [self._examples[i] for i in chunk]
             neutral = [example for example in examples if example.label == NEUTRAL]
             parses = self._parser.parses(text for example in neutral for text in example[1:3])
             for example in examples:
                 if example.label == ENTAILMENT:
-                    yield NOT_KNOWN
-                elif example.label == NEUTRAL and not _tells_more(next(parses), next(parses)):
+                    yield NOT_SYMMETRIC
+                elif example.label == NEUTRAL and not _adds_information(next(parses), next(parses)):
                     yield MAY_FOLLOW
                 else:
-                    yield [Made(example.hypothesis, example.premise, example.label)]
+                    yield [GeneratedPair(example.hypothesis, example.premise, example.label)]
 
 
-def _tells_more(premise: Parse, hypothesis: Parse) -> bool:
-    """Tell whether a premise says what its hypothesis does not."""
-    said = {*hypothesis.lower_words, *(lemma.lower() for lemma in hypothesis.lemmas)}
+def _adds_information(premise: Parse, hypothesis: Parse) -> bool:
+    """Check whether a premise contains information that its hypothesis lacks."""
+    hypothesis_words = {*hypothesis.lower_words, *(lemma.lower() for lemma in hypothesis.lemmas)}
     new = {
         premise.lemmas[i].lower()
         for i, pos in enumerate(premise.pos)
-        if pos in _CONTENT and said.isdisjoint((premise.lemmas[i].lower(), premise.lower_words[i]))
+        if pos in _CONTENT and hypothesis_words.isdisjoint((premise.lemmas[i].lower(), premise.lower_words[i]))
     }
-    return len(new) >= _LEAST_NEW
+    return len(new) >= _MIN_NEW_WORDS
 
 
-class Reversed:
-    """The maker of exchanged pairs whose label is proved."""
+class ReversedPairs:
+    """Generator of pairs with exchanged sentences whose label natural logic proves."""
 
     kind = "reversed"
     balanced = False
 
     def __init__(self, examples: Sequence[Example], labeller: Labeller) -> None:
-        """Take the pairs, and what proves their labels."""
+        """Initialize the generator with the source pairs and the labeller that proves their labels."""
         self._examples, self._labeller = examples, labeller
-        # What is proved of each, once: the number of its label, -1 for none, -2 where nobody has asked.
+        # Proved label of each exchanged pair: its id, -1 for no proof, -2 for not computed yet.
         self._proved = np.full(len(examples), -2, np.int8)
 
     def __len__(self) -> int:
         return len(self._examples)
 
-    def make(self, order: Sequence[int], seed: int) -> Iterator[list[Made] | str]:
-        """Yield what is made of each pair, whatever the seed."""
-        for some in (order[start : start + _AT_ONCE] for start in range(0, len(order), _AT_ONCE)):
-            self._prove([i for i in some if self._proved[i] == -2])
-            for i in some:
+    def make(self, order: Sequence[int], seed: int) -> Iterator[list[GeneratedPair] | str]:
+        """Generate the exchanged pair of each source pair; the seed has no effect."""
+        for chunk in (order[start : start + _CHUNK_SIZE] for start in range(0, len(order), _CHUNK_SIZE)):
+            self._prove([i for i in chunk if self._proved[i] == -2])
+            for i in chunk:
                 example, label = self._examples[i], int(self._proved[i])
-                yield NO_PROOF if label < 0 else [Made(example.hypothesis, example.premise, LABELS[label])]
+                yield NO_PROOF if label < 0 else [GeneratedPair(example.hypothesis, example.premise, LABELS[label])]
 
     def _prove(self, numbers: list[int]) -> None:
         self._proved[numbers] = -1
-        known = [i for i, label in self._labels(numbers, 1, 2) if label == self._examples[i].label]
-        for i, label in self._labels(known, 2, 1):
+        confirmed = [i for i, label in self._labels(numbers, 1, 2) if label == self._examples[i].label]
+        for i, label in self._labels(confirmed, 2, 1):
             if label is not None:
                 self._proved[i] = LABELS.index(label)
 
     def _labels(self, numbers: list[int], premise: int, hypothesis: int) -> Iterator[tuple[int, str | None]]:
-        """Yield some pairs' numbers with what is proved of them, read in an order."""
+        """Iterate over (index, proved label) of some pairs, reading the given fields as premise and hypothesis."""
         premises, hypotheses = ([str(self._examples[i][side]) for i in numbers] for side in (premise, hypothesis))
-        yield from zip(numbers, map(proved, self._labeller.labels(premises, hypotheses)), strict=True)
+        yield from zip(numbers, map(proved_label, self._labeller.labels(premises, hypotheses)), strict=True)
 
 
-def proved(verdict: Verdict) -> str | None:
-    """Return the label that a verdict proves; None where it only found no proof of another.
+def proved_label(verdict: Verdict) -> str | None:
+    """Determine the label that a verdict proves; None if the verdict only lacks a proof of another label.
 
-    Neutral is proved where the premise follows from the hypothesis and not the other way round, or where both may be
-    true, one of them must be, and neither is the other's negation.
+    Neutral is proved in two cases: the hypothesis entails the premise and the converse does not hold (reverse
+    entailment), or the sentences cover all cases, can both be true, and neither is the negation of the other (cover).
     """
     relation = verdict.relation
     return None if relation in (None, Relation.INDEPENDENCE) else three_way(relation)

@@ -1,4 +1,4 @@
-"""Counts of a corpus: its words, its bigrams, and which words meet in its contradictions."""
+"""Counts over a corpus: words, bigrams, and pairs of words that occur together in contradictions."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -12,18 +12,18 @@ from unbag.data.text.tokens import words
 from unbag.utils.safe_io import DataError, lines
 
 EDGE: Final = ""
-"""What stands beside the first and the last word of a sentence, and beside a mark."""
+"""Neighbour of the first and the last word of a sentence, and of words next to a punctuation mark."""
 
 
 class CorpusCounts(NamedTuple):
-    """Counts of a corpus; words are in lower case.
+    """Counts over a corpus; words are in lower case.
 
     Attributes:
-        words: how often each word occurs in its premises and hypotheses. A premise that several examples in a row share
+        words: Number of occurrences of each word in premises and hypotheses. A premise that consecutive examples share
             counts once.
-        bigrams: likewise, how often a word is followed by another; `EDGE` is a neighbour too.
-        pairs: how many of its contradicting examples have the one word in the premise and the other in the hypothesis,
-            for the words that were asked about.
+        bigrams: Number of occurrences of each pair of adjacent words, counted alike; `EDGE` is also a neighbour.
+        pairs: Number of contradiction examples with the first word in the premise and the second in the hypothesis, for
+            words of the given vocabulary.
     """
 
     words: Counter[str]
@@ -32,27 +32,29 @@ class CorpusCounts(NamedTuple):
 
 
 def count_corpus(examples: Iterable[Example], vocabulary: Collection[str] = ()) -> CorpusCounts:
-    """Count a corpus, one example at a time: memory grows with different bigrams, not with sentences.
+    """Count the words and bigrams of a corpus. Memory grows with the number of distinct bigrams, not of sentences.
 
     Args:
-        examples: the corpus.
-        vocabulary: words in lower case whose pairs are counted.
+        examples: Examples of the corpus.
+        vocabulary: Words, in lower case, whose pairs are counted (default: none).
     """
     counts = CorpusCounts(Counter(), Counter(), Counter())
     paired = frozenset(vocabulary)
+    # Consecutive examples often share a premise, which is tokenized and counted only once.
     premise, old = None, frozenset[str]()
     for example in examples:
         if example.premise != premise:
             premise = example.premise
             old = paired.intersection(_count(premise, counts))
         new = paired.intersection(_count(example.hypothesis, counts))
+        # `old` and `new` are sets, so each example counts a pair of words at most once.
         if example.label == CONTRADICTION:
             counts.pairs.update((one, other) for one in old for other in new if one != other)
     return counts
 
 
 def with_edges(sentence: str) -> list[str]:
-    """Return the words of a sentence in lower case, with `EDGE` at both ends and in place of marks.
+    """Split a sentence into lower-case words, with `EDGE` at both ends and in place of punctuation marks.
 
     >>> with_edges("Red, I say.")
     ['', 'red', '', 'i', 'say', '']
@@ -69,22 +71,22 @@ def _count(sentence: str, counts: CorpusCounts) -> Sequence[str]:
 
 
 ENDINGS: Final = (".txt", ".txt.gz")
-"""What the name of a text or a table ends in."""
+"""File name endings of texts and tables of counts."""
 
 
 class Bigrams(NamedTuple):
     """Counts of bigrams; words are in lower case.
 
     Attributes:
-        counts: how often a word is followed by another, or by an end (`corpus_counts.EDGE`).
-        with_ends: whether ends of sentences and marks count as neighbours; tables have none.
+        counts: Number of occurrences of each pair of adjacent words, `EDGE` included.
+        with_ends: Whether the counts include `EDGE` as a neighbour. Tables of counts do not.
     """
 
     counts: Counter[tuple[str, str]]
     with_ends: bool = True
 
     def attests(self, pair: tuple[str, str], least: int) -> bool:
-        """Tell whether a bigram occurs often enough; one with an end does where ends were not counted.
+        """Check whether a bigram occurs at least `least` times. Without counted ends, bigrams with `EDGE` always pass.
 
         >>> Bigrams(Counter({("a", "dog"): 3})).attests(("a", "dog"), 3)
         True
@@ -92,35 +94,36 @@ class Bigrams(NamedTuple):
         return (not self.with_ends and EDGE in pair) or self.counts[pair] >= least
 
 
-def of_examples(examples: Iterable[Example]) -> Bigrams:
+def count_bigrams(examples: Iterable[Example]) -> Bigrams:
     """Count the bigrams of a corpus of pairs."""
     return Bigrams(count_corpus(examples).bigrams)
 
 
-def is_text(name: str) -> bool:
-    """Tell by its name whether a file is a text or a table.
+def is_bigram_file(name: str) -> bool:
+    """Check by its name whether a file is a text or a table of counts.
 
-    >>> is_text("wikipedia.txt.gz"), is_text("pairs.jsonl")
+    >>> is_bigram_file("wikipedia.txt.gz"), is_bigram_file("pairs.jsonl")
     (True, False)
     """
     return name.endswith(ENDINGS)
 
 
-def of_file(path: Path) -> Bigrams:
-    """Count the bigrams of a text, whose lines are sentences, or read a table of counts.
+def read_bigrams(path: Path) -> Bigrams:
+    """Read bigram counts from a text with one sentence per line, or from a table of counts.
 
-    A table has on each line two words and a number, tabs between, or a space between the words. Case is folded.
+    Each line of a table has two words and a number, separated by tabs; a space may separate the words. Words are
+    converted to lower case. The first line determines whether the file is a table.
 
     Raises:
-        DataError: if it cannot be read, or a line of a table is something else.
+        DataError: If the file is not readable text, or a line of a table has another form.
     """
     texts = _texts(path)
     first = next(texts, "")
-    every = chain([first], texts)
-    if _is_counted(first):
-        return Bigrams(_table(path, every), with_ends=False)
+    all_lines = chain([first], texts)
+    if _is_table_line(first):
+        return Bigrams(_parse_table(path, all_lines), with_ends=False)
     counts: Counter[tuple[str, str]] = Counter()
-    for line in every:
+    for line in all_lines:
         counts.update(pairwise(with_edges(line)))
     return Bigrams(counts)
 
@@ -130,33 +133,34 @@ def _texts(path: Path) -> Iterator[str]:
         try:
             text = line.decode()
         except UnicodeDecodeError as error:
-            raise DataError(f"{path}, line {number}: cannot be read as text ({error})") from None
-        yield from [text] if len(text) <= LONGEST_SENTENCE else []  # no sentence, whatever it is
+            raise DataError(f"{path}, line {number}: expected UTF-8 text, got {error}") from None
+        if len(text) <= LONGEST_SENTENCE:  # a longer line is not a sentence
+            yield text
 
 
-def together(some: Iterable[Bigrams]) -> Bigrams:
-    """Return the counts of several; ends count only where all of them have ends."""
+def merge_bigrams(parts: Iterable[Bigrams]) -> Bigrams:
+    """Add up the counts of several corpora. The sum counts ends only if all parts do."""
     counts: Counter[tuple[str, str]] = Counter()
     with_ends = True
-    for each in some:
+    for each in parts:
         counts.update(each.counts)
         with_ends = with_ends and each.with_ends
     return Bigrams(counts, with_ends)
 
 
-def _is_counted(line: str) -> bool:
+def _is_table_line(line: str) -> bool:
     *words, last = line.rstrip("\n").split("\t")
     return bool(words) and last.strip().isdecimal()
 
 
-def _table(path: Path, lines: Iterable[str]) -> Counter[tuple[str, str]]:
+def _parse_table(path: Path, lines: Iterable[str]) -> Counter[tuple[str, str]]:
     counts: Counter[tuple[str, str]] = Counter()
     for number, line in enumerate(lines, start=1):
         words = line.lower().split()
         if len(words) != 3 or not words[2].isdecimal():
             raise DataError(
-                f"{path}, line {number}: expected two words and how often the one follows the other, as on the first "
-                f"line, found {line.strip()!r}"
+                f"{path}, line {number}: expected two words and the count of the bigram, as on the first line, got "
+                f"{line.strip()!r}"
             )
         counts[words[0], words[1]] += int(words[2])
     return counts

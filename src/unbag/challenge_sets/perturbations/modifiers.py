@@ -1,11 +1,13 @@
-"""SICCK's operator: quantifiers, negations, adjectives and adverbs put to the subject, verb or object of a pair.
+"""SICCK's operator: adds quantifiers, negations, adjectives and adverbs to the subject, verb or object of a pair.
 
-Akoju et al. (2023), section 3.2 and Table 2: each modifier is put to the premise, to the hypothesis, and to both. Which
-of them goes to which part is as in the authors' file (Table 2 does not say): all quantifiers and the adjectives but
-"abnormal" and "elegant" to subjects; "every", "some", "exactly one", "all but one", "no" and all adjectives to objects.
+Akoju et al. (2023), section 3.2 and Table 2, add each modifier to the premise, to the hypothesis, and to both. Table 2
+does not list the parts that take each modifier, so the parts follow the authors' file. Subjects take all quantifiers
+and all adjectives except "abnormal" and "elegant". Objects take "every", "some", "exactly one", "all but one", "no" and
+all adjectives.
 
-The English is mended where the authors' is broken: "at least one man" (at least man), "every one of the men" (everyone
-of man), "a green man" (green man), "an abnormal fence" (a an abnormal fence), "is not full" (not is full).
+The operator corrects the authors' English where it is ungrammatical (the authors' form in brackets): "at least one man"
+(at least man), "every one of the men" (everyone of man), "a green man" (green man), "an abnormal fence" (a an abnormal
+fence), "is not full" (not is full).
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,8 +19,8 @@ from unbag.baselines.natlog.labeller import format_proof, relate
 from unbag.baselines.natlog.parsing import ALWAYS, NEVER, NOT, Clause, NounPhrase, Quantifier, Shape
 from unbag.baselines.natlog.relations import Relation
 from unbag.baselines.natlog.seeds import INFLECTED, NUMBERS, Noun, Parts, clauses, lexicon, parts
-from unbag.data.text.grammar import agree, plural_phrase
-from unbag.data.text.parses import Person, agreeing
+from unbag.data.text.grammar import adapt_article, plural_phrase
+from unbag.data.text.parses import Person, conjugate
 
 SUBJECT: Final = "subject"
 VERB: Final = "verb"
@@ -26,7 +28,7 @@ OBJECT: Final = "object"
 NONE: Final = "none"
 PARTS: Final = (SUBJECT, VERB, OBJECT)
 COMBINATIONS: Final = (f"{SUBJECT}+{OBJECT}", f"{VERB}+{OBJECT}")
-"""The combinations that section 3.2 names; the authors' file has none of them."""
+"""Combinations of parts that section 3.2 names. The authors' file contains none of them."""
 
 PREMISE: Final = "premise"
 HYPOTHESIS: Final = "hypothesis"
@@ -41,7 +43,14 @@ TYPES: Final = (UNIVERSAL, EXISTENTIAL, NEGATION, ADJECTIVE_ADVERB)
 
 
 class Modifier(NamedTuple):
-    """A row of Table 2: its name, its type, the parts it is put to, and what it does to one of them."""
+    """A row of Table 2.
+
+    Attributes:
+        name: Modifier as written.
+        type: One of `TYPES`.
+        parts: Parts that take the modifier, of `PARTS`.
+        quantifier: Quantifier that the modifier adds to a noun phrase; None for other modifiers.
+    """
 
     name: str
     type: str
@@ -65,24 +74,24 @@ MODIFIERS: Final = (
     *(Modifier(name, ADJECTIVE_ADVERB, (OBJECT,)) for name in ("abnormal", "elegant")),
     *(Modifier(name, ADJECTIVE_ADVERB, (VERB,)) for name in ("abnormally", "elegantly")),
 )
-"""Table 2. "Never" is a universal there."""
+"""Modifiers of Table 2, which lists "never" as a universal."""
 BY_NAME: Final = {modifier.name: modifier for modifier in MODIFIERS}
 
 Change = tuple[tuple[str, Modifier], ...]
-"""The parts of a sentence that are modified, each with its modifier."""
+"""The modified parts of a sentence, each with its modifier."""
 
 
-class Modified(NamedTuple):
-    """A pair made from a seed.
+class ModifiedPair(NamedTuple):
+    """A pair generated from a seed.
 
     Attributes:
-        premise: the sentence.
-        hypothesis: the sentence.
-        modifier: the modifier's name; two, joined by `+`, where two parts are modified; `none` in the seed itself.
-        type: one of `TYPES`, or `none`.
-        position: one of `POSITIONS`, or `none`.
-        part: one of `PARTS` or of `COMBINATIONS`, or `none`.
-        relation: of the premise to the hypothesis, by the labeller.
+        premise: Premise.
+        hypothesis: Hypothesis.
+        modifier: Name of the modifier; two different names are joined by `+`; `none` for the seed itself.
+        type: Type of the modifier, one of `TYPES`, or `none`.
+        position: Modified sentences, one of `POSITIONS`, or `none`.
+        part: Modified part, one of `PARTS` or `COMBINATIONS`, or `none`.
+        relation: Relation of the premise to the hypothesis, from the natural-logic labeller.
     """
 
     premise: str
@@ -96,7 +105,13 @@ class Modified(NamedTuple):
 
 @dataclass(frozen=True)
 class Seed:
-    """A pair that can be modified: its sentences' parts and what its label tells of its words (`natlog/seeds.py`)."""
+    """A pair that can be modified (`natlog/seeds.py`).
+
+    Attributes:
+        premise: Parts of the premise.
+        hypothesis: Parts of the hypothesis.
+        shape: Logical form of the pair, with the lexical relations that follow from its label.
+    """
 
     premise: Parts
     hypothesis: Parts
@@ -111,16 +126,16 @@ class Seed:
         *,
         tags: Sequence[Sequence[tuple[str, str]]] | None = None,
     ) -> "Seed | None":
-        """Return a seed.
+        """Parse a pair as a seed.
 
         Args:
-            premise: a sentence.
-            hypothesis: a sentence.
-            label: one of `labels.LABELS`.
-            tags: the two sentences' tokens with their tags, for sentences whose verb has no auxiliary.
+            premise: Premise.
+            hypothesis: Hypothesis.
+            label: Label of the pair, one of `labels.LABELS`.
+            tags: Tokens with universal tags of both sentences. Required for sentences whose verb has no auxiliary.
 
         Returns:
-            None if a sentence is of another form, or the label does not come out of what is said.
+            The seed, or None if a sentence has an unsupported form or the label does not follow from the sentences.
         """
         first, second = (
             parts(sentence, None if tags is None else tags[side]) for side, sentence in enumerate((premise, hypothesis))
@@ -131,13 +146,13 @@ class Seed:
         return None if words is None else cls(first, second, Shape(*clauses(first, second), words))
 
 
-def modify(seed: Seed, *, combinations: bool = False) -> Iterator[Modified]:
-    """Yield a seed as it is, and with every modifier at every position and part that takes it.
+def modify(seed: Seed, *, combinations: bool = False) -> Iterator[ModifiedPair]:
+    """Generate the unmodified seed, then the seed with every modifier at every position and part that takes it.
 
     Args:
-        seed: the seed.
-        combinations: also modify two parts at a time: the same modifier on subject and object, or modifiers of one
-            type on verb and object.
+        seed: Seed to modify.
+        combinations: Whether two parts are modified together too: subject and object with the same modifier, verb and
+            object with modifiers of one type (default: False).
     """
     yield _pair(seed, (), NONE)
     changes: list[Change] = [((part, modifier),) for part in PARTS for modifier in MODIFIERS if part in modifier.parts]
@@ -152,8 +167,8 @@ def modify(seed: Seed, *, combinations: bool = False) -> Iterator[Modified]:
             yield _pair(seed, change, position)
 
 
-def proof(seed: Seed, pair: Modified) -> str:
-    """Return the proof of the relation of a pair made from a seed, in words (`labeller.prove`).
+def proof(seed: Seed, pair: ModifiedPair) -> str:
+    """Write the proof of the relation of a pair generated from a seed (`labeller.prove`).
 
     >>> seed = Seed.of("a poodle is chasing a cat", "a dog is chasing a cat", "entailment")
     >>> print(proof(seed, next(pair for pair in modify(seed) if pair.modifier == "no")).splitlines()[2])
@@ -175,16 +190,16 @@ forward_entailment.
 
 
 def sides(change: Change, position: str) -> tuple[Change, Change]:
-    """Return what is done to the premise and what to the hypothesis."""
+    """Split a change into the changes of the premise and of the hypothesis."""
     return (change if position in (PREMISE, BOTH) else (), change if position in (HYPOTHESIS, BOTH) else ())
 
 
-def _pair(seed: Seed, change: Change, position: str) -> Modified:
+def _pair(seed: Seed, change: Change, position: str) -> ModifiedPair:
     first, second = sides(change, position)
     names = dict.fromkeys(modifier.name for _, modifier in change)
-    return Modified(
-        premise=sentence(seed.premise, first),
-        hypothesis=sentence(seed.hypothesis, second),
+    return ModifiedPair(
+        premise=modified_sentence(seed.premise, first),
+        hypothesis=modified_sentence(seed.hypothesis, second),
         modifier="+".join(names) or NONE,
         type=change[0][1].type if change else NONE,
         position=position,
@@ -194,7 +209,7 @@ def _pair(seed: Seed, change: Change, position: str) -> Modified:
 
 
 def modified_shape(shape: Shape, premise: Change, hypothesis: Change) -> Shape:
-    """Return what natural logic sees of a seed's pair with modifiers put to its sentences."""
+    """Build the logical form of a seed's pair with modified sentences."""
     return Shape(_clause(shape.premise, premise), _clause(shape.hypothesis, hypothesis), shape.lexicon)
 
 
@@ -219,26 +234,31 @@ def _phrase(phrase: NounPhrase, modifier: Modifier) -> NounPhrase:
 
 
 def _takes(parts: Parts, part: str, modifier: Modifier) -> bool:
-    """Tell whether a sentence can be modified like that in good English."""
+    """Check whether a modification of a sentence is grammatical."""
     if part == VERB:
-        # "isn't not" and "isn't never" are not.
+        # "isn't not" and "isn't never" are ungrammatical.
         return not (parts.negated and modifier.name in (NOT, NEVER))
     noun = parts.subject if part == SUBJECT else parts.object
     if noun is None:
         return False
-    # A plural without a number has no singular here that "exactly one" and the like could go with.
+    # "exactly one" and similar modifiers need a singular or a number. The parts of a sentence contain no singular form
+    # of a plural noun.
     counted = not noun.plural or noun.determiner in NUMBERS
     return counted or modifier.name not in ("at least", "exactly one", "all but one")
 
 
-def sentence(parts: Parts, change: Change = ()) -> str:
-    """Return a sentence, modified.
+def modified_sentence(parts: Parts, change: Change = ()) -> str:
+    """Write a sentence from its parts, with modifiers.
+
+    Args:
+        parts: Parts of the sentence.
+        change: Modified parts with their modifiers (default: none).
 
     >>> from unbag.baselines.natlog.seeds import parts
     >>> dogs = parts("two dogs are playing by an old tree")
-    >>> sentence(dogs, (("subject", BY_NAME["every one of"]),))
+    >>> modified_sentence(dogs, (("subject", BY_NAME["every one of"]),))
     'every one of the two dogs is playing by an old tree'
-    >>> sentence(dogs, (("verb", BY_NAME["never"]), ("object", BY_NAME["green"])))
+    >>> modified_sentence(dogs, (("verb", BY_NAME["never"]), ("object", BY_NAME["green"])))
     'two dogs are never playing by a green old tree'
     """
     by_part = dict(change)
@@ -254,7 +274,8 @@ def _noun(noun: Noun, modifier: Modifier | None) -> str:
     if modifier is None:
         return " ".join(filter(None, [noun.determiner, noun.words]))
     if modifier.quantifier is None:
-        return " ".join(filter(None, [agree(noun.determiner, modifier.name), modifier.name, noun.words]))
+        return " ".join(filter(None, [adapt_article(noun.determiner, modifier.name), modifier.name, noun.words]))
+    # A quantifier replaces an article, but a number stays: "every one of the two dogs".
     number = noun.determiner if noun.determiner in NUMBERS else ""
     head = " ".join(filter(None, [number, noun.words]))
     match modifier.name:
@@ -273,24 +294,24 @@ def _noun(noun: Noun, modifier: Modifier | None) -> str:
 
 
 def _verb(parts: Parts, modifier: Modifier | None, *, singular: bool) -> list[str]:
-    put = [] if modifier is None else [modifier.name]
+    added = [] if modifier is None else [modifier.name]
     person = Person.PLURAL if parts.subject.plural and not singular else Person.SINGULAR
     if parts.auxiliary:
-        auxiliary = _agreeing(parts.auxiliary, parts, person) if parts.auxiliary in INFLECTED else parts.auxiliary
+        auxiliary = _conjugate_verb(parts.auxiliary, parts, person) if parts.auxiliary in INFLECTED else parts.auxiliary
         negated = _contracted(auxiliary) if parts.negation == "n't" else f"{auxiliary} {parts.negation}".rstrip()
-        return [negated, *put, parts.verb]
+        return [negated, *added, parts.verb]
     verb, _, rest = parts.verb.partition(" ")
-    if put == [NOT]:
+    if added == [NOT]:
         does = "do" if person is Person.PLURAL else "does"
-        return list(filter(None, [does, NOT, _agreeing(verb, parts, Person.PLURAL), rest]))
-    return list(filter(None, [*put, _agreeing(verb, parts, person), rest]))
+        return list(filter(None, [does, NOT, _conjugate_verb(verb, parts, Person.PLURAL), rest]))
+    return list(filter(None, [*added, _conjugate_verb(verb, parts, person), rest]))
 
 
 def _contracted(auxiliary: str) -> str:
     return {"can": "can't", "will": "won't"}.get(auxiliary, f"{auxiliary}n't")
 
 
-def _agreeing(verb: str, parts: Parts, person: Person) -> str:
-    # Of the verbs in -ies only the shortest have a base form in -ie: dies, lies, ties.
+def _conjugate_verb(verb: str, parts: Parts, person: Person) -> str:
+    # Among verbs in -ies, only the shortest have a base form in -ie: dies, lies, ties.
     lemma = verb[:-1] if verb.endswith("ies") and len(verb) == len("dies") else ""
-    return agreeing(verb, lemma, person, third=not parts.subject.plural)
+    return conjugate(verb, lemma, person, third=not parts.subject.plural)

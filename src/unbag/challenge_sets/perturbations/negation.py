@@ -1,36 +1,40 @@
-"""Pairs with a negation, whose labels natural logic proves.
+"""Pairs with negated sentences, whose labels natural logic proves.
 
-A plain sentence is negated by one of several templates.
+The generator negates plain sentences by one of several templates. A plain sentence is a single clause: a subject, its
+verb directly after it, and no word that negates, restricts or compares. This module does not verify that the result is
+the logical negation; the labeller proves the label of each pair.
 
-Plain are sentences of one clause: a subject, its verb right after it, nothing that denies, restricts or compares.
-Whether the negation is one is left to whoever proves the pair's label.
-
-The pairs have all three labels.
-
-Of a plain sentence S ("A man is riding a horse in a field."), a shorter one T that follows from it ("A man is riding a
-horse."), and their negations ("No man …"):
+The pairs have all three labels. Let S be a plain sentence ("A man is riding a horse in a field."), T a shorter sentence
+that S entails ("A man is riding a horse."), and "No man …" their negations. The pairs (premise, hypothesis) are:
 
 - contradiction: S and not S, S and not T, in either order;
-- entailment: not T, so not S;
-- neutral: not S, so perhaps not T; T and not S, in either order.
+- entailment: not T, not S;
+- neutral: not S, not T; T and not S, in either order.
 
-So a negation tells no label: it is in the premise or in the hypothesis of each of the three.
+So a negation does not reveal the label: pairs of each label have a negation in the premise or in the hypothesis.
 
-A sentence is shortened by leaving one modifier out: an adjective, an adverb, or a phrase of place or manner.
-
-"A young man is riding a horse in a field." without "in a field" is what follows from it. Left out is only what a
-sentence can do without; whether the shorter one follows is left to whoever proves it.
+To shorten a sentence, the generator removes one modifier: an adjective, an adverb, or a phrase of place or manner. For
+example, "A young man is riding a horse in a field." becomes "A young man is riding a horse.". Only optional modifiers
+are removed. This module does not verify that S entails T either; the proof of a pair's label covers this.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple, TypeVar
 
-from unbag.challenge_sets.perturbations.augmentation import Labeller, Made, proved
-from unbag.challenge_sets.perturbations.vocabulary_split import ALL, are_in
+from unbag.challenge_sets.perturbations.augmentation import GeneratedPair, Labeller, proved_label
+from unbag.challenge_sets.perturbations.vocabulary_split import ALL, are_in_half
 from unbag.challenge_sets.perturbations.word_lists import FIXED_PHRASES
 from unbag.data.labels import CONTRADICTION, ENTAILMENT, LABELS, NEUTRAL
-from unbag.data.text.grammar import NEGATIONS, ORIGIN, PEOPLE, agree, determiners_fit, lowered, rank
-from unbag.data.text.parses import Parse, Parser, Person, agreeing, third_singular
+from unbag.data.text.grammar import (
+    NEGATIONS,
+    ORIGIN,
+    PEOPLE,
+    adapt_article,
+    adjective_rank,
+    decapitalize,
+    determiners_fit,
+)
+from unbag.data.text.parses import Parse, Parser, Person, conjugate, third_singular
 from unbag.utils import rng
 
 NOT: Final = "not"
@@ -46,7 +50,7 @@ _NOT_PLAIN: Final = NEGATIONS | frozenset(
     any other another others either same own several various different else too also still just almost nearly who which
     that what""".split()
 )
-"""Words with which a negation may mean something else, or read badly."""
+"""Words that may change the meaning of a negation, or make it hard to read."""
 _OTHER_CLAUSES: Final = frozenset("advcl acl appos ccomp conj csubj dep expl parataxis relcl".split())
 _COLLECTIVE: Final = frozenset("bunch couple crowd family group line lot majority number pair row team variety".split())
 _COUNTS: Final = frozenset("two three four five six seven eight nine ten".split())
@@ -55,16 +59,22 @@ _OWN: Final = frozenset("his her their him them himself herself themselves".spli
 _BE: Final = frozenset("is are was were".split())
 
 
-class Clause(NamedTuple):
-    """The tokens of a plain sentence: its subject's noun, its finite verb, and its main verb, which may be the same."""
+class PlainClause(NamedTuple):
+    """Token positions in a plain sentence.
+
+    Attributes:
+        noun: Head noun of the subject.
+        finite: Finite verb, which may be an auxiliary.
+        verb: Main verb; equal to `finite` without an auxiliary.
+    """
 
     noun: int
     finite: int
     verb: int
 
 
-def plain_clause(parse: Parse) -> Clause | None:
-    """Return the clause of a plain sentence; None of any other."""
+def plain_clause(parse: Parse) -> PlainClause | None:
+    """Find the clause of a plain sentence; None if the sentence is not plain."""
     words = parse.lower_words
     if parse.deps.count("ROOT") != 1 or not _NOT_PLAIN.isdisjoint(words) or not determiners_fit(parse):
         return None
@@ -88,32 +98,34 @@ def plain_clause(parse: Parse) -> Clause | None:
     # "are happily playing" may be negated in two places.
     if auxiliaries and (words[finite] not in _BE or len(auxiliaries) > 1 or finite != verb - 1):
         return None
-    return Clause(noun, finite, verb)
+    return PlainClause(noun, finite, verb)
 
 
-def negations(parse: Parse, clause: Clause) -> Mapping[str, str]:
-    """Return a plain sentence's negations by template, those that it takes."""
+def negations(parse: Parse, clause: PlainClause) -> Mapping[str, str]:
+    """Build the negations of a plain sentence, by template, for all templates that fit."""
     finite, word = clause.finite, parse.words[clause.finite]
-    first = {0: lowered(parse.words[0], parse.pos[0])}
-    found = {NOT_TRUE: f"It is not true that {_text(parse, first)}"}
+    first = {0: decapitalize(parse.words[0], parse.pos[0])}
+    by_template = {NOT_TRUE: f"It is not true that {_text(parse, first)}"}
     base = parse.lemmas[finite].lower()
     if parse.lower_words[finite] in _BE:
-        found |= {NOT: _text(parse, {finite: f"{word} not"}), CONTRACTED: _text(parse, {finite: f"{word}n't"})}
+        by_template |= {NOT: _text(parse, {finite: f"{word} not"}), CONTRACTED: _text(parse, {finite: f"{word}n't"})}
     elif word in (base, third_singular(base)):
         do = "do" if parse.tags[clause.noun] == "NNS" else "does"
-        found[NOT] = _text(parse, {finite: f"{do} not {base}"})
-        found[CONTRACTED] = _text(parse, {finite: f"{do}n't {base}"})
+        by_template[NOT] = _text(parse, {finite: f"{do} not {base}"})
+        by_template[CONTRACTED] = _text(parse, {finite: f"{do}n't {base}"})
     start = _without_determiner(parse, clause.noun)
     if start is None:
-        return found
-    found[NO] = "No " + _text(parse, first, start)
+        return by_template
+    by_template[NO] = "No " + _text(parse, first, start)
     if word in _BE and parse.tags[clause.verb] == "VBG" and finite < clause.verb:
-        found[THERE_IS_NO] = f"There {word} no " + _text(parse, first | {finite: ""}, start)
-    alone = start == clause.noun == finite - 1 and _OWN.isdisjoint(parse.lower_words)  # nobody is on her head
-    if alone and parse.lemmas[clause.noun].lower() in PEOPLE:
+        by_template[THERE_IS_NO] = f"There {word} no " + _text(parse, first | {finite: ""}, start)
+    # Without other words in the subject. Pronouns would lose their antecedent: "Nobody is standing on her head."
+    is_single_noun = start == clause.noun == finite - 1 and _OWN.isdisjoint(parse.lower_words)
+    if is_single_noun and parse.lemmas[clause.noun].lower() in PEOPLE:
         third = parse.tags[finite] == "VBZ"
-        found[NOBODY] = "Nobody " + _text(parse, {finite: agreeing(word, base, Person.SINGULAR, third=third)}, finite)
-    return found
+        verb = conjugate(word, base, Person.SINGULAR, third=third)
+        by_template[NOBODY] = "Nobody " + _text(parse, {finite: verb}, finite)
+    return by_template
 
 
 def _determiners(parse: Parse, noun: int) -> list[int]:
@@ -121,7 +133,7 @@ def _determiners(parse: Parse, noun: int) -> list[int]:
 
 
 def _without_determiner(parse: Parse, noun: int) -> int | None:
-    """Return where a sentence's subject begins without its determiner; None where "no" cannot take its place."""
+    """Find the first token of a subject after its determiner; None if "no" cannot replace the determiner."""
     determiners = _determiners(parse, noun)
     if not determiners:
         return 0
@@ -129,7 +141,7 @@ def _without_determiner(parse: Parse, noun: int) -> int | None:
 
 
 def _text(parse: Parse, changed: Mapping[int, str], start: int = 0) -> str:
-    """Return a sentence from a token on, with other words in some places; an empty one goes with its space."""
+    """Join the tokens from `start` on, with some words replaced. An empty replacement also removes the space."""
     pieces = [
         word + " " * parse.spaces[i] for i in range(start, len(parse.words)) if (word := changed.get(i, parse.words[i]))
     ]
@@ -143,48 +155,50 @@ _NEEDED: Final = frozenset(
     """be become belong carry consist cover depend dress dry engage fill go hang head keep lay lead lean lie live look
     lounge participate place point put remain rest seem set sit smile stand stare stay talk wait wear work""".split()
 )
-"""Verbs that say little, or something else, without what follows them."""
+"""Verbs that say little, or change their meaning, without their complement."""
 
 
 def shortenings(parse: Parse) -> Iterator[Parse]:
-    """Yield a sentence without each of its modifiers that it can do without, as it was parsed."""
+    """Generate the sentence without each of its optional modifiers, as parses."""
     for i in range(len(parse.words)):
-        if _can_go(parse, i):
-            yield without(parse, parse.subtree(i))
+        if _is_optional(parse, i):
+            yield remove_tokens(parse, parse.subtree(i))
 
 
-def _can_go(parse: Parse, i: int) -> bool:
+def _is_optional(parse: Parse, i: int) -> bool:
     head, span = parse.heads[i], parse.subtree(i)
     if span != list(range(span[0], span[-1] + 1)) or span[0] == 0 or head in span:
         return False
     if parse.pos[span[0] - 1] in ("ADP", "SCONJ", "CCONJ"):
-        return False  # while | on a skateboard
+        return False  # "while | on a skateboard": the previous word needs the phrase
     if parse.deps[i] == "amod":
         phrase = " ".join(parse.lower_words[i : head + 1])
-        # Of size, age, colour and the like: others make a name or a kind of it (martial artist, polar bear).
-        is_plain = rank(parse.words[i]) not in (None, ORIGIN) and len(span) == 1 and phrase not in FIXED_PHRASES
-        return is_plain and parse.pos[head] == "NOUN" and parse.deps[head] != "compound"  # martial arts competition
+        # Only adjectives of size, age, colour and the like: others form a name or a kind (martial artist, polar bear).
+        is_property = adjective_rank(parse.words[i]) not in (None, ORIGIN) and len(span) == 1
+        if not is_property or phrase in FIXED_PHRASES:
+            return False
+        return parse.pos[head] == "NOUN" and parse.deps[head] != "compound"  # not in "martial arts competition"
     if parse.deps[i] == "advmod":
         return len(span) == 1 and parse.lower_words[i].endswith("ly") and parse.pos[head] == "VERB"
     if parse.deps[i] != "prep" or parse.lower_words[i] not in _PREPOSITIONS or parse.child(i, "pobj") is None:
         return False
     if parse.pos[head] == "VERB":
-        # What the next words belong to may change: only at the end is that certain.
+        # Removal inside a sentence may change the attachment of the words that follow.
         at_end = all(pos == "PUNCT" for pos in parse.pos[span[-1] + 1 :])
         return at_end and (parse.child(head, "dobj") is not None or parse.lemmas[head].lower() not in _NEEDED)
     return parse.tags[head] in ("NN", "NNS") and i == head + 1
 
 
-def without(parse: Parse, gone: list[int]) -> Parse:
-    """Return a parse without some tokens, an indefinite article before them adapted to what follows then."""
-    kept = [i for i in range(len(parse.words)) if i not in gone]
+def remove_tokens(parse: Parse, removed: list[int]) -> Parse:
+    """Build a parse without a run of tokens, and adapt an indefinite article before them to the next word."""
+    kept = [i for i in range(len(parse.words)) if i not in removed]
     place = {old: new for new, old in enumerate(kept)}
     words, spaces = [parse.words[i] for i in kept], [parse.spaces[i] for i in kept]
-    before = gone[0] - 1
+    before = removed[0] - 1
     if before in place:
         if place[before] + 1 < len(words):
-            words[place[before]] = agree(parse.words[before], words[place[before] + 1])
-        spaces[place[before]] = parse.spaces[gone[-1]]
+            words[place[before]] = adapt_article(parse.words[before], words[place[before] + 1])
+        spaces[place[before]] = parse.spaces[removed[-1]]
     return Parse(
         words=tuple(words),
         spaces=tuple(spaces),
@@ -199,73 +213,76 @@ def without(parse: Parse, gone: list[int]) -> Parse:
 NOT_PLAIN: Final = "no plain sentence"
 NO_TEMPLATE: Final = "no template that fits"
 NO_PROOF: Final = "no proof of its label"
-_AT_ONCE: Final = 64  # sentences whose pairs are proved together
+_CHUNK_SIZE: Final = 64  # sentences whose pairs are proved together
 
 T = TypeVar("T")
 
 
-class Negated:
-    """The maker of negated pairs of some premises."""
+class NegatedPairs:
+    """Generator of pairs with negations from premises."""
 
     kind = "negated"
     balanced = True
 
     def __init__(self, premises: Sequence[str], parser: Parser, labeller: Labeller, *, words: str = ALL) -> None:
-        """Take what it makes them of.
+        """Initialize the generator.
 
         Args:
-            premises: distinct sentences.
-            parser: parses them, once ever.
-            labeller: proves the labels.
-            words: `all`, or the half of the templates that it uses (`challenge_sets.perturbations.vocabulary_split`).
+            premises: Distinct sentences.
+            parser: Parser of the premises, with a cache on disk.
+            labeller: Labeller that proves the labels.
+            words: Templates to use: `all`, or one half (`challenge_sets.perturbations.vocabulary_split`).
         """
         self._premises, self._parser, self._labeller, self._words = premises, parser, labeller, words
 
     def __len__(self) -> int:
         return len(self._premises)
 
-    def make(self, order: Sequence[int], seed: int) -> Iterator[list[Made] | str]:
-        """Yield the pairs of each premise, one of each label that is proved; the seed draws template and words."""
-        for start in range(0, len(order), _AT_ONCE):
-            parses = self._parser.parses(self._premises[i] for i in order[start : start + _AT_ONCE])
+    def make(self, order: Sequence[int], seed: int) -> Iterator[list[GeneratedPair] | str]:
+        """Generate the pairs of each premise, one per proved label; the seed selects the template and the modifier."""
+        for start in range(0, len(order), _CHUNK_SIZE):
+            parses = self._parser.parses(self._premises[i] for i in order[start : start + _CHUNK_SIZE])
             candidates = [self._candidates(parse, seed) for parse in parses]
-            pairs = [made for some in candidates if not isinstance(some, str) for made in some]
-            verdicts = self._labeller.labels([made.premise for made in pairs], [made.hypothesis for made in pairs])
-            for some in candidates:
-                if isinstance(some, str):
-                    yield some
+            pairs = [pair for result in candidates if not isinstance(result, str) for pair in result]
+            verdicts = self._labeller.labels([pair.premise for pair in pairs], [pair.hypothesis for pair in pairs])
+            for result in candidates:
+                if isinstance(result, str):
+                    yield result
                     continue
-                right = [made for made in some if proved(next(verdicts)) == made.label]
-                yield right or NO_PROOF
+                # The labeller yields one verdict per pair, in the order of `pairs`.
+                confirmed = [pair for pair in result if proved_label(next(verdicts)) == pair.label]
+                yield confirmed or NO_PROOF
 
-    def _candidates(self, parse: Parse, seed: int) -> list[Made] | str:
-        """Return one pair of each label, those that there are."""
+    def _candidates(self, parse: Parse, seed: int) -> list[GeneratedPair] | str:
+        """Build one candidate pair per label, or determine why there is none."""
         clause = plain_clause(parse)
         if clause is None:
             return NOT_PLAIN
-        by_template = {name: text for name, text in negations(parse, clause).items() if are_in(self._words, [name])}
+        by_template = {
+            name: text for name, text in negations(parse, clause).items() if are_in_half(self._words, [name])
+        }
         if not by_template:
             return NO_TEMPLATE
         long, key = str(parse), int(rng.key(seed, "negated", str(parse)))
-        template = _one(sorted(by_template), key, "template")
+        template = _choose(sorted(by_template), key, "template")
         not_long = by_template[template]
-        pairs = [Made(long, not_long, CONTRADICTION), Made(not_long, long, CONTRADICTION)]
+        pairs = [GeneratedPair(long, not_long, CONTRADICTION), GeneratedPair(not_long, long, CONTRADICTION)]
         shorter = [(each, clause) for each in shortenings(parse) if (clause := plain_clause(each)) is not None]
         if shorter:
-            short, clause = _one(shorter, key, "shorter")
+            short, clause = _choose(shorter, key, "shorter")
             not_short = negations(short, clause).get(template)
             if not_short is not None:
                 pairs += [
-                    Made(long, not_short, CONTRADICTION),
-                    Made(not_short, long, CONTRADICTION),
-                    Made(not_short, not_long, ENTAILMENT),
-                    Made(not_long, not_short, NEUTRAL),
-                    Made(str(short), not_long, NEUTRAL),
-                    Made(not_long, str(short), NEUTRAL),
+                    GeneratedPair(long, not_short, CONTRADICTION),
+                    GeneratedPair(not_short, long, CONTRADICTION),
+                    GeneratedPair(not_short, not_long, ENTAILMENT),
+                    GeneratedPair(not_long, not_short, NEUTRAL),
+                    GeneratedPair(str(short), not_long, NEUTRAL),
+                    GeneratedPair(not_long, str(short), NEUTRAL),
                 ]
-        by_label = {label: [made for made in pairs if made.label == label] for label in LABELS}
-        return [_one(some, key, label) for label, some in by_label.items() if some]
+        by_label = {label: [pair for pair in pairs if pair.label == label] for label in LABELS}
+        return [_choose(candidates, key, label) for label, candidates in by_label.items() if candidates]
 
 
-def _one(some: Sequence[T], key: int, name: str) -> T:
-    return some[int(rng.key(key, name)) % len(some)]
+def _choose(items: Sequence[T], key: int, name: str) -> T:
+    return items[int(rng.key(key, name)) % len(items)]

@@ -1,7 +1,7 @@
 """Permuted pairs: the words of both sentences in another order (Sinha et al. 2021, section 4 and Appendix D).
 
-Punctuation keeps its place; every other token leaves its own. Indices are deranged, not word types: where a word occurs
-twice, one copy may land where the other was.
+Punctuation keeps its position, and every other token leaves its position. The derangement applies to positions, not to
+word types. If a word occurs twice, one copy may move to the position of the other.
 """
 
 from dataclasses import dataclass
@@ -20,33 +20,34 @@ BOTH: Final = "both"
 HYPOTHESIS: Final = "hypothesis"
 CLUMPS: Final = {"clumped_25": 0.25, "clumped_50": 0.5, "clumped_75": 0.75}
 MODES: Final = (BOTH, HYPOTHESIS, *CLUMPS)
-"""What is permuted: both sentences; the hypothesis only (Appendix C), while the premise stays as it was written; both,
-with a random run of words moving as one (Appendix D). The run has int(share × tokens) words, where punctuation counts
-as tokens too, as in the authors' code: the paper says no more than 25, 50 and 75 %."""
+"""Modes of permutation: both sentences; the hypothesis only (Appendix C), with the original premise; or both sentences,
+with a random run of words that moves as one unit (Appendix D). The run has int(share × tokens) words. Punctuation
+counts as tokens here, as in the authors' code; the paper specifies only 25, 50 and 75 %."""
 
 DEFAULT_Q: Final = 100
 DEFAULT_MIN_WORDS: Final = 8
-"""Non-punctuation tokens that both sentences must have. The paper's text says 6, but its Table 7 ("used examples") is
-what 8 gives: SNLI dev 3,697 and SNLI test 3,671, exactly. The authors' code says why: it uses a sentence whose 100
-seeded derangements are all different, of which 7 words have 96 and 8 words have 100."""
+"""Minimum number of non-punctuation tokens in both sentences. The paper's text says 6, but 8 reproduces its Table 7
+("used examples") exactly: SNLI dev 3,697 and SNLI test 3,671. The authors' code explains the difference: it uses a
+sentence only if its 100 seeded derangements are all different. Sentences of 7 words have 96 different ones, sentences
+of 8 words have 100."""
 DEFAULT_SEED: Final = 13
 
 BLEU_ORDERS: Final = (2, 3, 4)
-_MOST_DRAWS: Final = 1000  # for one permutation that is new; a pair with few different ones runs out well before
+_MAX_DRAWS: Final = 1000  # draws for one new permutation, far more than a pair with enough permutations needs
 _TRIES_AT_ONCE: Final = 8  # a uniform permutation is a derangement with probability 1/e: 97 % succeed within 8
 
 
 class TooFewPermutationsError(ValueError):
-    """A pair that has no q different permutations."""
+    """A pair has fewer than q different permutations."""
 
 
 class Side(NamedTuple):
-    """One sentence of the q permuted pairs.
+    """The premises or the hypotheses of the q permuted pairs.
 
     Attributes:
-        texts: the sentences, q of them; a side that is not permuted has the original, byte for byte.
+        texts: q sentences. If the side is not permuted, each is the original sentence, byte for byte.
         bleu: BLEU-2/3/4 against the original, shape (q, 3).
-        orders: which token of the original stands at each place, shape (q, tokens).
+        orders: Original position of the token at each position, shape (q, tokens).
     """
 
     texts: list[str]
@@ -56,12 +57,12 @@ class Side(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Permuter:
-    """How pairs are permuted.
+    """A deterministic generator of permuted pairs.
 
     Attributes:
-        q: permutations of each pair.
-        mode: one of `MODES`.
-        seed: decides every permutation, together with the pair's source id and the permutation's index.
+        q: Number of permutations per pair.
+        mode: One of `MODES`.
+        seed: Random seed. Each permutation depends on the seed, the pair's source id and the permutation's index.
     """
 
     q: int = DEFAULT_Q
@@ -70,69 +71,76 @@ class Permuter:
 
     def __post_init__(self) -> None:
         if self.mode not in MODES:
-            raise ValueError(f"expected one of the modes {', '.join(MODES)}, found {self.mode!r}")
+            raise ValueError(f"mode: expected one of {', '.join(MODES)}, got {self.mode!r}")
         if self.q < 1:
-            raise ValueError(f"expected at least one permutation a pair, found q = {self.q}")
+            raise ValueError(f"q: expected at least 1 permutation per pair, got {self.q}")
 
     def pair(self, source_id: str, premise: Tokens, hypothesis: Tokens) -> tuple[Side, Side]:
         """Permute one pair.
 
-        Permutation k is the first draw of its own stream whose pair of texts differs from permutations 0 … k - 1. It
-        depends on nothing but the seed, the mode, the source id, the two sentences and k: not on q, on other pairs, or
-        on the process that asks.
+        Each permutation k has its own random stream. Permutation k is the first draw of this stream whose pair of texts
+        differs from permutations 0 … k - 1. The result depends only on the seed, the mode, the source id, the two
+        sentences and k. The result does not depend on q, on other pairs, or on the process.
+
+        Args:
+            source_id: Id of the pair.
+            premise: Tokens of the premise.
+            hypothesis: Tokens of the hypothesis.
 
         Returns:
-            The premise's and the hypothesis's side, each with q texts.
+            The premises and the hypotheses, each with q texts.
 
         Raises:
-            TooFewPermutationsError: if there are no q different pairs (of very short or very repetitive sentences, and
-                in the clumped modes, where a large clump leaves few units to move).
+            TooFewPermutationsError: If there are fewer than q different pairs. This happens with very short or very
+                repetitive sentences, and in the clumped modes, in which a large run leaves few units to move.
         """
-        sides, orders, texts = self._drawn(source_id, premise, hypothesis)
+        sides, orders, texts = self._draw(source_id, premise, hypothesis)
         premise_side, hypothesis_side = (
             Side(text, side.bleu(order), order) for side, order, text in zip(sides, orders, texts, strict=True)
         )
         return premise_side, hypothesis_side
 
     def texts(self, source_id: str, premise: Tokens, hypothesis: Tokens) -> list[tuple[str, str]]:
-        """Return the q permutations of a pair without their BLEU, which takes longer than the rest: for training.
+        """Permute one pair and return the q pairs of texts, without BLEU, which takes most of the time of `pair`.
 
         Raises:
-            TooFewPermutationsError: as `pair` does.
+            TooFewPermutationsError: If there are fewer than q different pairs.
         """
-        _, _, texts = self._drawn(source_id, premise, hypothesis)
+        _, _, texts = self._draw(source_id, premise, hypothesis)
         return list(zip(*texts, strict=True))
 
     def one(self, source_id: str, premise: Tokens, hypothesis: Tokens, k: int) -> tuple[str, str]:
-        """Return permutation k of a pair alone: premise and hypothesis.
+        """Compute only permutation k of a pair, as (premise, hypothesis).
 
         >>> from unbag.data.text.tokens import tokenize
         >>> pair = tokenize("Two dogs chase a red ball in the park."), tokenize("Some animals play with a toy today.")
-        >>> every = Permuter(q=5).pair("a", *pair)
-        >>> Permuter().one("a", *pair, 3) == (every[0].texts[3], every[1].texts[3])
+        >>> sides = Permuter(q=5).pair("a", *pair)
+        >>> Permuter().one("a", *pair, 3) == (sides[0].texts[3], sides[1].texts[3])
         True
         """
         return Permuter(k + 1, self.mode, self.seed).texts(source_id, premise, hypothesis)[k]
 
-    def _drawn(
+    def _draw(
         self, source_id: str, premise: Tokens, hypothesis: Tokens
     ) -> tuple[tuple["_Shuffler", "_Shuffler"], list[NDArray[np.int64]], list[list[str]]]:
-        """Return both sentences, their q orders, and the texts these give, each premise first."""
+        """Draw q different permutations: the two sentences, their orders, and the resulting texts, premise first."""
         both = self.mode != HYPOTHESIS
         sides = (
             _Shuffler(premise, key(self.seed, self.mode, source_id, "premise"), self.mode, moves=both),
             _Shuffler(hypothesis, key(self.seed, self.mode, source_id, "hypothesis"), self.mode, moves=True),
         )
-        if sides[0].at_most * sides[1].at_most < self.q:
+        # The bound rejects short sentences at once. Equal words can make the number of different texts smaller, which
+        # the limit of draws in the loop below detects.
+        if sides[0].max_orders * sides[1].max_orders < self.q:
             raise TooFewPermutationsError(f"{source_id} has fewer than {self.q} different permutations")
-        draw = np.zeros(self.q, dtype=np.int64)  # which draw of its stream each permutation takes
+        draw = np.zeros(self.q, dtype=np.int64)  # index of the draw that each permutation takes from its stream
         orders = [side.orders(np.arange(self.q), draw) for side in sides]
         texts = [side.texts(order) for side, order in zip(sides, orders, strict=True)]
         seen: set[tuple[str, str]] = set()
         for k in range(self.q):
             while (texts[0][k], texts[1][k]) in seen:
                 draw[k] += 1
-                if draw[k] == _MOST_DRAWS:
+                if draw[k] == _MAX_DRAWS:
                     raise TooFewPermutationsError(f"{source_id} has fewer than {self.q} different permutations")
                 for side, order, text in zip(sides, orders, texts, strict=True):
                     order[k] = side.orders(np.array([k]), draw[k : k + 1])[0]
@@ -142,12 +150,14 @@ class Permuter:
 
 
 def derangement(tokens: Tokens, stream: tuple[object, ...], draw: int) -> str:
-    """Shuffle the words of one sentence so that none keeps its place; one of fewer than two words stays as written.
+    """Shuffle the words of one sentence so that no word keeps its position.
+
+    A sentence of fewer than two words is returned unchanged.
 
     Args:
-        tokens: of the sentence.
-        stream: what decides the order, together with the draw (`utils.rng.key`).
-        draw: which order of the stream.
+        tokens: Tokens of the sentence.
+        stream: Key of the random stream (`utils.rng.key`).
+        draw: Index of the order in the stream.
     """
     side = _Shuffler(tokens, key(*stream), BOTH, moves=len(tokens.words) > 1)
     [text] = side.texts(side.orders(np.zeros(1, dtype=np.int64), np.full(1, draw)))
@@ -156,25 +166,26 @@ def derangement(tokens: Tokens, stream: tuple[object, ...], draw: int) -> str:
 
 @lru_cache(maxsize=1 << 12)
 def _placements(n: int, barred: int) -> int:
-    """Return in how many ways n things fill n places if so many of them have a place each that is barred to them.
+    """Count the permutations of n items in which each of `barred` items avoids one position of its own.
 
-    By inclusion and exclusion. If all are barred from their own, these are the derangements: 0, 1, 2, 9, 44 from n = 1.
+    Uses inclusion and exclusion. With `barred` = n, these are the derangements: 0, 1, 2, 9, 44 from n = 1.
     """
     return sum((-1) ** i * comb(barred, i) * factorial(n - i) for i in range(barred + 1))
 
 
 @lru_cache(maxsize=1 << 12)
 def _clumped_count(words: int, run: int) -> int:
-    """Return how many ways there are to choose a run of words and to move it and the others, so that none stays.
+    """Count the ways to choose a run of words and to move the run and the other words so that no word stays.
 
-    Where the run goes d places further, d of the others (at most `run`) had their places in it and may go anywhere.
+    If the run moves by d positions, then min(d, `run`) of the other words lose their old position to the run. These
+    words may take any free position.
     """
     others = words - run
     return sum(2 * (others + 1 - d) * _placements(others, others - min(d, run)) for d in range(1, others + 1))
 
 
 class _Shuffler:
-    """One sentence and all its reorderings."""
+    """All reorderings of one sentence."""
 
     def __init__(self, tokens: Tokens, key: np.uint64, mode: str, moves: bool) -> None:
         self._key, self._moves = key, moves
@@ -183,18 +194,18 @@ class _Shuffler:
         self._words = np.array(tokens.words, dtype=np.int64)
         n = len(self._words)
         self._run = max(1, int(CLUMPS[mode] * len(self._texts))) if mode in CLUMPS else 1
-        self._units = n - self._run + 1  # the run, wherever it begins, and each of the other words
+        self._units = n - self._run + 1  # units that move: the run, and each of the other words
 
     @cached_property
-    def at_most(self) -> int:
-        """How many orders there are, or fewer; of a text of thousands of words it takes long to count them."""
+    def max_orders(self) -> int:
+        """Upper bound on the number of different orders. Lazy, since the count takes long for thousands of words."""
         n = len(self._words)
         if not self._moves:
             return 1
         return _placements(n, n) if self._run == 1 else _clumped_count(n, self._run)
 
     def orders(self, k: NDArray[np.int64], draw: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return which token stands at each place in each permutation, shape (len(k), tokens)."""
+        """Compute the original position of the token at each position of each permutation, shape (len(k), tokens)."""
         order = np.broadcast_to(np.arange(len(self._texts)), (len(k), len(self._texts))).copy()
         if self._moves:
             order[:, self._words] = self._words[self._word_orders(k, draw)]
@@ -203,50 +214,56 @@ class _Shuffler:
     def _word_orders(self, k: NDArray[np.int64], draw: NDArray[np.int64]) -> NDArray[np.int64]:
         if self._run == 1:
             return self._units_in_order(k, draw, np.zeros(len(k), dtype=np.int64))
-        # The run begins at any place where it fits.
+        # The start of the run is uniform over all positions where the run fits. The counter -1 separates this draw from
+        # the draws of the orders, whose try numbers start at 0.
         start = (numbers(self._key, k, draw, np.full(1, -1)) % np.uint64(self._units)).astype(np.int64)
         units = self._units_in_order(k, draw, start)
         n = len(self._words)
         word = np.arange(n)[None, :]
+        # Unit of each word: words before the run keep their index, and words of the run share the unit `start`.
         unit = np.clip(word - start[:, None] - self._run + 1, 0, None) + np.minimum(word, start[:, None])  # (q, n)
-        rank = np.argsort(units, axis=1)  # (q, units): at which place each unit comes
-        # Words by the place of their unit, and within it as they were.
+        rank = np.argsort(units, axis=1)  # (q, units): new position of each unit (the inverse permutation)
+        # Sort the words by the position of their unit, then by their original position within the unit.
         return np.argsort(np.take_along_axis(rank, unit, axis=1) * n + word, axis=1)
 
     def _units_in_order(
         self, k: NDArray[np.int64], draw: NDArray[np.int64], start: NDArray[np.int64]
     ) -> NDArray[np.int64]:
-        """Return which unit comes at each place, shape (len(k), units), so that no word is left where it was.
+        """Draw orders of the units in which no word keeps its position, shape (len(k), units).
 
-        Any such order is as likely as another: uniform permutations of the units, less those that leave a word in its
-        place. Unit number `start`, shape (len(k),), is the run; it may carry the others back to where they were.
+        All such orders are equally likely, by rejection sampling: uniform permutations of the units, without those that
+        leave a word in its position. Unit number `start`, shape (len(k),), is the run. Because the run has several
+        words, its move shifts the other words, and can shift a word back to its old position.
         """
         ordered = np.empty((len(k), self._units), dtype=np.int64)
-        open_ = np.arange(len(k))
+        pending = np.arange(len(k))  # permutations without a valid order so far
         place = np.arange(self._units)
-        longer = self._run - 1
-        tried = 0
-        while len(open_):
-            tries = np.arange(tried, tried + _TRIES_AT_ONCE)
-            counters = k[open_, None, None], draw[open_, None, None], tries[None, :, None], place[None, None, :]
-            candidates = np.argsort(numbers(self._key, *counters), axis=2)  # (open, tries, units)
-            if longer:
-                run = start[open_, None, None]
+        extra_words = self._run - 1  # words of the run beyond the one that a unit counts for
+        n_tried = 0
+        while len(pending):
+            tries = np.arange(n_tried, n_tried + _TRIES_AT_ONCE)
+            # Each random number depends only on its counters (permutation, draw, try, unit), so that the result is the
+            # same for every batch size. Sorting random keys gives a uniform permutation.
+            counters = k[pending, None, None], draw[pending, None, None], tries[None, :, None], place[None, None, :]
+            candidates = np.argsort(numbers(self._key, *counters), axis=2)  # (pending, tries, units)
+            if extra_words:
+                run = start[pending, None, None]
                 place_of_run = (candidates == run).argmax(axis=2, keepdims=True)
-                # In words: what comes after the run is as much further back.
-                moved = place + longer * (place > place_of_run) != candidates + longer * (candidates > run)
+                # Convert unit positions to word positions: units after the run are shifted by `run - 1` words.
+                new_position = place + extra_words * (place > place_of_run)
+                moved = new_position != candidates + extra_words * (candidates > run)
             else:
                 moved = place != candidates
             valid = moved.all(axis=2)
             hit = valid.any(axis=1)
-            ordered[open_[hit]] = candidates[hit, valid[hit].argmax(axis=1)]  # the first try that is one
-            open_ = open_[~hit]
-            tried += _TRIES_AT_ONCE
+            ordered[pending[hit]] = candidates[hit, valid[hit].argmax(axis=1)]  # the first valid try
+            pending = pending[~hit]
+            n_tried += _TRIES_AT_ONCE
         return ordered
 
     def texts(self, orders: NDArray[np.int64]) -> list[str]:
         if not self._moves:
-            return [self._sentence] * len(orders)  # joined again it might have other spaces
+            return [self._sentence] * len(orders)  # joining the tokens could change the spaces
         return [self._joiner.join(row) for row in self._texts[orders].tolist()]
 
     def bleu(self, orders: NDArray[np.int64]) -> NDArray[np.float64]:

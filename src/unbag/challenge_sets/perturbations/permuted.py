@@ -1,4 +1,4 @@
-"""The rows of the permuted set: each used example unpermuted, then its q permutations."""
+"""Rows of the permuted set: each used example in its original order, then its q permutations."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from unbag.challenge_sets.perturbations.minitrees import Ratios
 from unbag.challenge_sets.perturbations.permutation import BLEU_ORDERS, Permuter, Side, TooFewPermutationsError
-from unbag.data.columns import real, rounded
+from unbag.data.columns import real, round_to_field
 from unbag.data.labels import gold_id
 from unbag.data.sources import Example
 from unbag.data.text.tokens import Tokens, tokenize
@@ -20,7 +20,7 @@ BLEU_COLUMNS: Final = tuple(f"{side}_bleu_{n}" for side in _SIDES for n in BLEU_
 MINITREE_COLUMNS: Final = tuple(f"{side}_minitree" for side in _SIDES)
 SCHEMA: Final = pa.schema(
     [
-        ("id", pa.string()),  # unique: the source's id and the permutation's index
+        ("id", pa.string()),  # unique: the source's id and the index of the permutation
         ("source_id", pa.string()),
         ("permutation", pa.int32()),
         ("premise", pa.string()),
@@ -28,11 +28,11 @@ SCHEMA: Final = pa.schema(
         ("label", pa.int64()),
         *((f"{side}_words", pa.int32()) for side in _SIDES),
         *(real(name, 6) for name in BLEU_COLUMNS),
-        *(real(name, 6) for name in MINITREE_COLUMNS),  # β^k; null where not asked for, or not defined
+        *(real(name, 6) for name in MINITREE_COLUMNS),  # β^k; null if not requested or not defined
     ]
 )
 TOO_FEW: Final = "too few permutations"
-_ROWS_PER_TABLE: Final = 10_000  # what is held in memory at a time: some MB
+_ROWS_PER_TABLE: Final = 10_000  # rows in memory at the same time: some MB
 
 
 def permuted_tables(
@@ -45,23 +45,24 @@ def permuted_tables(
     ratios: Ratios | None = None,
     counts: Counter[str] | None = None,
 ) -> Iterator[pa.Table]:
-    """Yield the permuted set of some examples as Arrow tables of `SCHEMA`, about 10,000 rows each.
+    """Build the permuted set of some examples, as Arrow tables of `SCHEMA` with about 10,000 rows each.
 
-    An example is used if both sentences have at least `min_words` tokens that are not punctuation, and if it has q
-    different permutations; it then gives q + 1 rows, the unpermuted pair (permutation -1) first.
+    An example is used if both sentences have at least `min_words` tokens that are not punctuation, and if the pair has
+    q different permutations. A used example yields q + 1 rows. The first row is the original pair (permutation -1).
 
     Args:
-        examples: the pairs.
-        permuter: how they are permuted.
-        min_words: words that both sentences must have.
-        language: of the sentences, as `data.text.tokens` knows them.
-        characters: cut Chinese into characters, not into words.
-        ratios: with these, the columns `*_minitree` have each sentence's mini-tree overlap β^k, those in order too.
-        counts: counts up, while tables are taken, under `TOO_FEW` the examples of enough words that have no q
-            different permutations.
+        examples: Examples to permute.
+        permuter: Generator of the permutations.
+        min_words: Minimum number of words in both sentences.
+        language: Language code of the sentences (`data.text.tokens`).
+        characters: Whether Chinese is split into characters instead of words (default: False).
+        ratios: Source of the columns `*_minitree`, the mini-tree overlap β^k of each sentence, the original included
+            (default: these columns are null).
+        counts: Counter that is updated while tables are consumed. The key `TOO_FEW` counts the examples with enough
+            words but fewer than q different permutations.
 
     Raises:
-        ImportError: for Chinese words without jieba.
+        ImportError: If Chinese words are requested and jieba is not installed.
     """
     counts = Counter() if counts is None else counts
     blocks: list[dict[str, Any]] = []
@@ -85,11 +86,11 @@ def permuted_tables(
 
 
 def _block(example: Example, tokens: tuple[Tokens, Tokens], sides: tuple[Side, Side]) -> dict[str, Any]:
-    """Return the columns of one example's rows."""
+    """Build the columns of one example's rows."""
     numbers = np.arange(ORIGINAL, len(sides[0].texts))
     rows = len(numbers)
     bleu = np.concatenate([side.bleu for side in sides], axis=1)  # (q, 6)
-    bleu = np.concatenate([np.ones((1, bleu.shape[1])), bleu])  # the original is itself
+    bleu = np.concatenate([np.ones((1, bleu.shape[1])), bleu])  # BLEU of the original against itself is 1
     return {
         "id": [f"{example.source_id}#{number}" for number in numbers.tolist()],
         "source_id": [example.source_id] * rows,
@@ -119,6 +120,6 @@ def _table(blocks: list[dict[str, Any]], ratios: Ratios | None) -> pa.Table:
             np.concatenate(parts) if isinstance(parts[0], np.ndarray) else [cell for part in parts for cell in part]
         )
         if pa.types.is_floating(field.type):
-            values = rounded(values, field)
+            values = round_to_field(values, field)
         columns.append(pa.array(values, from_pandas=field.name in MINITREE_COLUMNS).cast(field.type))
     return pa.table(columns, schema=SCHEMA)

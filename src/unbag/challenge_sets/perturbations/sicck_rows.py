@@ -1,6 +1,6 @@
-"""The rows of the SICCK set, and how the labeller's relations agree with the labels of the official SICCK.
+"""Rows of the SICCK set, and the agreement of the labeller with the labels of the official SICCK.
 
-Each pair is there twice: as it is, and with premise and hypothesis exchanged.
+The set contains each pair twice: in its original order, and with premise and hypothesis exchanged.
 """
 
 import re
@@ -24,12 +24,12 @@ from unbag.challenge_sets.perturbations.modifiers import (
     VERB,
     Change,
     Seed,
+    modified_sentence,
     modified_shape,
     modify,
-    sentence,
     sides,
 )
-from unbag.challenge_sets.perturbations.sicck import Row
+from unbag.challenge_sets.perturbations.sicck import SicckRow
 from unbag.data import columns
 from unbag.data.columns import PAIR
 from unbag.data.labels import FORWARD_ENTAILMENT, REVERSE_ENTAILMENT, label_id
@@ -43,24 +43,24 @@ SPACES: Final = (FOUR_WAY, SEVEN_WAY, THREE_WAY)
 
 SCHEMA: Final = pa.schema(
     [
-        *PAIR,  # the source is the seed
-        ("pair", pa.string()),  # the id of the pair as it is, for both of its rows
+        *PAIR,  # the source id is that of the seed
+        ("pair", pa.string()),  # id of the row in the original order, in both rows of a pair
         ("reverse", pa.bool_()),  # whether premise and hypothesis are exchanged
         ("modifier", pa.string()),
         ("modifier_type", pa.string()),
-        ("position", pa.string()),  # which sentences are modified, by their names in the pair as it is
+        ("position", pa.string()),  # modified sentences, by their names in the original order
         ("part", pa.string()),
-        ("relation", pa.string()),  # of this row's premise to its hypothesis; two where annotators did not agree
-        ("four_way", pa.string()),  # null where the four have no label for it
-        ("target", pa.string()),  # the label in the space asked for
+        ("relation", pa.string()),  # of this row's premise to its hypothesis; two if the annotators disagreed
+        ("four_way", pa.string()),  # null if the four-way space has no label for the relation
+        ("target", pa.string()),  # label in the requested space
         ("fold", pa.int32()),  # null in generated sets
     ]
 )
-_TAGGED_AT_ONCE: Final = 1_000  # examples
+_CHUNK_SIZE: Final = 1_000  # examples that are tagged together
 
 
-class Pair(NamedTuple):
-    """A pair as it is."""
+class SicckPair(NamedTuple):
+    """A pair in its original order, with the values of its two rows."""
 
     id: str
     source_id: str
@@ -74,12 +74,12 @@ class Pair(NamedTuple):
     fold: int | None = None
 
 
-def official(rows: Sequence[Row], folds: Sequence[int]) -> Iterator[Pair]:
-    """Yield the pairs of the authors' file."""
+def official_pairs(rows: Sequence[SicckRow], folds: Sequence[int]) -> Iterator[SicckPair]:
+    """Convert the rows of the authors' file to pairs."""
     for row, fold in zip(rows, folds, strict=True):
-        yield Pair(
+        yield SicckPair(
             id=f"sicck-{row.number}",
-            source_id=source_id(row),
+            source_id=seed_source_id(row),
             premise=row.premise,
             hypothesis=row.hypothesis,
             modifier=row.modifier,
@@ -91,23 +91,25 @@ def official(rows: Sequence[Row], folds: Sequence[int]) -> Iterator[Pair]:
         )
 
 
-def source_id(row: Row) -> str:
-    """Return the id of the seed that a row of the authors' file was made from."""
+def seed_source_id(row: SicckRow) -> str:
+    """Build the source id of a row of the authors' file, which names its seed."""
     return f"sick-{row.seed}"
 
 
-def generated(examples: Iterable[Example], *, combinations: bool, tagger: Tagger | None) -> Iterator[Pair]:
-    """Yield every example that can be read as a seed, as it is and modified (`challenge_sets.perturbations.modifiers`).
+def generate_pairs(examples: Iterable[Example], *, combinations: bool, tagger: Tagger | None) -> Iterator[SicckPair]:
+    """Generate the modified pairs of all examples that are seeds (`challenge_sets.perturbations.modifiers`).
+
+    The unmodified seed comes first.
 
     Args:
-        examples: pairs with their labels.
-        combinations: also modify two parts at a time.
-        tagger: tags sentences whose verb has no auxiliary; without one these are no seeds.
+        examples: Labelled pairs.
+        combinations: Whether two parts are modified together too.
+        tagger: Tagger for sentences whose verb has no auxiliary. If None, such sentences are not seeds.
     """
     stream = iter(examples)
-    while some := list(islice(stream, _TAGGED_AT_ONCE)):
-        tags = None if tagger is None else tagger.tags(text for example in some for text in example[1:3])
-        for example in some:
+    while chunk := list(islice(stream, _CHUNK_SIZE)):
+        tags = None if tagger is None else tagger.tags(text for example in chunk for text in example[1:3])
+        for example in chunk:
             seed = Seed.of(
                 example.premise,
                 example.hypothesis,
@@ -117,7 +119,7 @@ def generated(examples: Iterable[Example], *, combinations: bool, tagger: Tagger
             if seed is None:
                 continue
             for number, modified in enumerate(modify(seed, combinations=combinations)):
-                yield Pair(
+                yield SicckPair(
                     id=f"{example.source_id}#{number}",
                     source_id=example.source_id,
                     premise=modified.premise,
@@ -130,17 +132,17 @@ def generated(examples: Iterable[Example], *, combinations: bool, tagger: Tagger
                 )
 
 
-def tables(pairs: Iterable[Pair], space: str) -> Iterator[pa.Table]:
-    """Yield two rows a pair as tables of `SCHEMA`; pairs that the space has no label for are left out.
+def sicck_tables(pairs: Iterable[SicckPair], space: str) -> Iterator[pa.Table]:
+    """Build Arrow tables of `SCHEMA` with two rows per pair, without pairs that have no label in the space.
 
     Args:
-        pairs: the pairs.
-        space: one of `SPACES`.
+        pairs: Pairs.
+        space: Label space, one of `SPACES`.
     """
-    return columns.tables((row for pair in pairs for row in _both(pair, space)), SCHEMA)
+    return columns.tables((row for pair in pairs for row in _rows(pair, space)), SCHEMA)
 
 
-def _both(pair: Pair, space: str) -> list[dict[str, Any]]:
+def _rows(pair: SicckPair, space: str) -> list[dict[str, Any]]:
     converse = tuple(relation.converse for relation in pair.relations)
     sides = [
         _record(pair, pair.id, pair.premise, pair.hypothesis, pair.relations, reverse=False),
@@ -150,7 +152,7 @@ def _both(pair: Pair, space: str) -> list[dict[str, Any]]:
 
 
 def _record(
-    pair: Pair, name: str, premise: str, hypothesis: str, relations: tuple[Relation, ...], *, reverse: bool
+    pair: SicckPair, name: str, premise: str, hypothesis: str, relations: tuple[Relation, ...], *, reverse: bool
 ) -> dict[str, Any]:
     four = {four_way(relation) for relation in relations}
     seven = "|".join(relation.value for relation in relations)
@@ -168,45 +170,46 @@ def _record(
     }
 
 
-def official_seeds(rows: Iterable[Row]) -> dict[str, Seed]:
-    """Return the seeds of the file: its pairs without modifier, with the labels they have there.
+def official_seeds(rows: Iterable[SicckRow]) -> dict[str, Seed]:
+    """Parse the seeds of the file, which are its pairs without a modifier, by seed id.
 
     Raises:
-        ValueError: if a seed cannot be read.
+        ValueError: If a seed cannot be parsed.
     """
     seeds = {}
     for row in rows:
         if row.type == NONE:
             seed = Seed.of(row.premise, row.hypothesis, row.label)
             if seed is None:
-                raise ValueError(f"row {row.number}: expected a seed that can be read, found {row.premise!r}")
+                raise ValueError(f"row {row.number}: expected a seed that can be parsed, got {row.premise!r}")
             seeds[row.seed] = seed
     return seeds
 
 
-def official_shapes(rows: Sequence[Row]) -> list[Shape]:
-    """Return what natural logic sees of each row: its seed, with the row's modifier put to the row's part."""
+def official_shapes(rows: Sequence[SicckRow]) -> list[Shape]:
+    """Build the logical form of each row: that of its seed, with the row's modifier added to the row's part."""
     seeds = official_seeds(rows)
     return [modified_shape(seeds[row.seed].shape, *_changes(row)) for row in rows]
 
 
-def _changes(row: Row) -> tuple[Change, Change]:
-    """Return what was done to the premise of a row and to its hypothesis."""
+def _changes(row: SicckRow) -> tuple[Change, Change]:
+    """Determine the changes of a row's premise and hypothesis."""
     return sides(() if row.type == NONE else ((row.part, BY_NAME[row.modifier]),), row.position)
 
 
 class Disagreement(NamedTuple):
-    """A class of rows with another four-way label by the annotators than by the labeller, for one reason.
+    """A class of rows on which the annotators' and the labeller's four-way labels differ for one reason.
 
-    A modifier on the hypothesis is the mirror image of one on the premise, and counts as that with both labels
-    converted; modifiers that are read alike count as one.
+    A modifier on the hypothesis is the mirror image of one on the premise. The two cases count as one, with the
+    converse of both labels. Modifiers with the same logical reading count as one.
 
     Attributes:
         part: `subject`, `verb` or `object`.
-        reading: what the modifier is to natural logic: a quantifier, `not`, `always`, `never`, `adjective`, `adverb`.
-        sentences: `one` or `both` of the sentences are modified.
-        annotators: their four-way label; None for two that differ.
-        labeller: the labeller's; None for equivalence.
+        reading: Reading of the modifier in natural logic: a quantifier, `not`, `always`, `never`, `adjective`,
+            `adverb`.
+        sentences: `one` or `both`, the number of modified sentences.
+        annotators: Four-way label of the annotators; None for two different labels.
+        labeller: Four-way label of the labeller; None for equivalence.
     """
 
     part: str
@@ -216,25 +219,30 @@ class Disagreement(NamedTuple):
     labeller: str | None
 
 
-def _disagreement(row: Row, labelled: str | None) -> Disagreement:
+def _disagreement(row: SicckRow, labeller_label: str | None) -> Disagreement:
     modifier = BY_NAME[row.modifier]
     reading = modifier.name if modifier.quantifier is None else modifier.quantifier.value
     if modifier.type == ADJECTIVE_ADVERB:
         reading = "adverb" if row.part == VERB else "adjective"
-    turned = {FORWARD_ENTAILMENT: REVERSE_ENTAILMENT, REVERSE_ENTAILMENT: FORWARD_ENTAILMENT}
+    converse = {FORWARD_ENTAILMENT: REVERSE_ENTAILMENT, REVERSE_ENTAILMENT: FORWARD_ENTAILMENT}
     annotators, labeller = (
-        turned.get(label, label) if label is not None and row.position == HYPOTHESIS else label
-        for label in (row.four_way, labelled)
+        converse.get(label, label) if label is not None and row.position == HYPOTHESIS else label
+        for label in (row.four_way, labeller_label)
     )
     return Disagreement(row.part, reading, BOTH if row.position == BOTH else "one", annotators, labeller)
 
 
-def agreement(rows: Sequence[Row]) -> dict[str, Any]:
-    """Return how many of the rows the labeller gives the annotators' label.
+def annotator_agreement(rows: Sequence[SicckRow]) -> dict[str, Any]:
+    """Count the rows on which the labeller agrees with the annotators.
 
     Returns:
-        `n`; `seven_way`, either label of a double one counting; `four_way`; `confusion`, how often each pair of the
-        annotators' relations and the labeller's comes; `disagreements`, how many rows differ four-way, by class.
+        A dictionary with these keys:
+
+        - `n`: number of rows;
+        - `seven_way`: number of agreements, where either label of a double one counts;
+        - `four_way`: number of agreements;
+        - `confusion`: counts of (relations of the annotators, relation of the labeller);
+        - `disagreements`: number of rows with different four-way labels, by class.
     """
     both = [(row, relate(shape)) for row, shape in zip(rows, official_shapes(rows), strict=True)]
     return {
@@ -248,9 +256,9 @@ def agreement(rows: Sequence[Row]) -> dict[str, Any]:
     }
 
 
-SAME: Final = "to the letter"
-ELSE: Final = "anything else"
-NOT_MADE: Final = "not made by us (isn't never, exactly one waves)"
+SAME: Final = "identical"
+ELSE: Final = "other differences"
+NOT_MADE: Final = "not generated by us (isn't never, exactly one waves)"
 
 _ADJECTIVES: Final = "green|happy|sad|good|bad"
 _CAUSES: Final[dict[str, tuple[tuple[str, str], ...]]] = {
@@ -270,14 +278,15 @@ _CAUSES: Final[dict[str, tuple[tuple[str, str], ...]]] = {
     "every before a plural (every waves)": ((r"\ball (?!but )", "every "),),
     "an article lost inside a noun phrase (girl with black bag)": ((r" with an? ", " with "),),
 }
-"""What the authors' sentences have that ours have not: patterns that turn ours into theirs."""
+"""Differences between our sentences and the authors': regular expressions that convert ours to theirs."""
 EVERYONE: Final = "everyone of man"
 
 
-def reproduced(rows: Sequence[Row]) -> Counter[str]:
-    """Return how many of the modified pairs of the file our operator makes to the letter, and why not the others.
+def count_reproduced(rows: Sequence[SicckRow]) -> Counter[str]:
+    """Count the modified pairs of the file that our operator reproduces, and the causes of the other differences.
 
-    Case and white space do not count. A cause is one only where it, or two together, turn our sentences into theirs.
+    The comparison ignores case and white space. A cause counts only if it, alone or with one other cause, converts our
+    sentences to the authors'.
     """
     seeds = official_seeds(rows)
     generated = {name: {pair[:2] for pair in modify(seed)} for name, seed in seeds.items()}
@@ -286,7 +295,7 @@ def reproduced(rows: Sequence[Row]) -> Counter[str]:
         if row.type != NONE:
             seed = seeds[row.seed]
             ours = [
-                (parts, sentence(parts, change))
+                (parts, modified_sentence(parts, change))
                 for parts, change in zip((seed.premise, seed.hypothesis), _changes(row), strict=True)
             ]
             cause = _cause(ours, (row.premise, row.hypothesis))
@@ -297,33 +306,33 @@ def reproduced(rows: Sequence[Row]) -> Counter[str]:
 
 
 def _cause(ours: Sequence[tuple[Parts, str]], theirs: Sequence[str]) -> str:
-    """Return the fewest of the causes that turn our sentences into the authors'."""
+    """Find the smallest combination of causes that converts our sentences to the authors'."""
     names = (EVERYONE, *_CAUSES)
     for causes in chain([()], combinations(names, 1), combinations(names, 2)):
         if all(
-            any(_plain(_with(some, parts, text)) == _plain(other) for some in _some_of(causes))
+            any(_normalize(_apply(subset, parts, text)) == _normalize(other) for subset in _subsets(causes))
             for (parts, text), other in zip(ours, theirs, strict=True)
         ):
             return " and ".join(causes) or SAME
     return ELSE
 
 
-def _some_of(causes: Sequence[str]) -> Iterable[tuple[str, ...]]:
-    """Return the causes that may be at work in one of the two sentences."""
+def _subsets(causes: Sequence[str]) -> Iterable[tuple[str, ...]]:
+    """Build all subsets of the causes, since each of the two sentences may show only some of them."""
     return chain.from_iterable(combinations(causes, n) for n in range(len(causes) + 1))
 
 
-def _with(causes: Sequence[str], parts: Parts, text: str) -> str:
+def _apply(causes: Sequence[str], parts: Parts, text: str) -> str:
     for cause in causes:
         if cause == EVERYONE:
             if text.startswith("every one of the "):
-                # The authors put it before the seed's sentence, whose noun and verb stay as they are.
-                text = "everyone of " + re.sub(r"^(?:an?|the) ", "", sentence(parts))
+                # The authors prepend the modifier to the seed's sentence and change neither its noun nor its verb.
+                text = "everyone of " + re.sub(r"^(?:an?|the) ", "", modified_sentence(parts))
         else:
             for pattern, instead in _CAUSES[cause]:
                 text = re.sub(pattern, instead, text)
     return text
 
 
-def _plain(text: str) -> str:
+def _normalize(text: str) -> str:
     return " ".join(text.lower().split())

@@ -1,4 +1,4 @@
-"""The rows of the SOSwap and AddAmod set: each distinct premise of a source, once a kind."""
+"""Rows of the SOSwap and AddAmod set: one pair per kind and distinct premise of a source, if the operator applies."""
 
 import logging
 from collections import Counter, deque
@@ -16,9 +16,9 @@ from unbag.challenge_sets.perturbations.addamod import (
     AdjectiveCounts,
     addamod,
 )
-from unbag.challenge_sets.perturbations.soswap import Swap, soswap, words_of
-from unbag.challenge_sets.perturbations.swapped import distinct
-from unbag.challenge_sets.perturbations.vocabulary_split import ALL, are_in
+from unbag.challenge_sets.perturbations.soswap import Swap, soswap, swap_lemmas
+from unbag.challenge_sets.perturbations.swapped import distinct_by
+from unbag.challenge_sets.perturbations.vocabulary_split import ALL, are_in_half
 from unbag.data import columns
 from unbag.data.columns import PAIR
 from unbag.data.labels import CONTRADICTION, NEUTRAL, label_id
@@ -31,31 +31,31 @@ SOSWAP: Final = "soswap"
 ADDAMOD: Final = "addamod"
 BOTH: Final = "both"
 KINDS: Final = (BOTH, SOSWAP, ADDAMOD)
-"""What a set holds: the pairs of either operator, or of both."""
+"""Pairs in a set: those of both operators, or of one."""
 
-OTHER_WORDS: Final = "words that are not all of the half asked for"
-"""Why a swap is left out that could be made."""
+OTHER_WORDS: Final = "words that are not all in the requested half"
+"""Reason for the exclusion of a possible swap whose words are not in the requested half of the vocabulary."""
 
 LABELS_OF: Final = {SOSWAP: CONTRADICTION, ADDAMOD: NEUTRAL}
 
 SCHEMA: Final = pa.schema(
     [
-        *PAIR,  # the source is the first example with this premise
+        *PAIR,  # the source id is that of the first example with this premise
         ("kind", pa.string()),
         ("source_premise", pa.string()),
-        # SOSwap: the phrases that change places, as they stand in the premise; null for AddAmod.
+        # SOSwap: the exchanged phrases, as written in the premise; null for AddAmod.
         ("subject", pa.string()),
         ("object", pa.string()),
-        # AddAmod: what is added, and the noun it is added to in each sentence; null for SOSwap.
+        # AddAmod: the added adjective, and the noun that it modifies in each sentence; null for SOSwap.
         ("adjective", pa.string()),
         ("premise_noun", pa.string()),
         ("hypothesis_noun", pa.string()),
     ]
 )
-_ROWS_PER_TABLE: Final = 1_000  # few, since a parser is slow and they are shown as they come
+_ROWS_PER_TABLE: Final = 1_000  # small, because parsing is slow and progress is shown per table
 
 
-def tables(
+def soswap_addamod_tables(
     examples: Iterable[Example],
     parser: Parser,
     *,
@@ -66,25 +66,25 @@ def tables(
     words: str = ALL,
     counts: Counter[str] | None = None,
 ) -> Iterator[pa.Table]:
-    """Yield the pairs made from some examples' premises as Arrow tables of `SCHEMA`.
+    """Build the pairs from the premises of some examples, as Arrow tables of `SCHEMA`.
 
     Args:
-        examples: pairs of a corpus; a premise that was met before makes none.
-        parser: parses the premises.
-        kind: one of `KINDS`.
-        adjectives: which adjectives go with which nouns, for AddAmod (`adjective_counts`).
-        seed: decides the adjectives and where they go.
-        min_count: how often an adjective must occur with a noun.
-        words: `all`, or the half of the vocabulary that verb, adjective and nouns are of
+        examples: Examples of a corpus; a repeated premise yields pairs only once.
+        parser: Parser of the premises.
+        kind: One of `KINDS` (default: `both`).
+        adjectives: Counts of adjectives by noun, for AddAmod (`adjective_counts`).
+        seed: Random seed of the adjectives and their positions (default: `DEFAULT_SEED`).
+        min_count: Minimum count of an adjective with a noun (default: `DEFAULT_MIN_COUNT`).
+        words: Vocabulary of the verb, adjective and nouns: `all`, or one half
             (`challenge_sets.perturbations.vocabulary_split`).
-        counts: counts up, while tables are taken: `premises`, and for each kind the pairs made (`soswap`) and the
-            premises refused (`soswap: a passive`).
+        counts: Counter that is updated while tables are consumed. Keys are `premises`, and for each kind the generated
+            pairs (`soswap`) and the excluded premises by reason (`soswap: a passive`).
     """
     counts = Counter() if counts is None else counts
     kinds = [name for name in (SOSWAP, ADDAMOD) if kind in (name, BOTH)]
     rows = _rows(examples, parser, kinds, adjectives or AdjectiveCounts(), seed, min_count, words, counts)
     yield from columns.tables(rows, SCHEMA, size=_ROWS_PER_TABLE)
-    logger.info("of %d premises: %s", counts["premises"], dict(counts.most_common()))
+    logger.info("pairs and excluded premises of %d premises: %s", counts["premises"], dict(counts.most_common()))
 
 
 def _rows(
@@ -97,11 +97,11 @@ def _rows(
     words: str,
     counts: Counter[str],
 ) -> Iterator[dict[str, Any]]:
-    for source_id, parse in parsed(distinct_premises(examples), parser):
+    for source_id, parse in parse_premises(iter_distinct_premises(examples), parser):
         counts["premises"] += 1
         for kind in kinds:
             result: Swap | Addition | str = (
-                swapped(parse, words)
+                swap_within_half(parse, words)
                 if kind == SOSWAP
                 else addamod(parse, adjectives, seed=seed, min_count=min_count, words=words)
             )
@@ -120,37 +120,38 @@ def _rows(
             }
 
 
-def swapped(parse: Parse, words: str = ALL) -> Swap | str:
-    """Swap a sentence's subject and object, or say why not: as `soswap`, with words of one half of the vocabulary."""
+def swap_within_half(parse: Parse, words: str = ALL) -> Swap | str:
+    """Apply `soswap` with the restriction that all words are in one half of the vocabulary."""
     result = soswap(parse)
-    return OTHER_WORDS if isinstance(result, Swap) and not are_in(words, words_of(parse)) else result
+    return OTHER_WORDS if isinstance(result, Swap) and not are_in_half(words, swap_lemmas(parse)) else result
 
 
 def adjective_counts(
     examples: Iterable[Example], parser: Parser, adjectives: AdjectiveCounts | None = None
 ) -> AdjectiveCounts:
-    """Count the adjectives of the nouns in some examples, each distinct sentence once.
+    """Count the adjectives of the nouns in some examples, with each distinct sentence once.
 
     Args:
-        examples: pairs of a corpus, both sentences of which count.
-        parser: parses those that have an adjective.
-        adjectives: what to count on to; a new one by default.
+        examples: Examples of a corpus; premises and hypotheses count.
+        parser: Parser of the sentences. Only sentences with an adjective are parsed.
+        adjectives: Counts to extend (default: new counts).
     """
     adjectives = adjectives or AdjectiveCounts()
     sentences = (text for example in examples for text in (example.premise, example.hypothesis))
-    for parse in parser.parses_with(ADJECTIVE, distinct(sentences, str)):
+    for parse in parser.parses_with(ADJECTIVE, distinct_by(sentences, str)):
         adjectives.add(parse)
     return adjectives
 
 
-def distinct_premises(examples: Iterable[Example]) -> Iterator[tuple[str, str]]:
-    """Return, one by one, the source id of the first example with each premise, and the premise."""
-    return ((example.source_id, example.premise) for example in distinct(examples, attrgetter("premise")))
+def iter_distinct_premises(examples: Iterable[Example]) -> Iterator[tuple[str, str]]:
+    """Iterate over the distinct premises, as (source id of the first example, premise)."""
+    return ((example.source_id, example.premise) for example in distinct_by(examples, attrgetter("premise")))
 
 
-def parsed(premises: Iterable[tuple[str, str]], parser: Parser) -> Iterator[tuple[str, Parse]]:
-    """Yield the ids of some premises with their parses, in order."""
-    waiting: deque[str] = deque()  # ids of sentences that the parser has taken and not given back
+def parse_premises(premises: Iterable[tuple[str, str]], parser: Parser) -> Iterator[tuple[str, Parse]]:
+    """Parse premises and iterate over (source id, parse), in order."""
+    # The parser consumes sentences in chunks before it yields their parses. The queue holds the ids in between.
+    waiting: deque[str] = deque()
 
     def sentences() -> Iterator[str]:
         for source_id, premise in premises:

@@ -1,6 +1,6 @@
-"""One word of a sentence replaced by another that makes it false, or leaves it true (Glockner et al. 2018).
+"""Substitution of one word of a sentence, which makes the sentence false or leaves it true (Glockner et al. 2018).
 
-The operator, the rows of the Breaking NLI set, and pairs for training made in the same way.
+The module contains the operator, the rows of the Breaking NLI set, and a generator of training pairs.
 """
 
 from collections import Counter, defaultdict
@@ -13,16 +13,16 @@ from typing import Any, Final, NamedTuple, Protocol
 import pyarrow as pa
 
 from unbag.baselines.wordnet.relations import Relation
-from unbag.challenge_sets.perturbations.augmentation import Made
+from unbag.challenge_sets.perturbations.augmentation import GeneratedPair
 from unbag.challenge_sets.perturbations.corpus_counts import Bigrams, CorpusCounts, with_edges
-from unbag.challenge_sets.perturbations.swapped import distinct
-from unbag.challenge_sets.perturbations.vocabulary_split import ALL, are_in
+from unbag.challenge_sets.perturbations.swapped import distinct_by
+from unbag.challenge_sets.perturbations.vocabulary_split import ALL, are_in_half
 from unbag.challenge_sets.perturbations.word_lists import FIXED_PHRASES, LABEL_OF, PREPOSITION_OF, WORD_LISTS, WordList
 from unbag.data import columns
 from unbag.data.columns import PAIR, real
 from unbag.data.labels import label_id
 from unbag.data.sources import Example
-from unbag.data.text.grammar import agree, replacement
+from unbag.data.text.grammar import adapt_article, find_replacement
 from unbag.data.text.tokens import Word, words
 from unbag.utils import rng
 
@@ -30,40 +30,41 @@ DEFAULT_SEED: Final = 13
 DEFAULT_Q: Final = 3
 
 WORDNET_ANTONYMS: Final = "antonyms_wordnet"
-"""The category of WordNet's antonyms."""
+"""Category of antonyms from WordNet."""
 
-MOST_WORDS: Final = 300
-"""Words and marks of the longest sentence that is read: it is read again for each candidate of each of its words."""
+MAX_WORDS: Final = 300
+"""Maximum length of a sentence, in words and punctuation marks. The cost grows with the square of the length, because
+the operator builds and checks the whole sentence for each candidate of each word."""
 
-LONG: Final = f"in a sentence of more than {MOST_WORDS} words"
+LONG: Final = f"in a sentence of more than {MAX_WORDS} words"
 FIXED: Final = "in a fixed phrase"
-REPEATED: Final = "there twice"
-PRESENT: Final = "new word there already"
+REPEATED: Final = "more than once in the sentence"
+PRESENT: Final = "new word already in the sentence"
 PRONOUN: Final = "pronoun of the other gender"
 SCOPE: Final = "under a negation, a quantifier or an alternative"
 NO_NOUN: Final = "no noun after an adjective"
-COUNTED: Final = "its things are told apart elsewhere"
-NO_ARTICLE: Final = "no article or number before what is made more special"
-DISSIMILAR: Final = "antonym of WordNet too dissimilar"
-PREPOSITION: Final = "wants another preposition"
-OTHER_WORDS: Final = "not of the half of the vocabulary asked for"
+COUNTED: Final = "counted things that the sentence distinguishes elsewhere"
+NO_ARTICLE: Final = "no article or number before a word with a more specific replacement"
+DISSIMILAR: Final = "antonym of WordNet below the similarity threshold"
+PREPOSITION: Final = "new word that needs another preposition"
+OTHER_WORDS: Final = "not in the requested half of the vocabulary"
 UNSEEN: Final = "word not in the training corpus"
 UNSEEN_BIGRAM: Final = "new bigram too rare"
 REASONS: Final = (
     *(LONG, OTHER_WORDS, FIXED, REPEATED, PRESENT, PRONOUN, COUNTED, NO_NOUN, NO_ARTICLE, SCOPE, DISSIMILAR),
     *(PREPOSITION, UNSEEN, UNSEEN_BIGRAM),
 )
-"""Why a replacement, or any of a sentence, is not made, in the order in which they are looked for."""
+"""Reasons why a candidate, or a whole sentence, is rejected, in the order of the checks."""
 
 _PRONOUNS: Final = frozenset("he she him her his hers himself herself".split())
 _SCOPE: Final = frozenset(
     "no not never nobody none neither nor without nothing cannot hardly every each all any everyone everybody anyone "
     "or only most few fewer less more than unless if except but".split()
 )
-"""Words in whose sentences a hypernym need not follow and a co-hyponym need not contradict."""
+"""Words that change the logic of a sentence: a hypernym need not be entailed, a co-hyponym need not contradict."""
 _COUNTS: Final = frozenset({"cardinals", "ordinals"})
-_TOLD_APART: Final = frozenset("one other others another both each".split())
-"""Words that count on: two men, one with a hat and the other without."""
+_DISTINGUISHING: Final = frozenset("one other others another both each".split())
+"""Words that distinguish the counted things: two men, one with a hat and the other without."""
 _JOINED: Final = frozenset("-/'’")
 _DETERMINERS: Final = frozenset(
     "a an the this that these those some several many his her its their two three four five six seven eight nine ten "
@@ -72,11 +73,17 @@ _DETERMINERS: Final = frozenset(
 _OTHER_SIDE: Final = {"in": "on", "on": "in", "into": "onto", "onto": "into"}
 _KIND_OF: Final = {"in": "in", "into": "in", "on": "on", "onto": "on"}
 _OF_PLACE: Final = frozenset({*_KIND_OF, "inside", "out", "off", "at", "aboard", "upon"})
-_NEAR: Final = 4  # words before a noun that may hold its preposition: "in his big red truck"
+_NEAR: Final = 4  # words before a noun in which its preposition is searched: "in his big red truck"
 
 
 class Candidate(NamedTuple):
-    """Something that may come in the place of a word."""
+    """A possible replacement of a word.
+
+    Attributes:
+        category: Category of the word list, or `…_wordnet`.
+        relation: Relation of the replaced word to the new one.
+        new: New word or phrase.
+    """
 
     category: str
     relation: Relation
@@ -87,12 +94,12 @@ class Substitute(NamedTuple):
     """A sentence with one word or phrase replaced.
 
     Attributes:
-        hypothesis: the sentence.
-        category: of the word lists, or `…_wordnet`.
-        relation: what the replaced word is to the new one.
-        label: what follows for the pair of the old and the new sentence.
-        old: what was replaced, as in the word list.
-        new: what by.
+        hypothesis: New sentence.
+        category: Category of the word list, or `…_wordnet`.
+        relation: Relation of the replaced word to the new one.
+        label: Label of the pair of the original and the new sentence.
+        old: Replaced word or phrase, as in the word list.
+        new: New word or phrase.
     """
 
     hypothesis: str
@@ -104,30 +111,30 @@ class Substitute(NamedTuple):
 
 
 class Candidates(Protocol):
-    """What may come in the place of a word beside the word lists' (`perturbations.wordnet_candidates`)."""
+    """A source of replacements for words that are in no word list (`perturbations.wordnet_candidates`)."""
 
     def of(self, word: str) -> Sequence[Candidate]:
-        """Return what may come in the place of a word in lower case."""
+        """Look up the possible replacements of a lower-case word."""
         ...
 
 
 @dataclass(frozen=True)
 class Substituter:
-    """How words are replaced.
+    """A deterministic generator of substitutions.
 
     Attributes:
-        counts: of the training corpus.
-        q: replacements of each premise at most, each of another word of it.
-        min_bigrams: how often the training corpus must have every bigram that a replacement makes.
-        seed: decides, together with the premise, what is replaced and by what.
-        lists: the word lists.
-        more: candidates for single words that are in no list.
-        bigrams: counts that bigrams must be in, where they are not the training corpus's.
-        prepositions: whether a preposition is adapted ("in the kitchen", "on the balcony"); else such a replacement is
-            not made.
-        similarity: the similarity of two words, None where it is not known.
-        min_similarity: what WordNet's antonyms must have of it; None for no matter.
-        words: `all`, or the half of the vocabulary that the old and the new word are of
+        counts: Counts of the training corpus.
+        q: Maximum number of replacements per premise, each of a different word.
+        min_bigrams: Minimum count of every new bigram in the training corpus, or in `bigrams` if given.
+        seed: Random seed. The replacements depend on the seed and the premise.
+        lists: Word lists.
+        more: Source of candidates for single words that are in no list (default: none).
+        bigrams: Bigram counts to use instead of those of the training corpus (default: the training corpus).
+        prepositions: Whether a preposition is adapted ("in the kitchen", "on the balcony"). If False, replacements that
+            need another preposition are rejected.
+        similarity: Function that computes the similarity of two words, or None if it is unknown.
+        min_similarity: Minimum similarity of WordNet's antonyms (default: no minimum).
+        words: Vocabulary of the old and the new word: `all`, or one half
             (`challenge_sets.perturbations.vocabulary_split`).
     """
 
@@ -147,25 +154,25 @@ class Substituter:
     def __post_init__(self) -> None:
         if self.q < 1 or self.min_bigrams < 1:
             raise ValueError(
-                f"expected at least 1 replacement a premise and 1 occurrence of a bigram, found q = {self.q} and "
-                f"min_bigrams = {self.min_bigrams}"
+                f"expected q and min_bigrams of at least 1, got q = {self.q} and min_bigrams = {self.min_bigrams}"
             )
-        object.__setattr__(self, "_candidates", _by_phrase(self.lists))
+        # The dataclass is frozen, so that the computed field needs `object.__setattr__`.
+        object.__setattr__(self, "_candidates", _candidates_by_phrase(self.lists))
 
     def of(self, premise: str, rejected: Counter[str] | None = None) -> list[Substitute]:
-        """Return the replacements of a premise, in the order of their positions; nothing else decides them.
+        """Generate the replacements of a premise, in the order of their positions.
 
-        Only what needs no other change is replaced: the word lists hold words of one inflection, and of the words
-        around only a/an and a preposition of place are adapted. Of each replaceable word, a category is drawn, and one
-        of its candidates; of the replaceable words, q. A premise of more than `MOST_WORDS` words has no replacements.
+        The operator adapts only a/an and a preposition of place, and makes no other change: all words of a list have
+        the same inflection. For each replaceable word, the operator draws a category and one of its candidates. Then it
+        draws q of the replaceable words. A premise of more than `MAX_WORDS` words has no replacements.
 
         Args:
-            premise: a sentence.
-            rejected: counts the candidates that were not used, by reason.
+            premise: Sentence.
+            rejected: Counter of rejected candidates by reason, which the call updates (default: not counted).
         """
-        rejected = Counter() if rejected is None else rejected  # not `or`: an empty one is the caller's too
+        rejected = Counter() if rejected is None else rejected  # not `or`, which would replace the caller's empty one
         sentence = words(premise)
-        if len(sentence) > MOST_WORDS:
+        if len(sentence) > MAX_WORDS:
             rejected[LONG] += 1
             return []
         lowered = [word.text.lower() for word in sentence]
@@ -174,15 +181,15 @@ class Substituter:
         for start, length, phrase, candidates in self._replaceable(premise, sentence, lowered):
             usable: dict[str, list[Substitute]] = defaultdict(list)
             for candidate in candidates:
-                if not are_in(self.words, (phrase, candidate.new)):
+                if not are_in_half(self.words, (phrase, candidate.new)):
                     rejected[OTHER_WORDS] += 1
                     continue
-                reason = self._reason(lowered, start, length, candidate)
+                reason = self._sentence_reason(lowered, start, length, candidate)
                 adapted = _preposition(lowered, start, phrase, candidate.new)
                 if reason is None and (adapted is None or (adapted and not self.prepositions)):
                     reason = PREPOSITION
-                hypothesis = _replaced(premise, sentence, start, length, candidate.new, adapted or {})
-                reason = reason or self._unattested(hypothesis, old_bigrams, candidate.new)
+                hypothesis = _replace_phrase(premise, sentence, start, length, candidate.new, adapted or {})
+                reason = reason or self._corpus_reason(hypothesis, old_bigrams, candidate.new)
                 if reason is not None:
                     rejected[reason] += 1
                     continue
@@ -191,16 +198,16 @@ class Substituter:
                     Substitute(hypothesis, candidate.category, candidate.relation, label, phrase, candidate.new)
                 )
             if usable:
-                category = self._first(premise, start, sorted(usable))
+                category = self._choose(premise, start, sorted(usable))
                 by_new = {substitute.new: substitute for substitute in usable[category]}
-                options.append((start, by_new[self._first(premise, start, sorted(by_new))]))
-        chosen = sorted(options, key=lambda option: self._lot(premise, option[0], ""))[: self.q]
+                options.append((start, by_new[self._choose(premise, start, sorted(by_new))]))
+        chosen = sorted(options, key=lambda option: self._draw(premise, option[0], ""))[: self.q]
         return [substitute for _, substitute in sorted(chosen, key=lambda option: option[0])]
 
     def _replaceable(
         self, premise: str, sentence: Sequence[Word], lowered: Sequence[str]
     ) -> Iterator[tuple[int, int, str, list[Candidate]]]:
-        """Yield first word, length, phrase and candidates of what can be replaced, the longest phrase at a place."""
+        """Iterate over (start, length, phrase, candidates) of the longest replaceable phrases."""
         longest = max((len(phrase) for phrase in self._candidates), default=1)
         start = 0
         while start < len(sentence):
@@ -219,19 +226,19 @@ class Substituter:
             start += length
 
     def _phrase(self, premise: str, run: Sequence[Word], *, first: bool) -> tuple[str, ...]:
-        """Return a run of words as the lists would have it; nothing if a mark is in it or joined to it."""
+        """Normalize a run of words to the form of the lists; empty if a mark is inside the run or joined to it."""
         if any(word.is_mark for word in run) or _is_joined(premise, run[0]) or _is_joined(premise, run[-1]):
             return ()
         texts = tuple(word.text for word in run)
         lower = (texts[0][:1].lower() + texts[0][1:], *texts[1:])
-        # A capital elsewhere makes it a name: "the Red Sox".
+        # A capital inside a sentence indicates a name: "the Red Sox".
         return lower if first and texts not in self._candidates else texts
 
-    def _reason(self, lowered: Sequence[str], start: int, length: int, candidate: Candidate) -> str | None:
-        """Return why a candidate cannot be used in this sentence, whatever the training corpus has."""
+    def _sentence_reason(self, lowered: Sequence[str], start: int, length: int, candidate: Candidate) -> str | None:
+        """Check a candidate against the sentence, without corpus counts; return the reason for rejection, or None."""
         old, new = list(lowered[start : start + length]), candidate.new.lower().split()
-        made = [*lowered[:start], *new, *lowered[start + length :]]
-        if _in_fixed_phrase(lowered, start, length) or _in_fixed_phrase(made, start, len(new)):
+        replaced = [*lowered[:start], *new, *lowered[start + length :]]
+        if _in_fixed_phrase(lowered, start, length) or _in_fixed_phrase(replaced, start, len(new)):
             return FIXED
         if _occurrences(lowered, old) > 1:
             return REPEATED
@@ -240,13 +247,13 @@ class Substituter:
         gendered = {Relation.ANTONYM: old, Relation.HYPERNYM: new}.get(candidate.relation, ())
         if _is_gendered(gendered) and not _PRONOUNS.isdisjoint(lowered):
             return PRONOUN
-        if (candidate.category in _COUNTS or _is_gendered(old)) and not _TOLD_APART.isdisjoint(lowered):
+        if (candidate.category in _COUNTS or _is_gendered(old)) and not _DISTINGUISHING.isdisjoint(lowered):
             return COUNTED
         after = lowered[start + length :]
         if candidate.category == "nationalities" and not (after and after[0].isalpha()):
             return NO_NOUN
-        if candidate.relation is Relation.HYPERNYM:
-            # Another word before it may be half of its name: "waiting room".
+        if candidate.relation is Relation.HYPERNYM:  # the new word is more specific
+            # Without a determiner, the word before may form a compound with the old word: "waiting room".
             before = lowered[start - 1 : start]
             if not before or not (before[0] in _DETERMINERS or before[0].isdecimal()):
                 return NO_ARTICLE
@@ -262,18 +269,19 @@ class Substituter:
         similarity = self.similarity(old, new)
         return similarity is not None and similarity >= self.min_similarity
 
-    def _unattested(self, hypothesis: str, old_bigrams: Set[tuple[str, str]], new: str) -> str | None:
-        """Return what the corpora lack of a hypothesis: its new words, or a bigram that its premise has not."""
+    def _corpus_reason(self, hypothesis: str, old_bigrams: Set[tuple[str, str]], new: str) -> str | None:
+        """Check that the corpora contain the new words and new bigrams; return the reason for rejection, or None."""
         if any(word not in self.counts.words for word in with_edges(new)[1:-1]):
             return UNSEEN
         bigrams = self.bigrams or Bigrams(self.counts.bigrams)
         new_bigrams = (pair for pair in pairwise(with_edges(hypothesis)) if pair not in old_bigrams)
         return None if all(bigrams.attests(pair, self.min_bigrams) for pair in new_bigrams) else UNSEEN_BIGRAM
 
-    def _first(self, premise: str, start: int, names: Iterable[str]) -> str:
-        return min(names, key=lambda name: self._lot(premise, start, name))
+    def _choose(self, premise: str, start: int, names: Iterable[str]) -> str:
+        return min(names, key=lambda name: self._draw(premise, start, name))
 
-    def _lot(self, premise: str, start: int, name: str) -> int:
+    def _draw(self, premise: str, start: int, name: str) -> int:
+        # A hash instead of a random stream: the draw at one position does not depend on the other positions.
         return int(rng.key(self.seed, "substitution", premise, start, name))
 
 
@@ -291,53 +299,55 @@ def _is_scope(word: str) -> bool:
     return word in _SCOPE or word.endswith(("n't", "n’t"))
 
 
-def _by_phrase(lists: Sequence[WordList]) -> dict[tuple[str, ...], list[Candidate]]:
+def _candidates_by_phrase(lists: Sequence[WordList]) -> dict[tuple[str, ...], list[Candidate]]:
     by_phrase: dict[tuple[str, ...], list[Candidate]] = defaultdict(list)
     for group in lists:
         for old in group.old:
             candidates = [Candidate(group.category, group.relation, new) for new in group.new if new != old]
-            by_phrase[tuple(words_of(old))] += candidates
+            by_phrase[tuple(split_words(old))] += candidates
     return dict(by_phrase)
 
 
-def words_of(phrase: str) -> list[str]:
-    """Return the words of a phrase, as `unbag.data.text.tokens` cuts it."""
+def split_words(phrase: str) -> list[str]:
+    """Split a phrase into words, as `unbag.data.text.tokens.words` does."""
     return [word.text for word in words(phrase)]
 
 
 def _preposition(lowered: Sequence[str], start: int, old: str, new: str) -> dict[int, str] | None:
-    """Return the preposition to be changed, by its place in the sentence; None if it cannot be told which it is.
+    """Find the preposition to change, as {position: new preposition}; None if the preposition is ambiguous.
+
+    The result is empty if no preposition must change.
 
     >>> _preposition("he sits in the kitchen".split(), 4, "kitchen", "balcony")
     {2: 'on'}
     """
-    wanted = {PREPOSITION_OF.get(old), PREPOSITION_OF.get(new)}
-    if None in wanted or len(wanted) == 1:
+    prepositions = {PREPOSITION_OF.get(old), PREPOSITION_OF.get(new)}
+    if None in prepositions or len(prepositions) == 1:
         return {}
     near = range(max(0, start - _NEAR), start)
     ends = [place for place in near if not lowered[place][0].isalnum()]
-    found = [place for place in near if lowered[place] in _OF_PLACE and place > max(ends, default=-1)]
-    if not found:
+    places = [place for place in near if lowered[place] in _OF_PLACE and place > max(ends, default=-1)]
+    if not places:
         return {}
-    between = lowered[found[-1] + 1 : start]
-    kind = _KIND_OF.get(lowered[found[-1]])
-    if len(found) > 1 or len(between) > 1 or not _DETERMINERS.issuperset(between) or kind != PREPOSITION_OF[old]:
+    between = lowered[places[-1] + 1 : start]
+    kind = _KIND_OF.get(lowered[places[-1]])
+    if len(places) > 1 or len(between) > 1 or not _DETERMINERS.issuperset(between) or kind != PREPOSITION_OF[old]:
         return None
-    return {found[0]: _OTHER_SIDE[lowered[found[0]]]}
+    return {places[0]: _OTHER_SIDE[lowered[places[0]]]}
 
 
-def _replaced(
+def _replace_phrase(
     premise: str, sentence: Sequence[Word], start: int, length: int, new: str, others: Mapping[int, str]
 ) -> str:
-    """Return the sentence with a phrase and some other words replaced, capitals kept and an article adapted."""
+    """Build the sentence with a phrase and some other words replaced, preserve capitals, and adapt an article."""
     old_start, old_end = sentence[start].start, sentence[start + length - 1].end
     if start == 0 and premise[old_start].isupper():
         new = new[0].upper() + new[1:]
     head = premise[:old_start]
     if start and premise[sentence[start - 1].end : old_start] == " ":
         article = sentence[start - 1]
-        head = premise[: article.start] + agree(article.text, new.split()[0]) + " "
-    for place, word in others.items():  # before the article
+        head = premise[: article.start] + adapt_article(article.text, new.split()[0]) + " "
+    for place, word in others.items():  # prepositions, which stand before the article
         old = sentence[place]
         word = word.capitalize() if old.text[0].isupper() else word
         head = head[: old.start] + word + head[old.end :]
@@ -345,7 +355,7 @@ def _replaced(
 
 
 def _is_joined(premise: str, word: Word) -> bool:
-    """Tell whether a hyphen, slash or apostrophe ties a word to a neighbour: "four-wheeled"."""
+    """Check whether a hyphen, slash or apostrophe joins a word to a neighbour: "four-wheeled"."""
     return premise[word.start - 1 : word.start] in _JOINED or premise[word.end : word.end + 1] in _JOINED
 
 
@@ -365,20 +375,20 @@ def _in_fixed_phrase(lowered: Sequence[str], start: int, length: int) -> bool:
 SIMILARITY: Final = real("similarity", 6)
 SCHEMA: Final = pa.schema(
     [
-        *PAIR,  # the source is the example whose premise it is; the official pairs' own
+        *PAIR,  # the source id is that of the example with the premise; for official pairs, their own id
         ("category", pa.string()),
-        ("replaced", pa.string()),  # by the difference of the sentences, which may be less than the phrase: "living"
+        ("replaced", pa.string()),  # difference of the sentences, which may be shorter than the phrase: "living"
         ("replacement", pa.string()),
-        ("relation", pa.string()),  # what the replaced word is to the new one; null in the official pairs
-        ("pair_frequency", pa.int64()),  # contradicting training examples with the two words; null where not counted
-        SIMILARITY,  # cosine of the two words' embeddings; null where not asked for
+        ("relation", pa.string()),  # relation of the replaced word to the new one; null for official pairs
+        ("pair_frequency", pa.int64()),  # contradiction training examples with the two words; null if not counted
+        SIMILARITY,  # cosine of the two words' embeddings; null if not requested
         ("annotator_labels", pa.list_(pa.int64())),
     ]
 )
 
 
-class Row(NamedTuple):
-    """One pair; the columns of `SCHEMA` that are not measured on the words."""
+class SubstitutionRow(NamedTuple):
+    """One pair, with the columns of `SCHEMA` that need no measurement."""
 
     id: str
     source_id: str
@@ -390,29 +400,36 @@ class Row(NamedTuple):
     annotators: Sequence[str] = ()
 
     def words(self) -> tuple[str, str]:
-        """Return what was replaced by what, as the sentences differ; nothing where that is more than one phrase."""
-        difference = replacement(self.premise, self.hypothesis)
+        """Determine the replaced and the new phrase from the sentences; empty if more than one phrase differs."""
+        difference = find_replacement(self.premise, self.hypothesis)
         return ("", "") if difference is None else (" ".join(difference.old), " ".join(difference.new))
 
 
 class WordPair(NamedTuple):
-    """What is measured on two single words: how often training contradicts with them, and their similarity."""
+    """Measurements of two single words.
+
+    Attributes:
+        frequency: Number of contradiction examples in the training corpus with the two words; None if not counted.
+        similarity: Cosine of the words' embeddings; None if not requested or unknown.
+    """
 
     frequency: int | None
     similarity: float | None
 
 
-def generated(examples: Iterable[Example], substituter: Substituter, rejected: Counter[str]) -> Iterator[Row]:
-    """Yield the replacements of each different premise, those of the first example that has it.
+def generate_rows(
+    examples: Iterable[Example], substituter: Substituter, rejected: Counter[str]
+) -> Iterator[SubstitutionRow]:
+    """Generate the replacements of each distinct premise, with the source id of the first example that contains it.
 
     Args:
-        examples: the corpus, in order.
-        substituter: how words are replaced.
-        rejected: counts the candidates that were not used, by reason.
+        examples: Examples of the corpus, in order.
+        substituter: Generator of the replacements.
+        rejected: Counter of rejected candidates by reason, which the call updates.
     """
-    for example in distinct(examples, attrgetter("premise")):
+    for example in distinct_by(examples, attrgetter("premise")):
         for number, substitute in enumerate(substituter.of(example.premise, rejected)):
-            yield Row(
+            yield SubstitutionRow(
                 id=f"{example.source_id}#{number}",
                 source_id=example.source_id,
                 premise=example.premise,
@@ -423,17 +440,18 @@ def generated(examples: Iterable[Example], substituter: Substituter, rejected: C
             )
 
 
-def tables(rows: Iterable[Row], measure: Callable[[str, str], WordPair]) -> Iterator[pa.Table]:
-    """Return rows as tables of `SCHEMA`.
+def substitution_tables(rows: Iterable[SubstitutionRow], measure: Callable[[str, str], WordPair]) -> Iterator[pa.Table]:
+    """Build Arrow tables of `SCHEMA` from rows.
 
     Args:
-        rows: the pairs.
-        measure: measures two single words in lower case; phrases of several words are not measured (section 5.2).
+        rows: Pairs.
+        measure: Function that measures two single words in lower case. Phrases of several words are not measured
+            (section 5.2).
     """
     return columns.tables((_record(row, measure) for row in rows), SCHEMA)
 
 
-def _record(row: Row, measure: Callable[[str, str], WordPair]) -> dict[str, Any]:
+def _record(row: SubstitutionRow, measure: Callable[[str, str], WordPair]) -> dict[str, Any]:
     old, new = row.words()
     single = all(word and " " not in word for word in (old, new))
     measured = measure(old.lower(), new.lower()) if single else WordPair(None, None)
@@ -449,26 +467,31 @@ def _record(row: Row, measure: Callable[[str, str], WordPair]) -> dict[str, Any]
 
 
 NO_WORD = "no word to replace"
-_EVERY = 100  # replacements of a premise: more than any has
+_UNLIMITED = 100  # replacements per premise, more than any premise has
 
 
-class Substituted:
-    """The maker of pairs with one word replaced."""
+class SubstitutedPairs:
+    """Generator of pairs with one word replaced."""
 
     kind = "substituted"
     balanced = True
 
     def __init__(self, premises: Sequence[str], substituter: Substituter) -> None:
-        """Take distinct sentences, and how their words are replaced; its seed and number do not matter."""
+        """Initialize the generator.
+
+        Args:
+            premises: Distinct sentences.
+            substituter: Generator of the replacements. Its `seed` and `q` have no effect.
+        """
         self._premises, self._substituter = premises, substituter
 
     def __len__(self) -> int:
         return len(self._premises)
 
-    def make(self, order: Sequence[int], seed: int) -> Iterator[list[Made] | str]:
-        """Yield what is made of each premise, a pair for each word that can be replaced; the seed draws by what."""
-        substituter = replace(self._substituter, q=_EVERY, seed=seed)
+    def make(self, order: Sequence[int], seed: int) -> Iterator[list[GeneratedPair] | str]:
+        """Generate the pairs of each premise, one for each replaceable word; the seed selects the replacements."""
+        substituter = replace(self._substituter, q=_UNLIMITED, seed=seed)
         for i in order:
             premise = self._premises[i]
-            found = substituter.of(premise)
-            yield [Made(premise, each.hypothesis, each.label) for each in found] or NO_WORD
+            substitutes = substituter.of(premise)
+            yield [GeneratedPair(premise, each.hypothesis, each.label) for each in substitutes] or NO_WORD

@@ -1,4 +1,4 @@
-"""The rows of the swapped set: pairs as given, and with premise and hypothesis exchanged (ReSNLI paper, 5.2)."""
+"""Rows of the swapped set: the original pairs, and pairs with premise and hypothesis exchanged (ReSNLI paper, 5.2)."""
 
 from collections.abc import Callable, Iterable, Iterator
 from hashlib import blake2b
@@ -19,9 +19,9 @@ SCHEMA: Final = pa.schema(
 
 
 def swapped_tables(examples: Iterable[Example]) -> Iterator[pa.Table]:
-    """Return each example as given and, if its label is neutral or contradiction, exchanged: tables of `SCHEMA`.
+    """Build tables of `SCHEMA` with each example and, if its label is neutral or contradiction, the exchanged pair.
 
-    Those two labels say the same of both orders; entailment need not, so such a pair has no second row.
+    These two labels are taken to hold in both orders. Entailment need not, so an entailment pair has no second row.
     """
     return tables((row for example in examples for row in _rows(example)), SCHEMA)
 
@@ -37,21 +37,22 @@ def _rows(example: Example) -> Iterator[dict[str, Any]]:
 T = TypeVar("T")
 
 
-def distinct(items: Iterable[T], sentence: Callable[[T], str]) -> Iterator[T]:
-    """Yield the items whose sentence no item before had, in order.
+def distinct_by(items: Iterable[T], sentence: Callable[[T], str]) -> Iterator[T]:
+    """Iterate over the items whose sentence has not occurred before, in order.
 
-    Of a sentence 64 bits are remembered, the same in every process, so that all premises of SNLI take some MB: two of a
-    million sentences are taken for the same with a probability of 3 in 100 million.
+    The function stores a hash of 64 bits per sentence, which is the same in every process. All premises of SNLI take
+    some MB. The probability of any collision among a million sentences is 3 in 100 million.
 
     Args:
-        items: examples, say.
-        sentence: returns what must differ.
+        items: Items, e.g. examples.
+        sentence: Function that returns the sentence of an item.
 
-    >>> list(distinct(["A dog", "a dog", "A dog"], str))
+    >>> list(distinct_by(["A dog", "a dog", "A dog"], str))
     ['A dog', 'a dog']
     """
     seen: set[bytes] = set()
     for item in items:
+        # Not Python's `hash`, whose values for strings differ between processes.
         key = blake2b(sentence(item).encode(), digest_size=8).digest()
         if key not in seen:
             seen.add(key)

@@ -1,19 +1,18 @@
-"""Two halves of a vocabulary: what training pairs are made with, and what is held out to test with.
+"""Split of the vocabulary into two halves: one for generated training pairs, one held out for evaluation.
 
-A generator that trained a model tells little of it: pairs of the same words made in the same way are learnt by heart.
-So every word, of the word lists too, and every template of a negation is in one of two halves, and a pair is of a half
-if all that its maker chose it by is: verb and nouns of SOSwap, adjective and nouns of AddAmod, the old and the new word
-of a substitution, the template of a negation. Pairs of one word of each half are of neither.
+A set from the generator that a model was trained with measures little, because the model can memorize pairs of the same
+words. So every word, those of the word lists included, and every negation template belongs to one of two halves. A pair
+belongs to a half if all words that the generator selected do: the verb and nouns of SOSwap, the adjective and nouns of
+AddAmod, the old and new word of a substitution, or the template of a negation. A pair with words of both halves belongs
+to neither.
 
-The half is a bit of a hash of the word's stem, the same on every machine and for ever: BLAKE2b of `SEED` and the stem.
-Forms of one word (dog, dogs; sits, sitting) are in the same half, whoever cut off their endings; that some different
-words share a stem (universe, university would not; hop, hope do) does no harm.
+The half of a word is one bit of a hash of its stem: BLAKE2b of `SEED` and the stem, identical on every machine and in
+every version. Forms of one word (dog, dogs; sits, sitting) are in the same half. Some different words share a stem (hop
+and hope do, universe and university do not), which does no harm.
 
-The sentences of the official sets, Breaking NLI and SICCK, are known by their hashes: no training pair may have
-them.
-
-Their files are their authors' and are downloaded to be evaluated on only; a training run knows their sentences without.
-`python -m tools.official_sentences` writes the hashes, and a test holds them to the files.
+No training pair may contain a sentence of the official sets Breaking NLI and SICCK. The files belong to their authors,
+and are downloaded only for evaluation. A training run recognizes the sentences by stored hashes, without the files.
+`python -m tools.official_sentences` writes the hashes, and a test compares them with the files.
 """
 
 import re
@@ -34,7 +33,7 @@ HELD_OUT: Final = "held_out"
 WORDS: Final = (ALL, TRAINING, HELD_OUT)
 
 SEED: Final = 13
-"""Chosen once, so that both halves have enough of what SNLI's sentences say most; no model was asked."""
+"""Chosen once, so that both halves contain enough frequent words of SNLI. No model's score influenced the choice."""
 
 _IRREGULAR: Final = {
     **{"children": "child", "people": "person", "feet": "foot", "teeth": "tooth"},
@@ -42,42 +41,42 @@ _IRREGULAR: Final = {
     **{"scarves": "scarf", "shelves": "shelf", "loaves": "loaf", "lying": "lie", "tying": "tie", "dying": "die"},
 }
 _ENDINGS: Final = ("ing", "ed", "es", "s")
-_LEAST: Final = 3  # letters that a stem keeps: "king" and "bus" have no ending
+_MIN_STEM: Final = 3  # minimum number of letters of a stem: "king" and "bus" have no ending
 _VOWEL: Final = re.compile("[aeiouy]")
 _TWICE: Final = re.compile(r"([b-df-hj-np-tv-z])\1$")
 
 
 @lru_cache(maxsize=1 << 16)
-def half(word: str) -> str:
-    """Return the half of a word, a phrase or a template: `training` or `held_out`.
+def vocabulary_half(word: str) -> str:
+    """Compute the half of a word, a phrase or a template: `training` or `held_out`.
 
-    >>> half("dogs") == half("Dog"), half("sitting") == half("sits")
+    >>> vocabulary_half("dogs") == vocabulary_half("Dog"), vocabulary_half("sitting") == vocabulary_half("sits")
     (True, True)
     """
     return HELD_OUT if int(rng.key(SEED, "half", stem(word))) % 2 else TRAINING
 
 
-def are_in(words: str, chosen: Iterable[str]) -> bool:
-    """Tell whether all words of a pair are in a half, one of `WORDS`.
+def are_in_half(words: str, chosen: Iterable[str]) -> bool:
+    """Check whether all chosen words of a pair are in the requested half, one of `WORDS`.
 
-    >>> are_in("all", ["dog", "chase"]), are_in(half("dog"), ["dog"])
+    >>> are_in_half("all", ["dog", "chase"]), are_in_half(vocabulary_half("dog"), ["dog"])
     (True, True)
     """
-    return words == ALL or all(half(word) == words for word in chosen)
+    return words == ALL or all(vocabulary_half(word) == words for word in chosen)
 
 
-def check(words: str) -> None:
-    """Refuse what is no half.
+def validate_words(words: str) -> None:
+    """Validate the option `words`.
 
     Raises:
-        ValueError: if it is none of `WORDS`.
+        ValueError: If the value is not in `WORDS`.
     """
     if words not in WORDS:
-        raise ValueError(f"expected words of {', '.join(WORDS)}, found {words!r}")
+        raise ValueError(f"words: expected one of {', '.join(WORDS)}, got {words!r}")
 
 
 def stem(phrase: str) -> str:
-    """Return what the forms of a word have in common, or those of a phrase's last word.
+    """Compute a common stem for the inflected forms of a word, or of a phrase's last word.
 
     >>> [stem(word) for word in ("Dogs", "sitting", "sits", "cities", "riding", "ride", "living rooms", "women")]
     ['dog', 'sit', 'sit', 'citi', 'rid', 'rid', 'living room', 'woman']
@@ -88,30 +87,31 @@ def stem(phrase: str) -> str:
 
 def _stem(word: str) -> str:
     word = _IRREGULAR.get(word, word)
-    if word.endswith("men"):  # and women, firemen
+    if word.endswith("men"):  # also women, firemen
         word = word.removesuffix("en") + "an"
     for ending in _ENDINGS:
         rest = word.removesuffix(ending)
-        if rest != word and len(rest) >= _LEAST - (ending == "ing") and _VOWEL.search(rest):
+        if rest != word and len(rest) >= _MIN_STEM - (ending == "ing") and _VOWEL.search(rest):
             word = rest
             break
-    if len(word) < _LEAST:
+    if len(word) < _MIN_STEM:
         return word
     word = _TWICE.sub(r"\1", word.removesuffix("e"))
     return word[:-1] + "i" if word.endswith("y") else word
 
 
 HASHES: Final = Path(__file__).with_name("official-sentences.u32")
-"""32 bits of each sentence, sorted, little-endian: of a million others, three are taken for one of them."""
+"""File with a hash of 32 bits of each official sentence, sorted, little-endian. Of a million other sentences, about
+three collide with a hash of the file."""
 
 
 def is_official(sentence: str) -> bool:
-    """Tell whether a sentence is one of an official set, but for capitals and punctuation."""
+    """Check whether a sentence occurs in an official set, ignoring capitals and punctuation."""
     return _hash(sentence) in _official()
 
 
-def hashes(sentences: Iterable[str]) -> NDArray[np.uint32]:
-    """Return the hashes of some sentences, each once, in order."""
+def sentence_hashes(sentences: Iterable[str]) -> NDArray[np.uint32]:
+    """Compute the distinct hashes of some sentences, sorted, as little-endian 32-bit integers."""
     return np.array(sorted({_hash(sentence) for sentence in sentences}), dtype="<u4")
 
 
@@ -121,5 +121,6 @@ def _official() -> frozenset[int]:
 
 
 def _hash(sentence: str) -> int:
+    # Capitals and marks are ignored, so that variants of an official sentence are recognized too.
     text = " ".join(word.text.lower() for word in words(sentence) if not word.is_mark)
     return int(rng.key("official", text)) % 2**32

@@ -1,9 +1,9 @@
-"""Words that may stand for each other in a sentence, by category, and what becomes of its truth.
+"""Word lists for substitution, by category, with the effect of a replacement on the truth of a sentence.
 
-Written for unbag from general knowledge. Two rules: words of one list fit the same place in a sentence (the same part
-of speech and inflection, so that nothing else need change but a/an), and of the co-hyponyms and antonyms of one list
-no two can be true of the same thing in the same event. Words that are often something else too (*orange* is a fruit,
-*second* a moment) may come in, but are not themselves replaced.
+The lists were written for unbag from general knowledge. They follow two rules. First, all words of a list fit the same
+position in a sentence: they have the same part of speech and inflection, so that only a/an may need to change. Second,
+no two co-hyponyms or antonyms of a list can be true of the same thing in the same event. Words with another frequent
+meaning (*orange* is a fruit, *second* a moment) can be replacements, but are not replaced.
 """
 
 from typing import Final, NamedTuple
@@ -19,11 +19,18 @@ LABEL_OF: Final = {
     Relation.HYPONYM: ENTAILMENT,  # the replaced word is a hyponym of the new one
     Relation.HYPERNYM: NEUTRAL,
 }
-"""The label of a pair, by what the replaced word is to the new one."""
+"""Label of a pair, by the relation of the replaced word to the new one."""
 
 
 class WordList(NamedTuple):
-    """Words that may be replaced, and the words that may come in their place: any but themselves."""
+    """Words that can be replaced, and their possible replacements.
+
+    Attributes:
+        category: Name of the category.
+        relation: Relation of each replaced word to each new one.
+        old: Words that can be replaced.
+        new: Replacements. A word is never replaced by itself.
+    """
 
     category: str
     relation: Relation
@@ -32,18 +39,18 @@ class WordList(NamedTuple):
 
 
 def _both_numbers(nouns: str) -> list[tuple[str, ...]]:
-    """Return the nouns, and their plurals."""
+    """Build two lists, the nouns and their plurals."""
     words = _words(nouns)
     return [words, tuple(map(plural, words))]
 
 
 def _words(text: str) -> tuple[str, ...]:
-    """Return the words of a list; `_` is a space within one."""
+    """Split a text into the words of a list; `_` stands for a space within a word."""
     return tuple(word.replace("_", " ") for word in text.split())
 
 
 def _exclusive(category: str, *lists: tuple[str, ...], only_new: str = "") -> list[WordList]:
-    """Return lists of co-hyponyms; the words of `only_new` come in but are not replaced."""
+    """Build lists of co-hyponyms; the words of `only_new` are replacements but are not replaced."""
     not_replaced = set(_words(only_new))
     return [
         WordList(category, Relation.CO_HYPONYM, tuple(word for word in words if word not in not_replaced), words)
@@ -52,19 +59,19 @@ def _exclusive(category: str, *lists: tuple[str, ...], only_new: str = "") -> li
 
 
 def _pairs(category: str, relation: Relation, text: str) -> list[WordList]:
-    """Return a list for each word pair or set, in both directions."""
+    """Build one list per word pair or set, for replacements in both directions."""
     sets = [_words(line) for line in text.split("/")]
     return [WordList(category, relation, words, words) for words in sets]
 
 
 def _directed(category: str, relation: Relation, text: str) -> list[WordList]:
-    """Return a list for each `old … > new …`."""
+    """Build one list per `old … > new …`."""
     sides = [line.split(">") for line in text.split("/")]
     return [WordList(category, relation, _words(old), _words(new)) for old, new in sides]
 
 
 def _kinds(category: str, nouns: str, above: str) -> list[WordList]:
-    """Return lists of nouns that one of the nouns above may stand for, in both numbers."""
+    """Build lists that replace nouns by their hypernyms, in singular and plural."""
     sides = zip(_both_numbers(nouns), _both_numbers(above), strict=True)
     return [WordList(category, Relation.HYPONYM, old, new) for old, new in sides]
 
@@ -126,7 +133,7 @@ _CO_HYPONYMS: Final = [
     *_exclusive(
         "sports",
         _words("soccer tennis rugby hockey golf lacrosse"),
-        _words("basketball baseball volleyball softball"),  # their balls too
+        _words("basketball baseball volleyball softball"),  # games and also balls
     ),
     *_exclusive(
         "vehicles",
@@ -226,7 +233,7 @@ _NOT_ONLY_NOUNS: Final = _words("building talking running walking runs walks")
 
 
 def _reversed(lists: list[WordList]) -> list[WordList]:
-    """Return lists by which a noun is replaced by one below it."""
+    """Build lists that replace a noun by its hyponyms, from lists in the other direction."""
     below: dict[str, list[str]] = {}
     for words in lists:
         for above in words.new:
@@ -239,10 +246,10 @@ def _reversed(lists: list[WordList]) -> list[WordList]:
 
 
 NEUTRAL_LISTS: Final[tuple[WordList, ...]] = tuple(_reversed(_HYPERNYMS))
-"""What makes a sentence say more than it did, so that it need not follow: the hypernyms' other direction."""
+"""Lists that replace a noun by a hyponym. The new sentence is more specific, so the premise need not entail it."""
 
 CATEGORIES: Final = tuple(dict.fromkeys(words.category for words in WORD_LISTS))
-"""The categories; those that Glockner et al. 2018 have too (Table 4) under their names."""
+"""Categories, with the names of Glockner et al. 2018 (Table 4) for those that they share."""
 
 _IN: Final = (
     "kitchen bathroom bedroom living_room dining_room classroom garage hallway courtroom car truck van taxi helicopter"
@@ -254,7 +261,7 @@ PREPOSITION_OF: Final = {
     for words in _both_numbers(nouns)
     for word in words
 }
-"""Which preposition says that somebody is at the place or in the vehicle, for words of one list that differ in it."""
+"""Preposition of location for places and vehicles ("in the car", "on the bus") whose lists mix both prepositions."""
 
 FIXED_PHRASES: Final[frozenset[str]] = frozenset(
     {
@@ -278,7 +285,7 @@ FIXED_PHRASES: Final[frozenset[str]] = frozenset(
         *("moving truck", "tow truck", "fire truck", "dump truck", "food truck", "garbage truck", "pickup truck"),
         *("a third", "a second", "a fourth", "third man", "third person"),
         *(
-            f"{color} {person}"  # the color is not that of a thing
+            f"{color} {person}"  # with people, the word is not a colour of a thing
             for color in ("black", "white", "brown")
             for person in (
                 "man men woman women boy boys girl girls male males female females lady ladies person people "
@@ -287,4 +294,4 @@ FIXED_PHRASES: Final[frozenset[str]] = frozenset(
         ),
     }
 )
-"""Phrases in which no word is replaced: they mean more than their words."""
+"""Phrases in which no word is replaced, because their meaning is not the sum of their words."""

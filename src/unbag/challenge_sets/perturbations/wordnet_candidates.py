@@ -1,4 +1,4 @@
-"""What WordNet offers in the place of a word: antonyms, synonyms and hypernyms, in the word's inflection."""
+"""Replacements of words from WordNet: antonyms, synonyms and hypernyms, in the inflection of the word."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -9,28 +9,30 @@ from unbag.baselines.wordnet.database import WordNet
 from unbag.baselines.wordnet.relations import Relation
 from unbag.challenge_sets.perturbations.substitution import WORDNET_ANTONYMS, Candidate
 
-_LEAST_TAGGED: Final = 5  # in the sense-tagged texts behind WordNet: fewer say nothing of which sense is the usual one
-_WORD_SHARE: Final = 0.9
-_SENSE_SHARE: Final = 0.7
+# Occurrences in the sense-tagged texts of WordNet. Fewer occurrences do not show which sense is the usual one.
+_MIN_TAGGED: Final = 5
+_MIN_WORD_SHARE: Final = 0.9  # of the occurrences of a word, those of one base form and part of speech
+_MIN_SENSE_SHARE: Final = 0.7  # of these occurrences, those of the first sense
 _CLOSED: Final = frozenset("another there here one no such much".split())
-"""Function words, which WordNet has as nouns or adjectives."""
+"""Function words that WordNet lists as nouns or adjectives."""
 _UNIVERSAL: Final = {"n": "NOUN", "v": "VERB", "a": "ADJ", "s": "ADJ", "r": "ADV"}
 
 
 class WordNetCandidates:
     """Candidates from the usual sense of a word.
 
-    A word is read only where the sense-tagged texts that come with WordNet leave little doubt: nine in ten of its
-    occurrences are of one base form and part of speech, seven in ten of those of its first sense. A candidate's own
-    first sense must be that sense, the antonym's or the hypernym's. So a sentence need not be understood to take them.
-    Candidates are single words; hypernyms are taken of nouns only, for those of verbs want other objects.
+    A word has candidates only if its usual sense is clear in the sense-tagged texts of WordNet. That means that nine in
+    ten of its occurrences have one base form and part of speech, and seven in ten of those have the first sense. The
+    first sense of a candidate must be the word's sense, or the sense of its antonym or hypernym. Under these
+    conditions, the operator needs no word sense disambiguation. Candidates are single words. Only nouns have hypernyms
+    as candidates, because hypernyms of verbs take other objects.
     """
 
     def __init__(self, wordnet: WordNet) -> None:
-        """Take WordNet.
+        """Initialize the source of candidates with an open WordNet.
 
         Raises:
-            ImportError: without lemminflect.
+            ImportError: If lemminflect is not installed.
         """
         try:
             import lemminflect
@@ -41,7 +43,7 @@ class WordNetCandidates:
         self.of = lru_cache(maxsize=1 << 16)(self._of)
 
     def _of(self, word: str) -> tuple[Candidate, ...]:
-        """Return what may come in the place of a word in lower case."""
+        """Look up the possible replacements of a lower-case word."""
         usual = None if word in _CLOSED else self._usual(word)
         if usual is None:
             return ()
@@ -51,13 +53,13 @@ class WordNetCandidates:
             name = lemma.name()
             if not name.isalpha() or name != name.lower() or not self._is_usual(lemma):
                 continue
-            inflected = self._inflected(word, base, part, name)
+            inflected = self._inflect(word, base, part, name)
             if inflected and inflected != word:
                 candidates[inflected] = Candidate(category, relation, inflected)
         return tuple(candidates.values())
 
     def _usual(self, word: str) -> tuple[str, str, Any] | None:
-        """Return the base form, part of speech and synset that a word usually has, if there is one."""
+        """Find the usual base form, part of speech and synset of a word; None if no reading dominates."""
         counts: dict[tuple[str, str], list[tuple[int, Any]]] = defaultdict(list)
         for sense in self._wordnet.senses(word):
             for lemma in sense.lemmas():  # type: ignore[attr-defined]
@@ -67,20 +69,20 @@ class WordNetCandidates:
         for (base, part), senses in counts.items():
             tagged = sum(count for count, _ in senses)
             most, sense = max(senses, key=lambda counted: counted[0])
-            if tagged >= _LEAST_TAGGED and tagged >= _WORD_SHARE * total and most >= _SENSE_SHARE * tagged:
+            if tagged >= _MIN_TAGGED and tagged >= _MIN_WORD_SHARE * total and most >= _MIN_SENSE_SHARE * tagged:
                 return base, part, sense
         return None
 
     def _is_usual(self, lemma: Any) -> bool:
-        """Tell whether a lemma's synset is the first one of its name, of any part of speech."""
+        """Check whether a lemma's synset is the most frequent one of its name, over all parts of speech."""
         senses: Sequence[Any] = self._wordnet.senses(lemma.name().replace("_", " "))
         counts = [
             (other.count(), sense) for sense in senses for other in sense.lemmas() if other.name() == lemma.name()
         ]
         return bool(counts) and max(counts, key=lambda counted: counted[0])[1] == lemma.synset()
 
-    def _inflected(self, word: str, base: str, part: str, new: str) -> str | None:
-        """Return a base form inflected as a word is; None where that is not certain."""
+    def _inflect(self, word: str, base: str, part: str, new: str) -> str | None:
+        """Inflect a new base form in the way of a given word; None if the inflection is ambiguous."""
         tag = _UNIVERSAL[part]
         if part in "asr":
             return new if word == base else None
@@ -90,7 +92,7 @@ class WordNetCandidates:
 
 
 def _related(base: str, sense: Any) -> Iterator[tuple[str, Relation, Any]]:
-    """Yield category, relation of the word to it, and lemma, of all that is directly related to a sense."""
+    """Iterate over (category, relation of the word to the lemma, lemma) of the lemmas directly related to a sense."""
     for lemma in sense.lemmas():
         if lemma.name() == base:
             yield from ((WORDNET_ANTONYMS, Relation.ANTONYM, antonym) for antonym in lemma.antonyms())

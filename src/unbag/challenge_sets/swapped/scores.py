@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unbag.data.labels import CONTRADICTION, NEUTRAL, label_id
-from unbag.data.predictions import NO_ANSWER, Columns, SetPredictions, flags, rows_where
+from unbag.data.predictions import NO_ANSWER, Columns, SetPredictions, flags, select_rows
 from unbag.scoring.bootstrap import DEFAULT_RESAMPLES
 from unbag.scoring.skill import Credits
 from unbag.scoring.swap_consistency import swap_consistency
@@ -30,7 +30,7 @@ def swapped_scores(
         both = {name for name, swapped in zip(columns["source_id"], columns["swapped"], strict=True) if swapped} & {
             name for name, swapped in zip(columns["source_id"], columns["swapped"], strict=True) if not swapped
         }
-        columns, answers = rows_where(np.array([name in both for name in columns["source_id"]]), columns, answers)
+        columns, answers = select_rows(np.array([name in both for name in columns["source_id"]]), columns, answers)
         if not both:
             return {}
     label = np.asarray(columns["label"])

@@ -1,8 +1,9 @@
 """Rules and word lists of English grammar: adjective order, articles, capitals, determiners, plurals, verbs and nouns.
 
-Nouns that name no thing were read from the objects of verbs in SNLI, by the lexicographer's file of their first sense
-in WordNet (act, event, communication, cognition, attribute, state, time; body): WordNet proposes, a reader decides.
-They are lists, so that building a set does not need WordNet.
+The lists of nouns that do not name an object (`HAPPENINGS`, `BODY_PARTS`) were collected from the objects of verbs in
+SNLI. The candidates are nouns whose first sense in WordNet is in one of these lexicographer files: act, event,
+communication, cognition, attribute, state, time; body. The final selection was made by hand. The lists are part of the
+code, so that building a set does not need WordNet.
 """
 
 import re
@@ -40,16 +41,16 @@ _CLASSES: Final = (
     "brick cotton denim glass leather metal metallic paper plastic rubber steel stone straw wooden wood",
 )
 AGE, COLOUR, ORIGIN = 3, 5, 6
-"""The ranks of three of the classes."""
+"""Ranks of the classes age, colour and origin."""
 
 _RANKS: Final = {word: rank for rank, words in enumerate(_CLASSES) for word in words.split()}
 
 
-def rank(adjective: str) -> int | None:
-    """Return an adjective's rank among the classes, 0 for opinion; None for one that is not known.
+def adjective_rank(adjective: str) -> int | None:
+    """Look up an adjective's rank in the English adjective order, 0 for opinion; None if its class is unknown.
 
-    >>> rank("nice") < rank("small") < rank("old") < rank("round") < rank("red") < rank("wooden")
-    True
+    >>> [adjective_rank(word) for word in ("nice", "small", "clean", "old", "round", "red", "german", "wooden")]
+    [0, 1, 2, 3, 4, 5, 6, 7]
     """
     return _RANKS.get(adjective.lower())
 
@@ -57,28 +58,32 @@ def rank(adjective: str) -> int | None:
 ARTICLES: Final = frozenset({"a", "an"})
 
 _SILENT_H: Final = re.compile(r"(?:hour|honest|honou?r|heir)")
-_SPELT_WITH_A_VOWEL: Final = re.compile(  # and spoken with a consonant
+_SPELT_WITH_A_VOWEL: Final = re.compile(  # but pronounced with an initial consonant
     r"uni(?:ons?|on-|corn|cycl|form|fi|lateral|que|son|sex|t|vers)"  # union, but not unimportant
     r"|unanim|us[eau]|usi|uter|utili|utah|uk|ur[aei]n|ubiq|ufo|eu|ewe|ouij|once|one(?!ir)"
 )
 _VOWEL_NUMBERS: Final = re.compile(r"(?:8[\d,]*|1[18](?:,\d{3})*|1[18]\d\d)(?!\d)")  # eighty, eleven thousand, 1800
-_VOWEL_LETTERS: Final = frozenset("AEFHILMNORSX")  # names that begin with a vowel: eff, aitch, …
+_VOWEL_LETTERS: Final = frozenset("AEFHILMNORSX")  # letters whose names begin with a vowel: eff, aitch, …
 
 
-def fits(article: str, next_word: str) -> bool:
-    """Tell whether an indefinite article goes before a word; any other word does.
+def article_fits(article: str, next_word: str) -> bool:
+    """Check whether an indefinite article fits the sound of the next word; True for any other first word.
 
-    >>> fits("a", "guitar"), fits("an", "guitar"), fits("An", "hour"), fits("the", "hour")
-    (True, False, True, True)
+    >>> article_fits("a", "guitar"), article_fits("an", "guitar"), article_fits("An", "hour")
+    (True, False, True)
+    >>> article_fits("the", "hour")
+    True
     """
     return article.lower() not in ARTICLES or (article.lower() == "an") == _sounds_like_a_vowel(next_word)
 
 
-def agree(article: str, next_word: str) -> str:
-    """Return the indefinite article that goes before a word, with the capital of the one given; any other word as is.
+def adapt_article(article: str, next_word: str) -> str:
+    """Adapt an indefinite article to the sound of the next word, keeping its capital; return other words unchanged.
 
-    >>> agree("A", "orange"), agree("an", "unicorn"), agree("a", "11th"), agree("the", "egg")
-    ('An', 'a', 'an', 'the')
+    >>> adapt_article("A", "orange"), adapt_article("an", "unicorn"), adapt_article("a", "11th")
+    ('An', 'a', 'an')
+    >>> adapt_article("the", "egg")
+    'the'
     """
     if article.lower() not in ARTICLES:
         return article
@@ -88,7 +93,7 @@ def agree(article: str, next_word: str) -> str:
 
 def _sounds_like_a_vowel(word: str) -> bool:
     if (len(word) == 1 and word.isalpha()) or re.match(r"[A-Z]{2,}s?(?![a-zA-Z])|[A-Z](?=[-\d])", word):
-        return word[0].upper() in _VOWEL_LETTERS  # an X, an MRI, an F-16; a UFO
+        return word[0].upper() in _VOWEL_LETTERS  # read letter by letter: an X, an MRI, an F-16; a UFO
     if word[:1].isdigit():
         return bool(_VOWEL_NUMBERS.match(word))
     word = word.lower()
@@ -107,28 +112,28 @@ _DEMONYMS: Final = frozenset(
     polynesian portuguese puerto roman romanian russian samoan scandinavian scottish serbian sikh somali spanish
     swedish swiss syrian taiwanese thai tibetan turkish ukrainian victorian vietnamese welsh""".split()
 )
-"""Adjectives and nouns that keep their capital, for taggers call them words like any other."""
+"""Adjectives and nouns that keep their capital. Taggers do not mark them as proper nouns."""
 
 
-def raised(word: str) -> str:
-    """Return a word as it begins a sentence.
+def capitalize(word: str) -> str:
+    """Capitalize the first letter of a word and leave the others unchanged.
 
-    >>> raised("a"), raised("iPhone")
+    >>> capitalize("a"), capitalize("iPhone")
     ('A', 'IPhone')
     """
     return word[:1].upper() + word[1:]
 
 
-def lowered(word: str, pos: str) -> str:
-    """Return a sentence's first word as it stands within one.
+def decapitalize(word: str, pos: str) -> str:
+    """Write the first word of a sentence as it appears inside a sentence.
 
-    Proper nouns, adjectives of nationality or faith, `I`, and words with more capitals than the first keep theirs.
+    Proper nouns, adjectives of nationality or faith, `I`, and words with further capitals stay unchanged.
 
     Args:
-        word: the word, in a sentence's first place.
-        pos: its universal POS tag.
+        word: First word of a sentence.
+        pos: Universal POS tag of the word.
 
-    >>> lowered("A", "DET"), lowered("Tom", "PROPN"), lowered("I", "PRON"), lowered("Asian", "ADJ")
+    >>> decapitalize("A", "DET"), decapitalize("Tom", "PROPN"), decapitalize("I", "PRON"), decapitalize("Asian", "ADJ")
     ('a', 'Tom', 'I', 'Asian')
     """
     parts = word.lower().split("-")
@@ -136,13 +141,13 @@ def lowered(word: str, pos: str) -> str:
     return word if keeps else word[:1].lower() + word[1:]
 
 
-def named(adjective: str) -> str:
-    """Return an adjective with the capital that one of nationality or faith has.
+def capitalize_demonym(adjective: str) -> str:
+    """Capitalize an adjective of nationality or faith; return other adjectives unchanged.
 
-    >>> named("asian"), named("red")
+    >>> capitalize_demonym("asian"), capitalize_demonym("red")
     ('Asian', 'red')
     """
-    return raised(adjective) if adjective in _DEMONYMS else adjective
+    return capitalize(adjective) if adjective in _DEMONYMS else adjective
 
 
 _OF_SEVERAL: Final = frozenset(
@@ -153,17 +158,17 @@ _BOTH_NUMBERS: Final = frozenset("aircraft deer fish foot gi offspring police se
 
 
 def determiners_fit(parse: Parse) -> bool:
-    """Tell whether every indefinite article fits the sound of the next word, and every determiner its noun's number.
+    """Check whether every indefinite article fits the next word's sound, and every determiner its noun's number.
 
-    "a owl", "two woman", "a boys"; also "a coat waits" where the verb is read as a noun.
+    False for "a owl", "two woman" and "a boys", and for "a coat waits" if the parser reads the verb as a noun.
     """
     for i, word in enumerate(parse.lower_words):
         if word not in _DETERMINERS:
             continue
         following = parse.words[i + 1 : i + 2]
-        if word in ARTICLES and following and following[0][:1].isalnum() and not fits(word, following[0]):
+        if word in ARTICLES and following and following[0][:1].isalnum() and not article_fits(word, following[0]):
             return False
-        if not _fits(parse, i):
+        if not _fits_number(parse, i):
             return False
     return True
 
@@ -172,7 +177,7 @@ _OF_ONE: Final = ARTICLES | {"one"}
 _DETERMINERS: Final = _OF_ONE | _OF_SEVERAL
 
 
-def _fits(parse: Parse, i: int) -> bool:
+def _fits_number(parse: Parse, i: int) -> bool:
     noun = parse.heads[i]
     if i >= noun or parse.deps[i] not in ("det", "nummod", "amod") or parse.pos[noun] != "NOUN":
         return True
@@ -181,7 +186,7 @@ def _fits(parse: Parse, i: int) -> bool:
         return True
     if parse.lower_words[i] in _OF_ONE:
         return parse.tags[noun] != "NNS" or "-" in between
-    # A compound counts what its noun has: a two man team.
+    # In a compound, the number modifies the first noun, which stays singular: a two man team.
     return (
         parse.tags[noun] != "NN"
         or parse.deps[noun] in ("compound", "nmod")
@@ -191,7 +196,7 @@ def _fits(parse: Parse, i: int) -> bool:
 
 
 NEGATIONS: Final = frozenset("no not n't n’t never neither nor hardly barely nobody none nothing cannot".split())
-"""Lower case, as spaCy cuts them (do + n't)."""
+"""Lower-case negations, as spaCy tokenizes them (do + n't)."""
 
 
 BODY_PARTS: Final = frozenset(
@@ -207,7 +212,7 @@ SPORTS: Final = frozenset(
     kickball lacrosse monopoly paintball ping-pong poker polo pong pool racquetball rugby skating soccer
     softball tag tennis tug tug-of-war twister volleyball yoga""".split()
 )
-"""Games that are named without an article; with one, some are a ball (throws a football)."""
+"""Games that take no article. With an article, some of them are a ball (throws a football)."""
 
 HAPPENINGS: Final = frozenset(
     """accident act action activity advantage adventure aim air allegiance approach arrangement arrival attempt
@@ -241,8 +246,8 @@ HAPPENINGS: Final = frozenset(
     wait waiting walk war warmth way weather wedding week wheelie while wildfire win wisdom wish word work
     workout worship wreck year yell youth""".split()
 )
-"""Activities, performances, communication, times and other abstractions: what one does, gives, has or takes rather than
-does something to (do a trick, play a game, take a nap)."""
+"""Activities, performances, communication, times and other abstractions. Their verb acts on nothing: one does, gives,
+has or takes them (do a trick, play a game, take a nap)."""
 
 IDIOMS: Final = {
     "jump": frozenset(["rope"]),
@@ -252,7 +257,7 @@ IDIOMS: Final = {
         """bath cab care cover note photo photograph picture shower snapshot step taxi train video""".split()
     ),
 }
-"""Things that are not acted on by some verbs, which make one verb with them."""
+"""Objects by verb that form an idiom with it, so that the verb does not act on the object (take the train)."""
 
 UNCOUNTED: Final = frozenset(
     """accordion art attire bacon bagpipe banjo bass beef beer bongo bread butter cake candy cardboard cash cello
@@ -266,7 +271,7 @@ UNCOUNTED: Final = frozenset(
     television tinsel toast traffic trash trombone trumpet tuba tv ukulele vegetation violin water wheat wine
     wire wood wool yarn yogurt""".split()
 )
-"""Nouns that need no article as an object: stuff, and instruments that are played."""
+"""Nouns that need no article as an object: mass nouns, and musical instruments after "play"."""
 
 CLOTHES: Final = frozenset(
     """apron bikini boot cap clothes clothing coat costume dress glasses glove goggles gown hat helmet hood jacket
@@ -276,7 +281,7 @@ CLOTHES: Final = frozenset(
 COLOURS: Final = frozenset(
     """black blue brown gold gray green grey orange pink purple red silver white yellow""".split()
 )
-"""What people are told apart by."""
+"""Colours of clothes, by which captions distinguish people."""
 
 
 PEOPLE: Final = frozenset(
@@ -301,7 +306,7 @@ _IRREGULAR: Final = {
     **{same: same for same in ("deer", "fish", "sheep", "people", "children", "men", "women", "aircraft")},
 }
 _COMPOUND: Final = ("woman", "man", "child", "mouse", "fish")
-"""Irregular ends of longer words: policewoman, snowman, grandchild, goldfish."""
+"""Irregular last parts of longer words: policewoman, snowman, grandchild, goldfish."""
 
 
 _PLURALS: Final = frozenset(many for one, many in _IRREGULAR.items() if one != many)
@@ -310,7 +315,7 @@ _AFTER_HEAD: Final = ("of", "with", "in", "on", "at", "to", "from", "for")
 
 
 def plural_phrase(phrase: str) -> str:
-    """Return the plural of a noun phrase without its determiner.
+    """Build the plural of a noun phrase that has no determiner.
 
     >>> plural_phrase("girl with a black bag")
     'girls with a black bag'
@@ -321,7 +326,7 @@ def plural_phrase(phrase: str) -> str:
 
 
 def looks_plural(phrase: str) -> bool:
-    """Tell whether a noun phrase without its determiner is a plural, as far as its head's form tells.
+    """Check whether a noun phrase without a determiner is plural, by the form of its head.
 
     >>> looks_plural("big waves of the sea"), looks_plural("pack of dogs"), looks_plural("bus"), looks_plural("fish")
     (True, False, False, False)
@@ -334,12 +339,12 @@ def looks_plural(phrase: str) -> bool:
 
 
 def _head(words: list[str]) -> int:
-    """Return the position of the head: the last word, or the one before the first preposition."""
+    """Locate the head: the last word, or the word before the first preposition."""
     return next((i for i, word in enumerate(words) if word in _AFTER_HEAD and i), len(words)) - 1
 
 
 def plural(noun: str) -> str:
-    """Return the plural of a noun, the last word of a phrase counting.
+    """Build the plural of a noun, or of a phrase by its last word.
 
     >>> plural("policeman"), plural("school bus"), plural("boy"), plural("puppy"), plural("old man")
     ('policemen', 'school buses', 'boys', 'puppies', 'old men')
@@ -362,19 +367,19 @@ def _plural(word: str) -> str:
 
 
 LONGEST: Final = 4
-"""Words of the longest phrase that counts as replaced ("far away from" has three)."""
-_CONTEXT: Final = 2  # words beside the difference that may belong to the phrase: "living" of "living room"
+"""Maximum length of a replaced phrase, in words ("far away from" has three)."""
+_CONTEXT: Final = 2  # words next to the difference that may belong to the phrase: "room" after "living"
 
 
 @dataclass(frozen=True, slots=True)
 class Replacement:
-    """The difference of two sentences.
+    """The one phrase in which two sentences differ.
 
     Attributes:
-        old: the words of the premise that the hypothesis does not have; may be empty.
-        new: the words of the hypothesis in their place; may be empty.
-        left: up to two words before, which both share.
-        right: up to two words after.
+        old: Words of the premise that are not in the hypothesis; may be empty.
+        new: Words of the hypothesis in their place; may be empty.
+        left: Up to two shared words before the difference.
+        right: Up to two shared words after the difference.
     """
 
     old: tuple[str, ...]
@@ -383,9 +388,9 @@ class Replacement:
     right: tuple[str, ...]
 
     def phrases(self) -> Iterator[tuple[str, str]]:
-        """Yield what may have been replaced by what: the difference, then with ever more of the words around it.
+        """Iterate over the candidate pairs (old phrase, new phrase), from the difference alone to the widest context.
 
-        >>> difference = replacement("A dog in the living room.", "A dog in the dining room.")
+        >>> difference = find_replacement("A dog in the living room.", "A dog in the dining room.")
         >>> list(difference.phrases())[:2]
         [('living', 'dining'), ('living room', 'dining room')]
         """
@@ -397,31 +402,40 @@ class Replacement:
                 yield " ".join(old), " ".join(new)
 
 
-def replacement(premise: str, hypothesis: str) -> Replacement | None:
-    """Return how two sentences differ, if it is in one word or phrase; None if they are equal or differ in more.
+def find_replacement(premise: str, hypothesis: str) -> Replacement | None:
+    """Find the one word or phrase in which two sentences differ.
 
-    The words are aligned (`difflib`). An article that had to follow ("a guitar", "an accordion") is no difference, nor
-    are capitals. Where the same words are replaced several times, that counts as one replacement.
+    `difflib` aligns the words. The comparison ignores capitals and the form of the indefinite article ("a guitar", "an
+    accordion"). Several replacements of the same words by the same words count as one.
 
-    >>> replacement("Two men play a violin.", "Two men play an electric guitar.").old
+    Args:
+        premise: First sentence.
+        hypothesis: Second sentence.
+
+    Returns:
+        The difference, or None if the sentences are equal or differ in more than one phrase.
+
+    >>> find_replacement("Two men play a violin.", "Two men play an electric guitar.").old
     ('violin',)
     """
     sides = [[word.text for word in words(sentence)] for sentence in (premise, hypothesis)]
-    same = [[_compared(word) for word in side] for side in sides]
-    matcher = SequenceMatcher(a=same[0], b=same[1], autojunk=False)
+    normalized = [[_normalize(word) for word in side] for side in sides]
+    # `autojunk` would ignore frequent words in sentences of 200 words or more.
+    matcher = SequenceMatcher(a=normalized[0], b=normalized[1], autojunk=False)
     blocks = [block[1:] for block in matcher.get_opcodes() if block[0] != "equal"]
     if not blocks:
         return None
-    if len({(tuple(same[0][i:j]), tuple(same[1][k:m])) for i, j, k, m in blocks}) > 1:
-        blocks = [(blocks[0][0], blocks[-1][1], blocks[0][2], blocks[-1][3])]  # all that lies between
+    if len({(tuple(normalized[0][i:j]), tuple(normalized[1][k:m])) for i, j, k, m in blocks}) > 1:
+        # Different edits merge into one difference, from the first edit to the last one.
+        blocks = [(blocks[0][0], blocks[-1][1], blocks[0][2], blocks[-1][3])]
     i, j, k, m = blocks[0]
     old, new = tuple(sides[0][i:j]), tuple(sides[1][k:m])
     if max(len(old), len(new)) > LONGEST or not all(map(_is_word, old + new)):
         return None
-    return Replacement(old, new, tuple(_words(sides[0][:i][::-1]))[::-1], tuple(_words(sides[0][j:])))
+    return Replacement(old, new, tuple(_context(sides[0][:i][::-1]))[::-1], tuple(_context(sides[0][j:])))
 
 
-def _compared(word: str) -> str:
+def _normalize(word: str) -> str:
     word = word.lower()
     return "a" if word == "an" else word
 
@@ -430,8 +444,8 @@ def _is_word(token: str) -> bool:
     return token[0].isalnum() or token == "-"
 
 
-def _words(tokens: list[str]) -> Iterator[str]:
-    """Yield the first two tokens, up to a mark."""
+def _context(tokens: list[str]) -> Iterator[str]:
+    """Iterate over the first two tokens, up to a punctuation mark."""
     for token in tokens[:_CONTEXT]:
         if not token[0].isalnum():
             return
@@ -443,20 +457,20 @@ SYMMETRIC: Final = frozenset(
     encounter equal exchange face fight greet hug intersect join kiss marry match meet mirror neighbor oppose
     race resemble rival share snuggle spar touch trade wed wrestle""".split()
 )
-"""Verbs that hold, or are likely to hold in the same scene, both ways."""
+"""Verbs whose relation holds in both directions, or is likely to in the same scene."""
 
 MUTUAL: Final = frozenset(
     """address admire adore ask assist attack call challenge enjoy entertain film follow hear help hit hold ignore
     impress interview know like listen love notice observe pass photograph play poke punch recognize see slap
     splash spray support teach tease tell tickle trust view visit walk watch witness""".split()
 )
-"""Verbs that may hold both ways between people or animals: that he watches her does not say that she does not."""
+"""Verbs whose relation may hold in both directions between people or animals: if he watches her, she may watch him."""
 
 CATENATIVE: Final = frozenset(
     """appear attempt begin continue decide enjoy finish get go hope intend keep learn like love need plan prepare
     pretend seem start struggle try want""".split()
 )
-"""Verbs that make one action with the verb after them (tries to open): other verbs do a thing of their own (sits
+"""Verbs that form one action with the verb after them (tries to open). Other verbs are an action of their own (sits
 reading)."""
 
 MOTION: Final = frozenset(
@@ -465,20 +479,22 @@ MOTION: Final = frozenset(
     rid ride row run rush sail scoot sit skate skateboard ski skip sled slide snowboard speed sprint stand star
     stare step stroll swim swing travel trek trot tube tumble wade walk wander""".split()
 )
-"""Manner of motion (Levin 1993, 51.3) and posture, with slips of the lemmatizer (`rid`, `star`): what follows `down` or
-`up` after them is a place, which the preposition takes, where a particle would leave the object to the verb."""
+"""Verbs of manner of motion (Levin 1993, 51.3) and posture, with errors of the lemmatizer (`rid`, `star`).
+
+After these verbs, the noun that follows `down` or `up` is a place, the object of the preposition. After other verbs,
+`down` or `up` may be a particle, and the noun is the object of the verb."""
 
 DIRECTIONS: Final = frozenset(
     """across along alongside around atop behind beside by down in into near off on onto out over past through
     toward towards under up""".split()
 )
-"""Prepositions that parsers take for particles."""
+"""Prepositions that parsers mistake for particles."""
 
 WITHOUT_TOOL: Final = frozenset("""carry display have hold lift lug pull push raise ride sell show wear""".split())
-"""Verbs that are done with no instrument: a `with` after their object (a cake with candles) is the object's."""
+"""Verbs that take no instrument: a `with` after their object belongs to the object (a cake with candles)."""
 
 INTRANSITIVE: Final = frozenset("""come go laugh lay lie look sit sleep smile stand travel""".split())
-"""Verbs with no object in scenes, but for "lay", which is mostly meant for "lie"."""
+"""Verbs without an object in captions. "lay" is included, because captions mostly use "lay" for "lie"."""
 
 MISREAD: Final = frozenset("hold holds looks plays pose poses sing sings smiles talk talks".split())
-"""Forms that taggers take for nouns."""
+"""Verb forms that taggers mistake for nouns."""

@@ -1,4 +1,4 @@
-"""Dependency parses of sentences, stored on disk: subjects of finite verbs, dependents of tokens."""
+"""Dependency parses of sentences, cached on disk, and verb forms that agree with a subject."""
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
@@ -11,41 +11,42 @@ from pathlib import Path
 from typing import Any, Final
 
 from unbag.data.text import tagging as pipelines
-from unbag.data.text.tagging import PIPELINE, Reader, findings, read_ahead
+from unbag.data.text.tagging import PIPELINE, Reader, annotation_cache, read_ahead
 
 
 class Person(Enum):
-    """What a finite verb can tell of its subject."""
+    """Person and number of a subject, as far as an English verb marks them."""
 
     I = "I"  # noqa: E741 - the word it stands for
     SINGULAR = "singular"
-    PLURAL = "plural"  # and `you`, whose verbs are the plural's
+    PLURAL = "plural"  # also `you`, which takes the verb form of the plural
 
 
 _BE_PRESENT: Final = {Person.I: "am", Person.SINGULAR: "is", Person.PLURAL: "are"}
 _BE_PAST: Final = {Person.I: "was", Person.SINGULAR: "was", Person.PLURAL: "were"}
 _BE: Final = {form: forms for forms in (_BE_PRESENT, _BE_PAST) for form in forms.values()}
-_IRREGULAR: Final = {"have": "has", "do": "does", "go": "goes"}  # and their kin, `undergo`; `be` has forms of its own
+_IRREGULAR: Final = {"have": "has", "do": "does", "go": "goes"}  # `be` is in `_BE`; `undergo` follows the rule for -o
 _BASES: Final = {singular: base for base, singular in _IRREGULAR.items()}
 
 OBJECTIVE: Final = {"I": "me", "he": "him", "she": "her", "we": "us", "they": "them", "it": "it", "you": "you"}
-"""Personal pronouns as subjects, and what they are as objects."""
+"""Subject forms of personal pronouns, mapped to their object forms."""
 SUBJECTIVE: Final = {objective: subjective for subjective, objective in OBJECTIVE.items()}
 
 
-def agreeing(verb: str, lemma: str, person: Person, *, third: bool) -> str:
-    """Return a finite verb as it agrees with another subject.
+def conjugate(verb: str, lemma: str, person: Person, *, third: bool) -> str:
+    """Conjugate a finite verb to agree with another subject.
 
     Args:
-        verb: the verb as it stands: a form of the present, or was or were. Other forms of the past agree with any
-            subject and are none of this function's.
-        lemma: its dictionary form, which tells `lies` (lie) from `flies` (fly); one that cannot be it is not believed.
-        person: of the new subject.
-        third: whether it is a third person singular as it stands, which tells `passes` from `pass`.
+        verb: Verb form of the present, or was or were. Other past forms agree with every subject and are not valid
+            input.
+        lemma: Dictionary form, which distinguishes `lies` (lie) from `flies` (fly). A lemma whose third person
+            singular is not `verb` is ignored.
+        person: Person of the new subject.
+        third: Whether `verb` is a third person singular, which distinguishes `passes` from `pass`.
 
-    >>> agreeing("is", "be", Person.PLURAL, third=True), agreeing("carry", "carry", Person.SINGULAR, third=False)
+    >>> conjugate("is", "be", Person.PLURAL, third=True), conjugate("carry", "carry", Person.SINGULAR, third=False)
     ('are', 'carries')
-    >>> [agreeing(verb, lemma, Person.PLURAL, third=True) for verb, lemma in (("lies", "lie"), ("rides", "rid"))]
+    >>> [conjugate(verb, lemma, Person.PLURAL, third=True) for verb, lemma in (("lies", "lie"), ("rides", "rid"))]
     ['lie', 'ride']
     """
     lower = verb.lower()
@@ -59,7 +60,7 @@ def agreeing(verb: str, lemma: str, person: Person, *, third: bool) -> str:
 
 
 def _bases(singular: str) -> list[str]:
-    """Return what may be the base form of a third person singular, the likelier first."""
+    """List the possible base forms of a third person singular, the most likely first."""
     shorter = [singular[:-1], singular[:-2]]
     if singular.endswith(("sses", "shes", "ches", "xes", "zzes")):
         shorter.reverse()
@@ -67,7 +68,7 @@ def _bases(singular: str) -> list[str]:
 
 
 def third_singular(base: str) -> str:
-    """Return the third person singular of the present.
+    """Build the third person singular of the present tense.
 
     >>> [third_singular(base) for base in ("pull", "watch", "carry", "play", "go", "have", "fix", "undo")]
     ['pulls', 'watches', 'carries', 'plays', 'goes', 'has', 'fixes', 'undoes']
@@ -82,7 +83,7 @@ def third_singular(base: str) -> str:
 
 
 def dependents(heads: Sequence[int]) -> list[list[int]]:
-    """Return the tokens that depend on each, in order, from the token that each depends on."""
+    """Compute the children of each token, in order, from the head of each token. A root is its own head."""
     children: list[list[int]] = [[] for _ in heads]
     for i, head in enumerate(heads):
         if i != head:
@@ -92,26 +93,26 @@ def dependents(heads: Sequence[int]) -> list[list[int]]:
 
 _NOT_FOR_PARSES: Final = ("ner", "senter")
 _BATCH: Final = 256
-_AT_ONCE: Final = 2_000  # sentences held at a time, and between two savings: a few MB, a second or two of work
-_KEPT: Final = 10_000  # sentences whose words are kept: some MB
-_FORMAT: Final = 2  # of what is kept: MessagePack of the columns, which zlib would make a third shorter and far slower
+_COMMIT_SIZE: Final = 2_000  # sentences in memory, and per commit to disk: a few MB, one or two seconds of work
+_VOCABULARY_SENTENCES: Final = 10_000  # sentences whose words the pipeline may remember: some MB
+_FORMAT: Final = 2  # MessagePack of the columns; zlib would save a third of the space, but is far slower
 
 Columns = tuple[tuple[Any, ...], ...]
-"""The columns of a `Parse`, or of its tags alone where nobody has asked for more yet."""
+"""The columns of a `Parse`, or only the column of its tags for a sentence that was tagged and not parsed."""
 
 
 @dataclass(frozen=True)
 class Parse:
-    """One parsed sentence, as columns of one value a token.
+    """One parsed sentence, stored as columns with one value per token.
 
     Attributes:
-        words: the tokens as they stand.
-        spaces: whether a space follows.
-        lemmas: dictionary forms.
-        pos: universal POS tags.
-        tags: the pipeline's own fine tags; for English those of the Penn Treebank.
-        heads: the position of the token it depends on; its own for the root.
-        deps: the name of that dependency; for English those of ClearNLP (`nsubj`, `dobj`, `ROOT`).
+        words: Tokens as written.
+        spaces: Whether a space follows the token.
+        lemmas: Dictionary forms.
+        pos: Universal POS tags.
+        tags: Fine tags of the pipeline; for English those of the Penn Treebank.
+        heads: Position of the token's head; the root is its own head.
+        deps: Dependency relation to the head; for English those of ClearNLP (`nsubj`, `dobj`, `ROOT`).
     """
 
     words: tuple[str, ...]
@@ -126,7 +127,7 @@ class Parse:
         return self.text(0, len(self.words))
 
     def text(self, start: int, stop: int) -> str:
-        """Return the text of a run of tokens, without the space after it."""
+        """Join the tokens from `start` to `stop` to text, without the space after the last one."""
         pieces = [
             word + " " * space for word, space in zip(self.words[start:stop], self.spaces[start:stop], strict=True)
         ]
@@ -134,26 +135,26 @@ class Parse:
 
     @property
     def first_word(self) -> int:
-        """The first token that is no punctuation; 0 if there is none."""
+        """Position of the first token that is not punctuation; 0 if there is none."""
         return next((i for i, pos in enumerate(self.pos) if pos != "PUNCT"), 0)
 
     @cached_property
     def lower_words(self) -> tuple[str, ...]:
-        """The tokens in lower case."""
+        """Tokens in lower case."""
         return tuple([word.lower() for word in self.words])
 
     def children(self, head: int) -> list[int]:
-        """Return the tokens that depend on a token, in order."""
+        """List the positions of a token's children, in order."""
         return self._children[head]
 
     def child(self, head: int, dep: str) -> int | None:
-        """Return the first token that depends on a token in some way; None if none does."""
+        """Find the first child of a token with a given dependency relation, or None."""
         return next((i for i in self._children[head] if self.deps[i] == dep), None)
 
     def subtree(self, head: int) -> list[int]:
-        """Return a token and all that depends on it, in order."""
+        """List the positions of a token and all its descendants, in order."""
         tokens = [head]
-        for above in tokens:  # which grows
+        for above in tokens:  # the list grows during the loop
             tokens += self._children[above]
         return sorted(tokens) if len(tokens) > 1 else tokens
 
@@ -163,94 +164,98 @@ class Parse:
 
 
 class Parser:
-    """A spaCy pipeline's parser, and the sentences it has parsed before.
+    """A spaCy pipeline's parser with a cache of parsed sentences on disk.
 
     Attributes:
-        identity: name, version and spaCy version of the pipeline; parses of another identity are never mixed in.
+        identity: Name, version and spaCy version of the pipeline. Each identity has a cache of its own.
     """
 
     def __init__(self, pipeline: str | Path = PIPELINE, *, cache: Path | None = None) -> None:
         """Load a pipeline.
 
         Args:
-            pipeline: an installed package, a folder, or a Hub repository.
-            cache: the folder for parsed sentences; by default `unbag/parses` in the user's cache folder.
+            pipeline: Installed package, folder, or Hub repository of the pipeline (default: `PIPELINE`).
+            cache: Folder for parsed sentences (default: `unbag/parses` in the user's cache folder).
 
         Raises:
-            ValueError: if there is no such pipeline, or it does not parse, tag and lemmatize.
+            ValueError: If there is no such pipeline, or if it does not parse, tag and lemmatize.
         """
-        self._nlp = pipelines.load(pipeline, _NOT_FOR_PARSES)
+        self._nlp = pipelines.load_pipeline(pipeline, _NOT_FOR_PARSES)
         doc = self._nlp("A dog runs.")
         missing = [name for name in ("DEP", "POS", "TAG", "LEMMA") if not doc.has_annotation(name)]
         if missing:
             raise ValueError(
-                f"expected a pipeline that parses, tags and lemmatizes; {str(pipeline)!r} gives no "
-                f"{', '.join(missing)} (it has {self._nlp.pipe_names})"
+                f"parser: expected a spaCy pipeline that parses, tags and lemmatizes, got {str(pipeline)!r}, which "
+                f"does not set {', '.join(missing)} (components: {', '.join(self._nlp.pipe_names) or 'none'})"
             )
-        self._read = 0  # sentences that the pipeline has seen
-        self.identity = pipelines.identity(self._nlp)
-        self._store = findings("parses", f"{self.identity}, format {_FORMAT}", cache)
+        self._n_processed = 0  # sentences that the pipeline has processed
+        self.identity = pipelines.pipeline_identity(self._nlp)
+        self._store = annotation_cache("parses", f"{self.identity}, format {_FORMAT}", cache)
 
     def parses(self, sentences: Iterable[str]) -> Iterator[Parse]:
-        """Yield the parse of each sentence, in order; some thousand sentences are held at a time."""
-        for some, parses in self._batches(sentences, None):
-            yield from map(parses.__getitem__, some)
+        """Parse sentences and yield the parses in order, holding some thousand sentences in memory."""
+        for chunk, parses in self._chunks(sentences, None):
+            yield from map(parses.__getitem__, chunk)
 
     def parses_with(self, tag: str, sentences: Iterable[str]) -> Iterator[Parse]:
-        """Yield the parses of those sentences in which the tagger finds some fine tag, in order.
+        """Parse the sentences that contain a fine tag, and yield their parses in order.
 
-        The others are tagged and not parsed, at some two fifths of the cost. (What comes after the tagger in spaCy's
-        own pipelines changes no tag but that of white space.)
+        The other sentences are tagged and not parsed, at about two fifths of the cost. (In spaCy's own pipelines, the
+        components after the tagger change only the tags of white space.)
         """
-        for some, parses in self._batches(sentences, tag):
-            yield from (parses[sentence] for sentence in some if sentence in parses and tag in parses[sentence].tags)
+        for chunk, parses in self._chunks(sentences, tag):
+            yield from (parses[sentence] for sentence in chunk if sentence in parses and tag in parses[sentence].tags)
 
-    def _batches(self, sentences: Iterable[str], tag: str | None) -> Iterator[tuple[list[str], dict[str, Parse]]]:
-        """Yield some sentences at a time, with the parses of all that have a tag, or of all."""
+    def _chunks(self, sentences: Iterable[str], tag: str | None) -> Iterator[tuple[list[str], dict[str, Parse]]]:
+        """Iterate over chunks of sentences, with the parses of all of them or of those that contain a tag."""
         import msgpack
 
         stream = iter(sentences)
-        while some := list(islice(stream, _AT_ONCE)):
-            wanted = list(dict.fromkeys(some))
-            known = {
+        while chunk := list(islice(stream, _COMMIT_SIZE)):
+            distinct = list(dict.fromkeys(chunk))
+            columns_of = {
                 sentence: msgpack.unpackb(packed, use_list=False)
-                for sentence, packed in self._store.get(wanted).items()
+                for sentence, packed in self._store.get(distinct).items()
             }
-            new = [sentence for sentence in wanted if not _suffices(known.get(sentence), tag)]
-            # Outside a memory zone the pipeline keeps every word that it meets; in each zone it learns them anew. So it
-            # keeps those of the first sentences, the common ones.
-            with nullcontext() if self._read < _KEPT else self._nlp.memory_zone():
+            new = [sentence for sentence in distinct if not _suffices(columns_of.get(sentence), tag)]
+            # Outside a memory zone, the pipeline's vocabulary keeps every new word and grows without limit. Inside a
+            # memory zone, new words are dropped at its end and computed again in the next one. The compromise is to
+            # keep the words of the first sentences, which include the frequent ones.
+            with nullcontext() if self._n_processed < _VOCABULARY_SENTENCES else self._nlp.memory_zone():
                 computed = dict(zip(new, self._parse(new, tag), strict=True))
-            self._read += len(new)
+            self._n_processed += len(new)
             self._store.put((sentence, msgpack.packb(columns)) for sentence, columns in computed.items())
-            known |= computed
-            yield some, {sentence: Parse(*columns) for sentence, columns in known.items() if len(columns) > 1}
+            columns_of |= computed
+            yield chunk, {sentence: Parse(*columns) for sentence, columns in columns_of.items() if len(columns) > 1}
 
     def _parse(self, sentences: list[str], tag: str | None) -> Iterator[Columns]:
-        """Yield the columns of each sentence; with a tag, those without it have that of their tags alone."""
+        """Yield the columns of each sentence, or only the column of tags for a sentence without the given tag."""
         if tag is None:
             yield from map(_columns, self._nlp.pipe(sentences, batch_size=_BATCH))
             return
         names = self._nlp.pipe_names
         end = names.index("tagger") + 1 if "tagger" in names else len(names)
-        tagged = list(self._nlp.pipe(sentences, batch_size=_BATCH, disable=names[end:]))
-        tags = [tuple([token.tag_ for token in doc]) for doc in tagged]
-        with_tag = (doc for doc, its in zip(tagged, tags, strict=True) if tag in its)
+        # First run the components up to the tagger. Only documents with the tag continue through the others.
+        docs = list(self._nlp.pipe(sentences, batch_size=_BATCH, disable=names[end:]))
+        tags = [tuple([token.tag_ for token in doc]) for doc in docs]
+        with_tag = (doc for doc, doc_tags in zip(docs, tags, strict=True) if tag in doc_tags)
         parsed = self._nlp.pipe(with_tag, batch_size=_BATCH, disable=names[:end])
-        for its in tags:
-            yield _columns(next(parsed)) if tag in its else (its,)
+        for doc_tags in tags:
+            yield _columns(next(parsed)) if tag in doc_tags else (doc_tags,)
 
 
 def parse_ahead(
     pipeline: str | Path, sentences: Iterable[str], *, tag: str | None = None, cache: Path | None = None
 ) -> None:
-    """Parse sentences by several processes, where they may work, for a `Parser` to find their parses on disk.
+    """Parse sentences in several processes and store the parses on disk, where `Parser` reads them.
+
+    With one process (`utils.parallel.num_proc`), nothing is parsed.
 
     Args:
-        pipeline: as `Parser` takes it, like `cache`.
-        sentences: any.
-        tag: parse only those that have it, as `parses_with` does.
-        cache: the folder for parsed sentences.
+        pipeline: Installed package, folder, or Hub repository of the pipeline.
+        sentences: Sentences to parse; duplicates are allowed.
+        tag: Fine tag that a sentence must contain to be parsed, as in `Parser.parses_with` (default: parse all).
+        cache: Folder for parsed sentences (default: `unbag/parses` in the user's cache folder).
     """
     read_ahead(partial(_reader, pipeline, tag, cache), sentences)
 
@@ -265,7 +270,7 @@ def _reader(pipeline: str | Path, tag: str | None, cache: Path | None) -> Reader
 
 
 def _suffices(columns: Columns | None, tag: str | None) -> bool:
-    """Tell whether what is known of a sentence tells its parse, or that it has no such tag."""
+    """Check whether cached columns hold a full parse, or show that the sentence does not contain the tag."""
     return columns is not None and (len(columns) > 1 or (tag is not None and tag not in columns[0]))
 
 

@@ -1,10 +1,10 @@
-"""Tokens of sentences by spaCy's blank tokenizer of the language, and words with positions.
+"""Tokens of sentences from spaCy's blank tokenizer of the language, and words with positions.
 
 Neither needs a trained pipeline.
 
-Chinese is written without spaces. Its words are cut by jieba, one of the two segmenters that spaCy supports; the other,
-pkuseg, does not come with its models. `words` does not use spaCy's tokens: those cut "don't" in two, and a sentence in
-which a word is replaced has to be put together again as it was.
+Chinese is written without spaces. The segmenter is jieba, one of the two that spaCy supports; the other one, pkuseg,
+does not include its models. `words` does not use spaCy's tokens, because spaCy splits "don't" into two tokens. Code
+that replaces a word must restore the rest of the sentence exactly.
 """
 
 import re
@@ -19,23 +19,23 @@ from unbag.data.corpora import LANGUAGES
 
 _JOINERS = {"zh": ""}
 _NO_RULES = {"sw": "xx"}
-"""Languages that spaCy has no tokenizer of, by one that cuts at spaces and punctuation as of any alphabet."""
+"""Languages without a spaCy tokenizer, mapped to the multi-language one, which splits at spaces and punctuation."""
 _NO_SEGMENTER = ("th",)
 SEGMENTER: Final = "jieba"
-"""The package that cuts Chinese."""
+"""Package that segments Chinese."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """A sentence cut into tokens.
+    """A tokenized sentence.
 
     Attributes:
-        sentence: as it was given.
-        texts: the tokens, white space left out: it is no word, and a second space in the corpus says nothing.
-        words: positions in `texts` of the tokens that are not punctuation.
-        length: tokens of the sentence that are not punctuation *as spaCy counts them*, which takes a run of extra white
-            space for a token. Only so do the published numbers of used examples come out (Sinha et al. 2021, Table 7).
-        joiner: what stands between two tokens when the sentence is put together again.
+        sentence: Original sentence.
+        texts: Tokens without white space. Extra white space in a corpus carries no meaning.
+        words: Positions in `texts` of the tokens that are not punctuation.
+        length: Number of tokens that are not punctuation *by spaCy's count*, in which a run of extra white space is one
+            token. Only this count reproduces the published numbers of used examples (Sinha et al. 2021, Table 7).
+        joiner: Text between two tokens when the tokens are joined to a sentence.
     """
 
     sentence: str
@@ -49,27 +49,27 @@ class Tokens:
 def _tokenizer(language: str, characters: bool) -> Any:
     import spacy
 
-    # Vietnamese has spaces between syllables; joining these to words takes a package of its own, which is left out.
+    # Vietnamese has spaces between syllables. Joining syllables to words would need a further package (pyvi).
     config = {"nlp": {"tokenizer": {"use_pyvi": False}}} if language == "vi" else {}
     tokenizer: Any = spacy.blank(_NO_RULES.get(language, language), config=config).tokenizer
     if is_segmented(language, characters=characters):
-        # What `segmenter="jieba"` in spaCy's config comes to, with a dictionary that is surely jieba's own.
+        # The same as `segmenter="jieba"` in spaCy's config, but with a dictionary that other code cannot change.
         tokenizer.segmenter, tokenizer.jieba_seg = "jieba", _jieba()
     return tokenizer
 
 
 def _jieba() -> Any:
-    """Return a segmenter with the dictionary that jieba comes with.
+    """Create a segmenter with the dictionary of the jieba package.
 
-    jieba's own way to it is a file in the folder for temporary files, which it takes whoever wrote it, in whichever
-    version; and words that other code adds to jieba's shared segmenter would change ours.
+    jieba's default loads a cache file from the folder for temporary files, without checking who wrote the file or with
+    which version. A private segmenter is also safe from words that other code adds to jieba's shared one.
     """
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of escapes in its patterns, and of pkg_resources
+            warnings.simplefilter("ignore")  # jieba's import warns about escapes in its patterns and pkg_resources
             import jieba
     except ImportError as error:
-        raise ImportError("cutting Chinese into words needs jieba: pip install 'unbag[zh]'") from error
+        raise ImportError("segmenting Chinese needs jieba: pip install 'unbag[zh]'") from error
     segmenter = jieba.Tokenizer()
     segmenter.FREQ, segmenter.total = segmenter.gen_pfdict(segmenter.get_dict_file())
     segmenter.initialized = True
@@ -77,22 +77,22 @@ def _jieba() -> Any:
 
 
 def validate_language(language: str) -> None:
-    """Refuse a language whose sentences cannot be cut into words here.
+    """Validate that unbag can split sentences of a language into words.
 
     Raises:
-        ValueError: if it is none of `data.corpora.LANGUAGES`, or takes a segmenter that unbag does not have.
+        ValueError: If the language is not in `data.corpora.LANGUAGES`, or needs a segmenter that unbag does not have.
     """
     if language in _NO_SEGMENTER:
         raise ValueError(
-            f"{LANGUAGES[language]} is written without spaces, and unbag has no segmenter for it; the sets plain and "
-            "swapped need no words"
+            f"{LANGUAGES[language]} is written without spaces, and unbag has no segmenter for it; use the sets plain "
+            "and swapped, which do not need words"
         )
     if language not in LANGUAGES:
-        raise ValueError(f"expected one of the languages {', '.join(LANGUAGES)}, found {language!r}")
+        raise ValueError(f"language: expected one of {', '.join(LANGUAGES)}, got {language!r}")
 
 
 def has_words(language: str) -> bool:
-    """Check whether sentences of a language can be cut into words here, with the packages that are installed."""
+    """Check whether the installed packages can split sentences of a language into words."""
     try:
         validate_language(language)
     except ValueError:
@@ -101,32 +101,33 @@ def has_words(language: str) -> bool:
 
 
 def is_segmented(language: str, *, characters: bool = False) -> bool:
-    """Tell whether it takes a segmenter to cut a language's sentences."""
+    """Check whether tokenizing a language needs a segmenter."""
     return language == "zh" and not characters
 
 
 def tokenizer_identity(language: str, *, characters: bool = False) -> str:
-    """Return what decides how a language's sentences are cut: spaCy's version, whose rules change, and a segmenter's.
+    """Build the identity of a language's tokenizer: the versions of spaCy, whose rules change, and of the segmenter.
 
     Raises:
-        ImportError: for Chinese words without jieba.
+        ImportError: If Chinese words are requested and jieba is not installed.
     """
-    _tokenizer(language, characters)  # says so where one of them is missing
+    _tokenizer(language, characters)  # raises if a package is missing
     segmenter = f", jieba {version('jieba')}" if is_segmented(language, characters=characters) else ""
     return f"spaCy {version('spacy')}, blank {language}{segmenter}"
 
 
-@lru_cache(maxsize=1 << 14)  # a caption of SNLI is the premise of three pairs in a row
+@lru_cache(maxsize=1 << 14)  # in SNLI, three consecutive pairs share a premise
 def tokenize(sentence: str, language: str = "en", *, characters: bool = False) -> Tokens:
-    """Cut a sentence into tokens.
+    """Split a sentence into tokens.
 
     Args:
-        sentence: any text.
-        language: one of `data.corpora.LANGUAGES` that has words here (`require_words`).
-        characters: cut Chinese into characters, not into words; nothing to English.
+        sentence: Any text.
+        language: Language code, one of `data.corpora.LANGUAGES` that `validate_language` accepts (default: "en").
+        characters: Whether Chinese is split into characters instead of words (default: False). No effect on English.
 
     Raises:
-        ImportError: for Chinese words without jieba.
+        ValueError: If unbag cannot split sentences of the language into words.
+        ImportError: If Chinese words are requested and jieba is not installed.
 
     >>> tokenize("The dogs, too, aren't here.").texts
     ('The', 'dogs', ',', 'too', ',', 'are', "n't", 'here', '.')
@@ -137,7 +138,7 @@ def tokenize(sentence: str, language: str = "en", *, characters: bool = False) -
     texts: list[str] = []
     words: list[int] = []
     spaces = 0
-    for token in _tokenizer(language, characters)(sentence):  # one pass: each makes the tokens' objects anew
+    for token in _tokenizer(language, characters)(sentence):  # one pass, since each pass creates new token objects
         if token.is_space:
             spaces += 1
             continue
@@ -153,7 +154,7 @@ _TOKEN: Final = re.compile(r"\w+(?:['’]\w+)*|[^\w\s]")
 
 
 class Word(NamedTuple):
-    """A word, a number or a mark, and where it is: `sentence[start:end]`."""
+    """A word, a number or a punctuation mark with its position: `sentence[start:end]`."""
 
     text: str
     start: int
@@ -161,12 +162,12 @@ class Word(NamedTuple):
 
     @property
     def is_mark(self) -> bool:
-        """Whether it is punctuation."""
+        """Whether this is a punctuation mark."""
         return not self.text[0].isalnum()
 
 
 def words(sentence: str) -> list[Word]:
-    """Return the words and marks of a sentence.
+    """Split a sentence into words and punctuation marks.
 
     >>> [word.text for word in words("The dog's toy isn't sun-lit.")]
     ['The', "dog's", 'toy', "isn't", 'sun', '-', 'lit', '.']

@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 
 from unbag.challenge_sets import build_stats, loading
 from unbag.challenge_sets.request import Request, records, to_built_set, validated_builder
-from unbag.data.columns import distinct
+from unbag.data.columns import count_distinct
 from unbag.data.sources import Source
 from unbag.evaluation.ray.cluster import caught, cluster, unpack_outcome, validate_ray
 from unbag.evaluation.ray.rows_in_parts import META, RowsInParts, meta_of
@@ -200,6 +200,6 @@ def _require_unique(builder: Any, said: Sequence[Mapping[str, Mapping[str, int]]
     if not any(source.has_ids for source in sources):
         return
     used = sum(notes[_USED][_USED] for notes in said)
-    if used > sum(distinct(each, "source_id") for each in rows.values()):
+    if used > sum(count_distinct(each, "source_id") for each in rows.values()):
         for source in sources:
             source.count()  # looks at the ids themselves

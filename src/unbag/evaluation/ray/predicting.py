@@ -18,7 +18,7 @@ from unbag.evaluation.model_loading import ENDPOINT, Model, kind_of, predictor_o
 from unbag.evaluation.ray.cluster import caught, cluster, explained, slots, unpack_outcome, validate_ray
 from unbag.inference.prediction_store import ChunkRows, ChunkShard, Predictions, Store
 from unbag.inference.predictor import Predictor
-from unbag.inference.runner import PredictionJob, Progress, make
+from unbag.inference.runner import PredictionJob, Progress, predict_chunk_shard
 from unbag.utils.storage import Folder
 
 if TYPE_CHECKING:
@@ -160,8 +160,8 @@ class RayEngine:
         store.describe(work.material)
         store.clean()
         todo = work.missing()
-        pieces = store.pieces(todo, work.shares(slots(ray, predictor.num_gpus)))
-        reused = done = store.rows - sum(work.size(piece) for piece in store.pieces(todo))
+        pieces = store.chunk_shards(todo, work.shards_per_chunk(slots(ray, predictor.num_gpus)))
+        reused = done = store.rows - sum(work.size(piece) for piece in store.chunk_shards(todo))
         if progress is not None:
             progress(done, store.rows)
         if pieces:
@@ -184,13 +184,13 @@ class RayEngine:
             finally:
                 store.folder.remove(seen)
             for part in store.missing():  # whose shares were finished in the same moment
-                work.join(part)
+                work.join_shards(part)
         return Predictions(store, reused=reused)
 
 
 def _packed(work: PredictionJob, piece: ChunkShard) -> pa.Table:
     """Return a piece with the rows of its part as a row that goes to whoever makes it."""
-    rows = work.part(piece.part)
+    rows = work.chunk(piece.chunk)
     buffer = pa.BufferOutputStream()
     with pa.ipc.new_stream(buffer, rows.table.schema) as stream:
         stream.write_table(rows.table)
@@ -224,11 +224,13 @@ class _Asked:
         self._order = order
 
     def __call__(self, row: Mapping[str, Any]) -> dict[str, bytes]:
-        piece = ChunkShard(int(row["part"]), int(row["share"]), int(row["shares"]))
+        piece = ChunkShard(int(row["chunk"]), int(row["shard"]), int(row["shards"]))
         return {"outcome": caught(lambda: self._make(piece, row["rows"], row["sha256"]), self._order.folder)}
 
     def _make(self, piece: ChunkShard, rows: bytes, sha256: str) -> ChunkShard:
-        make(self._predictor, self._order.store, piece, ChunkRows(pa.ipc.open_stream(rows).read_all(), sha256))
+        predict_chunk_shard(
+            self._predictor, self._order.store, piece, ChunkRows(pa.ipc.open_stream(rows).read_all(), sha256)
+        )
         return piece
 
     @cached_property

@@ -1,1 +1,1 @@
-"""Language models asked in words: what they are asked, and how their answers become probabilities."""
+"""Language models as predictors: prompts, and probabilities from their responses."""

@@ -1,4 +1,4 @@
-"""Any causal language model of the Hub as a predictor, by how likely it finds each label's word."""
+"""Predictor for the causal language models of the Hub, by the likelihood of each label's word."""
 
 import copy
 import inspect
@@ -22,23 +22,23 @@ except ImportError as error:
 from unbag.data.labels import LABELS
 from unbag.inference.llm.prompts import WORDS, Prompt, fingerprint
 from unbag.inference.loading import LoadedModel, load_causal_lm, validate_token_ids
-from unbag.inference.memory import Halving
-from unbag.inference.predictor import ModelError, checked_pairs, checked_probabilities, from_batches
-from unbag.inference.tokenization import CPU_BATCH_TOKENS, GPU_BATCH_TOKENS, pad, token_batches, wanted
-from unbag.inference.transformer import DTYPES, Dtype, usable_device
+from unbag.inference.memory import BatchSplitter
+from unbag.inference.predictor import ModelError, collect_batches, validate_pairs, validate_probabilities
+from unbag.inference.tokenization import CPU_BATCH_TOKENS, GPU_BATCH_TOKENS, pad, select_batches, token_batches
+from unbag.inference.transformer import DTYPES, Dtype, resolve_device
 from unbag.utils.redaction import first_line
 
 if TYPE_CHECKING:
     from torch import Tensor
 
 _FIXED: Final[Mapping[str, Any]] = {"enable_thinking": False, "date_string": "01 Jan 2026"}
-"""What chat templates are told that know of it: to leave no room for thoughts before the answer, and one date for every
-day's run."""
+"""Variables of chat templates that have them: no thoughts before the answer, and a fixed date, so that the prompt does
+not change from day to day."""
 
 _TOLERANCE: Final = {torch.float32: 1e-3, torch.float16: 5e-2, torch.bfloat16: 5e-1}
-"""Most that a label's log-likelihood may differ when the head of the prompt is read once for all pairs."""
+"""Maximum difference of a label's log-likelihood with the cached head of the prompt from that without."""
 
-_OF_DIFFERENT_LENGTHS: Final = (  # no two sentences begin alike, so that what they share is the prompt's
+_TEST_PAIRS: Final = (  # no two sentences begin alike, so that their common prefix belongs to the prompt
     ("A woman reads.", "She reads."),
     ("Two children are playing with a red ball in the garden behind the old house.", "Dogs are asleep."),
     ("the train has left.", "Nobody was on the platform when the last train of the evening left."),
@@ -48,13 +48,13 @@ _OF_DIFFERENT_LENGTHS: Final = (  # no two sentences begin alike, so that what t
 
 @dataclass(frozen=True)
 class _Question:
-    """The tokens of one pair's prompt and of what may follow it.
+    """Tokens of one pair's prompt and its three continuations.
 
     Attributes:
-        prefix: the tokens of the prompt, as far as the three whole texts begin with them.
-        endings: the tokens after those, for each of `LABELS`; none is empty.
-        tails: what has to be read after the prefix to score all endings: no tail begins another. One empty tail where
-            every word is one token.
+        prefix: Common prefix of the prompt and the three whole texts.
+        endings: Tokens after the prefix, for each of `LABELS`; none is empty.
+        tails: Token sequences that the model has to read after the prefix to score all endings. No tail is a prefix of
+            another. One empty tail if every word is one token.
     """
 
     prefix: list[int]
@@ -63,9 +63,10 @@ class _Question:
 
     @classmethod
     def of(cls, prompt: list[int], wholes: Sequence[list[int]]) -> "_Question":
-        shared = _shared([prompt, *wholes])
-        shared = min(shared, *(len(whole) - 1 for whole in wholes))  # a word that begins another has an ending too
+        shared = _common_prefix_length([prompt, *wholes])
+        shared = min(shared, *(len(whole) - 1 for whole in wholes))  # no ending may be empty
         endings = [whole[shared:] for whole in wholes]
+        # The last token of an ending is scored, but never read.
         read = sorted({tuple(ending[:-1]) for ending in endings}, key=len, reverse=True)
         tails: list[list[int]] = []
         for tail in map(list, read):
@@ -75,30 +76,31 @@ class _Question:
 
     @property
     def length(self) -> int:
-        """Tokens of the longest text that is read."""
+        """Number of tokens of the longest text that the model reads."""
         return len(self.prefix) + max(map(len, self.tails))
 
 
 class CausalPredictor:
-    """A causal language model asked by label likelihood; made by `load`.
+    """Predictor of a causal language model by label likelihood; built by `load`.
 
-    The prompt (`unbag.inference.llm.prompts`) is continued by each label's word, and a label's score is the
-    log-likelihood of its word, summed over the word's tokens: ln p(word | prompt) = Σ_t ln p(token_t | prompt, tokens
-    before t). A softmax over the three scores gives the probabilities: p(label) = p(word | prompt) / Σ p(words |
-    prompt). The sum is not divided by the word's length: the words are nearly always one token each, and that of the
-    likeliest is what the model would say. It is what lm-evaluation-harness calls `acc` for a task of `output_type:
-    multiple_choice`; its `acc_norm` divides by the characters of the choice.
+    Each label's word continues the prompt (`unbag.inference.llm.prompts`). The score of a label is the log-likelihood
+    of its word, summed over the word's tokens: ln p(word | prompt) = Σ_t ln p(token_t | prompt, tokens before t). A
+    softmax over the three scores gives the probabilities: p(label) = p(word | prompt) / Σ p(words | prompt). The sum is
+    not divided by the word's length: the words are nearly always one token each, and the model would generate the
+    likeliest one. lm-evaluation-harness calls this `acc` for a task of `output_type: multiple_choice`; its `acc_norm`
+    divides by the characters of the choice.
 
-    Prompt and word are tokenized together. The condition is what the three texts and the prompt by itself begin with,
-    so a tokenizer that merges across the seam changes nothing: there the last tokens of the prompt are scored too.
+    Prompt and word are tokenized together. The likelihood is conditional on the common prefix of the three texts and
+    the prompt alone. If a tokenizer merges characters across the border of prompt and word, the last tokens of the
+    prompt are scored too.
 
-    The probabilities of a pair depend on that pair alone up to rounding, as `TransformerPredictor`'s do.
+    The probabilities of a pair depend on that pair alone up to rounding, as for `TransformerPredictor`.
 
     Attributes:
-        label_space: the labels of the columns of `predict`.
-        identity: what decides the numbers, by name.
-        max_length: the most tokens of a prompt that the model is shown; None where nothing limits it.
-        truncated: how many of the pairs so far were longer than that and lost the ends of their sentences.
+        label_space: Labels of the columns of `predict`.
+        identity: Everything that determines the probabilities, by name.
+        max_length: Maximum tokens of a prompt; None without a limit.
+        truncated: Number of pairs so far that were longer, and whose sentences were truncated.
     """
 
     has_probabilities: Final = True
@@ -116,22 +118,22 @@ class CausalPredictor:
     ) -> None:
         templated = bool(getattr(lm.tokenizer, "chat_template", None))
         if apply_chat_template and not templated:
-            raise ModelError(f"{lm.name} has no chat template; leave out --apply-chat-template")
+            raise ModelError(f"{lm.name} has no chat template; omit --apply-chat-template")
         self.model = lm.network.to(device)
         self.tokenizer = lm.tokenizer
         self.prompt = Prompt(num_fewshot)
         self.apply_chat_template = templated if apply_chat_template is None else apply_chat_template
-        self.max_length = lm.tokens_read(max_length)
+        self.max_length = lm.resolve_max_length(max_length)
         self.truncated = 0
-        self._halving = Halving()
+        self._splitter = BatchSplitter()
         on_cpu = self.model.device.type == "cpu"
         self.batch_tokens = batch_tokens or (CPU_BATCH_TOKENS if on_cpu else GPU_BATCH_TOKENS)
         self._pad_id = next((i for i in (lm.tokenizer.pad_token_id, lm.tokenizer.eos_token_id) if i is not None), 0)
-        self._picks = "logits_to_keep" in inspect.signature(self.model.forward).parameters
-        self._start = self._begins_with()
+        self._selects_logits = "logits_to_keep" in inspect.signature(self.model.forward).parameters
+        self._start = self._start_tokens()
         self._head: list[int] = []
         self._head_cache: Any = None
-        self._read_head_once()
+        self._cache_head()
         self.identity: Mapping[str, str] = {
             "kind": "causal",
             "model": lm.name,
@@ -166,27 +168,27 @@ class CausalPredictor:
         batch_tokens: int | None = None,
         trust_remote_code: bool = False,
     ) -> "CausalPredictor":
-        """Load a model from the Hub or a folder. No code of the repository is run unless it is trusted.
+        """Load a model from the Hub or a folder. Code of the repository is run only if it is trusted.
 
         Args:
-            model: a Hub id such as `org/name`, or a folder made by `save_pretrained`.
-            revision: the branch, tag or commit of a Hub model; `identity` records the commit found there.
-            dtype: what the model computes in.
-            device: as torch names it; by default this process's GPU, else the CPU.
-            num_fewshot: worked examples before each pair: 0, 3 or 6.
-            apply_chat_template: Whether to use the tokenizer's chat template; by default where it has one.
-            max_length: the most tokens a prompt; by default, and at most, what the model can read.
-            batch_tokens: the most tokens a batch, padding included; by default what is fast on a CPU or a GPU.
-            trust_remote_code: run the code that the repository brings, at the commit that is read; `identity` has a
-                hash of it.
+            model: Hub id such as `org/name`, or folder from `save_pretrained`.
+            revision: Branch, tag or commit of a Hub model (default: the main branch); `identity` records its commit.
+            dtype: Data type of the computation (default: float32).
+            device: Name of the device in torch (default: this process's GPU, else the CPU).
+            num_fewshot: Number of few-shot examples before each pair: 0, 3 or 6 (default: 0).
+            apply_chat_template: Whether to apply the tokenizer's chat template (default: if it has one).
+            max_length: Maximum tokens per prompt (default, and upper limit: what the model can read).
+            batch_tokens: Maximum tokens per batch, padding included (default: 1,024 on a CPU, 16,384 elsewhere).
+            trust_remote_code: Whether to run the repository's code, at the commit that is read (default: no);
+                `identity` records its hash.
 
         Raises:
-            ModelError: if there is no such model, it is no causal language model, it cannot read `max_length` tokens,
-                it has no chat template though asked for one, or there is no such dtype or device.
-            ValueError: if there are no so many worked examples.
+            ModelError: If there is no such model, it is not a causal language model, it cannot read `max_length`
+                tokens, `chat` is true and it has no chat template, or there is no such dtype or device.
+            ValueError: If `shots` is another number.
         """
-        device = usable_device(dtype, device)
-        Prompt(num_fewshot)  # say so before gigabytes are fetched
+        device = resolve_device(dtype, device)
+        Prompt(num_fewshot)  # validates `shots` before gigabytes are downloaded
         lm = load_causal_lm(model, revision=revision, dtype=DTYPES[dtype], trust_remote_code=trust_remote_code)
         try:
             return cls(
@@ -197,17 +199,17 @@ class CausalPredictor:
                 max_length=max_length,
                 batch_tokens=batch_tokens,
             )
-        except (RuntimeError, MemoryError) as error:  # it is put on the device there, and asked a first time
-            raise ModelError(f"{model} cannot be asked: {type(error).__name__}: {first_line(error)}") from error
+        except (RuntimeError, MemoryError) as error:  # the constructor moves the model to the device and runs it once
+            raise ModelError(f"{model} cannot be run: {type(error).__name__}: {first_line(error)}") from error
 
     def predict(self, premises: Sequence[str], hypotheses: Sequence[str]) -> NDArray[np.float32]:
-        """Return the probabilities of n pairs in their order, shape (n, 3).
+        """Predict the probabilities of n pairs in their order, shape (n, 3).
 
         Raises:
-            ValueError: if there are more premises than hypotheses or fewer, one of them is not text, or the model
-                answers with something else than numbers (as on an overflow in float16).
+            ValueError: If the numbers of premises and hypotheses differ, a sentence is not text, or the model returns
+                NaN or infinite values (for example after an overflow in float16).
         """
-        return from_batches(self, premises, hypotheses)
+        return collect_batches(self, premises, hypotheses)
 
     def batches(
         self,
@@ -217,43 +219,43 @@ class CausalPredictor:
         done: NDArray[np.bool_] | None = None,
         share: tuple[int, int] | None = None,
     ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.float32]]]:
-        """Yield the positions of a batch's b pairs, shape (b,), and their probabilities, shape (b, 3).
+        """Iterate over batches: positions of b pairs, shape (b,), and their probabilities, shape (b, 3).
 
         Raises:
-            ValueError: as `predict`.
+            ValueError: As `predict`.
         """
-        premises, hypotheses = checked_pairs(premises, hypotheses)
+        premises, hypotheses = validate_pairs(premises, hypotheses)
         if not premises:
             return
         questions = self._questions(premises, hypotheses)
         sizes = [question.length * len(question.tails) for question in questions]
-        for rows in wanted(token_batches(sizes, self.batch_tokens), done, share):
-            for some, scores in self._halving.ask(rows, sizes, partial(self._log_likelihoods_of, questions)):
+        for rows in select_batches(token_batches(sizes, self.batch_tokens), done, share):
+            for subset, scores in self._splitter.predict(rows, sizes, partial(self._log_likelihoods_of, questions)):
                 values = scores.softmax(dim=-1).numpy()
-                yield some, checked_probabilities(values, len(some), self.label_space)
+                yield subset, validate_probabilities(values, len(subset), self.label_space)
 
     def log_likelihoods(self, premises: Sequence[str], hypotheses: Sequence[str]) -> NDArray[np.float64]:
-        """Return ln p(word | prompt) of each label's word for n pairs, shape (n, 3)."""
+        """Compute ln p(word | prompt) of each label's word for n pairs, shape (n, 3)."""
         scores = np.empty((len(premises), len(self.label_space)))
-        questions = self._questions(*checked_pairs(premises, hypotheses))
+        questions = self._questions(*validate_pairs(premises, hypotheses))
         sizes = [question.length * len(question.tails) for question in questions]
         for rows in token_batches(sizes, self.batch_tokens):
-            for some, found in self._halving.ask(rows, sizes, partial(self._log_likelihoods_of, questions)):
-                scores[some] = found.numpy()
+            for subset, values in self._splitter.predict(rows, sizes, partial(self._log_likelihoods_of, questions)):
+                scores[subset] = values.numpy()
         return scores
 
     def _log_likelihoods_of(self, questions: Sequence[_Question], rows: NDArray[np.intp]) -> "Tensor":
         return self._log_likelihoods([questions[row] for row in rows.tolist()])
 
     def _rendered(self, premise: str, hypothesis: str) -> str:
-        """Return the text that a label's word follows at once, a space of its own included."""
+        """Render the prompt, which a label's word continues; without a chat template, after a space."""
         if not self.apply_chat_template:
             return self.prompt.text(premise, hypothesis)
         turns = self.prompt.messages(premise, hypothesis)
         return str(self.tokenizer.apply_chat_template(turns, tokenize=False, add_generation_prompt=True, **_FIXED))
 
-    def _begins_with(self) -> list[int]:
-        """Return the token that the tokenizer sets before a text; a chat template writes it itself."""
+    def _start_tokens(self) -> list[int]:
+        """Find the token that the tokenizer puts before a text; a chat template has it in its own text."""
         bos = self.tokenizer.bos_token_id
         return (
             [bos]
@@ -273,7 +275,7 @@ class CausalPredictor:
         space = "" if self.apply_chat_template else " "
         endings = ["", *(space + WORDS[label] for label in LABELS)]
         texts = [prompt + ending for prompt in (self._rendered(*pair) for pair in pairs) for ending in endings]
-        # Special tokens only at the beginning: one at the end would stand between the prompt and nothing.
+        # No special tokens, since one at the end would end the text; the one at the start is added below.
         ids = self.tokenizer(texts, add_special_tokens=False, padding=False, truncation=False, verbose=False)
         sequences = [self._start + tokens for tokens in ids["input_ids"]]
         validate_token_ids(sequences, self.model, self.tokenizer)
@@ -281,27 +283,27 @@ class CausalPredictor:
         return [_Question.of(sequences[at], sequences[at + 1 : at + n]) for at in range(0, len(sequences), n)]
 
     def _shortened(self, premise: str, hypothesis: str, question: _Question) -> _Question:
-        """Return the question with the ends of its longer sentence, then of both, left out until it can be read."""
+        """Truncate the longer sentence of a pair at its end, again and again, until the prompt fits."""
         assert self.max_length is not None
         while (over := question.length - self.max_length) > 0:
             if not premise and not hypothesis:
                 raise ModelError(
-                    f"the prompt alone has {question.length} tokens, the model reads {self.max_length}; take fewer "
-                    "worked examples (--num-fewshot)"
+                    f"the prompt alone has {question.length} tokens, the model reads {self.max_length}; use fewer "
+                    "few-shot examples (--num-fewshot)"
                 )
             if len(premise) >= len(hypothesis):
-                premise = premise[: max(0, len(premise) - over)]  # a token is a character or more
+                premise = premise[: max(0, len(premise) - over)]  # a token has at least one character
             else:
                 hypothesis = hypothesis[: max(0, len(hypothesis) - over)]
             [question] = self._encoded([(premise, hypothesis)])
         return question
 
     def _log_likelihoods(self, questions: Sequence[_Question]) -> "Tensor":
-        """Return the log-likelihood of each label's word for b questions, shape (b, 3), float32 on the CPU."""
+        """Compute the log-likelihood of each label's word for b questions, shape (b, 3), float32 on the CPU."""
         head = self._head
         if any(len(q.prefix) <= len(head) or q.prefix[: len(head)] != head for q in questions):
             head = []
-        # A row is what is read of a question with one of its tails, from the last shared token on.
+        # One row per question and tail: the tokens after the cached head.
         rows = [(q, tail) for q in questions for tail in q.tails]
         texts = [(q.prefix + tail)[len(head) :] for q, tail in rows]
         needed = sorted({i for q, tail in rows for i in self._positions(q, len(tail), len(head))})
@@ -320,37 +322,38 @@ class CausalPredictor:
         return scores
 
     def _positions(self, question: _Question, tail: int, head: int) -> range:
-        """Return where the next token is predicted, for the token after the prefix and each in a tail."""
+        """Compute the positions whose logits predict the token after the prefix and the tokens after each of a tail."""
         last = len(question.prefix) - 1 - head
         return range(last, last + tail + 1)
 
     def _logits(self, texts: Sequence[list[int]], head: list[int], needed: Sequence[int]) -> "Tensor":
-        """Return the logits of b texts at some positions, shape (b, len(needed), vocabulary)."""
+        """Compute the logits of b texts at some positions, shape (b, len(needed), vocabulary)."""
         device = self.model.device
-        # Padding stands at the end, where no token before it can see it.
+        # Padding at the end is invisible to the tokens before it, because attention is causal.
         ids = torch.from_numpy(pad(texts, self._pad_id, "right")).to(device)
         mask = torch.from_numpy(pad([[1] * (len(head) + len(text)) for text in texts], 0, "right")).to(device)
         options: dict[str, Any] = {"use_cache": False}
         if head:
-            cache = copy.deepcopy(self._head_cache)  # the model adds to what it is given
+            cache = copy.deepcopy(self._head_cache)  # the model appends to the cache in place
             cache.batch_repeat_interleave(len(texts))
             options = {"use_cache": True, "past_key_values": cache}
         positions = torch.tensor(list(needed), device=device)
-        if self._picks:  # the logits of all positions are gigabytes where vocabularies are large
-            picked: Tensor = self.model(input_ids=ids, attention_mask=mask, logits_to_keep=positions, **options).logits
-            return picked
+        if self._selects_logits:  # for a large vocabulary, the logits of all positions take gigabytes
+            kept: Tensor = self.model(input_ids=ids, attention_mask=mask, logits_to_keep=positions, **options).logits
+            return kept
         logits: Tensor = self.model(input_ids=ids, attention_mask=mask, **options).logits[:, positions]
         return logits
 
-    def _read_head_once(self) -> None:
-        """Keep what attention remembers of the prompt's beginning, if that changes no score.
+    def _cache_head(self) -> None:
+        """Cache the attention keys and values of the prompt's common beginning, if that leaves the scores the same.
 
-        The instruction and the worked examples are most of every prompt. Nothing is approximated, but matrix products
-        of another shape may round differently. Only for models all of whose layers remember every token: elsewhere
-        what is remembered is not a function of the tokens alone.
+        The instruction and the few-shot examples are most of every prompt. Nothing is approximated, but matrix products
+        of another shape may round differently. This is done only for models whose layers all cache every token: a
+        sliding window or a recurrent state is not a function of the cached tokens alone.
         """
-        questions = self._encoded(_OF_DIFFERENT_LENGTHS)
-        head = questions[0].prefix[: min(_shared([q.prefix for q in questions]), len(questions[0].prefix) - 1)]
+        questions = self._encoded(_TEST_PAIRS)
+        prefixes = [question.prefix for question in questions]
+        head = prefixes[0][: min(_common_prefix_length(prefixes), len(prefixes[0]) - 1)]
         if not head or (self.max_length is not None and len(head) >= self.max_length):
             return
         with torch.inference_mode():
@@ -362,12 +365,12 @@ class CausalPredictor:
         expected = self._log_likelihoods(questions)
         self._head, self._head_cache = head, cache
         difference = (expected - self._log_likelihoods(questions)).abs().max()
-        if not difference <= _TOLERANCE[self.model.dtype]:  # `not <=`: NaN is no agreement either
+        if not difference <= _TOLERANCE[self.model.dtype]:  # `not <=` is true for NaN as well
             self._head, self._head_cache = [], None
 
 
-def _shared(sequences: Sequence[Sequence[int]]) -> int:
-    """Return how many items all sequences have in common at their beginning."""
+def _common_prefix_length(sequences: Sequence[Sequence[int]]) -> int:
+    """Compute the length of the common prefix of sequences."""
     shared = 0
     for items in zip(*sequences, strict=False):
         if len(set(items)) > 1:

@@ -1,4 +1,4 @@
-"""What a language model is asked: an instruction, worked examples, a pair, and a word for each label."""
+"""Prompts for language models: an instruction, few-shot examples, a pair, and a word for each label."""
 
 import hashlib
 import json
@@ -9,11 +9,11 @@ from typing import Final, TypeAlias
 from unbag.data.labels import CONTRADICTION, ENTAILMENT, LABELS, NEUTRAL
 
 Messages: TypeAlias = list[dict[str, str]]
-"""The turns of a conversation, as chat templates and chat endpoints take them: `role` and `content`."""
+"""Turns of a conversation in the format of chat templates and chat endpoints: `role` and `content`."""
 
 WORDS: Final[Mapping[str, str]] = {ENTAILMENT: "Yes", NEUTRAL: "Maybe", CONTRADICTION: "No"}
-"""What stands for each label. Everyday words with different beginnings: one token each in most vocabularies, and told
-apart by their first token in all."""
+"""Word for each label. They are everyday words with different beginnings: one token each in most vocabularies, and with
+different first tokens in all."""
 
 INSTRUCTION: Final = (
     "You are given a premise and a hypothesis. Take the premise as true. Answer Yes if the hypothesis must then be "
@@ -28,18 +28,18 @@ EXAMPLES: Final = (
     ("Every seat on the bus is taken.", "There is no free seat on the bus.", ENTAILMENT),
     ("A man is waiting at a railway station with a suitcase.", "The man is travelling for work.", NEUTRAL),
 )
-"""Worked examples, written for this: premise, hypothesis, label. The first three have each label once, as all six have
-each twice; none is among the pairs of the label probe."""
+"""Few-shot examples, written for this prompt: premise, hypothesis, label. The first three have each label once, all six
+have each label twice. None is among the pairs of the label probe."""
 
 SHOTS: Final = (0, 3, 6)
 
 
 @dataclass(frozen=True)
 class Prompt:
-    """The question put to a language model.
+    """Prompt for a language model.
 
     Attributes:
-        num_fewshot: how many of `EXAMPLES` go before the pair: 0, 3 or 6.
+        num_fewshot: Number of `EXAMPLES` before the pair: 0, 3 or 6 (default: 0).
 
     >>> print(Prompt().text("A dog runs.", "It moves.").partition("word.")[2])
     <BLANKLINE>
@@ -54,18 +54,18 @@ class Prompt:
     def __post_init__(self) -> None:
         if self.num_fewshot not in SHOTS:
             raise ValueError(
-                f"expected {', '.join(map(str, SHOTS))} worked examples (num_fewshot), found {self.num_fewshot}"
+                f"expected {', '.join(map(str, SHOTS))} few-shot examples (num_fewshot), got {self.num_fewshot}"
             )
 
     def text(self, premise: str, hypothesis: str) -> str:
-        """Return the question as text to be continued with a space and one of `WORDS`."""
-        worked = [f"{_pair(p, h)}\nAnswer: {WORDS[label]}" for p, h, label in EXAMPLES[: self.num_fewshot]]
-        return "\n\n".join([INSTRUCTION, *worked, f"{_pair(premise, hypothesis)}\nAnswer:"])
+        """Build the prompt as text, which a space and one of `WORDS` continue."""
+        solved = [f"{_pair(p, h)}\nAnswer: {WORDS[label]}" for p, h, label in EXAMPLES[: self.num_fewshot]]
+        return "\n\n".join([INSTRUCTION, *solved, f"{_pair(premise, hypothesis)}\nAnswer:"])
 
     def messages(self, premise: str, hypothesis: str) -> Messages:
-        """Return the question as a conversation whose next turn is one of `WORDS`.
+        """Build the prompt as a conversation whose next turn is one of `WORDS`.
 
-        The instruction is part of the first question: not every chat template knows a system's turn.
+        The instruction is part of the first user turn, because some chat templates have no system turn.
         """
         turns: Messages = []
         for p, h, label in EXAMPLES[: self.num_fewshot]:
@@ -75,9 +75,9 @@ class Prompt:
         return turns
 
 
-def fingerprint(question: str | Messages) -> str:
-    """Return the sha256 of a question with the words that answer it: another wording is another one."""
-    content = json.dumps([question, [WORDS[label] for label in LABELS]], ensure_ascii=False)
+def fingerprint(prompt: str | Messages) -> str:
+    """Compute the sha256 of a prompt and the words of the labels, so that any change of the wording changes it."""
+    content = json.dumps([prompt, [WORDS[label] for label in LABELS]], ensure_ascii=False)
     return hashlib.sha256(content.encode()).hexdigest()
 
 

@@ -15,8 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from unbag.challenge_sets.request import Request, export
+from unbag.challenge_sets.request import Request, export, validated_builder
 from unbag.data.corpora import CORPORA
+from unbag.data.labels import NOT_ENTAILMENT, TWO_WAY
 from unbag.inference.llm.prompts import Prompt
 from unbag.integrations.harness import inspect_ai, lighteval, lm_eval
 from unbag.integrations.harness.tasks import Task
@@ -87,6 +88,13 @@ _COMMANDS: Final = {
 
 def _built(request: Request, folder: Path) -> Task:
     file = folder / "data" / request.name / f"{_SPLIT}.parquet"
+    if "data" in request.options and any(
+        NOT_ENTAILMENT in source.labels for source in validated_builder(request).sources()
+    ):
+        raise ValueError(
+            f"{request.options['data']}: expected pairs of three labels, got two ({', '.join(TWO_WAY)}); the tasks ask "
+            "for three"
+        )
     export(request, file)
     return Task(request.name, str(file.parent.resolve()), None, _SPLIT)
 

@@ -54,7 +54,7 @@ def unbag(name: str) -> Metric:
 
 def _answer_scorer() -> Scorer:
     async def score(state: TaskState, target: Target) -> Score:
-        label = label_in(state.output.completion)
+        label = parse_label(state.output.completion)
         predicted = NO_ANSWER if label is None else LABELS.index(label)
         return Score(value=predicted, answer=label, explanation=state.output.completion)
 

@@ -55,7 +55,7 @@ class Task(NamedTuple):
     @property
     def scores(self) -> dict[str, bool]:
         """Names of the set's scores, and whether higher is better."""
-        return {quantity.name: quantity.higher_is_better for quantity in self.described.of_role("harness")}
+        return {quantity.name: quantity.higher_is_better for quantity in self.described.quantities_with_role("harness")}
 
 
 def scoring_source(tasks: Sequence[Task]) -> str:
@@ -66,7 +66,7 @@ def scoring_source(tasks: Sequence[Task]) -> str:
         columns={name: each.columns for name, each in described.items()},
         higher_is_better={task.name: task.scores for task in tasks},
         paths={
-            name: {quantity.name: quantity.path for quantity in each.of_role("harness")}
+            name: {quantity.name: quantity.path for quantity in each.quantities_with_role("harness")}
             for name, each in described.items()
         },
         functions=", ".join(f"{name!r}: {name}_scores" for name in described),

@@ -22,7 +22,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from unbag.models.hex.superficial import SuperficialBranch, WordTable
-from unbag.utils.files import atomic_write, read_object
+from unbag.utils.files import atomic_write, read_json_object
 from unbag.utils.redaction import first_line
 from unbag.utils.safe_io import validate_file
 
@@ -99,7 +99,7 @@ class ResidualHead(nn.Module):
         """
         if not (folder / CONFIG_FILE).is_file():
             raise ValueError(f"{folder}: expected a network trained by HEX, got no {CONFIG_FILE}")
-        config = read_object(folder / CONFIG_FILE)
+        config = read_json_object(folder / CONFIG_FILE)
         if config.get("format") != _FORMAT:
             raise ValueError(
                 f"{folder / CONFIG_FILE}: expected format {_FORMAT}, got {config.get('format')!r}, which another "

@@ -41,7 +41,7 @@ def beside_papers(group: Group, described: ChallengeSet) -> Iterator[Figure]:
     of the Hub was trained on, no record says.
     """
     drawn = any(scored.result.config.get("max_examples") is not None for scored in group.scored)
-    for quantity in described.of_role("beside_papers"):
+    for quantity in described.quantities_with_role("beside_papers"):
         theirs = counterparts_of(quantity.counterparts, group.corpus)[:_MOST]
         if not theirs:
             continue

@@ -1,39 +1,42 @@
-"""SOSwap: a premise whose subject and object change places (Nie et al. 2019, section 3.1).
+"""SOSwap: exchange of the subject and object of a premise (Nie et al. 2019, section 3.1).
 
-"A dog chases two cats." becomes "Two cats chase a dog.", which contradicts it.
+"A dog chases two cats." becomes "Two cats chase a dog.", which contradicts the premise.
 
-Which sentences: those with an active clause whose verb has a subject and a *direct* object. The paper asks for "a
-subject-verb-object structure" and speaks of no other object, so objects of prepositions do not count, nor do the
-participles of captions that are noun phrases, which have no subject ("A man with a hat riding a horse"). The clause is
-the sentence's root, or a verb coordinated with it or an open complement of either (which share its subject where they
-have none of their own, as in the Stanford dependencies that the paper used), or else a clause after as, while or when.
+Sentences. The premise needs an active clause whose verb has a subject and a *direct* object. The paper requires "a
+subject-verb-object structure" and mentions no other object, so objects of prepositions do not count. Participles in
+captions that are noun phrases do not count either, because they have no subject ("A man with a hat riding a horse").
+The verb of the clause is the root, a verb coordinated with the root, or an open complement of either. Verbs without
+their own subject share the root's subject, as in the Stanford dependencies that the paper used. Otherwise, the clause
+is one after as, while or when.
 
-What moves: both phrases whole, with determiners, adjectives, prepositional phrases, relative clauses and coordinated
-nouns, as the parser attaches them. What follows an object and may be the verb's as well stays where it is, which reads
-well whosever it is (carries | a ball | in its mouth). What is repaired: the verb's number and that of verbs coordinated
-with it, the case of personal pronouns, the capital at the start. Nothing else changes, so both sentences have the same
-words up to inflection and case.
+Changes. Both phrases move as a whole, with determiners, adjectives, prepositional phrases, relative clauses and
+coordinated nouns, as the parser attaches them. A phrase after the object that may also belong to the verb stays in
+place, which is grammatical for both attachments (carries | a ball | in its mouth). The operator then corrects the
+number of the verb and of verbs coordinated with it, the case of personal pronouns, and the capital at the start.
+Nothing else changes, so both sentences have the same words up to inflection and case.
 
-What is left out, beside other structures: `Refusal`, the first of which a premise meets is its reason. Much of it is
-misread by the parser and would come out broken: an object that is a preposition's (walks down the road), a verb that
-does not agree with its subject, a phrase that goes on after its end. Some are left out since the swapped sentence need
-not contradict: verbs that hold both ways (meet), or may (watch, hold, of people), phrases of the same words, negation,
-modals. And some since the object is no other participant, so that swapped they mean nothing: what is played, given, had
-or taken (a game, a speech, a nap) and parts of the body.
+Exclusions. `SoswapExclusion` lists the reasons; the reported one is the first that applies. There are three groups:
+
+- Sentences that the parser probably misread, so that the result would be ungrammatical: an object that belongs to a
+  preposition (walks down the road), a verb that does not agree with its subject, an incomplete phrase.
+- Sentences whose swapped form need not contradict: verbs whose relation holds in both directions (meet), or may (watch,
+  hold, between people), phrases of the same words, negation, modals.
+- Sentences whose object is not a second participant, so that the swapped form has no meaning: objects that are played,
+  given, had or taken (a game, a speech, a nap), and parts of the body.
 """
 
 from typing import NamedTuple
 
-from unbag.challenge_sets.perturbations.soswap.checks import unfit_phrases, unfit_verb
-from unbag.challenge_sets.perturbations.soswap.clause import Refusal, find_clause
+from unbag.challenge_sets.perturbations.soswap.checks import check_phrases, check_verb
+from unbag.challenge_sets.perturbations.soswap.clause import SoswapExclusion, find_clause
 from unbag.challenge_sets.perturbations.soswap.phrases import (
-    agreeing_with,
-    finite_of,
+    conjugate_finite,
+    finite_verb,
     object_span,
     person_of,
     subject_span,
 )
-from unbag.data.text.grammar import determiners_fit, lowered, raised
+from unbag.data.text.grammar import capitalize, decapitalize, determiners_fit
 from unbag.data.text.parses import OBJECTIVE, SUBJECTIVE, Parse
 
 
@@ -41,10 +44,10 @@ class Swap(NamedTuple):
     """A swapped sentence.
 
     Attributes:
-        hypothesis: the sentence.
-        subject: the phrase that was the premise's subject, as it stands there.
-        object: likewise the object.
-        repaired: whether a verb's number or a pronoun's case was changed.
+        hypothesis: Swapped sentence.
+        subject: Subject phrase of the premise, as written.
+        object: Object phrase of the premise, as written.
+        repaired: Whether the number of a verb or the case of a pronoun changed.
     """
 
     hypothesis: str
@@ -53,36 +56,36 @@ class Swap(NamedTuple):
     repaired: bool
 
 
-def soswap(parse: Parse) -> Swap | Refusal:
-    """Swap subject and object of a sentence, or say why not."""
+def soswap(parse: Parse) -> Swap | SoswapExclusion:
+    """Swap the subject and object of a sentence, or determine why this is not possible."""
     if parse.words and parse.words[-1] == "?":
-        return Refusal.QUESTION
+        return SoswapExclusion.QUESTION
     clause = find_clause(parse)
-    if isinstance(clause, Refusal):
+    if isinstance(clause, SoswapExclusion):
         return clause
     if not determiners_fit(parse):
-        return Refusal.DETERMINER
+        return SoswapExclusion.DETERMINER
     subject = subject_span(parse, clause)
-    if isinstance(subject, Refusal):
+    if isinstance(subject, SoswapExclusion):
         return subject
     object_ = object_span(parse, clause)
-    if isinstance(object_, Refusal):
+    if isinstance(object_, SoswapExclusion):
         return object_
-    if refusal := unfit_verb(parse, clause, subject, object_) or unfit_phrases(parse, clause, subject, object_):
-        return refusal
+    if reason := check_verb(parse, clause, subject, object_) or check_phrases(parse, clause, subject, object_):
+        return reason
     words = list(parse.words)
     person = person_of(parse, clause.object, object_)
     for verb in clause.verbs:
-        finite = finite_of(parse, verb)
+        finite = finite_verb(parse, verb)
         if finite is not None:
-            words[finite] = agreeing_with(parse, finite, person)
+            words[finite] = conjugate_finite(parse, finite, person)
     _change_case(words, clause.subject, subject, OBJECTIVE)
     _change_case(words, clause.object, object_, SUBJECTIVE)
     repaired = words != list(parse.words)
     first = parse.first_word
     if subject.start == first and parse.words[first][:1].isupper():
-        words[first] = lowered(words[first], parse.pos[first])
-        words[object_.start] = raised(words[object_.start])
+        words[first] = decapitalize(words[first], parse.pos[first])
+        words[object_.start] = capitalize(words[object_.start])
     order = [
         *range(subject.start),
         *object_,
@@ -91,7 +94,7 @@ def soswap(parse: Parse) -> Swap | Refusal:
         *range(object_.stop, len(words)),
     ]
     spaces = list(parse.spaces)
-    # The space after a phrase belongs to its place, not to it.
+    # The space after a phrase belongs to its position: a phrase before a full stop has no space, wherever it came from.
     spaces[subject.stop - 1], spaces[object_.stop - 1] = spaces[object_.stop - 1], spaces[subject.stop - 1]
     return Swap(
         hypothesis="".join(words[i] + " " * spaces[i] for i in order),
@@ -101,10 +104,10 @@ def soswap(parse: Parse) -> Swap | Refusal:
     )
 
 
-def words_of(parse: Parse) -> tuple[str, ...]:
-    """Return the lemmas of what a swap is made with: the verb, and subject and object where they are nouns."""
+def swap_lemmas(parse: Parse) -> tuple[str, ...]:
+    """List the lemmas that a swap depends on: the verb, and the subject and object if they are nouns."""
     clause = find_clause(parse)
-    if isinstance(clause, Refusal):
+    if isinstance(clause, SoswapExclusion):
         return ()
     nouns = [i for i in (clause.subject, clause.object) if parse.pos[i] in ("NOUN", "PROPN")]
     return tuple(parse.lemmas[i].lower() for i in (clause.verb, *nouns))

@@ -1,10 +1,16 @@
-"""Reasons against a swap: in the phrases of subject and object, and around the verb."""
+"""Exclusion criteria of SOSwap for the phrases of subject and object, and for the verb."""
 
 from collections.abc import Sequence
 from typing import Final
 
-from unbag.challenge_sets.perturbations.soswap.clause import PERSONAL, Clause, Refusal, is_animate, is_of_the_body
-from unbag.challenge_sets.perturbations.soswap.phrases import agrees, finite_of
+from unbag.challenge_sets.perturbations.soswap.clause import (
+    PERSONAL,
+    SoswapExclusion,
+    TransitiveClause,
+    is_animate,
+    is_of_the_body,
+)
+from unbag.challenge_sets.perturbations.soswap.phrases import agrees, finite_verb
 from unbag.data.text.grammar import (
     BODY_PARTS,
     DIRECTIONS,
@@ -23,90 +29,90 @@ from unbag.data.text.parses import Parse
 _REFERRING: Final = frozenset("another other others own each respective same".split())
 _PERCEPTION: Final = frozenset("hear help observe see watch".split())
 _INDEFINITE: Final = frozenset(
-    f"{every}{one}" for every in ("some", "every", "any") for one in ("one", "body", "thing")
+    f"{quantifier}{noun}" for quantifier in ("some", "every", "any") for noun in ("one", "body", "thing")
 )
 _DETERMINERS: Final = frozenset("a an the one some this that these those".split())
 
 
-def unfit_phrases(parse: Parse, clause: Clause, subject: range, object_: range) -> Refusal | None:
-    """Say what stands against a clause's subject and object."""
+def check_phrases(parse: Parse, clause: TransitiveClause, subject: range, object_: range) -> SoswapExclusion | None:
+    """Check a clause's subject and object; return the reason for exclusion, or None."""
     words = parse.lower_words
     if any(word.endswith(("self", "selves")) for word in words):
-        return Refusal.REFLEXIVE
+        return SoswapExclusion.REFLEXIVE
     for head, span in ((clause.subject, subject), (clause.object, object_)):
         if words[head] in NEGATIONS or any(words[i] in NEGATIONS for i in parse.children(head)):
-            return Refusal.NEGATED
+            return SoswapExclusion.NEGATED
         if words[head] in ("other", "another") and len(span) > 1:
-            return Refusal.REFLEXIVE  # each other
+            return SoswapExclusion.REFLEXIVE  # "each other"
         if any(words[i] in _REFERRING for i in span):
-            return Refusal.REFERS_BACK
+            return SoswapExclusion.REFERS_BACK
         questions = [i for i in span if parse.tags[i] in ("WP", "WDT", "WP$")]
         if questions and not any(parse.deps[i] == "relcl" for i in span):
-            return Refusal.PRONOUN  # one of which
+            return SoswapExclusion.PRONOUN  # "one of which"
         if "who" in words[span.start : span.stop] and not is_animate(parse, head):
-            return Refusal.BROKEN
+            return SoswapExclusion.BROKEN
         if parse.pos[head] in ("PRON", "NUM") and words[head] not in PERSONAL | _INDEFINITE:
-            return Refusal.PRONOUN  # some, one, those: they stand for what was said before
-        # A pronoun within a larger phrase ("he and a friend") has its case from there.
+            return SoswapExclusion.PRONOUN  # some, one, those: they refer to an antecedent
+        # The case of a pronoun within a larger phrase ("he and a friend") depends on that phrase.
         personal = [i for i in span if parse.pos[i] == "PRON" and words[i] in PERSONAL and parse.deps[i] != "poss"]
-        alone = len(span) == 1 and personal == [head]
-        if personal and not alone and head in (*personal, *(parse.heads[i] for i in personal)):
-            return Refusal.PRONOUN
-        if alone and parse.tags[clause.verbs[0]] == "VBG" and finite_of(parse, clause.verbs[0]) is None:
-            return Refusal.PRONOUN  # a caption without a finite verb: "him chasing a dog"
+        is_pronoun_only = len(span) == 1 and personal == [head]
+        if personal and not is_pronoun_only and head in (*personal, *(parse.heads[i] for i in personal)):
+            return SoswapExclusion.PRONOUN
+        if is_pronoun_only and parse.tags[clause.verbs[0]] == "VBG" and finite_verb(parse, clause.verbs[0]) is None:
+            return SoswapExclusion.PRONOUN  # a caption without a finite verb: "him chasing a dog"
     if not NEGATIONS.isdisjoint(words[i] for i in object_):
-        return Refusal.NEGATED  # gray shorts and no shirt
+        return SoswapExclusion.NEGATED  # "gray shorts and no shirt"
     if parse.lemmas[clause.verb].lower() in _PERCEPTION and any(
         parse.deps[i] == "compound" and is_animate(parse, i) for i in parse.children(clause.object)
     ):
-        return Refusal.BROKEN  # watch a woman dance, where the dance is read as a woman's
-    if refusal := _unfit_object(parse, clause, object_):
-        return refusal
+        return SoswapExclusion.BROKEN  # "watch a woman dance", where the parser reads a compound noun
+    if reason := _check_object(parse, clause, object_):
+        return reason
     if not _has_determiner(parse, clause.subject):
-        # Without a finite verb it would be read as one name: cement pouring workers.
-        caption = parse.pos[clause.subject] == "NOUN" and finite_of(parse, clause.verbs[0]) is None
-        if parse.tags[clause.subject] == "NN" or (caption and parse.tags[clause.verbs[0]] == "VBG"):
-            return Refusal.BARE
-    # Taggers take a sentence's first word for a name if it lacks an article ("Dogs run"); two in a row are names.
+        # Without a finite verb, the swapped caption would read as one compound: cement pouring workers.
+        is_caption = parse.pos[clause.subject] == "NOUN" and finite_verb(parse, clause.verbs[0]) is None
+        if parse.tags[clause.subject] == "NN" or (is_caption and parse.tags[clause.verbs[0]] == "VBG"):
+            return SoswapExclusion.BARE
+    # Taggers mark the first word of a sentence without an article as a name ("Dogs run"). Two names in a row are real.
     first = parse.first_word
     if subject.start == first and parse.pos[first] == "PROPN":
         if len(subject) == 1 or parse.pos[first + 1] != "PROPN":
-            return Refusal.CAPITAL
-    # "picks up a ball", but "picks her up": the pronoun would follow the particle.
+            return SoswapExclusion.CAPITAL
+    # "picks up a ball", but "picks her up": a swapped pronoun would stand after the particle, which is ungrammatical.
     between = range(clause.verb + 1, object_.start)
     if words[clause.subject] in PERSONAL and any(parse.deps[i] == "prt" for i in between):
-        return Refusal.PRONOUN
-    if _content(words, subject) == _content(words, object_):
-        return Refusal.SAME_WORDS
+        return SoswapExclusion.PRONOUN
+    if _content_words(words, subject) == _content_words(words, object_):
+        return SoswapExclusion.SAME_WORDS
     return None
 
 
-def _unfit_object(parse: Parse, clause: Clause, object_: range) -> Refusal | None:
-    """Say what stands against an object: that it is no thing, or not all of the object or more than it."""
+def _check_object(parse: Parse, clause: TransitiveClause, object_: range) -> SoswapExclusion | None:
+    """Check that the object is a thing and its phrase is complete; return the reason for exclusion, or None."""
     head = clause.object
     lemma, verb = parse.lemmas[head].lower(), parse.lemmas[clause.verb].lower()
     if parse.lower_words[head] in _INDEFINITE:
-        return Refusal.PRONOUN  # that a man holds something does not rule out that something holds a man
+        return SoswapExclusion.PRONOUN  # "a man holds something" does not contradict "something holds a man"
     bare = parse.tags[head] == "NN" and not _has_determiner(parse, head)
-    if lemma in BODY_PARTS and parse.lower_words[head - 1] not in ("cliff", "rock"):  # a cliff face
-        return Refusal.BODY
+    if lemma in BODY_PARTS and parse.lower_words[head - 1] not in ("cliff", "rock"):  # "a cliff face" is no body part
+        return SoswapExclusion.BODY
     if lemma in HAPPENINGS or (bare and lemma in SPORTS):
-        return Refusal.HAPPENING
+        return SoswapExclusion.HAPPENING
     if lemma in IDIOMS.get(verb, ()):
-        return Refusal.HAPPENING
+        return SoswapExclusion.HAPPENING
     if bare and lemma not in UNCOUNTED:
-        return Refusal.BARE
+        return SoswapExclusion.BARE
     if _is_loosely_attached(parse, clause, object_):
-        return Refusal.ATTACHED
+        return SoswapExclusion.ATTACHED
     return None
 
 
-def _is_loosely_attached(parse: Parse, clause: Clause, object_: range) -> bool:
-    """Tell whether a phrase after an object may be cut off from it, or one in it may be the verb's."""
+def _is_loosely_attached(parse: Parse, clause: TransitiveClause, object_: range) -> bool:
+    """Check whether a phrase after the object may belong to the object, or one in the object may belong to the verb."""
     after = object_.stop
     if after < len(parse.words) and parse.lower_words[after] == "with" and not is_of_the_body(parse, after):
         if parse.lemmas[clause.verb].lower() in WITHOUT_TOOL:
-            return True  # carries a plate | with food
+            return True  # "carries a plate | with food"
     return any(
         is_of_the_body(parse, i)
         or (parse.pos[i] == "PRON" and parse.deps[i] != "poss" and parse.lower_words[i] in PERSONAL)
@@ -115,69 +121,72 @@ def _is_loosely_attached(parse: Parse, clause: Clause, object_: range) -> bool:
 
 
 def _has_determiner(parse: Parse, noun: int) -> bool:
-    # A mass noun needs none, but as the subject of an action it is mostly a caption's "Man rides horse".
+    # A mass noun needs no determiner, but most bare subjects of an action come from captions like "Man rides horse".
     return any(parse.deps[i] in ("det", "poss", "nummod", "predet") for i in parse.children(noun))
 
 
-def _content(words: Sequence[str], span: range) -> list[str]:
+def _content_words(words: Sequence[str], span: range) -> list[str]:
     return [words[i] for i in span if words[i] not in _DETERMINERS]
 
 
-def unfit_verb(parse: Parse, clause: Clause, subject: range, object_: range) -> Refusal | None:
-    """Say what stands against a clause's verb."""
+def check_verb(parse: Parse, clause: TransitiveClause, subject: range, object_: range) -> SoswapExclusion | None:
+    """Check a clause's verb; return the reason for exclusion, or None."""
     bearer = clause.verbs[0]
-    # Only auxiliaries and adverbs may stand between a subject and its verb; an auxiliary before it makes a question.
+    # Only auxiliaries and adverbs may stand between a subject and its verb. An auxiliary before the subject makes a
+    # question.
     if not subject.stop <= bearer <= clause.verb < object_.start or any(
         parse.pos[i] not in ("AUX", "ADV", "PART") for i in range(subject.stop, bearer)
     ):
-        return Refusal.BROKEN
+        return SoswapExclusion.BROKEN
     if _goes_to_a_place(parse, clause.verb, range(clause.verb + 1, object_.start + 1)):
-        return Refusal.PLACE
+        return SoswapExclusion.PLACE
     if any(parse.deps[i] == "aux" and i < subject.start for i in parse.children(bearer)):
-        return Refusal.QUESTION
+        return SoswapExclusion.QUESTION
     for verb in (clause.verb, bearer):
         children = parse.children(verb)
         if "expl" in {parse.deps[i] for i in children}:
-            return Refusal.EXPLETIVE
+            return SoswapExclusion.EXPLETIVE
         if any(parse.lower_words[i] in NEGATIONS for i in children):
-            return Refusal.NEGATED
+            return SoswapExclusion.NEGATED
         if any(parse.tags[i] == "MD" for i in children if parse.deps[i] == "aux"):
-            return Refusal.MODAL
+            return SoswapExclusion.MODAL
     if _is_participle(parse, bearer, clause.verb, object_):
-        return Refusal.BROKEN
-    finites = [finite for verb in clause.verbs if (finite := finite_of(parse, verb)) is not None]
+        return SoswapExclusion.BROKEN
+    finites = [finite for verb in clause.verbs if (finite := finite_verb(parse, verb)) is not None]
     if any(parse.words[finite][0] in "'’" or parse.lower_words[finite] == "ai" for finite in finites):
-        return Refusal.CONTRACTED
-    # Verbs of one subject that differ in number are not of one subject.
+        return SoswapExclusion.CONTRACTED
+    # Verbs that differ in number cannot share a subject, so the parse is wrong.
     if {"VBZ", "VBP"} <= {parse.tags[finite] for finite in finites}:
-        return Refusal.BROKEN
+        return SoswapExclusion.BROKEN
     if not all(agrees(parse, finite, clause.subject) for finite in finites):
-        return Refusal.DISAGREES
-    # "gives her a flower"; "gives a flower to her" is no such thing.
+        return SoswapExclusion.DISAGREES
+    # "gives her a flower" has an indirect object before the direct one; "gives a flower to her" does not.
     if any(
         parse.deps[i] == "dative" and parse.pos[i] != "ADP" and i < clause.object for i in parse.children(clause.verb)
     ):
-        return Refusal.TWO_OBJECTS
+        return SoswapExclusion.TWO_OBJECTS
     lemma = parse.lemmas[clause.verb].lower()
     if lemma in SYMMETRIC or (lemma in MUTUAL and is_animate(parse, clause.object)):
-        return Refusal.BOTH_WAYS
+        return SoswapExclusion.BOTH_WAYS
     return None
 
 
 def _goes_to_a_place(parse: Parse, verb: int, between: range) -> bool:
-    """Tell whether what is read as a verb's object is where it goes: walks down a road, gets out of a van.
+    """Check whether the noun that the parser reads as an object is a place: walks down a road, gets out of a van.
 
-    Of a motion the particle is a preposition; elsewhere (picks up a box) it is the verb's.
+    After verbs of motion, a particle is a preposition. After other verbs, the particle belongs to the verb (picks up a
+    box).
     """
     moves = parse.lemmas[verb].lower() in MOTION
     return any(parse.lower_words[i] in DIRECTIONS and (moves or parse.deps[i] != "prt") for i in between)
 
 
 def _is_participle(parse: Parse, bearer: int, verb: int, object_: range) -> bool:
-    """Tell whether what is read as a subject's verb is a participle after it: men dressed up playing music."""
+    """Check whether the word that the parser reads as the verb is a participle: men dressed up playing music."""
     if any(parse.deps[i] in ("aux", "auxpass") for i in parse.children(bearer)):
         return False
     if parse.tags[bearer] == "VBN":
         return True
-    # Taggers take the participle for the past; a past before a gerund (began playing) is lost with it.
+    # Taggers confuse the participle with the past tense. The criterion also excludes a past tense before a gerund
+    # (began playing).
     return parse.tags[bearer] == "VBD" and "VBG" in (parse.tags[object_.start], parse.tags[verb])

@@ -1,4 +1,4 @@
-"""The first clause of a sentence with a subject and a direct object, or the reason why a premise cannot be swapped."""
+"""Search for the first clause with a subject and a direct object, and the reasons why a premise cannot be swapped."""
 
 from enum import StrEnum
 from typing import Final, NamedTuple
@@ -7,26 +7,27 @@ from unbag.data.text.grammar import ANIMALS, BODY_PARTS, CATENATIVE, INTRANSITIV
 from unbag.data.text.parses import OBJECTIVE, Parse
 
 PERSONAL: Final = frozenset(word.lower() for pair in OBJECTIVE.items() for word in pair)
-"""Personal pronouns, as subjects and as objects."""
+"""Subject and object forms of personal pronouns."""
 ANIMATE: Final = PEOPLE | ANIMALS | {"him", "her", "me", "them", "us", "you"}
-"""What people and animals are called: lemmas of nouns, and pronouns as objects."""
+"""Words for people and animals: lemmas of nouns, and object pronouns."""
 
 
 def is_animate(parse: Parse, head: int) -> bool:
-    """Tell whether a noun or pronoun is of people or animals, or a name of one."""
+    """Check whether a noun, pronoun or name denotes people or animals."""
     if parse.pos[head] == "PROPN":
-        return not any(parse.deps[i] == "det" for i in parse.children(head))  # but a Frisbee
+        # A name with an article is a thing: a Frisbee.
+        return not any(parse.deps[i] == "det" for i in parse.children(head))
     return parse.lemmas[head].lower() in ANIMATE or parse.lower_words[head] in ANIMATE
 
 
 def is_of_the_body(parse: Parse, preposition: int) -> bool:
-    """Tell whether a token is a preposition before a part of the body: in its mouth, on her head, with both hands."""
+    """Check whether a token is a preposition before a part of the body: in its mouth, on her head, with both hands."""
     inner = parse.child(preposition, "pobj")
     return inner is not None and parse.lemmas[inner].lower() in BODY_PARTS
 
 
-class Refusal(StrEnum):
-    """Why a premise cannot be swapped."""
+class SoswapExclusion(StrEnum):
+    """The reason why a premise yields no SOSwap pair."""
 
     DETERMINER = "a determiner that does not fit its noun"
     QUESTION = "a question"
@@ -63,11 +64,18 @@ class Refusal(StrEnum):
 _ADVERBIAL: Final = frozenset(
     "downstairs downtown home indoors inside midair outdoors outside overhead underwater upstairs".split()
 )
-"""Words that parsers take for an object."""
+"""Adverbs that parsers mistake for an object."""
 
 
-class Clause(NamedTuple):
-    """The tokens of a clause: its verb, the heads of its subject and object, and all verbs that share the subject."""
+class TransitiveClause(NamedTuple):
+    """Token positions in a clause with a subject and a direct object.
+
+    Attributes:
+        verb: Verb of the object.
+        subject: Head of the subject.
+        object: Head of the object.
+        verbs: Verbs that share the subject, the first of which is the verb of the subject.
+    """
 
     verb: int
     subject: int
@@ -75,12 +83,12 @@ class Clause(NamedTuple):
     verbs: tuple[int, ...]
 
 
-def find_clause(parse: Parse) -> Clause | Refusal:
-    """Find the first clause with a subject and a direct object."""
+def find_clause(parse: Parse) -> TransitiveClause | SoswapExclusion:
+    """Find the first clause with a subject and a direct object, or the reason why there is none."""
     root = parse.deps.index("ROOT") if "ROOT" in parse.deps else 0
-    if refusal := _other_structure(parse, root):
-        return refusal
-    top = _together(parse, root, ("conj", "xcomp"))
+    if reason := _other_structure(parse, root):
+        return reason
+    top = _linked_verbs(parse, root, ("conj", "xcomp"))
     scenes = [child for verb in top for child in parse.children(verb) if _is_scene(parse, child)]
     later = False
     for verbs in (top, *([scene] for scene in scenes)):
@@ -93,14 +101,14 @@ def find_clause(parse: Parse) -> Clause | Refusal:
             if object_ is None or _is_adverbial(parse, object_) or parse.pos[verb] not in ("VERB", "AUX"):
                 continue
             if subject is not None and _is_one_action(parse, bearer, verb):
-                sharing = [v for v in _together(parse, bearer, ("conj",))[1:] if not _has_subject(parse, v)]
-                return Clause(verb, subject, object_, (bearer, *sharing))
+                sharing = [v for v in _linked_verbs(parse, bearer, ("conj",))[1:] if not _has_subject(parse, v)]
+                return TransitiveClause(verb, subject, object_, (bearer, *sharing))
             later = later or subject is not None
-    return Refusal.LATER_VERB if later else _without(parse, root)
+    return SoswapExclusion.LATER_VERB if later else _missing_part(parse, root)
 
 
 def _is_one_action(parse: Parse, bearer: int, verb: int) -> bool:
-    """Tell whether a verb is a subject's own, or one that it has as well (sits and reads, tries to open)."""
+    """Check whether a verb has the same subject as its bearer (sits and reads, tries to open)."""
     while verb != bearer:
         above = parse.heads[verb]
         if _is_coordinated(parse, above, verb):
@@ -111,13 +119,13 @@ def _is_one_action(parse: Parse, bearer: int, verb: int) -> bool:
         if parse.deps[verb] != "xcomp" or above > verb or not leads:
             return False
         if any(parse.deps[i] == "advmod" for i in before):
-            return False  # learn how to open
+            return False  # "learn how to open"
         verb = above
     return True
 
 
 def _is_coordinated(parse: Parse, above: int, verb: int) -> bool:
-    """Tell whether two verbs plainly have one subject: of one form, with an "and", and no pronoun that tells of it."""
+    """Check whether two verbs clearly share a subject: the same form, an "and", and no pronoun or mark between them."""
     return (
         parse.deps[verb] == "conj"
         and above < verb
@@ -127,18 +135,18 @@ def _is_coordinated(parse: Parse, above: int, verb: int) -> bool:
     )
 
 
-def _without(parse: Parse, root: int) -> Refusal:
-    """Say what a sentence lacks in which no verb has a subject and a direct object."""
+def _missing_part(parse: Parse, root: int) -> SoswapExclusion:
+    """Determine which part is missing in a sentence without a subject-verb-object clause."""
     if parse.pos[root] not in ("VERB", "AUX"):
-        return Refusal.NO_VERB
+        return SoswapExclusion.NO_VERB
     deps = {parse.deps[child] for child in parse.children(root)}
     if "nsubj" not in deps:
-        return Refusal.NO_SUBJECT
-    return Refusal.PREPOSITIONAL if deps & {"prep", "prt"} else Refusal.NO_OBJECT
+        return SoswapExclusion.NO_SUBJECT
+    return SoswapExclusion.PREPOSITIONAL if deps & {"prep", "prt"} else SoswapExclusion.NO_OBJECT
 
 
 def _is_adverbial(parse: Parse, object_: int) -> bool:
-    """Tell whether what is read as a direct object is none: swims underwater, sits Indian style."""
+    """Check whether the word that the parser reads as an object is adverbial: swims underwater, sits Indian style."""
     return parse.lower_words[object_] in _ADVERBIAL or parse.lemmas[parse.heads[object_]].lower() in INTRANSITIVE
 
 
@@ -147,30 +155,30 @@ def _has_subject(parse: Parse, verb: int) -> bool:
 
 
 def _is_scene(parse: Parse, verb: int) -> bool:
-    """Tell whether a verb is that of a clause that goes on at the same time: as, while or when."""
+    """Check whether a verb belongs to a clause of the same time, after as, while or when."""
     return parse.deps[verb] == "advcl" and any(
         parse.deps[i] in ("mark", "advmod") and parse.lower_words[i] in ("as", "while", "when")
         for i in parse.children(verb)
     )
 
 
-def _other_structure(parse: Parse, root: int) -> Refusal | None:
-    """Say what a sentence is that has no active clause at its top."""
+def _other_structure(parse: Parse, root: int) -> SoswapExclusion | None:
+    """Determine the structure of a sentence whose root is not an active clause; None if the root is one."""
     deps = {parse.deps[child] for child in parse.children(root)}
     if "expl" in deps or "here" in parse.lower_words[: parse.first_word + 1]:
-        return Refusal.EXPLETIVE
+        return SoswapExclusion.EXPLETIVE
     if "nsubjpass" in deps or "csubjpass" in deps:
-        return Refusal.PASSIVE
+        return SoswapExclusion.PASSIVE
     if deps & {"attr", "acomp"} or parse.lemmas[root] == "be":
-        return Refusal.COPULA
+        return SoswapExclusion.COPULA
     if parse.tags[root] == "VB" and not deps & {"nsubj", "csubj", "aux"}:
-        return Refusal.IMPERATIVE
+        return SoswapExclusion.IMPERATIVE
     return None
 
 
-def _together(parse: Parse, verb: int, deps: tuple[str, ...]) -> list[int]:
-    """Return a verb and the verbs that depend on it, or on one of these, in one of some ways, in order."""
+def _linked_verbs(parse: Parse, verb: int, deps: tuple[str, ...]) -> list[int]:
+    """List a verb and the verbs linked to it by chains of the given dependencies, in order."""
     verbs = [verb]
-    for above in verbs:  # which grows: a list of three is a chain of two
+    for above in verbs:  # the list grows during the loop: three coordinated verbs form a chain of two links
         verbs += [i for i in parse.children(above) if parse.deps[i] in deps and parse.pos[i] in ("VERB", "AUX")]
     return sorted(verbs)

@@ -1,17 +1,17 @@
-"""The phrases of a clause's subject and object, which change places, and their agreement in number."""
+"""Phrases of a clause's subject and object, and their agreement with the verb in number."""
 
 from typing import Final
 
 from unbag.challenge_sets.perturbations.soswap.clause import (
     ANIMATE,
     PERSONAL,
-    Clause,
-    Refusal,
+    SoswapExclusion,
+    TransitiveClause,
     is_animate,
     is_of_the_body,
 )
 from unbag.data.text.grammar import ARTICLES, CLOTHES, COLOURS, MISREAD, WITHOUT_TOOL
-from unbag.data.text.parses import Parse, Person, agreeing
+from unbag.data.text.parses import Parse, Person, conjugate
 
 _PLURAL: Final = frozenset("you we they us them both many few several others these those people police cattle".split())
 _OF_MANY: Final = frozenset("lot number couple bunch variety majority dozen handful all some most half plenty".split())
@@ -19,38 +19,38 @@ _COLLECTIVE: Final = frozenset(
     """audience band choir class club company couple crew crowd family force gang group line majority orchestra pair
     party police squad staff team throng trio troop troupe""".split()
 )
-"""Nouns whose verb may be plural."""
+"""Collective nouns, whose verb may be plural."""
 
 
-def finite_of(parse: Parse, verb: int) -> int | None:
-    """Return the token that agrees with a verb's subject: its first auxiliary, or itself; None if none does."""
+def finite_verb(parse: Parse, verb: int) -> int | None:
+    """Find the token that agrees with a verb's subject: the first auxiliary or the verb; None if neither is finite."""
     auxiliaries = [i for i in parse.children(verb) if parse.deps[i] in ("aux", "auxpass") and i < verb]
     first = auxiliaries[0] if auxiliaries else verb
     if parse.tags[first] in ("VBZ", "VBP"):
         return first
-    # Taggers take a plural verb for an infinitive now and then.
+    # Taggers sometimes mistake a plural verb for an infinitive.
     if parse.tags[first] == "VB" and not auxiliaries:
         above = parse.heads[verb]
-        if parse.deps[verb] != "conj" or parse.tags[above] != "VB" or finite_of(parse, above) == above:
+        if parse.deps[verb] != "conj" or parse.tags[above] != "VB" or finite_verb(parse, above) == above:
             return first
     return first if parse.lower_words[first] in ("was", "were") else None
 
 
-def agreeing_with(parse: Parse, finite: int, person: Person) -> str:
-    """Return a verb that `finite_of` found as it agrees with another subject."""
+def conjugate_finite(parse: Parse, finite: int, person: Person) -> str:
+    """Conjugate a verb from `finite_verb` to agree with another subject."""
     third = parse.tags[finite] == "VBZ"
-    return agreeing(parse.words[finite], parse.lemmas[finite].lower(), person, third=third)
+    return conjugate(parse.words[finite], parse.lemmas[finite].lower(), person, third=third)
 
 
 def person_of(parse: Parse, head: int, span: range) -> Person:
-    """Return what a phrase makes of the verb whose subject it is."""
+    """Determine the person of the verb that agrees with a phrase as its subject."""
     word = parse.lower_words[head]
     if word in ("i", "me"):
         return Person.I
     children = parse.children(head)
-    # "a helmet and clothing" is read as "helmet-and-clothing" now and then.
+    # Parsers sometimes read "a helmet and clothing" as the compound "helmet-and-clothing".
     nouns = [head, *(i for i in children if parse.deps[i] in ("nmod", "compound") and parse.pos[i] == "NOUN")]
-    for noun in nouns:  # which grows: a list of three is a chain of two
+    for noun in nouns:  # the list grows during the loop: three coordinated nouns form a chain of two links
         nouns += [i for i in parse.children(noun) if parse.deps[i] == "conj" and i in span]
     conjunctions = {
         parse.lower_words[i] for noun in nouns for i in parse.children(noun) if parse.deps[i] == "cc" and i in span
@@ -58,27 +58,30 @@ def person_of(parse: Parse, head: int, span: range) -> Person:
     if "and" in conjunctions or "&" in conjunctions:
         return Person.PLURAL
     if word in _OF_MANY:
-        inner = _of(parse, head)
+        inner = _of_complement(parse, head)
         return Person.SINGULAR if inner is None else person_of(parse, inner, span)
     counted = any(parse.deps[i] == "nummod" and parse.lower_words[i] not in ("one", "1") for i in children)
-    counted = counted and not any(parse.lower_words[i] in ARTICLES for i in children)  # a four wheeler
+    counted = counted and not any(parse.lower_words[i] in ARTICLES for i in children)  # "a four wheeler" is singular
     many = parse.tags[head] in ("NNS", "NNPS") or word in _PLURAL or counted
     if parse.pos[head] == "NUM":
         many = word not in ("one", "1")
     return Person.PLURAL if many else Person.SINGULAR
 
 
-def _of(parse: Parse, head: int) -> int | None:
-    """Return the noun that a phrase has after `of`."""
+def _of_complement(parse: Parse, head: int) -> int | None:
+    """Find the noun after the `of` of a phrase; None if there is none."""
     of = next((i for i in parse.children(head) if parse.lower_words[i] == "of"), None)
     return None if of is None else parse.child(of, "pobj")
 
 
 def agrees(parse: Parse, finite: int, subject: int) -> bool:
-    """Tell whether a verb's number is its subject's, where both are certain: if not, one of them is misread."""
-    if parse.tags[finite] == "VBZ":  # "a man in a hat and boots" is read as two subjects now and then
-        return parse.tags[subject] != "NNS" or _of(parse, subject) is not None
-    collective = parse.lemmas[subject].lower() in _COLLECTIVE or _of(parse, subject) is not None
+    """Check whether a verb agrees with its subject in number, as far as both are certain.
+
+    A disagreement means that the parser misread the verb or the subject.
+    """
+    if parse.tags[finite] == "VBZ":  # parsers sometimes read "a man in a hat and boots" as two subjects
+        return parse.tags[subject] != "NNS" or _of_complement(parse, subject) is not None
+    collective = parse.lemmas[subject].lower() in _COLLECTIVE or _of_complement(parse, subject) is not None
     whole = range(len(parse.words))
     return (
         parse.tags[finite] not in ("VB", "VBP") or collective or person_of(parse, subject, whole) is not Person.SINGULAR
@@ -91,14 +94,15 @@ _OF_THINGS: Final = frozenset("contain depict describe feature hang read say sho
 _BEFORE_ARTICLES: Final = frozenset("all both half just of such quite what".split())
 
 
-def subject_span(parse: Parse, clause: Clause) -> range | Refusal:
-    """Return the tokens of a clause's subject.
+def subject_span(parse: Parse, clause: TransitiveClause) -> range | SoswapExclusion:
+    """Determine the tokens of a clause's subject, or the reason for exclusion.
 
-    "A man in a coat and jeans holds …" is read as two subjects now and then, a man in a coat, and jeans: it is one.
+    Parsers sometimes read "A man in a coat and jeans holds …" as two subjects, "a man in a coat" and "jeans". The
+    function joins them to one.
     """
     inside = parse.subtree(clause.subject)
     nested = any(parse.deps[i] in ("prep", "acl") for i in parse.children(clause.subject))
-    if parse.deps[inside[-1]] == "cc" and nested and finite_of(parse, clause.verbs[0]) is not None:
+    if parse.deps[inside[-1]] == "cc" and nested and finite_verb(parse, clause.verbs[0]) is not None:
         for other in parse.children(parse.heads[clause.subject]):
             more = parse.subtree(other)
             if parse.deps[other] == "nsubj" and more[0] == inside[-1] + 1:
@@ -106,29 +110,30 @@ def subject_span(parse: Parse, clause: Clause) -> range | Refusal:
     return _span(parse, clause.subject, inside)
 
 
-def object_span(parse: Parse, clause: Clause) -> range | Refusal:
-    """Return the tokens of a clause's object, but for phrases at its end that may as well be the verb's.
+def object_span(parse: Parse, clause: TransitiveClause) -> range | SoswapExclusion:
+    """Determine the tokens of a clause's object, or the reason for exclusion.
 
-    They stay where they are, which reads well whosever they are: carries | a ball | in its mouth.
+    Final phrases that may also belong to the verb are not part of the result. They stay in place, which is grammatical
+    for both attachments: carries | a ball | in its mouth.
     """
     inside = parse.subtree(clause.object)
     for i in reversed(parse.children(clause.object)):
-        begin = _begins(parse, i)
+        begin = _start(parse, i)
         if i < clause.object or not _may_be_the_verbs(parse, clause, i):
             break
         inside = [j for j in inside if j < begin]
     if inside[-1] > clause.object and parse.deps[inside[-1]] == "cc":
-        del inside[-1]  # wears a coat | and standing there
+        del inside[-1]  # "wears a coat | and standing there"
     left = [i for i in parse.subtree(clause.object) if i > inside[-1]]
     if not _OF_SIGNS.isdisjoint(parse.lower_words[i] for i in left) or any(
         _may_be_the_verbs(parse, clause, i) for i in parse.children(clause.object) if clause.object < i <= inside[-1]
     ):
-        return Refusal.ATTACHED
+        return SoswapExclusion.ATTACHED
     return _span(parse, clause.object, inside)
 
 
-def _may_be_the_verbs(parse: Parse, clause: Clause, i: int) -> bool:
-    """Tell whether what hangs on an object may be rather its verb's."""
+def _may_be_the_verbs(parse: Parse, clause: TransitiveClause, i: int) -> bool:
+    """Check whether a dependent of the object may belong to the verb instead."""
     if parse.tags[i] == "VBG" and parse.deps[i] == "conj":
         return parse.tags[clause.verb] == "VBG"
     if is_animate(parse, clause.object) and not is_of_the_body(parse, i):
@@ -142,56 +147,56 @@ def _may_be_the_verbs(parse: Parse, clause: Clause, i: int) -> bool:
     return verb != "use" and (word != "with" or verb not in WITHOUT_TOOL or is_of_the_body(parse, i))
 
 
-def _span(parse: Parse, head: int, inside: list[int]) -> range | Refusal:
-    """Return the run of tokens that is the phrase of a head."""
+def _span(parse: Parse, head: int, inside: list[int]) -> range | SoswapExclusion:
+    """Determine the contiguous tokens of a head's phrase, or the reason for exclusion."""
     span = range(inside[0], inside[-1] + 1)
     if len(span) != len(inside):
-        return Refusal.BROKEN
+        return SoswapExclusion.BROKEN
     if parse.pos[head] not in ("NOUN", "PROPN", "PRON", "NUM"):
-        return Refusal.HEAD
+        return SoswapExclusion.HEAD
     if parse.deps[span[-1]] in ("cc", "mark", "prep", "det", "aux") or parse.pos[span[0]] in ("ADP", "AUX", "SCONJ"):
-        return Refusal.BROKEN
+        return SoswapExclusion.BROKEN
     if _is_cut_off(parse, head, span):
-        return Refusal.BROKEN
+        return SoswapExclusion.BROKEN
     if any(_is_out_of_place(parse, i, span) for i in range(span.start + 1, head)):
-        return Refusal.BROKEN
+        return SoswapExclusion.BROKEN
     for i in span:
         if parse.tags[i] == "VBG" and parse.deps[i] == "conj" and parse.pos[parse.heads[i]] in ("NOUN", "PROPN"):
-            return Refusal.BROKEN  # holding a cup and talking
-        if parse.lower_words[i] in ("as", "while", "when"):  # parsers hang the next clause here
-            return Refusal.BROKEN
+            return SoswapExclusion.BROKEN  # "holding a cup and talking"
+        if parse.lower_words[i] in ("as", "while", "when"):  # parsers attach the next clause to the phrase
+            return SoswapExclusion.BROKEN
         if parse.deps[i] in ("amod", "compound", "conj", "nmod") and parse.lower_words[i] in MISREAD:
-            return Refusal.BROKEN  # a guitar and sings
-        if parse.pos[i] in ("PUNCT", "SPACE") and not _harmless(parse, i, span):
-            return Refusal.PUNCTUATED
+            return SoswapExclusion.BROKEN  # "a guitar and sings"
+        if parse.pos[i] in ("PUNCT", "SPACE") and not _is_allowed_mark(parse, i, span):
+            return SoswapExclusion.PUNCTUATED
     return span
 
 
 def _is_cut_off(parse: Parse, head: int, span: range) -> bool:
-    """Tell whether a phrase has too little of the words around it, or too much, by what stands at its end."""
+    """Check by the words at its end whether a phrase lacks words that follow, or contains words that it should not."""
     last = span[-1]
     if last > head and parse.heads[last] == head and (parse.pos[last] == "ADV" or parse.tags[last] == "RP"):
-        return True  # raises her hand up |
+        return True  # "raises her hand up |"
     if span.stop == len(parse.words) or parse.deps[head] != "dobj":
         return False
     if parse.pos[span.stop] in ("NOUN", "PROPN", "ADJ", "DET", "PRON", "AUX"):
-        return True  # a red ring | chew toy
+        return True  # "a red ring | chew toy"
     if parse.tags[span.stop] in ("VB", "VBD", "VBZ", "VBP"):
         return True
     if parse.lower_words[span.stop] in ("of", "that", "which", "who"):
         return True
     if is_animate(parse, head) and (parse.tags[span.stop] == "VBG" or _is_worn(parse, span.stop)):
-        return True  # the boys | running; his opponent | in black shorts
+        return True  # "the boys | running", "his opponent | in black shorts"
     after = parse.lower_words[span.stop : span.stop + 2]
     return (
         "with" in parse.words[head : span.stop]
         and after[0] in ("in", "on")
-        and not PERSONAL.isdisjoint(after[1:])  # a coat with flowers | on it
+        and not PERSONAL.isdisjoint(after[1:])  # "a coat with flowers | on it"
     )
 
 
 def _is_worn(parse: Parse, preposition: int) -> bool:
-    """Tell whether a preposition begins what tells a person: in black shorts, with glasses."""
+    """Check whether a preposition introduces clothes or colours of a person: in black shorts, with glasses."""
     inner = parse.child(preposition, "pobj")
     if inner is None or parse.lower_words[preposition] not in ("in", "with"):
         return False
@@ -200,9 +205,9 @@ def _is_worn(parse: Parse, preposition: int) -> bool:
 
 
 def _is_out_of_place(parse: Parse, i: int, span: range) -> bool:
-    """Tell whether a token before a noun begins another phrase, or counts what is read as a part of its name.
+    """Check whether a token before a noun starts another phrase, or is a plural that the parser reads as a compound.
 
-    "catches a wave", read as a wave of catches; "a girls shoe", which lacks its apostrophe.
+    Examples: "catches a wave", which the parser reads as a compound; "a girls shoe", which lacks its apostrophe.
     """
     if parse.tags[i] in ("DT", "PRP$") and parse.heads[i] in span:
         before = parse.lower_words[i - 1]
@@ -210,22 +215,22 @@ def _is_out_of_place(parse: Parse, i: int, span: range) -> bool:
     return parse.deps[i] == "compound" and parse.tags[i] == "NNS" and parse.lemmas[i].lower() in ANIMATE
 
 
-def _harmless(parse: Parse, i: int, span: range) -> bool:
-    """Tell whether a punctuation mark may stay in a phrase: a hyphen, or a comma between adjectives or in a list."""
+def _is_allowed_mark(parse: Parse, i: int, span: range) -> bool:
+    """Check whether a punctuation mark may stay in a phrase: a hyphen, or a comma between adjectives or in a list."""
     if not span.start < i < span.stop - 1:
         return False
     if parse.words[i] == "-":
         return not parse.spaces[i] and not parse.spaces[i - 1]
     between_adjectives = parse.pos[i - 1] == "ADJ" and parse.pos[i + 1] in ("ADJ", "NOUN")
     return parse.words[i] == "," and (
-        between_adjectives or any(_begins(parse, j) - i in (1, 2) for j in _listed(parse, i, span))
+        between_adjectives or any(_start(parse, j) - i in (1, 2) for j in _conjuncts_after(parse, i, span))
     )
 
 
-def _listed(parse: Parse, comma: int, span: range) -> list[int]:
-    """Return the coordinated nouns after a comma."""
+def _conjuncts_after(parse: Parse, comma: int, span: range) -> list[int]:
+    """List the coordinated nouns after a comma."""
     return [j for j in span if j > comma and parse.deps[j] == "conj" and parse.pos[j] in ("NOUN", "PROPN")]
 
 
-def _begins(parse: Parse, head: int) -> int:
+def _start(parse: Parse, head: int) -> int:
     return parse.subtree(head)[0]

@@ -1,0 +1,135 @@
+"""The recombined set: documents that contain all words of a claim, with and without a sentence that supports it."""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any, ClassVar, Final
+
+import datasets
+import pyarrow as pa
+
+from unbag.challenge_sets import requirements
+from unbag.challenge_sets.builder import ChallengeSetBuilder, Made
+from unbag.challenge_sets.config import SourceConfig, source_configs
+from unbag.challenge_sets.perturbations.recombined import (
+    DEFAULT_SEED,
+    DEFAULT_SIZES,
+    NOT_ENTAILED,
+    OTHER_WORDS,
+    SCHEMA,
+    build_pool,
+    draw_pool_texts,
+    find_exclusion,
+    recombined_tables,
+)
+from unbag.challenge_sets.requirements import Requirement
+from unbag.data.labels import TWO_WAY
+from unbag.data.sources import Example, Source
+from unbag.data.text.parses import Parser, parse_ahead
+from unbag.data.text.tagging import PIPELINE
+
+_CITATION = """@article{nie-etal-2019-analyzing,
+  title = {Analyzing Compositionality-Sensitivity of {NLI} Models},
+  author = {Nie, Yixin and Wang, Yicheng and Bansal, Mohit},
+  journal = {Proceedings of the AAAI Conference on Artificial Intelligence}, volume = {33}, number = {01},
+  pages = {6867--6874}, year = {2019}, url = {https://doi.org/10.1609/aaai.v33i01.33016867},
+  eprint = {1811.07033}, archivePrefix = {arXiv}}"""
+_LANGUAGE: Final = "en"  # the operator knows English grammar only
+_MOST_SENTENCES: Final = 1_000  # of a document: beyond this a row has more text than any model reads
+
+
+@dataclass
+class RecombinedConfig(SourceConfig):
+    """Which documents are made, and how.
+
+    Attributes:
+        k: Numbers of sentences of the documents, comma-separated.
+        seed: Random seed of the sentences, their order and the exchanged arguments.
+        pipeline: spaCy pipeline that parses: a package, a folder or a Hub repository.
+    """
+
+    FILES: ClassVar[tuple[str, ...]] = (*SourceConfig.FILES, "pipeline")
+
+    k: str = ",".join(map(str, DEFAULT_SIZES))
+    seed: int = DEFAULT_SEED
+    pipeline: str = PIPELINE
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """The numbers of sentences of the documents, in ascending order.
+
+        Raises:
+            ValueError: If `k` is no list of whole numbers within the limits, or none is above 1.
+        """
+        try:
+            sizes = sorted({int(part) for part in self.k.split(",")})
+        except ValueError:
+            sizes = []
+        if not sizes or sizes[0] < 1 or not 1 < sizes[-1] <= _MOST_SENTENCES:
+            raise ValueError(
+                f"k: expected whole numbers from 1 to {_MOST_SENTENCES:,}, comma-separated, one of them above 1, got "
+                f"{self.k!r}; pass k=1,4,16"
+            )
+        return tuple(sizes)
+
+    def check(self) -> None:
+        """Validate the options.
+
+        Raises:
+            ValueError: If an option has no such value, or the pairs are not in English.
+        """
+        super().check()
+        _ = self.sizes
+        if self.sentences_in != _LANGUAGE:
+            raise ValueError(
+                f"recombined: expected English pairs, got the language {self.sentences_in!r}; name an English corpus"
+            )
+
+
+class Recombined(ChallengeSetBuilder):
+    """Documents of the premises of a corpus split, with claims that they support and claims that they do not.
+
+    Configs: `<corpus>-<split>` for every English corpus; `data=…` takes data of your own. Options: `k`, `seed`,
+    `pipeline`.
+    """
+
+    VERSION = datasets.Version("1.0.0")
+    BUILDER_CONFIG_CLASS = RecombinedConfig
+    SCHEMA = SCHEMA
+    LABEL_NAMES = TWO_WAY
+    MACHINE_MADE: ClassVar[frozenset[Made]] = frozenset({"sentences", "labels"})
+    CITATION = _CITATION
+    UNFIT = "whose claim has no argument to exchange"
+
+    def warm_caches(self, source: Source) -> None:
+        """Parse the claims and the sentences of the pool by several processes, where they may work."""
+        claims = (example.hypothesis for example in source.examples() if find_exclusion(example) is None)
+        texts = (text for _, text in draw_pool_texts(source.examples(), self.config.seed))
+        parse_ahead(self.config.pipeline, chain(texts, claims))
+
+    def tables(self, source: Source, examples: Iterator[Example]) -> Iterator[pa.Table]:
+        """Yield the rows. The whole source is read first, for the sentences that documents are filled with."""
+        config = self.config
+        parser = Parser(config.pipeline)
+        pool = build_pool(draw_pool_texts(source.examples(), config.seed), parser)
+        counts: Counter[str] = Counter()
+        yield from recombined_tables(examples, pool, parser, sizes=config.sizes, seed=config.seed, counts=counts)
+        self.save_build_counts(counts)
+
+    def exclusion_counts(self) -> dict[str, int]:
+        """Count the examples that are no claim: those of another label, and those with words of their own."""
+        counts = self.build_counts()
+        return {reason: counts.get(f"excluded: {reason}", 0) for reason in (NOT_ENTAILED, OTHER_WORDS)}
+
+    def requirements(self) -> Iterator[Requirement]:
+        """Yield the pairs and the pipeline that parses."""
+        yield from super().requirements()
+        yield requirements.pipeline(self.config.pipeline)
+
+    def provenance(self) -> dict[str, Any]:
+        """Describe the parser; count claims, rows of each operation, and excluded examples by reason."""
+        return {"parser": Parser(self.config.pipeline).identity, "counts": self.build_counts()}
+
+
+Recombined.BUILDER_CONFIGS = source_configs(RecombinedConfig, Recombined.VERSION, language=_LANGUAGE)

@@ -1,0 +1,81 @@
+"""Whether a model tells documents that support a claim from documents that have only its words."""
+
+from collections.abc import Sequence
+from itertools import product
+from typing import Any, Final
+
+import datasets
+import evaluate
+
+from unbag.data.labels import ENTAILMENT, LABELS, NOT_ENTAILMENT
+from unbag.scoring.document_consistency import (
+    DocumentConsistencyScores,
+    DocumentMeasures,
+    OperationMeasures,
+    PositionMeasures,
+    SizeMeasures,
+    document_consistency,
+)
+from unbag.scoring.nested import format_output
+from unbag.scoring.validation import label_ids
+
+_CITATION = """@inproceedings{gardner-etal-2020-evaluating,
+  title = {Evaluating Models' Local Decision Boundaries via Contrast Sets},
+  author = {Gardner, Matt and others},
+  booktitle = {Findings of EMNLP}, year = {2020}, url = {https://aclanthology.org/2020.findings-emnlp.117},
+  eprint = {2004.02709}, archivePrefix = {arXiv}}"""
+_NAMES: Final = (*LABELS, NOT_ENTAILMENT)
+_DOCUMENTATION = f"""{document_consistency.__doc__}
+{DocumentConsistencyScores.__doc__}
+{DocumentMeasures.__doc__}
+{SizeMeasures.__doc__}
+{PositionMeasures.__doc__}
+{OperationMeasures.__doc__}
+{format_output.__doc__}
+
+Predictions and references are label ids, or label names; `names` has the names in the order of the ids."""
+
+
+class DocumentConsistency(evaluate.Metric):
+    """The shell of `unbag.scoring.document_consistency.document_consistency` for `evaluate`."""
+
+    def _info(self) -> evaluate.MetricInfo:
+        return evaluate.MetricInfo(
+            description=__doc__,
+            citation=_CITATION,
+            inputs_description=_DOCUMENTATION,
+            features=[
+                datasets.Features(
+                    {
+                        "predictions": datasets.Value(prediction),
+                        "references": datasets.Value(reference),
+                        "source_id": datasets.Value("string"),
+                        "group": datasets.Value("string"),
+                        "k": datasets.Value("int64"),
+                        "position": datasets.Value("int64"),
+                        "operation": datasets.Value("string"),
+                    }
+                )
+                for prediction, reference in product(("int64", "string"), repeat=2)  # ids, or names
+            ],
+            reference_urls=["https://aclanthology.org/2020.findings-emnlp.117"],
+        )
+
+    def _compute(
+        self,
+        predictions: list[int] | list[str],
+        references: list[int] | list[str],
+        source_id: list[str],
+        group: list[str],
+        k: list[int],
+        position: list[int],
+        operation: list[str],
+        *,
+        names: Sequence[str] = _NAMES,
+        structured: bool = False,
+        **options: Any,
+    ) -> dict[str, Any]:
+        predictions, references = label_ids(predictions, names), label_ids(references, names)
+        options = {"entailment": list(names).index(ENTAILMENT), **options}
+        scores = document_consistency(predictions, references, source_id, group, k, position, operation, **options)
+        return format_output(scores, structured=structured)

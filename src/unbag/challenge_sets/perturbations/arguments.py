@@ -1,0 +1,497 @@
+"""Arguments of a parsed sentence (subject, object, number) that may be exchanged for those of another sentence.
+
+An argument is a plain noun phrase: determiner or number, adjectives, compound, noun. A claim's argument is replaced as
+a whole by a donor's, which stands in the claim as it stands in its own sentence. Both nouns have the same grammatical
+number, so that no other word changes.
+
+An exchange must leave a claim that does not follow from its evidence. Three rules see to that:
+
+- The two nouns exclude each other (a man and a girl, a dog and a horse, a guitar and a ladder). A noun above, below or
+  beside the other (child and boy, musician and singer, ball and football) is no exchange, nor is a noun that names
+  almost anyone or anything (`GENERIC`).
+- A number is exchanged for a larger one. Where three dogs run, two dogs run; where two run, three need not.
+- What a sentence says in other words counts as said: `implied_stems` has the synonyms and hypernyms of its words.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence, Set
+from enum import StrEnum
+from functools import cache, lru_cache
+from typing import Final, NamedTuple
+
+from unbag.baselines.wordnet.relations import Relation
+from unbag.challenge_sets.perturbations.soswap.clause import TransitiveClause, find_clause
+from unbag.challenge_sets.perturbations.soswap.phrases import agrees, finite_verb, object_span
+from unbag.challenge_sets.perturbations.vocabulary_split import stem
+from unbag.challenge_sets.perturbations.word_lists import WORD_LISTS
+from unbag.data.text.grammar import (
+    ANIMALS,
+    ARTICLES,
+    BODY_PARTS,
+    CLOTHES,
+    HAPPENINGS,
+    IDIOMS,
+    NEGATIONS,
+    PEOPLE,
+    SPORTS,
+    capitalize,
+    decapitalize,
+    determiners_fit,
+)
+from unbag.data.text.parses import Parse
+from unbag.data.text.tokens import words
+
+
+class ArgumentRole(StrEnum):
+    """What is exchanged, in the order in which the operations of a claim are made."""
+
+    SUBJECT = "subject"
+    OBJECT = "object"
+    NUMBER = "number"
+
+
+class ClaimExclusion(StrEnum):
+    """Why a claim has no argument that may be exchanged."""
+
+    DETERMINER = "a determiner that does not fit its noun"
+    NEGATED = "a negation, a question or a modal verb"
+    CLAUSES = "several clauses, or no verb with a subject"
+    COPULA = "a copula, an expletive or an imperative"
+    DISAGREES = "a verb that does not agree with its subject"
+    VAGUE = "nothing specific beside subject and verb (sits, is outside, does a trick)"
+    NO_ARGUMENT = "no argument that is a plain noun phrase of a specific noun"
+
+
+_FUNCTION_WORDS: Final = frozenset(
+    """a an the this that these those and or but of in on at to from for with by into onto over under up down off out
+    as is are was were be been being am do does did has have had having it its his her hers their theirs there here he
+    she they him them who which whose what while when where near next some any through along around against behind
+    before after beside besides between during across upon above below toward towards within without about i you we us
+    my your our me himself herself itself themselves s""".split()
+)
+"""Words that say nothing of what a sentence is about; all others are content words."""
+
+_SYNONYMS: Final = """man guy gentleman male dude fellow / woman lady female / child kid / baby infant newborn
+    / mother mom mommy mum / father dad daddy / bicycle bike / bicyclist cyclist biker / street road avenue / sidewalk
+    pavement / picture photo photograph image / water ocean sea lake river pool / rock boulder stone / sofa couch / shop
+    store market / ski skiing / boat ship canoe kayak raft / shirt t-shirt tshirt tee / purse handbag bag backpack / cap
+    hat / coat jacket / cup mug glass / phone cellphone telephone / television tv / policeman cop police officer
+    / singer vocalist / performer entertainer / sand beach / hill mountain / field grass meadow lawn / forest woods
+    tree / sign poster / crowd audience / food meal dinner lunch breakfast / talk speak chat converse / look watch stare
+    view gaze / walk stroll hike / run jog sprint race / jump leap hop / smile grin laugh / ride bike cycle / hold carry
+    grip grasp / eat dine / work labor / stand wait / sit rest relax / throw toss pitch / cook prepare bake
+    / draw sketch paint / sing perform / play perform / push shove / climb scale / sleep nap / drink sip / cut slice
+    / read study"""
+"""Words of which one may say what the other does in the same scene; `/` is between the sets."""
+
+_ABOVE: Final = """boy girl toddler baby son daughter youngster > child kid / son > boy man / daughter > girl woman
+    / father dad husband grandfather grandpa uncle groom boyfriend king > man guy / boyfriend > boy
+    / mother mom wife grandmother grandma aunt bride girlfriend queen waitress actress ballerina nun > woman lady
+    / girlfriend > girl / puppy pup poodle retriever labrador terrier beagle bulldog collie greyhound shepherd > dog
+    / kitten > cat / pony foal mare stallion > horse / bull calf > cow / chick rooster > chicken / lamb > sheep
+    / football baseball basketball softball volleyball soccer > ball / truck van taxi suv jeep > car vehicle
+    / sailboat canoe kayak > boat / guitar violin drum piano saxophone trumpet flute > instrument
+    / guitarist drummer violinist singer pianist > musician / skateboard surfboard snowboard > board"""
+"""`below … > above …`: what is said of the one is said of the other too."""
+
+GENERIC: Final = frozenset(
+    """person people human individual someone somebody anyone anybody everyone everybody one other another group crowd
+    couple pair bunch lot number family team band audience adult adolescent teen teenager youth youngster friend member
+    participant spectator onlooker bystander passenger pedestrian citizen parent sibling employee worker performer
+    athlete player musician artist entertainer professional student fan figure character guest customer patron
+    visitor tourist local resident folk twin animal pet creature mammal
+    thing something anything everything object item stuff equipment gear material device machine tool instrument
+    vehicle toy food meal drink beverage clothes clothing outfit attire uniform apparel garment costume accessory
+    structure building area place space ground floor air outside outdoors inside indoors background foreground scene
+    view surface side front back top bottom end edge middle center day night time sun sky light weather picture photo
+    photograph image camera way direction part piece kind type set row line circle position distance surroundings
+    environment location setting spot world city town street road sidewalk pavement water park field grass
+    dirt""".split()
+)
+"""Nouns that name almost anyone, anything or any place: a sentence may say the same without the word."""
+
+_MAN: Final = frozenset("man guy gentleman dude fellow father dad husband grandfather groom king boyfriend".split())
+_WOMAN: Final = frozenset("woman lady mother mom wife grandmother bride queen girlfriend".split())
+_BOY: Final = frozenset({"boy"})
+_GIRL: Final = frozenset({"girl"})
+_CHILD: Final = frozenset("child kid toddler baby infant".split())
+_SORTS: Final = (_MAN, _WOMAN, _BOY, _GIRL, _CHILD)
+_EXCLUSIVE: Final = frozenset(
+    frozenset(pair) for pair in ((0, 1), (0, 3), (0, 4), (1, 2), (1, 4), (2, 3))
+)  # a young woman may be called a girl, and a boy is a child
+_ROLES: Final = frozenset(
+    """actor ballerina bicyclist biker boxer bride chef clown coach cook cowboy cyclist dancer diver driver farmer
+    firefighter fireman fisherman golfer guard guitarist gymnast hiker jogger judge juggler lawyer mechanic nurse
+    officer painter photographer pilot pitcher policeman priest reporter sailor seller server shopper singer
+    skateboarder skater skier snowboarder soldier surfer surgeon swimmer teacher vendor waiter waitress welder
+    wrestler""".split()
+)
+_ALIKE: Final = (
+    frozenset("bicyclist biker cyclist driver".split()),
+    frozenset("chef cook server waiter waitress".split()),
+    frozenset("firefighter fireman guard officer policeman soldier".split()),
+    frozenset("actor ballerina dancer gymnast singer guitarist clown juggler".split()),
+    frozenset("hiker jogger shopper".split()),
+    frozenset("seller vendor shopper".split()),
+    frozenset("fisherman sailor".split()),
+    frozenset("skateboarder skater skier snowboarder surfer swimmer diver".split()),
+)
+"""Roles that one person may well have at once."""
+
+PERSON: Final = "person"
+ANIMAL: Final = "animal"
+VEHICLE: Final = "vehicle"
+THING: Final = "thing"
+_KINDS: Final = {
+    PERSON: PEOPLE.union(_ROLES, *_SORTS),
+    ANIMAL: ANIMALS.union(
+        """pup pony calf rooster chicken lamb rabbit pig lion tiger bear fish deer seagull pigeon goose swan poodle
+        greyhound retriever terrier bulldog""".split()
+    ),
+    VEHICLE: frozenset(
+        """car truck van bus taxi train tractor boat sailboat canoe kayak ship helicopter airplane plane bicycle bike
+        motorcycle motorbike scooter wagon cart jeep suv ambulance bulldozer raft""".split()
+    ),
+    "clothes": CLOTHES.union("sunglasses pajamas sock sandal bandanna bathrobe mask".split()),
+    "instrument": frozenset(
+        """guitar piano violin cello trumpet saxophone flute clarinet accordion banjo harmonica tuba harp drum keyboard
+        fiddle trombone bagpipe horn""".split()
+    ),
+    "food": frozenset(
+        """sandwich cake pizza apple banana bread noodle soup cream burger hamburger hotdog cookie candy fruit vegetable
+        watermelon orange lollipop cupcake pie popcorn rice pasta spaghetti bagel""".split()
+    ),
+    "drink": frozenset("beer coffee wine tea juice milk soda lemonade".split()),
+}
+_INTERCHANGEABLE: Final = frozenset(
+    {("wear", "clothes"), ("play", "instrument"), ("eat", "food"), ("drink", "drink"), ("drive", VEHICLE)}
+)
+"""Verbs that take any noun of a kind for their object, so that an exchange needs no attestation."""
+_SUBJECT_KINDS: Final = (PERSON, ANIMAL)  # what acts: of vehicles, a bicycle drives no more than an airplane
+_WORN_BY_MOST: Final = frozenset("shirt pant pants trouser trousers short shorts shoe sock jean jeans clothe".split())
+"""Clothes that a person may be taken to wear though no sentence says so, unless an adjective tells which."""
+_UNACTED: Final = frozenset("have be see contain hear observe watch".split())
+"""Verbs whose object may be true of the subject anyway (a car has wheels), or acts itself (watch a ball fly)."""
+
+_NUMBERS: Final = {
+    word: value
+    for value, words_ in enumerate("two three four five six seven eight nine ten eleven twelve".split(), start=2)
+    for word in (words_, str(value))
+}
+_MORE: Final = frozenset({"another", "others"})
+_OF_MANY: Final = frozenset({"several", "some"})
+_DETERMINERS: Final = ARTICLES | _OF_MANY | {"the"}
+_SUBJECTS: Final = ("nsubj", "nsubjpass", "csubj", "csubjpass", "expl")
+_REFERRING: Final = frozenset(
+    """he she him her his hers they them their theirs it its himself herself itself themselves each both another other
+    others together alone own same who which that different various similar such single only certain more most many
+    first second third next last half""".split()
+)
+_MODIFIERS: Final = ("amod", "compound", "nummod", "nmod")
+_AFTER_PHRASE: Final = ("NOUN", "PROPN", "NUM", "PART")  # the noun would not be the phrase's last
+
+
+class Argument(NamedTuple):
+    """An argument of a sentence.
+
+    Attributes:
+        role: Its role.
+        text: The phrase as it stands within a sentence; of a number, the numeral.
+        noun: Lemma of its noun; of a number, of the noun that is counted.
+        verb: Lemma of the verb whose object it is; empty for another role.
+        is_plural: Whether the noun is a plural.
+        span: The tokens of the phrase.
+    """
+
+    role: ArgumentRole
+    text: str
+    noun: str
+    verb: str
+    is_plural: bool
+    span: range
+
+
+def content_stems(sentence: str) -> frozenset[str]:
+    """Compute the stems of a sentence's content words.
+
+    >>> sorted(content_stems("A man is riding two horses."))
+    ['hors', 'man', 'rid', 'two']
+    """
+    return frozenset(
+        stem(word.text)
+        for word in words(sentence)
+        if not word.is_mark and word.text.lower().replace("’", "'").removesuffix("'s") not in _FUNCTION_WORDS
+    )
+
+
+def implied_stems(stems: Iterable[str]) -> frozenset[str]:
+    """Compute the stems of all words that a sentence may say, from the stems of the words that it has.
+
+    >>> boy, child = content_stems("a boy"), content_stems("a child")
+    >>> implied_stems(boy) >= child, implied_stems(child) >= boy
+    (True, False)
+    """
+    return frozenset().union(*(_implied(each) for each in stems))
+
+
+@lru_cache(maxsize=1 << 16)
+def _implied(word: str) -> frozenset[str]:
+    above = _above()
+    reached = [word]
+    for each in reached:  # which grows
+        reached += [other for other in above.get(each, ()) if other not in reached]
+    return frozenset(reached)
+
+
+@cache
+def _above() -> dict[str, frozenset[str]]:
+    """Build the stems directly above or beside each stem."""
+    above: dict[str, set[str]] = {}
+    sides = [
+        (words_.old, words_.new) for words_ in WORD_LISTS if words_.relation in (Relation.SYNONYM, Relation.HYPONYM)
+    ]
+    sides += [(tuple(line.split()),) * 2 for line in _SYNONYMS.split("/")]
+    sides += [(tuple(word for word, value in _NUMBERS.items() if value == number),) * 2 for number in _NUMBERS.values()]
+    for line in _ABOVE.split("/"):
+        below, over = line.split(">")
+        sides.append((tuple(below.split()), tuple(over.split())))
+    for old, new in sides:
+        for word in old:
+            above.setdefault(stem(word.split()[-1]), set()).update(stem(other.split()[-1]) for other in new)
+    return {word: frozenset(others - {word}) for word, others in above.items()}
+
+
+def find_claim_arguments(parse: Parse) -> list[Argument] | ClaimExclusion:
+    """Find the arguments of a claim that may be exchanged, in the order of `ArgumentRole`, or why there is none."""
+    clause = _unfit_claim(parse)
+    if isinstance(clause, ClaimExclusion):
+        return clause
+    verb, subject = clause
+    found = [_subject(parse, subject), _object(parse, verb), *_numbers(parse)]
+    arguments = [each for each in found if each is not None]
+    arguments = [each for each in arguments if not is_generic(each.noun)]
+    roles = {each.role: each for each in reversed(arguments)}  # the first of each role
+    fit = [
+        roles[role] for role in ArgumentRole if role in roles and _is_specific_beside(parse, verb, subject, roles[role])
+    ]
+    if not fit:
+        return ClaimExclusion.VAGUE if arguments else ClaimExclusion.NO_ARGUMENT
+    return fit
+
+
+def donor_arguments(parse: Parse) -> Iterator[Argument]:
+    """Yield the arguments of a sentence that may stand in a claim: subjects, objects and numbers."""
+    if not determiners_fit(parse) or not NEGATIONS.isdisjoint(parse.lower_words):
+        return
+    for i, dep in enumerate(parse.deps):
+        above = parse.heads[i]
+        is_caption = dep == "ROOT" and any(parse.deps[j] == "acl" and parse.tags[j] == "VBG" for j in parse.children(i))
+        if is_caption or (dep == "nsubj" and parse.pos[above] == "VERB" and parse.deps[above] != "relcl"):
+            yield from _plain(parse, ArgumentRole.SUBJECT, i)
+        elif dep == "dobj" and _is_thing(parse, above, i):
+            yield from _plain(parse, ArgumentRole.OBJECT, i)
+    yield from _numbers(parse)
+
+
+def is_generic(noun: str) -> bool:
+    """Check whether a noun names almost anyone, anything or any place (`GENERIC`)."""
+    return stem(noun) in _stems_of(GENERIC)
+
+
+def is_counted_once(sentence: str, number: Argument) -> bool:
+    """Check whether a sentence speaks once of what a claim counts: of two men and a third, three may be said.
+
+    >>> two = Argument(ArgumentRole.NUMBER, "two", "man", "", True, range(1))
+    >>> is_counted_once("Two men ride.", two), is_counted_once("Two men ride, and a man walks.", two)
+    (True, False)
+    """
+    tokens = [word.text.lower() for word in words(sentence)]
+    return _MORE.isdisjoint(tokens) and sum(stem(token) == stem(number.noun) for token in tokens) == 1
+
+
+def can_replace(old: Argument, new: Argument, objects: Set[tuple[str, str]] = frozenset()) -> bool:
+    """Check whether an argument may take the place of another: what is true of the one is not of the other.
+
+    Args:
+        old: Argument of a claim.
+        new: Argument of another sentence.
+        objects: Pairs of verb and object that the corpus attests. An object replaces another object of a verb that
+            takes both, or one of its kind (wears clothes, plays an instrument).
+
+    >>> def subject(noun): return Argument(ArgumentRole.SUBJECT, noun, noun, "", False, range(1))
+    >>> can_replace(subject("man"), subject("girl")), can_replace(subject("boy"), subject("child"))
+    (True, False)
+    """
+    if old.role is not new.role:
+        return False
+    if old.role is ArgumentRole.NUMBER:
+        return _NUMBERS[new.text.lower()] > _NUMBERS[old.text.lower()] and old.noun != new.noun
+    if old.is_plural != new.is_plural or old.noun == new.noun or is_generic(old.noun) or is_generic(new.noun):
+        return False
+    kinds = _kind(old.noun), _kind(new.noun)
+    if kinds[0] != kinds[1] or (old.role is ArgumentRole.SUBJECT and kinds[0] not in _SUBJECT_KINDS):
+        return False
+    is_taken = (old.verb, kinds[0]) in _INTERCHANGEABLE or (old.verb, new.noun) in objects
+    if old.role is ArgumentRole.OBJECT and not is_taken:
+        return False
+    if kinds[0] == PERSON:
+        return _are_exclusive_people(old.noun, new.noun)
+    if old.noun.endswith(new.noun) or new.noun.endswith(old.noun):
+        return False  # ball and football
+    # A dog and a cat are both animals; that excludes neither.
+    is_implied = stem(new.noun) in _implied(stem(old.noun)) or stem(old.noun) in _implied(stem(new.noun))
+    is_worn = new.noun in _WORN_BY_MOST and len(content_stems(new.text)) < 2
+    return not is_worn and not is_implied
+
+
+def exchange_argument(parse: Parse, old: Argument, new: Argument) -> str:
+    """Build the sentence in which an argument stands in the place of another."""
+    start, stop = old.span.start, old.span.stop
+    is_first = start == parse.first_word and parse.words[start][:1].isupper()
+    words_ = [*parse.words[:start], capitalize(new.text) if is_first else new.text, *parse.words[stop:]]
+    spaces = [*parse.spaces[:start], parse.spaces[stop - 1], *parse.spaces[stop:]]
+    return "".join(word + " " * space for word, space in zip(words_, spaces, strict=True)).rstrip()
+
+
+def _unfit_claim(parse: Parse) -> tuple[int, int] | ClaimExclusion:
+    """Find the verb of a claim of one clause and its subject, or the reason against the claim."""
+    lower = parse.lower_words
+    if not NEGATIONS.isdisjoint(lower) or lower[-1:] == ("?",) or "MD" in parse.tags:
+        return ClaimExclusion.NEGATED
+    if not determiners_fit(parse):
+        return ClaimExclusion.DETERMINER
+    subjects = [i for i, dep in enumerate(parse.deps) if dep in _SUBJECTS]
+    if len(subjects) != 1:
+        return ClaimExclusion.CLAUSES
+    [subject] = subjects
+    verb = parse.heads[subject]
+    children = {parse.deps[i] for i in parse.children(verb)}
+    if parse.deps[subject] == "expl" or children & {"attr", "acomp", "oprd"}:
+        return ClaimExclusion.COPULA
+    if parse.deps[verb] != "ROOT" or parse.pos[verb] not in ("VERB", "AUX") or children & {"conj", "ccomp", "advcl"}:
+        return ClaimExclusion.CLAUSES
+    if not _agrees(parse, verb, subject):
+        return ClaimExclusion.DISAGREES
+    return verb, subject
+
+
+def _agrees(parse: Parse, verb: int, subject: int) -> bool:
+    """Check whether a verb is finite and has the number of its subject; forms of the past have none."""
+    finite = finite_verb(parse, verb)
+    if finite is not None:
+        return agrees(parse, finite, subject)
+    first = next((i for i in parse.children(verb) if parse.deps[i] in ("aux", "auxpass") and i < verb), verb)
+    return parse.tags[first] == "VBD"
+
+
+def _subject(parse: Parse, subject: int) -> Argument | None:
+    """Find a claim's subject if it is a plain phrase at the start that no other word refers to."""
+    phrase = next(_plain(parse, ArgumentRole.SUBJECT, subject), None)
+    if phrase is None or phrase.span.start != parse.first_word or parse.subtree(subject) != [*phrase.span]:
+        return None
+    return phrase if _REFERRING.isdisjoint(parse.lower_words) else None
+
+
+def _object(parse: Parse, verb: int) -> Argument | None:
+    """Find a claim's direct object if it is a plain phrase that is acted on."""
+    clause = find_clause(parse)
+    if not isinstance(clause, TransitiveClause) or clause.verb != verb:
+        return None
+    span = object_span(parse, clause)
+    phrase = next(_plain(parse, ArgumentRole.OBJECT, clause.object), None)
+    if phrase is None or not isinstance(span, range) or [*span] != [*phrase.span]:
+        return None
+    return phrase if _is_thing(parse, verb, clause.object) else None
+
+
+def _numbers(parse: Parse) -> Iterator[Argument]:
+    """Yield the numbers of a sentence that count a plural noun."""
+    for i, word in enumerate(parse.lower_words):
+        noun = parse.heads[i]
+        if word not in _NUMBERS or parse.deps[i] != "nummod" or parse.tags[noun] != "NNS" or i > noun:
+            continue
+        # "two of the men", "two-man", "between two and three" count otherwise.
+        if all(parse.pos[j] in ("ADJ", "NOUN") for j in range(i + 1, noun)) and (i == 0 or parse.words[i - 1] != "-"):
+            if not any(parse.lower_words[j] == "of" for j in parse.children(noun)):
+                yield Argument(ArgumentRole.NUMBER, word, parse.lemmas[noun].lower(), "", True, range(i, i + 1))
+
+
+def _plain(parse: Parse, role: ArgumentRole, head: int) -> Iterator[Argument]:
+    """Yield the phrase of a noun if it is plain: determiner or number, adjectives, compound, noun."""
+    if parse.tags[head] not in ("NN", "NNS"):
+        return
+    children = parse.children(head)
+    left = [i for i in children if i < head]
+    deps = {parse.deps[i] for i in children}
+    if deps & {"conj", "cc", "poss", "appos", "predet", "neg", "relcl" if role is ArgumentRole.OBJECT else "neg"}:
+        return
+    if any(parse.lower_words[i] == "of" for i in children if i > head):
+        return
+    start = min(left, default=head)
+    inside = [i for i in range(start, head) if i in left]
+    if len(inside) != head - start or not all(parse.words[i].isalpha() for i in range(start, head + 1)):
+        return
+    is_plural = parse.tags[head] == "NNS"
+    if not _modifiers_fit(parse, inside, is_plural=is_plural):
+        return
+    if head + 1 < len(parse.words) and (parse.pos[head + 1] in _AFTER_PHRASE or parse.words[head + 1] in "-/'"):
+        return
+    first = parse.words[start]
+    text = parse.text(start, head + 1)
+    if start == parse.first_word:
+        text = decapitalize(first, parse.pos[start]) + text[len(first) :]
+    verb = parse.lemmas[parse.heads[head]].lower() if role is ArgumentRole.OBJECT else ""
+    yield Argument(role, text, parse.lemmas[head].lower(), verb, is_plural, range(start, head + 1))
+
+
+def _modifiers_fit(parse: Parse, modifiers: Sequence[int], *, is_plural: bool) -> bool:
+    """Check whether the words before a noun are at most one determiner or number, then adjectives and compounds."""
+    deps = [parse.deps[i] for i in modifiers]
+    lower = [parse.lower_words[i] for i in modifiers]
+    if any(dep not in (*_MODIFIERS, "det") for dep in deps) or {"det", "nummod"} & set(deps[1:]):
+        return False
+    if any(parse.pos[i] == "PROPN" for i in modifiers) or not _REFERRING.isdisjoint(lower):
+        return False
+    if deps[:1] == ["det"]:
+        return lower[0] in _DETERMINERS and (is_plural or lower[0] not in _OF_MANY)
+    return is_plural  # a noun in the singular lacks its determiner
+
+
+def _is_thing(parse: Parse, verb: int, head: int) -> bool:
+    """Check whether an object is something that is acted on, not an activity, a part of the body or an idiom."""
+    noun, action = parse.lemmas[head].lower(), parse.lemmas[verb].lower()
+    unfit = BODY_PARTS | HAPPENINGS | SPORTS
+    return noun not in unfit and action not in _UNACTED and noun not in IDIOMS.get(action, ())
+
+
+def _is_specific_beside(parse: Parse, verb: int, subject: int, argument: Argument) -> bool:
+    """Check whether a claim has a specific noun beside the argument that is exchanged, its subject and its verb."""
+    vague = _stems_of(GENERIC | BODY_PARTS | HAPPENINGS)
+    nouns = [
+        i
+        for i, pos in enumerate(parse.pos)
+        if pos in ("NOUN", "PROPN") and parse.deps[i] not in ("compound", "nmod") and i not in argument.span
+    ]
+    if argument.role is not ArgumentRole.OBJECT:
+        nouns = [i for i in nouns if i != subject]
+    return any(stem(parse.lemmas[i]) not in vague for i in nouns)
+
+
+@cache
+def _stems_of(nouns: frozenset[str]) -> frozenset[str]:
+    return frozenset(map(stem, nouns))
+
+
+@lru_cache(maxsize=1 << 12)
+def _kind(noun: str) -> str:
+    """Find the kind of a noun; nouns of different kinds seldom fit the same place."""
+    known = next((kind for kind, nouns in _KINDS.items() if stem(noun) in _stems_of(nouns)), None)
+    return known or (PERSON if noun.endswith(("man", "woman")) else THING)
+
+
+def _are_exclusive_people(old: str, new: str) -> bool:
+    sorts = [next((number for number, sort in enumerate(_SORTS) if noun in sort), None) for noun in (old, new)]
+    if sorts[0] is not None and sorts[1] is not None:
+        return frozenset(sorts) in _EXCLUSIVE
+    if not {old, new} <= _ROLES:
+        return False
+    return not any({old, new} <= alike for alike in _ALIKE)

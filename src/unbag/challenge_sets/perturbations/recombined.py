@@ -1,0 +1,421 @@
+"""Documents whose sentences contain all words of a claim, with and without a sentence that supports it.
+
+A document is k sentences: premises of different source examples, in drawn order. One of them, the evidence, entails the
+claim, a hypothesis that the corpus labels entailment and whose content words are all in the evidence. Each claim comes
+with several documents, one per k, and each document with several rows:
+
+- `supported`: the claim as it is; *entailment*.
+- `subject`, `object`, `number`: an argument of the claim is exchanged for that of another sentence of the document, the
+  donor (`arguments`); *not entailment*. Every content word of the claim is in the document.
+- `removed`: the claim as it is, with another sentence in the place of the evidence; *not entailment*.
+
+No sentence but the evidence shares a content word with the claim, even in other words (`arguments.implied_stems`), and
+none but the donor has the words of the argument that comes in. So nothing but the evidence supports the claim, and
+nothing at all supports the exchanged one. Sentences that share two content words with the evidence are excluded too,
+since captions of one picture say the same in other words.
+
+The documents of a claim are nested: those of a larger k have all sentences of the smaller ones, so that only the length
+differs. Every draw is looked up by seed and source id: no row depends on another.
+"""
+
+import logging
+import re
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from heapq import heappush, heappushpop
+from itertools import islice
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from unbag.challenge_sets.perturbations.arguments import (
+    Argument,
+    ArgumentRole,
+    ClaimExclusion,
+    can_replace,
+    content_stems,
+    donor_arguments,
+    exchange_argument,
+    find_claim_arguments,
+    implied_stems,
+    is_counted_once,
+)
+from unbag.data import columns
+from unbag.data.columns import PAIR
+from unbag.data.labels import ENTAILMENT, NOT_ENTAILMENT, gold_id
+from unbag.data.sources import Example
+from unbag.data.text.parses import Parse, Parser
+from unbag.utils import rng
+
+logger = logging.getLogger(__name__)
+
+DEFAULT_SEED: Final = 13
+DEFAULT_SIZES: Final = (1, 4, 16, 64)
+"""Sentences of the documents."""
+
+SUPPORTED: Final = "supported"
+REMOVED: Final = "removed"
+EXCHANGES: Final = tuple(role.value for role in ArgumentRole)
+OPERATIONS: Final = (SUPPORTED, *EXCHANGES, REMOVED)
+"""What is done to a claim or its document, in the order of the rows."""
+
+POOL_SIZE: Final = 4_096
+"""Sentences that documents are filled with: at most this many are held in memory, whatever the size of the corpus."""
+
+NOT_ENTAILED: Final = "not labelled entailment"
+LONG_EVIDENCE: Final = "whose premise is not one sentence of 3 to 40 words"
+OTHER_WORDS: Final = "whose hypothesis has a content word that the premise lacks"
+UNREAL: Final = (
+    "whose premise speaks of what is not done yet (is about to, tries to), or whose hypothesis repeats a word"
+)
+NO_DONOR: Final = "no sentence has an argument to exchange for one of the claim's"
+FEW_SENTENCES: Final = "too few sentences without a word of the claim"
+
+SCHEMA: Final = pa.schema(
+    [
+        *PAIR,  # the source is the pair of evidence and claim
+        ("group", pa.string()),  # rows of one claim and one document
+        ("k", pa.int64()),
+        ("position", pa.int64()),  # of the evidence among the sentences, from 0; of `removed`, of what is in its place
+        ("operation", pa.string()),
+        # Exchanged claims: the sentence that the words came from, and the words; null for the other rows.
+        ("donor_position", pa.int64()),
+        ("donor_id", pa.string()),
+        ("replaced", pa.string()),
+        ("replacement", pa.string()),
+    ]
+)
+_ROWS_PER_TABLE: Final = 1_000  # of up to 64 sentences: some MB
+_SENTENCE_WORDS: Final = range(3, 41)
+_SHARED: Final = 2  # content words that a sentence and the evidence may not share
+_END: Final = re.compile(r"[.!?…][\"'”’)]*$")
+_UNREAL: Final = re.compile(
+    r"\b(about to|ready to|going to|(prepar|pretend|try|tri|attempt|want|plan|hop)(e|es|s|ed|ing|ning)? to)\b",
+    re.IGNORECASE,
+)
+"""Phrases after which a verb does not say what happens, though a claim of the same words may."""
+_REPEATED: Final = re.compile(r"\b(\w+) \1\b", re.IGNORECASE)
+_INNER_END: Final = re.compile(r"[.!?…][\"'”’)]*\s+\S|\n")
+
+
+class PoolSentence(NamedTuple):
+    """A sentence that documents are filled with.
+
+    Attributes:
+        source_id: The first example with this premise.
+        text: The premise.
+        stems: Stems of its content words.
+        implied: Stems of all words that it may say in other words.
+    """
+
+    source_id: str
+    text: str
+    stems: frozenset[str]
+    implied: frozenset[str]
+
+
+class SentencePool(NamedTuple):
+    """The sentences that documents are filled with, and their arguments.
+
+    Attributes:
+        sentences: The sentences, in drawn order.
+        donors: Position of the sentence and argument, by role.
+        objects: Lemmas of the verbs and their objects in the sentences.
+    """
+
+    sentences: Sequence[PoolSentence]
+    donors: Mapping[ArgumentRole, Sequence[tuple[int, Argument]]]
+    objects: frozenset[tuple[str, str]]
+
+
+class ExchangedClaim(NamedTuple):
+    """A claim whose argument was exchanged.
+
+    Attributes:
+        old: The argument of the claim.
+        new: The argument of the donor.
+        donor: The donor's position in the pool.
+        claim: The exchanged claim.
+    """
+
+    old: Argument
+    new: Argument
+    donor: int
+    claim: str
+
+
+def is_sentence(text: str) -> bool:
+    """Check whether a premise is one sentence of 3 to 40 words that is no question.
+
+    >>> is_sentence("A man rides a bike."), is_sentence("Stop. A man rides."), is_sentence("Who rides a bike?")
+    (True, False, False)
+    """
+    text = text.strip()
+    return len(text.split()) in _SENTENCE_WORDS and not text.endswith("?") and not _INNER_END.search(text)
+
+
+def join_sentences(sentences: Iterable[str]) -> str:
+    """Build a document of some sentences; one without a mark at its end gets a full stop.
+
+    >>> join_sentences(["A man rides a bike ", "Two dogs run."])
+    'A man rides a bike. Two dogs run.'
+    """
+    return " ".join(text if _END.search(text) else f"{text}." for text in map(str.strip, sentences))
+
+
+def draw_pool_texts(
+    examples: Iterable[Example], seed: int = DEFAULT_SEED, size: int = POOL_SIZE
+) -> list[tuple[str, str]]:
+    """Draw the sentences of a pool from some examples' premises.
+
+    The sentences with the smallest hashes are taken, so that the draw depends on neither the order of the examples nor
+    the number of times that a premise occurs.
+
+    Args:
+        examples: Pairs of a corpus.
+        seed: Random seed.
+        size: Maximum number of sentences.
+
+    Returns:
+        Source id of the first example with the premise, and the premise, in drawn order.
+    """
+    # A heap of negated hashes has the largest hash on top, which is the next to go: no more than `size` are held.
+    heap: list[tuple[int, str, str]] = []
+    taken: set[str] = set()
+    for example in examples:
+        text = example.premise
+        if text in taken or not is_sentence(text):
+            continue
+        entry = (-int(rng.key(seed, "recombined pool", text)), example.source_id, text)
+        taken.add(text)
+        if len(heap) < size:
+            heappush(heap, entry)
+        else:
+            taken.discard(heappushpop(heap, entry)[2])
+    return [(source_id, text) for _, source_id, text in sorted(heap, reverse=True)]
+
+
+def build_pool(texts: Sequence[tuple[str, str]], parser: Parser) -> SentencePool:
+    """Build a pool from its sentences, which are parsed for their arguments."""
+    sentences = []
+    donors: dict[ArgumentRole, list[tuple[int, Argument]]] = {role: [] for role in ArgumentRole}
+    for number, ((source_id, text), parse) in enumerate(
+        zip(texts, parser.parses(text for _, text in texts), strict=True)
+    ):
+        stems = content_stems(text)
+        sentences.append(PoolSentence(source_id, text, stems, implied_stems(stems)))
+        for argument in donor_arguments(parse):
+            donors[argument.role].append((number, argument))
+    objects = frozenset((argument.verb, argument.noun) for _, argument in donors[ArgumentRole.OBJECT])
+    return SentencePool(sentences, donors, objects)
+
+
+def recombined_tables(
+    examples: Iterable[Example],
+    pool: SentencePool,
+    parser: Parser,
+    *,
+    sizes: Sequence[int] = DEFAULT_SIZES,
+    seed: int = DEFAULT_SEED,
+    counts: Counter[str] | None = None,
+) -> Iterator[pa.Table]:
+    """Yield the rows made from some examples as Arrow tables of `SCHEMA`.
+
+    Args:
+        examples: Pairs of a corpus.
+        pool: The sentences that documents are filled with.
+        parser: Parser of the claims.
+        sizes: Numbers of sentences of the documents, each at least 1.
+        seed: Random seed.
+        counts: Counter that is updated while tables are taken: `claims`, the rows of each operation, and the examples
+            that make no row by reason (`excluded: a negation`).
+    """
+    counts = Counter() if counts is None else counts
+    yield from columns.tables(_rows(examples, pool, parser, sizes, seed, counts), SCHEMA, size=_ROWS_PER_TABLE)
+    logger.info("recombined: %s", dict(counts.most_common()))
+
+
+def find_exclusion(example: Example) -> str | None:
+    """Find the reason against an example that shows without a parse; None for an example that may make a claim."""
+    if example.label != ENTAILMENT:
+        return NOT_ENTAILED
+    if not is_sentence(example.premise):
+        return LONG_EVIDENCE
+    if not content_stems(example.hypothesis) <= content_stems(example.premise):
+        return OTHER_WORDS
+    return UNREAL if _UNREAL.search(example.premise) or _REPEATED.search(example.hypothesis) else None
+
+
+def _rows(
+    examples: Iterable[Example],
+    pool: SentencePool,
+    parser: Parser,
+    sizes: Sequence[int],
+    seed: int,
+    counts: Counter[str],
+) -> Iterator[dict[str, Any]]:
+    for example, parse in _parsed_claims(examples, parser, counts):
+        rows = build_claim_rows(example, parse, pool, sizes=sizes, seed=seed)
+        if isinstance(rows, str):
+            counts[f"excluded: {rows}"] += 1
+            continue
+        counts["claims"] += 1
+        counts.update(row["operation"] for row in rows)
+        yield from rows
+
+
+def _parsed_claims(
+    examples: Iterable[Example], parser: Parser, counts: Counter[str]
+) -> Iterator[tuple[Example, Parse]]:
+    """Yield the examples that may make a claim with the parse of the claim, in order."""
+    waiting: deque[Example] = deque()  # examples whose claim the parser has taken and not given back
+
+    def claims() -> Iterator[str]:
+        for example in examples:
+            if reason := find_exclusion(example):
+                counts[f"excluded: {reason}"] += 1
+                continue
+            waiting.append(example)
+            yield example.hypothesis
+
+    for parse in parser.parses(claims()):
+        yield waiting.popleft(), parse
+
+
+def build_claim_rows(
+    example: Example,
+    parse: Parse,
+    pool: SentencePool,
+    *,
+    sizes: Sequence[int] = DEFAULT_SIZES,
+    seed: int = DEFAULT_SEED,
+) -> list[dict[str, Any]] | str:
+    """Build all rows of one claim, or find the reason why it makes none.
+
+    Args:
+        example: An entailed pair for which `find_exclusion` finds no reason.
+        parse: Parse of its hypothesis.
+        pool: The sentences that documents are filled with.
+        sizes: Numbers of sentences of the documents.
+        seed: Random seed.
+    """
+    arguments = find_claim_arguments(parse)
+    if isinstance(arguments, ClaimExclusion):
+        return str(arguments)
+    exchanges = _exchanges(example, parse, arguments, pool, seed)
+    if not exchanges:
+        return NO_DONOR
+    fillers = list(islice(_fillers(example, exchanges, pool, seed), max(sizes)))
+    if not fillers:
+        return FEW_SENTENCES
+    # The first stands in the place of the evidence, so that no document of the claim has it already.
+    replacement, *others = fillers
+    rows: list[dict[str, Any]] = []
+    for k in sorted(set(sizes)):
+        fit = exchanges[: k - 1]
+        # A document of one sentence has no donor; a longer one without any exchange would say nothing.
+        if k - 1 - len(fit) <= len(others):
+            rows += _document_rows(example, fit, [*(x.donor for x in fit), *others][: k - 1], replacement, pool, seed)
+    return rows if any(row["operation"] in EXCHANGES for row in rows) else FEW_SENTENCES
+
+
+def _document_rows(
+    example: Example,
+    exchanges: Sequence[ExchangedClaim],
+    others: Sequence[int],
+    replacement: int,
+    pool: SentencePool,
+    seed: int,
+) -> Iterator[dict[str, Any]]:
+    """Yield the rows of a claim and one document, whose sentences but the evidence are `others`."""
+    k = len(others) + 1
+    slots = _drawn_order(k, seed, example.source_id, "positions", k).tolist()  # of the evidence, then of each other
+    sentences = [""] * k
+    for slot, number in zip(slots[1:], others, strict=True):
+        sentences[slot] = pool.sentences[number].text
+    sentences[slots[0]] = example.premise
+    document = join_sentences(sentences)
+    sentences[slots[0]] = pool.sentences[replacement].text
+    without = join_sentences(sentences)
+    group = f"{example.source_id}#{k}"
+
+    def row(operation: str, premise: str, hypothesis: str, label: str, exchange: ExchangedClaim | None = None) -> Any:
+        return {
+            "id": f"{group}#{operation}",
+            "source_id": example.source_id,
+            "premise": premise,
+            "hypothesis": hypothesis,
+            "label": gold_id(label),
+            "group": group,
+            "k": k,
+            "position": slots[0],
+            "operation": operation,
+            "donor_position": None if exchange is None else slots[1 + others.index(exchange.donor)],
+            "donor_id": None if exchange is None else pool.sentences[exchange.donor].source_id,
+            "replaced": None if exchange is None else exchange.old.text,
+            "replacement": None if exchange is None else exchange.new.text,
+        }
+
+    yield row(SUPPORTED, document, example.hypothesis, ENTAILMENT)
+    for exchange in exchanges:
+        yield row(exchange.old.role.value, document, exchange.claim, NOT_ENTAILMENT, exchange)
+    yield row(REMOVED, without, example.hypothesis, NOT_ENTAILMENT)
+
+
+def _exchanges(
+    example: Example, parse: Parse, arguments: Sequence[Argument], pool: SentencePool, seed: int
+) -> list[ExchangedClaim]:
+    """Find a donor for each argument of a claim that has one."""
+    claim, evidence = content_stems(example.hypothesis), content_stems(example.premise)
+    implied = implied_stems(evidence)
+    exchanges: list[ExchangedClaim] = []
+    for old in arguments:
+        if old.role is ArgumentRole.NUMBER and not is_counted_once(example.premise, old):
+            continue
+        candidates = pool.donors[old.role]
+        for index in _drawn_order(len(candidates), seed, example.source_id, old.role).tolist():
+            number, new = candidates[index]
+            phrase, sentence = content_stems(new.text), pool.sentences[number]
+            if (
+                can_replace(old, new, pool.objects)
+                # The evidence may speak of somebody else too, of whom the exchanged claim would be true.
+                and implied.isdisjoint(phrase)
+                and _is_foreign(sentence, claim, evidence)
+                and _are_compatible(exchanges, sentence, number, phrase, pool)
+            ):
+                exchanges.append(ExchangedClaim(old, new, number, exchange_argument(parse, old, new)))
+                break
+    return exchanges
+
+
+def _are_compatible(
+    exchanges: Sequence[ExchangedClaim], sentence: PoolSentence, number: int, phrase: frozenset[str], pool: SentencePool
+) -> bool:
+    """Check whether a donor and the donors before it say nothing of each other's arguments."""
+    return all(
+        number != other.donor
+        and sentence.implied.isdisjoint(content_stems(other.new.text))
+        and pool.sentences[other.donor].implied.isdisjoint(phrase)
+        for other in exchanges
+    )
+
+
+def _fillers(example: Example, exchanges: Sequence[ExchangedClaim], pool: SentencePool, seed: int) -> Iterator[int]:
+    """Yield the sentences of a pool that say nothing of a claim or its exchanges, in drawn order."""
+    evidence = content_stems(example.premise)
+    stems = content_stems(example.hypothesis).union(*(content_stems(each.new.text) for each in exchanges))
+    for number in _drawn_order(len(pool.sentences), seed, example.source_id, "sentences").tolist():
+        if _is_foreign(pool.sentences[number], stems, evidence):
+            yield number
+
+
+def _is_foreign(sentence: PoolSentence, stems: frozenset[str], evidence: frozenset[str]) -> bool:
+    """Check whether a sentence has none of some words, and not two of the evidence's."""
+    return sentence.implied.isdisjoint(stems) and len(sentence.stems & evidence) < _SHARED
+
+
+def _drawn_order(n: int, seed: int, *place: object) -> Any:
+    """Draw an order of the numbers 0 to n - 1, shape (n,), by seed and place alone."""
+    numbers = rng.numbers(rng.key(seed, "recombined", *place), np.arange(n))
+    return np.argsort(numbers, kind="stable")  # equal numbers have one order on every machine

@@ -1,0 +1,42 @@
+"""Documents that contain all words of a claim, with and without a sentence that supports it."""
+
+from typing import Final
+
+from unbag.challenge_sets.base import ChallengeSet, Quantity, roles
+
+EXCHANGED: Final = ("subject", "object", "number")
+"""Operations that exchange an argument of the claim, in the order of tables."""
+
+SET: Final = ChallengeSet(
+    name="recombined",
+    title="Recombined",
+    question="Does a document support a claim when it only has all its words?",
+    paper="unbag, with the exchange of arguments of Nie et al. 2019, https://doi.org/10.1609/aaai.v33i01.33016867",
+    shuffled=(
+        "The gold label of the row in order. The document has all words of the claim, supported or exchanged; what is "
+        "left without order is how usual a claim sounds."
+    ),
+    metrics=("document_consistency",),
+    package=__name__,
+    builder="unbag.scripts.dataset_scripts.recombined.recombined:Recombined",
+    columns=("source_id", "group", "k", "position", "operation"),
+    quantities=(
+        Quantity(
+            "balanced_accuracy",
+            "balanced accuracy",
+            "balanced_accuracy",
+            roles=roles("quoted", "compared", "beside_papers", "harness"),
+        ),
+        Quantity(
+            "false_entailment_rate",
+            "false-entailment rate",
+            "false_entailment_rate",
+            False,
+            roles("quoted", "compared", "harness"),
+        ),
+        Quantity("paired_accuracy", "paired accuracy", "paired_accuracy", roles=roles("quoted", "compared", "harness")),
+    ),
+    sample=100,  # claims, of some dozen rows each, a third of which have 64 sentences
+    evaluation_order=7,
+    report_order=9,
+)

@@ -1,0 +1,47 @@
+"""Examples of recombined documents: exchanged claims that the model calls entailed, and supported ones it misses."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+import numpy as np
+
+from unbag.challenge_sets.recombined import EXCHANGED
+from unbag.challenge_sets.views.examples import PER_KIND, Line, Pairs, ReportExample, mark_phrases, top_rows
+from unbag.data.columns import column
+from unbag.data.predictions import SetPredictions
+
+_OF_A_CLAIM: Final = 1
+RULE: Final = (
+    f"Up to {PER_KIND} wrong answers for each operation, one per claim, by the probability of the answer. Marked are "
+    "the words that came in."
+)
+MARKS: Final[Mapping[str, str]] = {"moved": "words of another sentence"}
+"""What mark_phrases words are, by the kind of mark."""
+
+
+def choose(rows: Any, answers: SetPredictions) -> Iterator[ReportExample]:
+    """Yield the surest wrong answers by operation."""
+    pairs = Pairs(rows, answers)
+    operations = np.array(column(rows, "operation").to_pylist(), dtype=np.str_)
+    claims = column(rows, "source_id").to_pylist()
+    for operation in (*EXCHANGED, "removed", "supported"):
+        wrong = np.flatnonzero(~pairs.right & (operations == operation))
+        for index in top_rows(wrong, pairs.confidence, per_group=_OF_A_CLAIM, groups=claims):
+            yield _example(pairs, f"{operation}, surest wrong", index)
+
+
+def candidates(rows: Any, answers: SetPredictions) -> Iterator[ReportExample]:
+    """Yield the shortest documents with an exchanged claim."""
+    pairs = Pairs(rows, answers)
+    operations = np.array(column(rows, "operation").to_pylist(), dtype=np.str_)
+    for index in pairs.shortest(np.flatnonzero(np.isin(operations, EXCHANGED))):
+        yield _example(pairs, f"another {pairs.row(index)['operation']}", index)
+
+
+def _example(pairs: Pairs, kind: str, index: int) -> ReportExample:
+    row = pairs.row(index)
+    phrases = [row["replacement"]]
+    lines = [Line(side, row[side], mark_phrases(row[side], phrases, "moved")) for side in ("premise", "hypothesis")]
+    place = f"{row['k']} sentences" if row["k"] > 1 else "one sentence"
+    evidence = "without the evidence" if row["operation"] == "removed" else f"evidence in number {row['position'] + 1}"
+    return pairs.example(kind, index, lines, f"{place}, {evidence}")

@@ -1,0 +1,66 @@
+"""Figures of recombined documents."""
+
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+from unbag.challenge_sets.recombined import SET
+from unbag.challenge_sets.views.figures import Figure, Group, group_figure
+from unbag.scoring.bootstrap import Estimate
+
+_MEANINGS: Final = {
+    "balanced_accuracy": "mean of the shares of supported and of unsupported claims right",
+    "false_entailment_rate": "share of unsupported claims called entailed",
+    "paired_accuracy": "share of documents with every claim right",
+}
+
+
+def measures(scores: Any) -> Iterator[tuple[str, str, Estimate]]:
+    """Yield the set's numbers, and the paired accuracy of each operation."""
+    for quantity in SET.quantities:
+        if (estimate := quantity.value(scores)) is not None:
+            yield quantity.label, _MEANINGS[quantity.name], estimate
+    for row in scores["by_operation"]:
+        meaning = "share of documents with the supported claim and this one right"
+        yield f"paired accuracy, {row['operation']}", meaning, row["paired_accuracy"]
+
+
+def figures(group: Group) -> list[Figure | None]:
+    """Build figures of the paired accuracy by size and position, and of false entailments by operation."""
+    return [
+        group_figure(
+            group,
+            _points("by_k", "k", "paired_accuracy"),
+            title="Paired accuracy by size of the document",
+            about="Share of the documents of k sentences with every claim right. Nothing is exchanged where k is 1.",
+            x="sentences, k",
+            y="paired accuracy",
+            kind="dots",
+        ),
+        group_figure(
+            group,
+            _points("by_position", "third", "balanced_accuracy"),
+            title="Balanced accuracy by position of the evidence",
+            about="Third of the document that has the evidence, in documents of three or more sentences.",
+            x="position",
+            y="balanced accuracy",
+            kind="dots",
+        ),
+        group_figure(
+            group,
+            _points("by_operation", "operation", "false_entailment_rate"),
+            title="False entailments by operation",
+            about="Share of the claims called entailed whose subject, object or number comes from another sentence, or "
+            "whose evidence was removed. Lower is better.",
+            x="operation",
+            y="false-entailment rate",
+            kind="dots",
+        ),
+    ]
+
+
+def _points(view: str, name: str, measure: str) -> Callable[[Any], Iterator[tuple[float | str, Estimate]]]:
+    def points(scores: Any) -> Iterator[tuple[float | str, Estimate]]:
+        for row in scores[view]:
+            yield str(row[name]), row[measure]
+
+    return points

@@ -1,0 +1,54 @@
+"""Document consistency as a table."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from unbag.challenge_sets.recombined import EXCHANGED, SET
+from unbag.challenge_sets.results import Result
+from unbag.challenge_sets.views.tables import exclusion_summary, interval, result_table, share, value
+
+_ORDER: Final = (*EXCHANGED, "removed")
+
+
+def table(result: Result) -> RenderableType:
+    """Build a table of the three measures, overall, by size of the document, by position and by operation."""
+    scores = result.scores
+    grid = result_table(SET.title, result, "rows", "balanced acc. [95 %]", "false ent.", "paired acc.")
+    views: Sequence[list[tuple[str, Mapping[str, Any]]]] = (
+        [("all", scores)],
+        [(f"k = {row['k']}", row) for row in scores["by_k"]],
+        [(f"evidence at the {row['third']}", row) for row in scores["by_position"]],
+        [(row["operation"], row) for row in _by_operation(scores)],
+    )
+    for view in views:
+        for number, (name, part) in enumerate(view, start=1):
+            single = (value(part[key]) for key in ("false_entailment_rate", "paired_accuracy"))
+            grid.add_row(name, interval(part["balanced_accuracy"]), *single, end_section=number == len(view))
+    about = f"{scores['n_examples']:,} rows, {scores['n_groups']:,} documents, of {exclusion_summary(result.data)}"
+    return Group(grid, Text(about, style="dim"))
+
+
+def reading(result: Result) -> str:
+    """Describe how often the model takes exchanged claims for supported, and how many documents it gets right."""
+    scores = result.scores
+    exchanged = [
+        row for row in _by_operation(scores) if row["false_entailment_rate"].value and row["operation"] in EXCHANGED
+    ]
+    worst = max(exchanged, key=lambda row: row["false_entailment_rate"].value, default=None)
+    most = (
+        ""
+        if worst is None
+        else (f", most often those with another {worst['operation']} ({share(worst['false_entailment_rate'])})")
+    )
+    return (
+        f"calls {share(scores['false_entailment_rate'])} of the unsupported claims entailed{most}; right on every row "
+        f"of {share(scores['paired_accuracy'])} of the documents (one answer for all, or the claim alone: 0 %)."
+    )
+
+
+def _by_operation(scores: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Sort the measures by operation: the exchanges, then the documents without evidence."""
+    return sorted(scores["by_operation"], key=lambda row: _ORDER.index(row["operation"]))

@@ -1,0 +1,154 @@
+"""Premises that are longer than a model reads: predictions for their parts, and the maximum over them.
+
+A verifier is often used on documents. `truncate` cuts the document, as the model does without this module. `any-chunk`
+and `every-sentence` run the model on parts of the document and take the part that supports the hypothesis most: a claim
+is supported if any part supports it (Laban et al. 2022, "SummaC", https://arxiv.org/abs/2111.09525, sentence level;
+Honovich et al. 2022, "TRUE", https://arxiv.org/abs/2204.04991, chunks).
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unbag.data.labels import positive_label
+from unbag.inference.predictor import ModelError, Predictor, validate_pairs
+
+if TYPE_CHECKING:
+    from unbag.inference.transformer import TransformerPredictor
+
+LongPremise = Literal["truncate", "any-chunk", "every-sentence"]
+MODES: Final[tuple[LongPremise, ...]] = ("truncate", "any-chunk", "every-sentence")
+
+_PAIRS_AT_ONCE: Final = 4096  # pairs of a part and a hypothesis in one call, which bounds memory
+
+
+def split_sentences(text: str, language: str = "en") -> list[str]:
+    """Split a text into sentences by punctuation, with spaCy's rule-based sentencizer; no model is needed.
+
+    >>> split_sentences("A man sleeps. A dog barks at him!")
+    ['A man sleeps.', 'A dog barks at him!']
+    """
+    sentences = (span.text.strip() for span in _sentencizer(language)(text).sents)
+    return [each for each in sentences if each] or [text]
+
+
+@cache
+def _sentencizer(language: str) -> Any:
+    import spacy
+
+    pipeline = spacy.blank(language)
+    pipeline.add_pipe("sentencizer")
+    pipeline.max_length = 10**9  # the limit protects parsers, which need memory per token; rules do not
+    return pipeline
+
+
+def pack_sentences(sentences: Sequence[str], lengths: Sequence[int], limit: int) -> list[str]:
+    """Join consecutive sentences into chunks of at most `limit` tokens each.
+
+    Args:
+        sentences: Sentences of one premise, in order.
+        lengths: Number of tokens of each sentence.
+        limit: Maximum number of tokens of a chunk. A longer sentence is a chunk of its own.
+
+    >>> pack_sentences(["a", "b", "c"], [2, 2, 3], 4)
+    ['a b', 'c']
+    """
+    chunks: list[str] = []
+    start, used = 0, 0
+    for place, length in enumerate(lengths):
+        if place > start and used + length > limit:
+            chunks.append(" ".join(sentences[start:place]))
+            start, used = place, 0
+        used += length
+    return [*chunks, " ".join(sentences[start:])]
+
+
+class LongPremisePredictor:
+    """Predictor that runs another one on the parts of each premise, and takes the part with the most support.
+
+    The probabilities of a pair are those of the part in which entailment is most probable (contradiction, for a model
+    that tells contradiction from the rest); the first of equal parts. A premise of one part gives the predictions of
+    the model itself.
+
+    Attributes:
+        identity: That of the model, with the mode; None if the model has none.
+        truncated: Number of pairs so far with a part that is longer than the model reads.
+    """
+
+    def __init__(self, predictor: Predictor, mode: LongPremise, *, language: str = "en") -> None:
+        self._predictor = predictor
+        self._language = language
+        self._split = self._splitter(mode)
+        self.truncated = 0
+        identity = predictor.identity
+        self.identity: Mapping[str, str] | None = None if identity is None else {**identity, "long_premise": mode}
+
+    def __getattr__(self, name: str) -> Any:
+        # Everything else (label_space, order, threshold, has_probabilities, …) is that of the model.
+        return getattr(self._predictor, name)
+
+    @property
+    def label_space(self) -> tuple[str, ...]:
+        """Labels of the columns that `predict` returns."""
+        return self._predictor.label_space
+
+    def predict(self, premises: Sequence[str], hypotheses: Sequence[str]) -> NDArray[np.float32]:
+        """Predict the probabilities of n pairs in their order, shape (n, len(label_space))."""
+        premises, hypotheses = validate_pairs(premises, hypotheses)
+        parts = [self._split(premise, hypothesis) for premise, hypothesis in zip(premises, hypotheses, strict=True)]
+        found = np.empty((len(premises), len(self.label_space)), dtype=np.float32)
+        start = 0
+        while start < len(parts):
+            stop, total = start, 0
+            while stop < len(parts) and (stop == start or total + len(parts[stop]) <= _PAIRS_AT_ONCE):
+                total += len(parts[stop])
+                stop += 1
+            found[start:stop] = self._most_supported(parts[start:stop], hypotheses[start:stop])
+            start = stop
+        return found
+
+    def _most_supported(self, parts: Sequence[Sequence[str]], hypotheses: Sequence[str]) -> NDArray[np.float32]:
+        rows = [(part, hypothesis) for of_one, hypothesis in zip(parts, hypotheses, strict=True) for part in of_one]
+        before = getattr(self._predictor, "truncated", 0)
+        values = self._predictor.predict([part for part, _ in rows], [hypothesis for _, hypothesis in rows])
+        self.truncated += min(getattr(self._predictor, "truncated", 0) - before, len(parts))
+        column = list(self.label_space).index(positive_label(self.label_space))
+        ends = np.cumsum([len(of_one) for of_one in parts])
+        # Rounded, so that parts that differ in rounding alone are equal on every processor, and the first one is taken.
+        scores = np.round(values[:, column], 6)
+        best = [
+            start + int(scores[start:end].argmax()) for start, end in zip([0, *ends[:-1].tolist()], ends, strict=True)
+        ]
+        return values[best]
+
+    def _splitter(self, mode: LongPremise) -> Callable[[str, str], list[str]]:
+        if mode == "every-sentence":
+            return lambda premise, hypothesis: split_sentences(premise, self._language)
+        if mode != "any-chunk":
+            raise ValueError(f"--long-premise: expected {', '.join(MODES)}, got {mode!r}")
+        if not hasattr(self._predictor, "tokenizer") or not hasattr(self._predictor, "max_length"):
+            raise ModelError(
+                "--long-premise any-chunk: expected a classifier with a tokenizer, whose limit is known, got another "
+                "model; use every-sentence"
+            )
+        return self._chunks
+
+    def _chunks(self, premise: str, hypothesis: str) -> list[str]:
+        predictor: TransformerPredictor = self._predictor  # type: ignore[assignment]
+        limit = predictor.max_length
+        count = _token_counter(predictor.tokenizer)
+        if limit is None or len(predictor.tokenizer(premise, hypothesis, verbose=False)["input_ids"]) <= limit:
+            return [premise]
+        room = limit - count(hypothesis) - predictor.tokenizer.num_special_tokens_to_add(pair=True)
+        sentences = split_sentences(premise, self._language)
+        return pack_sentences(sentences, [count(each) for each in sentences], max(1, room))
+
+
+def _token_counter(tokenizer: Any) -> Callable[[str], int]:
+    def count(text: str) -> int:
+        return len(tokenizer(text, add_special_tokens=False, truncation=False, verbose=False)["input_ids"])
+
+    return count

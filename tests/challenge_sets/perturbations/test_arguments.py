@@ -1,0 +1,225 @@
+import pytest
+
+from tests.challenge_sets.perturbations.conftest import parse_of
+from tests.challenge_sets.perturbations.simple_sentences import parse_simple
+from unbag.challenge_sets.perturbations.arguments import (
+    Argument,
+    ArgumentRole,
+    ClaimExclusion,
+    can_replace,
+    content_stems,
+    donor_arguments,
+    exchange_argument,
+    find_claim_arguments,
+    implied_stems,
+    is_counted_once,
+)
+
+SUBJECT, OBJECT, NUMBER = ArgumentRole
+
+
+def _found(sentence):
+    return {(each.role, each.text) for each in donor_arguments(parse_simple(sentence))}
+
+
+def _argument(role, noun, *, verb="", text="", is_plural=False):
+    return Argument(role, text or f"a {noun}", noun, verb, is_plural, range(2))
+
+
+def test_find_claim_arguments_of_a_transitive_clause_finds_subject_and_object():
+    found = find_claim_arguments(parse_simple("A man is carrying a wooden ladder."))
+    assert [(each.role, each.text, each.noun) for each in found] == [
+        (SUBJECT, "a man", "man"),
+        (OBJECT, "a wooden ladder", "ladder"),
+    ]
+
+
+def test_find_claim_arguments_of_a_counted_noun_finds_the_number():
+    found = find_claim_arguments(parse_simple("Two men are standing on a ladder."))
+    assert [(each.role, each.text) for each in found] == [(SUBJECT, "two men"), (NUMBER, "two")]
+
+
+@pytest.mark.parametrize(
+    ("claim", "reason"),
+    [
+        ("A man is sleeping.", ClaimExclusion.VAGUE),  # nothing beside subject and verb
+        ("A man is standing on a street.", ClaimExclusion.VAGUE),  # a place that may be called otherwise
+        ("A dog is doing a trick.", ClaimExclusion.VAGUE),
+        ("A person is performing.", ClaimExclusion.NO_ARGUMENT),  # nor is its subject specific
+        ("A men are carrying a ladder.", ClaimExclusion.DETERMINER),
+        ("A man are carrying a ladder.", ClaimExclusion.DISAGREES),
+    ],
+)
+def test_find_claim_arguments_of_an_unfit_claim_names_the_reason(claim, reason):
+    assert find_claim_arguments(parse_simple(claim)) is reason
+
+
+def test_find_claim_arguments_of_a_negated_claim_is_excluded():
+    parse = parse_of("""
+        A      a     DET  DT  2 det
+        man    man   NOUN NN  5 nsubj
+        is     be    AUX  VBZ 5 aux
+        not    not   PART RB  5 neg
+        riding ride  VERB VBG 5 ROOT
+        a      a     DET  DT  7 det
+        horse  horse NOUN NN  5 dobj
+    """)
+    assert find_claim_arguments(parse) is ClaimExclusion.NEGATED
+
+
+def test_find_claim_arguments_keeps_a_subject_that_a_pronoun_refers_to():
+    parse = parse_of("""
+        A      a     DET  DT   2 det
+        man    man   NOUN NN   4 nsubj
+        is     be    AUX  VBZ  4 aux
+        riding ride  VERB VBG  4 ROOT
+        his    his   PRON PRP$ 6 poss
+        horse  horse NOUN NN   4 dobj
+    """)
+    assert find_claim_arguments(parse) is ClaimExclusion.NO_ARGUMENT
+
+
+def test_donor_arguments_are_plain_phrases_without_the_capital_of_the_sentence():
+    assert _found("A young woman is carrying three ladders.") == {
+        (SUBJECT, "a young woman"),
+        (OBJECT, "three ladders"),
+        (NUMBER, "three"),
+    }
+    assert _found("The girls are holding another flag.") == {(SUBJECT, "the girls")}
+    assert _found("A boy is taking a nap.") == {(SUBJECT, "a boy")}, "a nap is not acted on"
+    assert _found("A mans is holding a flag.") == set(), "the determiner does not fit"
+
+
+def test_donor_arguments_of_a_caption_have_its_subject():
+    parse = parse_of("""
+        A      a     DET  DT  2 det
+        man    man   NOUN NN  2 ROOT
+        riding ride  VERB VBG 2 acl
+        a      a     DET  DT  5 det
+        horse  horse NOUN NN  3 dobj
+    """)
+    assert [(each.role, each.text) for each in donor_arguments(parse)] == [(SUBJECT, "a man"), (OBJECT, "a horse")]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "fits"),
+    [
+        ("man", "woman", True),
+        ("man", "girl", True),
+        ("boy", "woman", True),
+        ("child", "man", True),
+        ("woman", "girl", False),  # a young woman may be called a girl
+        ("boy", "child", False),
+        ("child", "boy", False),
+        ("man", "person", False),
+        ("man", "guy", False),
+        ("man", "chef", False),  # he may be one
+        ("chef", "soldier", True),
+        ("soldier", "officer", False),
+        ("dog", "cat", True),
+        ("dog", "animal", False),
+        ("dog", "man", False),  # of another kind
+        ("car", "boat", False),  # what the one does, the other need not do
+        ("car", "vehicle", False),
+        ("ladder", "flag", False),  # neither acts
+    ],
+)
+def test_can_replace_takes_subjects_that_exclude_each_other(old, new, fits):
+    assert can_replace(_argument(SUBJECT, old), _argument(SUBJECT, new)) is fits
+
+
+def test_can_replace_keeps_the_grammatical_number():
+    assert not can_replace(_argument(SUBJECT, "man"), _argument(SUBJECT, "woman", is_plural=True))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "objects", "fits"),
+    [
+        ("ladder", "flag", {("carry", "flag")}, True),
+        ("ladder", "flag", {("wave", "flag")}, False),  # the verb is never met with it
+        ("ball", "football", {("carry", "football")}, False),
+        ("bicycle", "bike", {("carry", "bike")}, False),
+        ("guitar", "instrument", {("carry", "instrument")}, False),
+    ],
+)
+def test_can_replace_takes_objects_of_the_same_verb_that_exclude_each_other(old, new, objects, fits):
+    assert can_replace(_argument(OBJECT, old, verb="carry"), _argument(OBJECT, new), objects) is fits
+
+
+def test_can_replace_takes_objects_of_a_verb_that_takes_their_kind():
+    assert can_replace(_argument(OBJECT, "guitar", verb="play"), _argument(OBJECT, "piano"))
+    assert not can_replace(_argument(OBJECT, "guitar", verb="carry"), _argument(OBJECT, "piano"))
+    worn = _argument(OBJECT, "hat", verb="wear")
+    assert not can_replace(worn, _argument(OBJECT, "shirt"))
+    assert can_replace(worn, _argument(OBJECT, "shirt", text="a red shirt"))
+
+
+@pytest.mark.parametrize(("old", "new", "fits"), [("two", "three", True), ("three", "two", False), ("2", "five", True)])
+def test_can_replace_takes_larger_numbers_alone(old, new, fits):
+    numbers = [_argument(NUMBER, noun, text=text, is_plural=True) for noun, text in (("man", old), ("dog", new))]
+    assert can_replace(*numbers) is fits
+
+
+@pytest.mark.parametrize(
+    ("sentence", "once"),
+    [
+        ("Two men carry a ladder.", True),
+        ("Two men and a man carry a ladder.", False),
+        ("Two men carry a ladder, and another follows.", False),
+        ("A ladder.", False),
+    ],
+)
+def test_is_counted_once_rejects_further_members(sentence, once):
+    assert is_counted_once(sentence, _argument(NUMBER, "man", text="two")) is once
+
+
+@pytest.mark.parametrize(
+    ("claim", "donor", "role", "expected"),
+    [
+        ("A man is carrying a ladder.", "The girl is sleeping.", SUBJECT, "The girl is carrying a ladder."),
+        ("a man is carrying a ladder", "The girl is sleeping.", SUBJECT, "the girl is carrying a ladder"),
+        ("A man is carrying a ladder.", "A boy is waving a flag.", OBJECT, "A man is carrying a flag."),
+        ("Two men are carrying a ladder.", "Four dogs are sleeping.", NUMBER, "Four men are carrying a ladder."),
+    ],
+)
+def test_exchange_argument_changes_the_argument_alone(claim, donor, role, expected):
+    parse = parse_simple(claim)
+    [old] = [each for each in find_claim_arguments(parse) if each.role is role]
+    [new] = [each for each in donor_arguments(parse_simple(donor)) if each.role is role]
+    assert exchange_argument(parse, old, new) == expected
+
+
+def test_implied_stems_hold_words_above_and_beside_but_not_below():
+    def implied(word):
+        return implied_stems(content_stems(word))
+
+    assert content_stems("a child") <= implied("girl")
+    assert content_stems("a dog") <= implied("poodle")
+    assert content_stems("a street") <= implied("road")
+    assert content_stems("a girl").isdisjoint(implied("child"))
+    assert content_stems("2") <= implied("two")
+
+
+def test_every_exchange_of_real_claims_changes_one_phrase(real_parses):
+    """The words before and after the argument stay; the new phrase is the donor's, but for its capital."""
+    donors = {role: [] for role in ArgumentRole}
+    for parse in real_parses:
+        for argument in donor_arguments(parse):
+            donors[argument.role].append(argument)
+    made = 0
+    for parse in real_parses:
+        found = find_claim_arguments(parse)
+        for old in [] if isinstance(found, ClaimExclusion) else found:
+            new = next((each for each in donors[old.role] if can_replace(old, each)), None)
+            if new is None:
+                continue
+            made += 1
+            sentence = exchange_argument(parse, old, new)
+            before = parse.text(0, old.span.start) if old.span.start else ""
+            after = parse.text(old.span.stop, len(parse.words)) if old.span.stop < len(parse.words) else ""
+            assert sentence.startswith(before)
+            assert sentence.endswith(after.rstrip())
+            middle = sentence[len(before) : len(sentence) - len(after.rstrip())].strip()
+            assert middle.lower() == new.text.lower()
+            assert content_stems(sentence) <= content_stems(str(parse)) | content_stems(new.text)
+    assert made > 20

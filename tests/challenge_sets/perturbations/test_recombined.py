@@ -1,0 +1,249 @@
+import random
+from collections import Counter, defaultdict
+
+import pyarrow.parquet as pq
+import pytest
+
+from tests.challenge_sets.perturbations.simple_sentences import SimpleParser
+from unbag.challenge_sets.perturbations import recombined
+from unbag.challenge_sets.perturbations.arguments import content_stems, implied_stems
+from unbag.challenge_sets.perturbations.recombined import (
+    EXCHANGES,
+    FEW_SENTENCES,
+    LONG_EVIDENCE,
+    NO_DONOR,
+    NOT_ENTAILED,
+    OTHER_WORDS,
+    REMOVED,
+    SCHEMA,
+    SUPPORTED,
+    UNREAL,
+    build_pool,
+    draw_pool_texts,
+    find_exclusion,
+    join_sentences,
+    recombined_tables,
+)
+from unbag.data.labels import LABELS, TWO_WAY
+from unbag.data.sources import Example
+
+CLAIM = Example("claim", "A man is carrying a ladder.", "A man is carrying a ladder.", "entailment")
+OTHERS = [
+    "A girl is waving a flag.",
+    "A tall boy is carving a pumpkin.",
+    "Three dogs are chasing a ball.",
+    "A woman is painting a fence.",
+    "Several people are sleeping.",
+    "A cat is drinking milk.",
+    "The horse is jumping.",
+    "Two boys are throwing snowballs.",
+]
+
+
+def _pairs(*sentences):
+    return [Example(f"p{number}", text, text, "neutral") for number, text in enumerate(sentences)]
+
+
+def _rows(examples, sentences, **options):
+    parser = SimpleParser()
+    pool = build_pool(draw_pool_texts(sentences), parser)
+    return [row for table in recombined_tables(examples, pool, parser, **options) for row in table.to_pylist()]
+
+
+@pytest.fixture(scope="module")
+def real_examples(shared):
+    [file] = (shared / "hub" / "datasets" / "stanfordnlp" / "snli" / "plain_text").glob("validation-*.parquet")
+    rows = pq.read_table(file).slice(0, 3_000).to_pylist()
+    return [
+        Example(f"snli-{number}", row["premise"], row["hypothesis"], LABELS[row["label"]])
+        for number, row in enumerate(rows)
+        if row["label"] >= 0
+    ]
+
+
+@pytest.fixture(scope="module")
+def real_pool(real_examples, parser):
+    return build_pool(draw_pool_texts(real_examples), parser)
+
+
+def _real_rows(examples, pool, parser, **options):
+    return [row for table in recombined_tables(examples, pool, parser, **options) for row in table.to_pylist()]
+
+
+@pytest.fixture(scope="module")
+def real_rows(real_examples, real_pool, parser):
+    rows = _real_rows(real_examples, real_pool, parser, sizes=(1, 4, 16))
+    assert len(rows) > 200
+    return rows
+
+
+def test_rows_of_one_claim_by_hand():
+    """The claim with two sentences: the evidence, and the one that has the words that come in."""
+    rows = _rows([CLAIM], _pairs(OTHERS[0], *OTHERS[4:6]), sizes=(1, 2))
+    assert [row["id"] for row in rows] == [
+        "claim#1#supported",
+        "claim#1#removed",
+        "claim#2#supported",
+        "claim#2#subject",
+        "claim#2#removed",
+    ]
+    one, none, supported, exchanged, removed = rows
+    assert one["premise"] == CLAIM.premise
+    assert none["premise"] in OTHERS
+    assert sorted(supported["premise"].replace(". ", ".|").split("|")) == sorted([CLAIM.premise, OTHERS[0]])
+    assert exchanged["premise"] == supported["premise"]
+    assert exchanged["hypothesis"] == "A girl is carrying a ladder."
+    assert (exchanged["replaced"], exchanged["replacement"]) == ("a man", "a girl")
+    assert exchanged["donor_id"] == "p0"
+    assert {exchanged["donor_position"], exchanged["position"]} == {0, 1}
+    assert CLAIM.premise not in removed["premise"]
+    assert removed["hypothesis"] == CLAIM.hypothesis
+    assert [TWO_WAY[row["label"]] == "entailment" for row in rows] == [True, False, True, False, False]
+
+
+@pytest.mark.parametrize(
+    ("example", "reason"),
+    [
+        (CLAIM._replace(label="neutral"), NOT_ENTAILED),
+        (CLAIM._replace(label="not_entailment"), NOT_ENTAILED),
+        (CLAIM._replace(hypothesis="A man is carrying a tall ladder."), OTHER_WORDS),
+        (CLAIM._replace(premise="Look. A man is carrying a ladder."), LONG_EVIDENCE),
+        (CLAIM._replace(premise="A man is about to be carrying a ladder."), UNREAL),
+        (CLAIM._replace(hypothesis="A man man is carrying a ladder."), UNREAL),
+        (CLAIM, None),
+    ],
+)
+def test_find_exclusion_names_the_reason(example, reason):
+    assert find_exclusion(example) == reason
+
+
+def test_claims_without_donor_or_sentences_are_counted_by_reason():
+    counts = Counter()
+    assert not _rows([CLAIM], _pairs(*OTHERS[4:6]), counts=counts)
+    assert counts == {f"excluded: {NO_DONOR}": 1}
+    counts = Counter()
+    assert not _rows([CLAIM], _pairs(OTHERS[0]), counts=counts), "no sentence is left in the place of the evidence"
+    assert counts == {f"excluded: {FEW_SENTENCES}": 1}
+
+
+def test_documents_that_the_pool_cannot_fill_are_not_made():
+    rows = _rows([CLAIM], _pairs(*OTHERS), sizes=(1, 4, 16))
+    assert {row["k"] for row in rows} == {1, 4}
+
+
+def test_sentence_that_says_the_claim_in_other_words_is_in_no_document():
+    rows = _rows([CLAIM], _pairs(*OTHERS, "A guy is waiting.", "A man is sleeping."), sizes=(4,))
+    assert rows
+    assert not any("guy" in row["premise"] or "man is sleeping" in row["premise"] for row in rows)
+
+
+@pytest.mark.parametrize(
+    ("sentences", "document"),
+    [
+        (["A dog ", "A cat."], "A dog. A cat."),
+        (['He says "no."', "A cat!"], 'He says "no." A cat!'),
+    ],
+)
+def test_join_sentences_ends_each_with_one_mark(sentences, document):
+    assert join_sentences(sentences) == document
+
+
+def test_draw_pool_texts_depends_on_neither_order_nor_repetition():
+    examples = _pairs(*OTHERS)
+    drawn = draw_pool_texts(examples, size=5)
+    assert len(drawn) == 5
+    shuffled = examples * 3
+    random.Random(1).shuffle(shuffled)
+    assert [text for _, text in draw_pool_texts(shuffled, size=5)] == [text for _, text in drawn]
+    assert draw_pool_texts(examples, size=50)[:5] == drawn, "a larger pool begins with the smaller one"
+    assert [text for _, text in draw_pool_texts(examples, seed=1, size=5)] != [text for _, text in drawn]
+
+
+def test_rows_of_real_claims_have_the_columns_and_unique_ids(real_rows):
+    assert all(list(row) == SCHEMA.names for row in real_rows)
+    assert len({row["id"] for row in real_rows}) == len(real_rows)
+    for row in real_rows:
+        assert row["id"] == f"{row['group']}#{row['operation']}"
+        assert 0 <= row["position"] < row["k"]
+        assert (row["donor_position"] is None) == (row["operation"] not in EXCHANGES)
+        assert row["donor_position"] != row["position"]
+
+
+def test_each_group_has_a_supported_claim_and_another(real_rows):
+    groups = defaultdict(list)
+    for row in real_rows:
+        groups[row["group"]].append(row)
+    for rows in groups.values():
+        operations = [row["operation"] for row in rows]
+        assert operations[0] == SUPPORTED
+        assert operations[-1] == REMOVED
+        assert (len(rows) > 2) == (rows[0]["k"] > 1)
+        assert len({row["premise"] for row in rows[:-1]}) == 1
+        assert [TWO_WAY[row["label"]] for row in rows] == ["entailment"] + ["not_entailment"] * (len(rows) - 1)
+
+
+def test_document_has_all_content_words_of_its_claims_and_none_without_the_evidence(real_rows):
+    for row in real_rows:
+        claim, document = content_stems(row["hypothesis"]), content_stems(row["premise"])
+        if row["operation"] == REMOVED:
+            assert implied_stems(document).isdisjoint(claim), row["id"]
+        else:
+            assert claim <= document, row["id"]
+
+
+def test_documents_of_a_claim_are_nested(real_rows, real_examples):
+    texts = {join_sentences([example.premise]) for example in real_examples}
+    documents = {(row["source_id"], row["k"]): row for row in real_rows if row["operation"] == SUPPORTED}
+    compared = 0
+    for (source_id, k), row in documents.items():
+        inside = {text for text in texts if text in row["premise"]}
+        assert len(inside) >= k
+        if (source_id, 16) in documents and k == 4:
+            larger = documents[source_id, 16]["premise"]
+            assert sum(text in larger for text in inside) >= 4
+            compared += 1
+    assert compared
+
+
+def test_evidence_and_donor_stand_where_the_columns_say(real_rows, real_examples):
+    premises = {example.source_id: join_sentences([example.premise]) for example in real_examples}
+    for row in real_rows:
+        evidence = premises[row["source_id"]]
+        assert (evidence in row["premise"]) == (row["operation"] != REMOVED)
+        if row["operation"] in EXCHANGES:
+            donor = premises[row["donor_id"]]
+            assert donor in row["premise"]
+            order = row["premise"].index(donor) < row["premise"].index(evidence)
+            assert order == (row["donor_position"] < row["position"])
+            assert content_stems(row["replacement"]) <= content_stems(donor)
+            assert content_stems(row["replacement"]).isdisjoint(content_stems(evidence))
+            assert content_stems(row["hypothesis"]) <= content_stems(evidence) | content_stems(row["replacement"])
+
+
+def test_positions_are_drawn_from_start_to_end(real_rows):
+    positions = Counter(row["position"] for row in real_rows if row["operation"] == SUPPORTED and row["k"] == 4)
+    assert set(positions) == {0, 1, 2, 3}
+    assert min(positions.values()) > sum(positions.values()) / 12
+
+
+def test_every_row_depends_on_its_own_example_and_the_pool_alone(real_rows, real_examples, real_pool, parser):
+    """Other examples, their order and how they are shared out decide nothing; the seed does."""
+    shuffled = list(real_examples)
+    random.Random(3).shuffle(shuffled)
+    halves = [shuffled[: len(shuffled) // 2], shuffled[len(shuffled) // 2 :]]
+    found = {row["id"]: row for half in halves for row in _real_rows(half, real_pool, parser, sizes=(1, 4, 16))}
+    assert found == {row["id"]: row for row in real_rows}
+    few = [example for example in real_examples if example.label == "entailment"][:300]
+    [again, other] = [_real_rows(few, real_pool, parser, sizes=(4,), seed=seed) for seed in (13, 14)]
+    assert {row["id"]: row for row in again}.items() <= found.items()
+    assert [row["premise"] for row in again] != [row["premise"] for row in other]
+
+
+def test_memory_is_bounded_by_the_size_of_the_pool(monkeypatch):
+    """However many premises there are, no more than the pool's are held."""
+    held = []
+    monkeypatch.setattr(recombined, "heappush", lambda heap, entry: (heap.append(entry), held.append(len(heap))))
+    monkeypatch.setattr(recombined, "heappushpop", lambda heap, entry: entry)
+    sentences = (Example(str(n), f"A man number {n} is sleeping.", "", "neutral") for n in range(1_000))
+    assert len(draw_pool_texts(sentences, size=7)) == 7
+    assert max(held) == 7

@@ -1,0 +1,208 @@
+"""The recombined set on made-up rows: its scores, credits, table, reading, figures and examples."""
+
+import datasets
+import numpy as np
+import pytest
+from rich.console import Console
+
+from unbag import challenge_sets
+from unbag.challenge_sets.perturbations.recombined import EXCHANGES, OPERATIONS, SCHEMA
+from unbag.challenge_sets.recombined import EXCHANGED, SET, examples, figures
+from unbag.challenge_sets.recombined import table as recombined
+from unbag.challenge_sets.recombined.scores import recombined_credits, recombined_decisive, recombined_scores
+from unbag.challenge_sets.results import Result
+from unbag.data.labels import CONTRADICTION_OR_NOT, LABELS, TWO_WAY, LabelError
+from unbag.data.predictions import NO_ANSWER, SetPredictions, predictions_from_labels
+from unbag.reports import terminal
+from unbag.scoring.skill import skill_score
+
+COLUMNS = ("source_id", "group", "k", "position", "operation", "label")
+
+
+def _rows(claims=30):
+    """Give rows of claims, each with a document of one sentence and one of four."""
+    rows = []
+    for claim in range(claims):
+        for k in (1, 4):
+            for operation in ("supported", *(("subject", "object") if k > 1 else ()), "removed"):
+                rows.append(
+                    {
+                        "id": f"c{claim}#{k}#{operation}",
+                        "source_id": f"c{claim}",
+                        "premise": "A man rides. A girl waves." if k > 1 else "A man rides.",
+                        "hypothesis": "A girl rides." if operation in EXCHANGED else "A man rides.",
+                        "label": int(operation != "supported"),
+                        "group": f"c{claim}#{k}",
+                        "k": k,
+                        "position": claim % k,
+                        "operation": operation,
+                        "donor_position": 1 if operation in EXCHANGED else None,
+                        "donor_id": "p" if operation in EXCHANGED else None,
+                        "replaced": "A man" if operation in EXCHANGED else None,
+                        "replacement": "a girl" if operation in EXCHANGED else None,
+                    }
+                )
+    return rows
+
+
+def _columns(rows):
+    return {name: [row[name] for row in rows] for name in COLUMNS}
+
+
+def _result(says):
+    rows = _rows()
+    scores = recombined_scores(_columns(rows), predictions_from_labels([says(row) for row in rows]))
+    data = {"name": "snli", "split": "validation", "rows": 10_000, "excluded": {"unlabelled": 158}}
+    return Result("recombined", {"k": "1,4"}, {"name": "an-organisation/a-model"}, data, scores, {})
+
+
+def _finds_words(row):
+    """Predict entailment where all words of the claim are in the document."""
+    return 1 if row["operation"] == "removed" else 0
+
+
+def test_operations_of_the_package_are_those_of_the_operator():
+    assert EXCHANGES == EXCHANGED
+    assert set(OPERATIONS) - set(EXCHANGES) == {"supported", "removed"}
+    assert set(SET.columns) <= set(SCHEMA.names)
+
+
+@pytest.mark.parametrize("not_entailed", [1, 2])
+def test_three_way_predictions_are_folded(not_entailed):
+    rows = _rows()
+    right = [not_entailed if row["label"] else 0 for row in rows]
+    scores = recombined_scores(_columns(rows), predictions_from_labels(right))
+    assert scores["paired_accuracy"].value == scores["balanced_accuracy"].value == 1
+
+
+def test_two_way_predictions_in_either_order_are_scored_alike():
+    rows = _rows()
+    two_way = np.eye(2)[[_finds_words(row) for row in rows]]
+    for space, probabilities in ((TWO_WAY, two_way), (TWO_WAY[::-1], two_way[:, ::-1])):
+        scores = recombined_scores(_columns(rows), SetPredictions(probabilities, space, has_probabilities=True))
+        assert scores == recombined_scores(_columns(rows), predictions_from_labels([_finds_words(row) for row in rows]))
+
+
+def test_model_of_contradictions_alone_is_rejected():
+    rows = _rows()
+    answers = SetPredictions(np.eye(2)[[0] * len(rows)], CONTRADICTION_OR_NOT, has_probabilities=True)
+    with pytest.raises(LabelError, match="expected labels that fold into"):
+        recombined_scores(_columns(rows), answers)
+
+
+def test_missing_prediction_is_wrong():
+    rows = _rows()
+    scores = recombined_scores(_columns(rows), predictions_from_labels([NO_ANSWER] * len(rows)))
+    assert scores["balanced_accuracy"].value == 0
+
+
+def test_decisive_rows_are_those_whose_document_has_all_words():
+    rows = _rows(claims=1)
+    decisive = recombined_decisive(_columns(rows)).tolist()
+    assert [row["id"] for row, each in zip(rows, decisive, strict=True) if each] == [
+        "c0#4#supported",
+        "c0#4#subject",
+        "c0#4#object",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("says", "score"),
+    [
+        (_finds_words, 0.0),  # takes every exchanged claim for entailed
+        (lambda row: row["label"], 1.0),
+        (lambda row: 0, 0.0),
+        (lambda row: 1, 0.0),
+    ],
+    ids=["words", "perfect", "entailment", "not_entailment"],
+)
+def test_skill_score_of_words_and_constants_is_0_and_of_a_perfect_reader_1(says, score):
+    rows = _rows()
+    credits = recombined_credits(_columns(rows), predictions_from_labels([says(row) for row in rows]))
+    found = skill_score(credits, resamples=0)
+    assert found["score"].value == pytest.approx(score)
+    assert found["score"].n == 90
+    assert found["n_sources"] == 30
+
+
+def test_scores_of_a_model_that_finds_words_by_hand():
+    scores = _result(_finds_words).scores
+    assert scores["false_entailment_rate"].value == pytest.approx(2 / 4)
+    assert scores["paired_accuracy"].value == pytest.approx(1 / 2), "right on documents of one sentence alone"
+    assert [row["operation"] for row in scores["by_operation"]] == ["removed", "subject", "object"]
+
+
+def test_partial_rows_are_scored_by_what_is_there():
+    rows = _rows()[:9]
+    assert recombined_scores(_columns(rows), predictions_from_labels([0] * 9), partial=True)["paired_accuracy"].value == 0
+    assert recombined_scores({name: [] for name in COLUMNS}, predictions_from_labels([]), partial=True) == {}
+
+
+def test_table_fits_a_terminal_and_lists_size_position_and_operation():
+    console = Console(width=80, highlight=False)
+    with console.capture() as capture:
+        terminal.show(terminal.views([_result(_finds_words)]), console)
+    lines = capture.get().splitlines()
+    assert max(map(len, lines)) <= 80
+    names = [line.split("  ")[0].strip() for line in lines]
+    wanted = ["all", "k = 1", "k = 4", *(f"evidence at the {third}" for third in ("start", "middle", "end"))]
+    wanted += ["subject", "object", "removed"]
+    assert [name for name in names if name in wanted] == wanted
+    assert "180 rows, 60 documents, of 10,000 rows; excluded 158 unlabelled" in " ".join(" ".join(lines).split())
+
+
+def test_reading_names_the_operation_with_the_most_false_entailments():
+    said = recombined.reading(_result(_finds_words))
+    assert said.startswith("calls 50.0 % [")
+    assert ", most often those with another subject (100.0 % [" in said
+    assert said.endswith("of the documents (one answer for all, or the claim alone: 0 %).")
+    assert "most often" not in recombined.reading(_result(lambda row: row["label"]))
+
+
+def test_measures_and_figures_have_every_operation():
+    scores = _result(_finds_words).scores
+    names = [name for name, *_ in figures.measures(scores)]
+    assert names[:3] == ["balanced accuracy", "false-entailment rate", "paired accuracy"]
+    assert {f"paired accuracy, {operation}" for operation in ("subject", "object", "removed")} <= set(names)
+    assert challenge_sets.get("recombined").score(scores) is None, "there is no skill score without the rows"
+
+
+def _answers(rows, predicted):
+    probabilities = np.full((len(rows), 2), 0.2)
+    probabilities[np.arange(len(rows)), predicted] = 0.8
+    return SetPredictions(probabilities, TWO_WAY, has_probabilities=True)
+
+
+def test_examples_are_wrong_answers_by_operation_with_the_words_that_came_in():
+    rows = _rows(claims=2)
+    features = datasets.Dataset.from_list(rows)
+    shown = list(examples.choose(features, _answers(rows, [0] * len(rows))))
+    assert [each.kind for each in shown] == [
+        f"{name}, surest wrong" for name in ("subject", "object", "removed") for _ in range(2)
+    ]
+    first = shown[0]
+    assert (first.gold, first.answer, first.outcome) == ("not_entailment", "entailment", "wrong")
+    assert [line.text[start:end] for line in first.lines for start, end, _ in line.marks] == ["A girl", "A girl"]
+    assert first.note == "4 sentences, evidence in number 1"
+    candidates = list(examples.candidates(features, _answers(rows, [0] * len(rows))))
+    assert {each.kind for each in candidates} == {"another subject", "another object"}
+
+
+def test_examples_of_missed_support_come_last():
+    rows = _rows(claims=1)
+    shown = list(examples.choose(datasets.Dataset.from_list(rows), _answers(rows, [1] * len(rows))))
+    assert [each.kind for each in shown] == ["supported, surest wrong"]
+    assert "not_entailment" in {each.answer for each in shown}
+
+
+def test_set_scores_rows_with_the_skill_score():
+    rows = _rows()
+    features = datasets.Features(
+        datasets.Features.from_arrow_schema(SCHEMA) | {"label": datasets.ClassLabel(names=list(TWO_WAY))}
+    )
+    table = datasets.Dataset.from_list([{name: row[name] for name in SCHEMA.names} for row in rows], features=features)
+    answers = SetPredictions(np.eye(3)[[row["label"] * 2 for row in rows]], LABELS, has_probabilities=True)
+    lexical = SetPredictions(np.eye(3)[[_finds_words(row) for row in rows]], LABELS, has_probabilities=True)
+    scores = SET.score_rows(table, answers, lexical)
+    assert SET.score(scores).estimate.value == pytest.approx(1)
+    assert scores["skill"]["baseline"] == pytest.approx(0)

@@ -1,0 +1,251 @@
+"""Data of two labels: (document, claim, supported or not), in files and on the Hub."""
+
+import json
+import re
+
+import datasets
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from unbag.challenge_sets import loading
+from unbag.challenge_sets.request import Request, build
+from unbag.data import readers
+from unbag.data.labels import LABELS, TWO_WAY
+from unbag.data.sources import LONGEST_SENTENCE, TOO_LONG, open_data
+from unbag.utils.advice import command_options
+from unbag.utils.safe_io import DataError
+
+DOCUMENT = "The clinic in Porto opened in 2011 and moved to a larger building in 2019."
+CLAIMS = ("The clinic opened in 2011.", "The clinic opened in Lisbon.")
+TO_TRUE, TO_FALSE = "--labels not_entailment,entailment", "--labels entailment,not_entailment"
+
+
+def _jsonl(path, labels, *, premise="document", hypothesis="claim", label="label"):
+    rows = [{premise: DOCUMENT, hypothesis: CLAIMS[n % 2], label: value} for n, value in enumerate(labels)]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def _csv(path, labels, label="label"):
+    lines = [f'"{DOCUMENT}",{CLAIMS[n % 2]},{value}' for n, value in enumerate(labels)]
+    path.write_text("\n".join([f"document,claim,{label}", *lines]) + "\n")
+    return path
+
+
+def _labels(source):
+    return [example.label for example in source.examples()]
+
+
+@pytest.mark.parametrize("premise", ["premise", "document", "context", "source", "passage", "evidence", "sentence1"])
+@pytest.mark.parametrize(
+    "hypothesis",
+    ["hypothesis", "claim", "statement", "answer", "response", "summary", "sentence", "sentence2"],
+)
+@pytest.mark.parametrize("spell", [str.lower, str.title, str.upper])
+def test_open_data_usual_column_names_are_recognised_in_any_case(tmp_path, premise, hypothesis, spell):
+    names = {"premise": spell(premise), "hypothesis": spell(hypothesis), "label": spell("label")}
+    source = open_data(_jsonl(tmp_path / "a.jsonl", ["supported", "unsupported"], **names))
+    assert source.labels == TWO_WAY
+    assert [tuple(example[1:4]) for example in source.examples()] == [
+        (DOCUMENT, CLAIMS[0], "entailment"),
+        (DOCUMENT, CLAIMS[1], "not_entailment"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("columns", "ours", "both"),
+    [
+        (("document", "source", "claim", "label"), "premise", "'document' and 'source'"),
+        (("document", "Claim", "claim", "label"), "hypothesis", "'Claim' and 'claim'"),
+        (("document", "claim", "summary", "answer", "label"), "hypothesis", "'claim', 'answer' and 'summary'"),
+        (("document", "claim", "supported", "label"), "label", "'label' and 'supported'"),
+    ],
+)
+def test_open_data_two_candidates_are_named_with_the_option(tmp_path, columns, ours, both):
+    path = tmp_path / "a.jsonl"
+    path.write_text(json.dumps(dict.fromkeys(columns, "supported")) + "\n")
+    first = both.split("'")[1]
+    with pytest.raises(DataError) as caught:
+        open_data(path)
+    assert str(caught.value).endswith(
+        f"expected one column for the {ours}, got {both}; choose one with --columns {ours}={first}"
+    )
+    assert _labels(open_data(path, columns={ours: first})) == ["entailment"]
+    with command_options(["--corpus"]), pytest.raises(DataError, match=r"rename all but one in the data$"):
+        open_data(path)
+
+
+def test_open_data_a_column_the_user_named_is_no_candidate_for_another(tmp_path):
+    path = tmp_path / "a.jsonl"
+    path.write_text(json.dumps({"source": DOCUMENT, "answer": CLAIMS[0], "claim": "a", "label": "supported"}) + "\n")
+    source = open_data(path, columns={"premise": "source", "id": "claim"})
+    assert [tuple(example[:3]) for example in source.examples()] == [("a", DOCUMENT, CLAIMS[0])]
+
+
+@pytest.mark.parametrize(
+    ("yes", "no"),
+    [
+        ("entailment", "not_entailment"),
+        ("Entailed", "Not entailed"),
+        ("SUPPORTED", "Unsupported"),
+        ("supported", "not supported"),
+        ("true", "FALSE"),
+        ("Yes", "no"),
+        ("consistent", "Inconsistent"),
+    ],
+)
+@pytest.mark.parametrize("ending", ["csv", "jsonl"])
+def test_open_data_two_labels_are_read_by_name_in_any_case(tmp_path, yes, no, ending):
+    write = {"csv": _csv, "jsonl": _jsonl}[ending]
+    source = open_data(write(tmp_path / f"a.{ending}", [yes, yes, "", no]))
+    assert source.labels == TWO_WAY
+    assert _labels(source) == ["entailment", "entailment", "not_entailment"]
+    assert source.count()["unlabelled"] == 1
+
+
+def test_open_data_labels_of_fever_are_three(tmp_path):
+    source = open_data(_csv(tmp_path / "a.csv", ["SUPPORTS", "REFUTES", "NOT ENOUGH INFO"]))
+    assert source.labels == LABELS
+    assert _labels(source) == ["entailment", "contradiction", "neutral"]
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
+def test_open_data_numbers_are_refused_until_they_have_names(tmp_path, ending):
+    path = tmp_path / f"a.{ending}"
+    if ending == "parquet":
+        pq.write_table(pa.table({"document": [DOCUMENT] * 2, "claim": CLAIMS, "supported": [1, 0]}), path)
+    else:
+        {"csv": _csv, "jsonl": _jsonl}[ending](path, [1, 0], label="supported")
+    with pytest.raises(DataError, match="got the number 1, whose meaning nothing states; pass --labels") as caught:
+        _labels(open_data(path))
+    assert f"{TO_TRUE} if 1 means entailed or supported, {TO_FALSE} if 0 does, or the names of" in str(caught.value)
+    for labels in (TWO_WAY, TWO_WAY[::-1], ("supported", "unsupported")):
+        source = open_data(path, labels=labels)
+        assert source.labels == TWO_WAY
+        expected = ["entailment", "not_entailment"] if labels == TWO_WAY[::-1] else ["not_entailment", "entailment"]
+        assert _labels(source) == expected
+
+
+def test_open_data_whole_numbers_with_a_point_are_ids_in_csv(tmp_path):
+    path = _csv(tmp_path / "a.csv", ["1.0", "", "0.0"])  # as pandas writes integers of which one is missing
+    with pytest.raises(DataError, match=f"got the number 1, .*{TO_TRUE} if 1 means"):
+        _labels(open_data(path))
+    assert _labels(open_data(path, labels=TWO_WAY[::-1])) == ["entailment", "not_entailment"]
+
+
+@pytest.mark.parametrize("name", ["supported", "is_supported", "Supported"])
+@pytest.mark.parametrize("ending", ["jsonl", "parquet"])
+def test_open_data_truth_values_of_a_column_of_support_are_read(tmp_path, name, ending):
+    path = tmp_path / f"a.{ending}"
+    if ending == "parquet":
+        pq.write_table(pa.table({"document": [DOCUMENT] * 3, "claim": ["A."] * 3, name: [True, None, False]}), path)
+    else:
+        _jsonl(path, [True, None, False], label=name)
+    source = open_data(path)
+    assert source.labels == TWO_WAY
+    assert _labels(source) == ["entailment", "not_entailment"]
+
+
+@pytest.mark.parametrize(
+    ("column", "values"),
+    [("hallucinated", (True, False)), ("label", (True, False)), ("hallucination", ("yes", "no"))],
+)
+def test_open_data_truth_values_of_another_column_are_refused_until_they_have_names(tmp_path, column, values):
+    path = _jsonl(tmp_path / "a.jsonl", values, label=column)
+    with pytest.raises(DataError, match=f"truth value true, whose meaning the column '{column}' does not") as caught:
+        _labels(open_data(path, columns={"label": column}))
+    assert str(caught.value).endswith(f"; pass {TO_TRUE} if true means entailed or supported, {TO_FALSE} if false does")
+    source = open_data(path, columns={"label": column}, labels=TWO_WAY)  # false, true
+    assert _labels(source) == ["not_entailment", "entailment"]
+    meanings = [f"{str(value).lower()}={label}" for value, label in zip(values, TWO_WAY, strict=True)]
+    source = open_data(path, columns={"label": column}, labels=meanings)
+    assert _labels(source) == ["entailment", "not_entailment"]
+
+
+def test_open_data_names_of_the_user_precede_the_columns_name(tmp_path):
+    path = _jsonl(tmp_path / "a.jsonl", [True, False], label="supported")
+    assert _labels(open_data(path, labels=TWO_WAY)) == ["not_entailment", "entailment"]
+
+
+@pytest.mark.parametrize(
+    ("labels", "line", "words"),
+    [
+        (
+            ["unsupported", "entailment", "neutral"],
+            4,
+            "expected a gold label of entailment, not_entailment, as in the",
+        ),
+        (
+            ["entailment", "neutral", "unsupported"],
+            4,
+            "expected a gold label of entailment, neutral, contradiction, as",
+        ),
+        (["supported", "perhaps"], 3, "expected a label such as entailment"),
+    ],
+)
+def test_open_data_labels_of_two_label_spaces_are_refused_by_line(tmp_path, labels, line, words):
+    path = _csv(tmp_path / "a.csv", labels)
+    with pytest.raises(DataError, match=re.escape(f"a.csv, line {line}: {words}")):
+        _labels(open_data(path))
+
+
+def test_open_data_a_third_label_may_be_declared_not_entailment(tmp_path):
+    path = _csv(tmp_path / "a.csv", ["entailment", "neutral", "Contradiction"])
+    with pytest.raises(DataError, match=r"or give its meaning with --labels Contradiction=not_entailment$"):
+        _labels(open_data(path, labels=["neutral=not_entailment"]))
+    source = open_data(path, labels=["neutral=not_entailment", "Contradiction=not_entailment"])
+    assert source.labels == TWO_WAY
+    assert _labels(source) == ["entailment", "not_entailment", "not_entailment"]
+
+
+def _on_the_hub(monkeypatch, label, values):
+    features = datasets.Features(
+        {"document": datasets.Value("string"), "claim": datasets.Value("string"), "label": label}
+    )
+    rows = {"document": [DOCUMENT] * 2, "claim": list(CLAIMS), "label": values}
+    table = readers.HubTable("org/claims", datasets.Dataset.from_dict(rows, features=features))
+    monkeypatch.setattr(readers, "open_hub", lambda *_, **__: (table, "0" * 40))
+
+
+@pytest.mark.parametrize("names", [("unsupported", "supported"), ("not_entailment", "entailment"), ("no", "yes")])
+def test_open_data_names_stored_on_the_hub_are_read(monkeypatch, names):
+    _on_the_hub(monkeypatch, datasets.ClassLabel(names=list(names)), [1, 0])
+    source = open_data("org/claims", split="test")
+    assert source.labels == TWO_WAY
+    assert _labels(source) == ["entailment", "not_entailment"]
+
+
+@pytest.mark.parametrize("names", [("0", "1"), ("hallucinated", "faithful"), ("no", "yes")])
+def test_open_data_names_of_the_user_replace_stored_names_without_a_meaning(monkeypatch, names):
+    _on_the_hub(monkeypatch, datasets.ClassLabel(names=list(names)), [1, 0])
+    assert _labels(open_data("org/claims", split="test", labels=TWO_WAY)) == ["not_entailment", "entailment"]
+    if names[0] == "hallucinated":
+        with pytest.raises(DataError, match=r"org/claims, the label names of 'label': .* --labels hallucinated=…,…"):
+            open_data("org/claims", split="test")
+        meanings = ["hallucinated=not_entailment", "faithful=entailment"]
+        assert _labels(open_data("org/claims", split="test", labels=meanings)) == ["entailment", "not_entailment"]
+
+
+def test_build_two_labels_premises_of_any_length_are_plain_and_too_long_ones_are_counted_where_cut(tmp_path):
+    path = tmp_path / "a.jsonl"
+    long = (DOCUMENT + " ") * (LONGEST_SENTENCE // len(DOCUMENT) + 1)
+    rows = [{"document": long if n else DOCUMENT, "claim": CLAIMS[n], "supported": not n} for n in range(2)]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    plain = build(Request("plain", options={"data": str(path)}))
+    assert plain.rows["premise"][:] == [DOCUMENT, long]
+    assert plain.rows["label"][:] == [0, 1]
+    assert plain.rows.features["label"].names == list(TWO_WAY)
+    assert plain.data["excluded"] == {}
+    permuted = build(Request("permuted", options={"data": str(path), "q": 2, "min_words": 2}))
+    assert set(permuted.rows["label"][:]) == {0}
+    assert permuted.data["excluded"] == {TOO_LONG: 1}
+    assert permuted.rows.features["label"].names == list(TWO_WAY)
+
+
+@pytest.mark.parametrize("name", ["swapped", "cs_lambda", "resnli", "soswap_addamod", "sicck", "breaking_nli"])
+def test_build_two_labels_for_a_set_of_three_is_unfit(tmp_path, name):
+    path = _csv(tmp_path / "a.csv", ["supported", "unsupported"])
+    builder = loading.builder(name, data=str(path))
+    with pytest.raises(loading.UnfitError, match=f"the {name} set needs to know which pairs contradict, and a.csv has"):
+        builder.sources()

@@ -1,0 +1,132 @@
+import json
+import random
+
+import pytest
+
+from tests.challenge_sets.perturbations.test_recombined import CLAIM, OTHERS
+from unbag import evaluate
+from unbag.challenge_sets import loading
+from unbag.challenge_sets.request import Request, build
+from unbag.data.corpora import CORPORA
+
+PAIRS = [
+    (CLAIM.premise, CLAIM.hypothesis, "entailment"),
+    (CLAIM.premise, "A man sleeps.", "contradiction"),
+    (CLAIM.premise, "A tall man is carrying a ladder.", "entailment"),  # a word that the premise lacks
+    ("Two boys are riding bikes near a lake.", "Two boys are riding bikes.", "entailment"),
+    ("A bird sings.", "A bird sings.", "entailment"),  # nothing to exchange
+    *((sentence, "It rains.", "neutral") for sentence in OTHERS),
+    ("A horse jumps over a wall.", "It rains.", "-"),  # unlabelled
+]
+
+
+def _write(path, pairs):
+    lines = [json.dumps({"id": str(n), "premise": p, "hypothesis": h, "label": g}) for n, (p, h, g) in pairs]
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+@pytest.fixture
+def options(shared, tmp_path, monkeypatch):
+    pytest.importorskip("spacy")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "datasets")
+    path = _write(tmp_path / "pairs.jsonl", enumerate(PAIRS))
+    pipeline = str(shared / "hub" / "models" / "spacy" / "en_core_web_sm")
+    return {"data": str(path), "pipeline": pipeline, "k": "1,4"}
+
+
+def test_rows_are_made_of_the_entailed_pairs_that_have_an_argument_to_exchange(options):
+    rows = loading.load("recombined", **options)
+    assert {row["source_id"] for row in rows} == {"0", "3"}
+    assert rows.features["label"].names == ["entailment", "not_entailment"]
+    operations = {row["id"]: (row["operation"], row["label"]) for row in rows}
+    assert operations["0#1#supported"] == ("supported", 0)
+    assert operations["0#4#subject"] == ("subject", 1)
+    assert operations["3#4#number"] == ("number", 1)
+    [number] = [row for row in rows if row["id"] == "3#4#number"]
+    assert number["hypothesis"] == "Three boys are riding bikes."
+    assert "Three dogs are chasing a ball." in number["premise"]
+
+
+def test_processes_streaming_and_order_change_no_row(options, tmp_path, monkeypatch):
+    monkeypatch.setattr("unbag.data.sources.SPAN", 5)
+    rows = loading.load("recombined", **options).to_list()
+    assert len(rows) > 8
+    assert list(loading.load("recombined", streaming=True, **options)) == rows
+    again = loading.load("recombined", num_proc=2, cache_dir=tmp_path / "two", **options).to_list()
+    assert again == rows
+    shuffled = list(enumerate(PAIRS))
+    random.Random(2).shuffle(shuffled)
+    path = _write(tmp_path / "shuffled.jsonl", shuffled)
+    other = loading.load("recombined", **options | {"data": str(path)}).to_list()
+    by_id = {row["id"]: row for row in other}
+    # Which example a sentence is first met in depends on the order of the rows; a sentence met once has one.
+    assert by_id == {row["id"]: row for row in rows}
+
+
+def test_seed_decides_the_documents(options):
+    rows, others = (loading.load("recombined", seed=seed, **options).to_list() for seed in (13, 14))
+    assert [row["premise"] for row in rows] != [row["premise"] for row in others]
+
+
+def test_excluded_examples_are_counted_and_the_parser_recorded(options):
+    built = build(Request("recombined", options=options))
+    assert built.data["excluded"] == {
+        "unlabelled": 1,
+        "not labelled entailment": 9,
+        "whose hypothesis has a content word that the premise lacks": 1,
+        "whose claim has no argument to exchange": 1,
+    }
+    assert built.config["parser"].startswith("en_core_web_sm")
+    counts = built.config["counts"]
+    assert counts["claims"] == 2
+    assert counts["supported"] == counts["removed"] == 4
+    assert sum(n for name, n in counts.items() if name.startswith("excluded: ")) == 11
+    assert build(Request("recombined", options=options)).config == built.config, "also from the cache"
+
+
+def test_scores_by_hand_of_a_model_that_looks_for_words(options, tmp_path):
+    """All words of the claim are in the document, but where the evidence was removed."""
+
+    def has_words(premises, hypotheses):
+        pairs = zip(premises, hypotheses, strict=True)
+        return [
+            "entailment" if set(h.lower().strip(".").split()) <= set(p.lower().replace(".", "").split()) else "neutral"
+            for p, h in pairs
+        ]
+
+    [result] = evaluate(has_words, [Request("recombined", options=options)], output_dir=tmp_path)
+    by_operation = {row["operation"]: row for row in result.scores["by_operation"]}
+    assert by_operation["removed"]["paired_accuracy"].value == 1
+    assert by_operation["subject"]["false_entailment_rate"].value == 1
+    assert by_operation["subject"]["paired_accuracy"].value == 0
+    by_k = {row["k"]: row["paired_accuracy"].value for row in result.scores["by_k"]}
+    assert by_k == {1: 1, 4: 0}
+
+
+@pytest.mark.parametrize(
+    ("option", "words"),
+    [
+        ({"k": "many"}, "k: expected whole numbers from 1 to 1,000, comma-separated, one of them above 1, got 'many'"),
+        ({"k": "1"}, "one of them above 1, got '1'"),
+        ({"k": "0,4"}, "got '0,4'"),
+        ({"k": "4,5000"}, "got '4,5000'"),
+        ({"language": "zh"}, "expected English pairs, got the language 'zh'"),
+    ],
+)
+def test_options_without_such_values_are_rejected(options, option, words):
+    with pytest.raises(ValueError, match=words):
+        loading.load("recombined", **options | option)
+
+
+def test_there_is_a_config_for_every_english_split():
+    configs = loading.builder("recombined", "snli").builder_configs
+    english = [corpus for corpus in CORPORA.values() if corpus.language == "en"]
+    assert any(corpus.is_two_way for corpus in english)
+    assert set(configs) == {f"{corpus.name}-{split}" for corpus in english for split in corpus.splits}
+
+
+def test_two_label_corpora_and_three_label_corpora_have_the_same_labels():
+    for config in ("rte-validation", "snli-validation"):
+        assert loading.builder("recombined", config).info.features["label"].names == ["entailment", "not_entailment"]

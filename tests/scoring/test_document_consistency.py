@@ -1,0 +1,174 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from unbag.scoring.document_consistency import THIRDS, document_consistency
+
+MEASURES = ("balanced_accuracy", "false_entailment_rate", "paired_accuracy")
+
+
+def _rows(claims=3, sizes=(1, 4, 16), operations=("subject", "number")):
+    """Give the columns of claims with one document of each size: supported, exchanged, removed."""
+    rows = [
+        (f"c{claim}", f"c{claim}#{k}", k, (3 * claim + k) % k, operation)
+        for claim in range(claims)
+        for k in sizes
+        for operation in ("supported", *(operations if k > 1 else ()), "removed")
+    ]
+    source_id, group, k, position, operation = map(list, zip(*rows, strict=True))
+    references = [0 if each == "supported" else 1 for each in operation]
+    return {
+        "references": references,
+        "source_id": source_id,
+        "group": group,
+        "k": k,
+        "position": position,
+        "operation": operation,
+    }
+
+
+def _values(scores):
+    return tuple(scores[name].value for name in MEASURES)
+
+
+def test_document_consistency_by_hand():
+    """Two documents of one claim: the first all right; in the second one of two exchanged claims is called entailed."""
+    scores = document_consistency(
+        predictions=[0, 1, 0, 0, 1, 1],
+        references=[0, 1, 0, 1, 1, 1],
+        source_id=["a"] * 6,
+        group=["a1", "a1", "a4", "a4", "a4", "a4"],
+        k=[1, 1, 4, 4, 4, 4],
+        position=[0, 0, 3, 3, 3, 3],
+        operation=["supported", "removed", "supported", "subject", "number", "removed"],
+        resamples=0,
+    )
+    assert (scores["n_examples"], scores["n_groups"]) == (6, 2)
+    assert _values(scores) == pytest.approx(((1 + 3 / 4) / 2, 1 / 4, 1 / 2))
+    by_k = {row["k"]: _values(row) for row in scores["by_k"]}
+    assert by_k[1] == (1.0, 0.0, 1.0)
+    assert by_k[4] == pytest.approx(((1 + 2 / 3) / 2, 1 / 3, 0))
+    by_operation = {row["operation"]: _values(row) for row in scores["by_operation"]}
+    assert list(by_operation) == ["removed", "subject", "number"]
+    assert by_operation["removed"] == (1.0, 0.0, 1.0)
+    assert by_operation["subject"] == (0.5, 1.0, 0.0)
+    assert by_operation["number"] == (1.0, 0.0, 1.0)
+    [end] = scores["by_position"]
+    assert end["third"] == "end"
+    assert _values(end) == by_k[4]
+
+
+@pytest.mark.parametrize(
+    ("k", "thirds"),
+    [
+        (3, ["start", "middle", "end"]),
+        (4, ["start", "middle", "middle", "end"]),
+        (6, ["start", "start", "middle", "middle", "end", "end"]),
+    ],
+)
+def test_positions_are_in_thirds_that_are_alike_at_both_ends(k, thirds):
+    columns = {"source_id": list("ab"), "group": list("ab"), "k": [k, k], "operation": ["supported", "removed"]}
+    found = [
+        document_consistency([0, 1], [0, 1], position=[place, place], resamples=0, **columns)["by_position"][0]["third"]
+        for place in range(k)
+    ]
+    assert found == thirds
+
+
+@pytest.mark.parametrize("constant", [0, 1, 2])
+def test_constant_prediction_has_half_and_no_document(constant):
+    columns = _rows()
+    scores = document_consistency([constant] * len(columns["references"]), **columns, resamples=0)
+    parts = [scores, *scores["by_k"], *scores["by_position"], *scores["by_operation"]]
+    assert len(parts) > 8
+    for part in parts:
+        assert _values(part) == pytest.approx((0.5, float(constant == 0), 0.0))
+
+
+def test_perfect_predictions_have_the_ends_of_every_measure():
+    columns = _rows()
+    scores = document_consistency([2 * label for label in columns["references"]], **columns)
+    for part in [scores, *scores["by_k"], *scores["by_position"], *scores["by_operation"]]:
+        assert _values(part) == (1.0, 0.0, 1.0)
+        assert part["balanced_accuracy"].low < 1 < part["balanced_accuracy"].high + 1e-12
+
+
+def test_negative_prediction_is_wrong_whatever_the_label():
+    columns = _rows()
+    scores = document_consistency([-1] * len(columns["references"]), **columns, resamples=0)
+    assert _values(scores) == (0.0, 0.0, 0.0)
+
+
+def test_reading_the_claim_alone_gets_no_document_right():
+    """The supported claim and the one without its evidence are the same claim."""
+    columns = _rows()
+    says = [0 if each in ("supported", "removed") else 1 for each in columns["operation"]]
+    scores = document_consistency(says, **columns, resamples=0)
+    assert scores["paired_accuracy"].value == 0
+    assert {row["operation"]: row["paired_accuracy"].value for row in scores["by_operation"]}["subject"] == 1
+
+
+@given(st.lists(st.integers(0, 2), min_size=30, max_size=30), st.randoms(use_true_random=False))
+def test_scores_do_not_depend_on_the_order_of_rows(predictions, random):
+    columns = _rows()
+    n = len(columns["references"])
+    predictions = (predictions * n)[:n]
+    order = list(range(n))
+    random.shuffle(order)
+    shuffled = {name: [values[row] for row in order] for name, values in columns.items()}
+    first = document_consistency(predictions, **columns)
+    second = document_consistency([predictions[row] for row in order], **shuffled)
+    for name in MEASURES:
+        assert first[name] == pytest.approx(second[name])
+
+
+@given(st.lists(st.sampled_from([0, 1, 2]), min_size=30, max_size=30))
+def test_balanced_accuracy_is_scikit_learns(predictions):
+    metrics = pytest.importorskip("sklearn.metrics")
+    columns = _rows()
+    n = len(columns["references"])
+    predictions = (predictions * n)[:n]
+    scores = document_consistency(predictions, **columns, resamples=0)
+    folded = [min(label, 1) for label in predictions]
+    assert scores["balanced_accuracy"].value == pytest.approx(
+        metrics.balanced_accuracy_score(columns["references"], folded)
+    )
+    false_positives = np.mean([p == 0 for p, gold in zip(folded, columns["references"], strict=True) if gold])
+    assert scores["false_entailment_rate"].value == pytest.approx(false_positives)
+
+
+def test_group_without_an_entailed_row_does_not_count_for_the_paired_accuracy():
+    columns = {name: values[1:] for name, values in _rows(claims=1, sizes=(4,)).items()}
+    scores = document_consistency([1] * len(columns["references"]), **columns)
+    assert scores["paired_accuracy"].n == 0
+    assert scores["paired_accuracy"].value is None
+    assert scores["balanced_accuracy"].value is None
+    assert scores["false_entailment_rate"].value == 0
+
+
+def test_other_ids_of_entailment_give_the_same_scores():
+    columns = _rows()
+    says = [0 if row % 3 else 1 for row in range(len(columns["references"]))]
+    first = document_consistency(says, **columns, resamples=0)
+    columns["references"] = [1 - label for label in columns["references"]]
+    second = document_consistency([1 - label for label in says], **columns, entailment=1, resamples=0)
+    assert _values(first) == _values(second)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"group": ["a"]}, "expected columns of the same length, got"),
+        ({"position": [4] * 10}, r"expected positions from 0 to k - 1, got 4 of k = 1 in row 0"),
+        ({"references": [-1] * 10}, "expected a gold label for every example"),
+    ],
+)
+def test_wrong_columns_are_rejected(change, words):
+    columns = _rows(claims=1) | change
+    with pytest.raises(ValueError, match=words):
+        document_consistency([0] * 10, **columns)
+
+
+def test_thirds_are_named_in_order():
+    assert THIRDS == ("start", "middle", "end")
