@@ -127,9 +127,8 @@ def make(shared: Path | None, *, quick: bool) -> Found:
         fill(here)
         some = [replace(each, max_examples=_EXAMPLES) for each in requests(here) if each.name in _FRACTIONS]
         some = [replace(each, options={**each.options, **_QUICK.get(each.name, {})}) for each in some]
-        results = evaluate_all(
-            (ReaderPredictor(), "majority"), some, output_dir=here, lexical_baseline=False, **fitted_to(here)
-        )
+        models, options = (ReaderPredictor(), "majority"), fitted_to(here)
+        results = evaluate_all(models, some, output_dir=here, lexical_baseline=False, **options)
     else:
         results = run(here)
         some = requests(here)

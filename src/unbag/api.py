@@ -2,7 +2,7 @@
 
 import logging
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -122,9 +122,9 @@ def evaluate(
         label_map: Labels in output order, as a list or comma-separated, or a mapping from the model's labels to ours.
         threshold: For a model of one output (a reranker, a fact checker): smallest sigmoid of a pair that counts as
             entailment. `break-even` predicts as many entailments as there are gold labels, the highest-ranked pairs.
-        long_premise: How a premise that is longer than the model reads is used: `truncate` (default), `any-chunk` (the
-            sentences are joined to chunks that fit, and the chunk with the most probable entailment counts), or
-            `every-sentence` (each sentence is a premise, likewise).
+        long_premise: Use of a premise that is longer than the model reads: `truncate`, `any-chunk` (sentences are joined to
+            chunks that fit; the chunk with the most probable entailment counts), or `every-sentence` (each sentence is
+            a premise, likewise) (default: `truncate`).
         trust_labels: Whether to continue although another label order fits the model better.
         trust_remote_code: Whether to run Python code of the model's repository; recorded in the results.
         max_length: Maximum number of tokens per pair (default: that of the model).
@@ -166,31 +166,15 @@ def evaluate(
         seed=seed,
         options=options or {},
     )
-    if not (sets is None or isinstance(sets, str | Request | list | tuple)):
-        raise ValueError(f"sets: expected the name of a set, a request or a list of them, got {sets!r}")
-    if isinstance(sets, list | tuple) and (invalid := [each for each in sets if not isinstance(each, str | Request)]):
-        raise ValueError(f"sets: expected names and requests, got {invalid[0]!r:.100}; remove it")
-    if not (label_map is None or isinstance(label_map, str | Mapping | list | tuple)):
-        raise ValueError(f"label_map: expected labels in output order or a mapping to our labels, got {label_map!r}")
-    for name, text in {"revision": revision, "device": device, "base_url": base_url, "pipeline": pipeline}.items():
-        if not (text is None or isinstance(text, str)):
-            raise ValueError(f"{name}: expected text, got {text!r}")
-    numbers = {
-        "max_length": max_length,
-        "batch_tokens": batch_tokens,
-        "concurrency": concurrency,
-        "max_train_pairs": max_train_pairs,
-    }
-    for name, number in numbers.items():
-        if number is not None:
-            check_int(name, number, least=1)
-    for name, number in {"num_fewshot": num_fewshot, "retries": retries}.items():
-        if number is not None:
-            check_int(name, number)
+    _validate_sets(sets)
+    label_map = _parse_labels(label_map)
+    _validate_text(revision=revision, device=device, base_url=base_url, pipeline=pipeline)
+    _validate_counts(
+        1, max_length=max_length, batch_tokens=batch_tokens, concurrency=concurrency, max_train_pairs=max_train_pairs
+    )
+    _validate_counts(0, num_fewshot=num_fewshot, retries=retries)
     if not (output_dir is None or isinstance(output_dir, str | PathLike)) or output_dir == "":
         raise ValueError(f"output_dir: expected the path of a folder, got {output_dir!r}")
-    if isinstance(label_map, str) or not (label_map is None or isinstance(label_map, Mapping)):
-        label_map = parse_label_map(label_map if isinstance(label_map, str) else ",".join(map(str, label_map)))
     validate_backend(engine, num_gpus, shard)
     evaluator.validate_unsharded(shard, predictions_csv)
     if predictions_csv is not None:
@@ -201,13 +185,7 @@ def evaluate(
         logger.warning("%s is skipped: %s", failure.set, failure.reason)
         failures.append(failure)
 
-    if sets is None:
-        requests = pairs.requests(suite.names(), on_failure=skip)
-        requests = requests if full else [suite.sampled(request) for request in requests]
-    else:
-        if not sets:
-            raise ValueError(f"sets: expected one or more of {', '.join(suite.names())}, got none; omit sets for all")
-        requests = _requests([sets] if isinstance(sets, str | Request) else sets, pairs, full=full)
+    requests = _requests(sets, pairs, full=full, on_failure=skip)
     unfit = tuple(failures)  # `evaluate_all` records later failures
     if output_dir is None and process_group().world > 1:
         raise ValueError("output_dir: expected a folder that all processes share, got none; pass output_dir=…")
@@ -268,14 +246,53 @@ def evaluate(
     return report
 
 
-def _requests(sets: Sequence[str | Request], pairs: Pairs, *, full: bool) -> list[Request]:
-    """Build the requests for sets that are given by name or as requests."""
+def _validate_sets(sets: object) -> None:
+    if not (sets is None or isinstance(sets, str | Request | list | tuple)):
+        raise ValueError(f"sets: expected the name of a set, a request or a list of them, got {sets!r}")
+    if isinstance(sets, list | tuple) and (invalid := [each for each in sets if not isinstance(each, str | Request)]):
+        raise ValueError(f"sets: expected names and requests, got {invalid[0]!r:.100}; remove it")
+
+
+def _parse_labels(label_map: Mapping[str, str] | Sequence[str] | str | None) -> Mapping[str, str] | None:
+    if not (label_map is None or isinstance(label_map, str | Mapping | list | tuple)):
+        raise ValueError(f"label_map: expected labels in output order or a mapping to our labels, got {label_map!r}")
+    if label_map is None or isinstance(label_map, Mapping):
+        return label_map
+    return parse_label_map(label_map if isinstance(label_map, str) else ",".join(map(str, label_map)))
+
+
+def _validate_text(**arguments: object) -> None:
+    for name, text in arguments.items():
+        if not (text is None or isinstance(text, str)):
+            raise ValueError(f"{name}: expected text, got {text!r}")
+
+
+def _validate_counts(least: int, **arguments: int | None) -> None:
+    for name, number in arguments.items():
+        if number is not None:
+            check_int(name, number, least=least)
+
+
+def _requests(
+    sets: str | Request | Sequence[str | Request] | None,
+    pairs: Pairs,
+    *,
+    full: bool,
+    on_failure: Callable[[Failure], None],
+) -> list[Request]:
+    """Build the requests: of the suite, in which sets may be skipped, or of the given names and requests."""
+    if sets is None:
+        requests = pairs.requests(suite.names(), on_failure=on_failure)
+        return requests if full else [suite.sampled(request) for request in requests]
+    if not sets:
+        raise ValueError(f"sets: expected one or more of {', '.join(suite.names())}, got none; omit sets for all")
     if full:
         raise ValueError("full: expected no sets, since named sets take all examples; omit full")
-    if given := [each.name for each in sets if isinstance(each, Request)]:
+    names = [sets] if isinstance(sets, str | Request) else sets
+    if given := [each.name for each in names if isinstance(each, Request)]:
         if pairs.is_given():
             raise ValueError(
                 f"sets: expected no corpus, data or max_examples beside the request for {given[0]}; omit them"
             )
-        return [each if isinstance(each, Request) else suite.request(each) for each in sets]
-    return pairs.requests([str(each) for each in sets])
+        return [each if isinstance(each, Request) else suite.request(each) for each in names]
+    return pairs.requests([str(each) for each in names])

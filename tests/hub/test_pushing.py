@@ -81,7 +81,7 @@ def test_a_training_publishes_its_model_with_the_evaluation(
         (("evaluate", "majority", "--push-results", "a/b/c"), "expected a repository of the Hub"),
         (
             ("evaluate", "majority", "--push-results", "org", "--data", "pairs.csv"),
-            "expected results on a corpus, got --data pairs.csv",
+            "got --data pairs.csv",
         ),
         (("evaluate", "majority", "--push-results", "org", "--offline"), "expected a network, got --offline"),
         (

@@ -110,7 +110,11 @@ def check(
         raise typer.BadParameter(f"--no-worse-than: expected a folder with {FILE}, got {no_worse_than}")
     run = _results_file(Path(model))
     if run is None:
-        plan = _parse_plan(ctx, model, pairs, model_options, bounds, before, output_dir, full=full)
+        model_options.validate([model])
+        sets = [*(each.set for each in bounds), *(result.set for result in (read(before) if before else ()))]
+        earlier = None if full or pairs != PairOptions() else _earlier_run(before, ctx)
+        requests = _requests(list(dict.fromkeys(sets)), pairs, earlier, full=full)
+        plan = _build_plan(model, requests, model_options, earlier, output_dir)
         run = _evaluate(plan, visible=not as_json) / FILE
     elif options := _evaluation_options(pairs, model_options, full=full, output_dir=output_dir):
         raise typer.BadParameter(f"{', '.join(options)}: expected a model to evaluate, got a run, {model}")
@@ -165,40 +169,34 @@ def _evaluation_options(
     return [*options, *(["--full"] if full else []), *(["--output-dir"] if output_dir else [])]
 
 
-def _parse_plan(
-    ctx: typer.Context,
+def _earlier_run(results: Path | None, ctx: typer.Context) -> config_file.Recorded | None:
+    """Load the options of an earlier run from the `run.yaml` beside its results; None without one."""
+    if results is None or not (file := results.parent / config_file.FILE).is_file():
+        return None
+    return config_file.recorded(file, ctx.command.params)
+
+
+def _build_plan(
     model: str,
-    pairs: PairOptions,
+    requests: "Sequence[Request]",
     model_options: ModelOptions,
-    bounds: "Sequence[GateBound]",
-    before: Path | None,
+    earlier: config_file.Recorded | None,
     output_dir: Path | None,
-    *,
-    full: bool,
 ) -> EvaluationPlan:
-    """Build the plan for a model: the sets of the gates, with the options of an earlier run if it has a `run.yaml`."""
-    from unbag.challenge_sets.results import read
+    """Build the plan for a model: the sets of the gates, with the baselines of an earlier run."""
     from unbag.inference.prediction_store import PREDICTIONS
 
-    model_options.validate([model])
-    earlier = None if before is None else before.parent / config_file.FILE
-    run = None
-    if earlier is not None and earlier.is_file() and pairs == PairOptions() and not full:
-        run = config_file.recorded(earlier, ctx.command.params)
+    if earlier is not None:
         model_options = replace(
             model_options,
-            lexical_baseline=model_options.lexical_baseline and run.lexical_baseline,
-            shuffled=model_options.shuffled and run.shuffled,
+            lexical_baseline=model_options.lexical_baseline and earlier.lexical_baseline,
+            shuffled=model_options.shuffled and earlier.shuffled,
         )
-    sets = [*(each.set for each in bounds), *(result.set for result in (read(before) if before else ()))]
-    requests = _requests(list(dict.fromkeys(sets)), pairs, run, full=full)
-    options = model_options.loading_options() | disabled_baselines(
-        model_options.lexical_baseline, model_options.shuffled
-    )
+    baselines = disabled_baselines(model_options.lexical_baseline, model_options.shuffled)
     title = f"check-{'+'.join(request.name for request in requests)}"
-    place = str(output_dir or run_folder([model], requests, options, title=title))
+    place = output_dir or run_folder([model], requests, model_options.loading_options() | baselines, title=title)
     predictions = None if output_dir else RUNS / PREDICTIONS
-    return EvaluationPlan([model], requests, model_options, place, predictions, is_named=True)
+    return EvaluationPlan([model], requests, model_options, str(place), predictions, is_named=True)
 
 
 def _evaluate(plan: EvaluationPlan, *, visible: bool) -> Path:

@@ -177,13 +177,24 @@ def evaluate(
     push.validate_push_target(push_results, models, pairs.data, offline=model_options.offline)
     if cross_domain and (sets or full):
         raise typer.BadParameter("--cross-domain: expected neither --sets nor --full, got one of them")
-    plan = _parse_plan(
-        pairs, model_options, models, sets, output_dir, _parse_shard(shard), full=full, cross_domain=cross_domain
-    )
+    requests, unfit, title = _select_requests(pairs, sets, full=full, cross_domain=cross_domain)
+    parsed_shard = _parse_shard(shard)
     validate_engine(engine, num_gpus, shard)
+    place = output_dir or _default_place(models, requests, model_options, title, cross_domain=cross_domain)
+    plan = EvaluationPlan(
+        models,
+        requests,
+        model_options,
+        place,
+        _predictions_place(place, is_default=output_dir is None, is_shared=parsed_shard is not None),
+        unfit=unfit,
+        is_named=bool(sets),
+        cross_domain=cross_domain,
+        shard=parsed_shard,
+        predictions_csv=predictions_csv,
+    )
     if model_options.offline:
         plan = _available_offline(plan)
-    plan = replace(plan, predictions_csv=predictions_csv)
     with (
         local_folder(plan.place, further=[config_file.FILE]) as folder,
         parallel.worker_count(num_proc),
@@ -196,57 +207,50 @@ def evaluate(
     _finish(plan, outcome, push_results, as_json=as_json)
 
 
-def _parse_plan(
-    pairs: PairOptions,
-    model_options: ModelOptions,
-    models: Sequence[str],
-    sets: Sequence[str] | None,
-    output_dir: str | None,
-    shard: "Shard | None",
-    *,
-    full: bool,
-    cross_domain: bool,
-) -> EvaluationPlan:
-    """Build the plan of a command line.
+def _select_requests(
+    pairs: PairOptions, sets: Sequence[str] | None, *, full: bool, cross_domain: bool
+) -> "tuple[list[Request], list[Failure], str]":
+    """Build the requests of a command line, the sets of the suite that do not fit the pairs, and a title for the run.
 
     Raises:
         typer.BadParameter: If an option does not fit the sets.
         ValueError: If a set or corpus does not exist, or no set of the suite fits the pairs.
     """
-    from unbag.inference.prediction_store import PREDICTIONS
-    from unbag.utils.storage import Folder, is_address
-
-    unfit: list[Failure] = []
     if cross_domain:
         corpora = PAPER_CORPORA if pairs.corpus == [ALL] else pairs.corpus
         requests = [_corpus_request(name, pairs.max_examples) for name in corpora or _CROSS_CORPORA]
-        title = f"{CROSS}-{'+'.join(pairs.corpus)}" if pairs.corpus else CROSS
-    else:
-        requests = selected(pairs, sets, full=full, on_failure=unfit.append)
-        if not requests:
-            raise unfit[0].error
-        title = "+".join(sets) if sets else "full" if full else "suite"
-        if pairs.corpus == [ALL]:
-            title = f"{ALL_CORPORA}-{title}"
+        return requests, [], f"{CROSS}-{'+'.join(pairs.corpus)}" if pairs.corpus else CROSS
+    unfit: list[Failure] = []
+    requests = selected(pairs, sets, full=full, on_failure=unfit.append)
+    if not requests:
+        raise unfit[0].error
+    title = "+".join(sets) if sets else "full" if full else "suite"
+    return requests, unfit, f"{ALL_CORPORA}-{title}" if pairs.corpus == [ALL] else title
+
+
+def _default_place(
+    models: Sequence[str],
+    requests: "Sequence[Request]",
+    model_options: ModelOptions,
+    title: str,
+    *,
+    cross_domain: bool,
+) -> str:
+    """Choose the default folder of a run. The cross-domain table has no baselines, so their options do not count."""
     baselines = disabled_baselines(
         model_options.lexical_baseline or cross_domain, model_options.shuffled or cross_domain
     )
-    place = output_dir or str(run_folder(models, requests, model_options.loading_options() | baselines, title=title))
-    predictions: str | Path | None = None if output_dir else RUNS / PREDICTIONS
-    # Shards find each other's predictions in the shared folder only.
-    if shard or is_address(place):
-        predictions = str(Folder(place) / PREDICTIONS)
-    return EvaluationPlan(
-        models,
-        requests,
-        model_options,
-        place,
-        predictions,
-        unfit=unfit,
-        is_named=bool(sets),
-        cross_domain=cross_domain,
-        shard=shard,
-    )
+    return str(run_folder(models, requests, model_options.loading_options() | baselines, title=title))
+
+
+def _predictions_place(place: str, *, is_default: bool, is_shared: bool) -> str | Path | None:
+    """Choose where predictions are stored: runs in default folders share one store, shards use that of their folder."""
+    from unbag.inference.prediction_store import PREDICTIONS
+    from unbag.utils.storage import Folder, is_address
+
+    if is_shared or is_address(place):
+        return str(Folder(place) / PREDICTIONS)
+    return RUNS / PREDICTIONS if is_default else None
 
 
 def _parse_shard(text: str | None) -> "Shard | None":

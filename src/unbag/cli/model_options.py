@@ -78,7 +78,7 @@ class ModelOptions:
         LongPremise | None,
         typer.Option(
             metavar="MODE",
-            help="Long documents: truncate (default), any-chunk or every-sentence.",
+            help="Long premises: truncate, any-chunk, every-sentence (default: truncate).",
         ),
     ] = None
     trust_remote_code: Annotated[

@@ -127,7 +127,7 @@ class PairOptions:
         typer.Option(
             rich_help_panel=_PANEL,
             callback=comma_separated,
-            help="Label names of --data in the order 0, 1, 2, or E=entailment,N=neutral,…",
+            help="Names of labels 0, 1, … of --data, or E=entailment,N=neutral,…",
         ),
     ] = None
     language: Annotated[
