@@ -6,7 +6,7 @@ import pytest
 from unbag.data.labels import LABELS, TWO_WAY
 from unbag.inference.function import CallablePredictor
 from unbag.inference.long_premises import LongPremisePredictor, pack_sentences, split_sentences
-from unbag.inference.predictor import ModelError
+from unbag.inference.predictor import BatchPredictor, ModelError
 
 DOCUMENT = "The shop opens at nine. A red car is parked outside. Two children wait at the door."
 
@@ -79,6 +79,20 @@ def test_any_chunk_reads_a_document_that_truncation_would_cut(tiny_bert):
     assert len(seen) > 1
     assert " ".join(seen) == document
     assert predictor.truncated == 0
+
+
+def test_runner_predicts_parts_and_not_batches_of_whole_premises(tiny_bert, tmp_path):
+    from datasets import Dataset
+
+    from unbag.inference.runner import predict_rows
+    from unbag.inference.transformer import TransformerPredictor
+
+    predictor = LongPremisePredictor(TransformerPredictor.load(tiny_bert), "every-sentence")
+    assert not isinstance(predictor, BatchPredictor)
+    rows = Dataset.from_dict({"id": ["a"], "premise": [DOCUMENT], "hypothesis": ["A car is red."]})
+    found = predict_rows(rows, predictor, tmp_path).array()
+    assert found == pytest.approx(predictor.predict([DOCUMENT], ["A car is red."]), abs=1e-6)
+    assert found != pytest.approx(TransformerPredictor.load(tiny_bert).predict([DOCUMENT], ["A car is red."]), abs=1e-6)
 
 
 def test_many_parts_are_predicted_in_blocks(monkeypatch):
