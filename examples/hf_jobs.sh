@@ -21,7 +21,7 @@ on() { # a machine, and a command of unbag to run there
 job=$1 to=$2
 shift 2
 case $job in
-build) on cpu-performance publish dataset "$@" --to "$to" --num-proc 8 --yes ;;
+build) on cpu-performance publish dataset "$@" --repo-id "$to" --num-proc 8 --yes ;;
 evaluate) on l4x1 evaluate "$@" --output-dir /tmp/run --num-proc 4 --push-results "$to" ;;
 train) on l4x1 train "$@" --output-dir /tmp/model --push-checkpoints "$to-checkpoints" --push-results "$to" ;;
 *) echo "expected build, evaluate or train, found $job" >&2 && exit 2 ;;

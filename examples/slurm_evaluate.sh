@@ -22,4 +22,4 @@ fi
 array=$(sbatch --parsable --array="0-$((shards - 1))" "$0" "$shards" "$out" "$@")
 # The last shard scores. This scores again, however the shards ended: or it names the parts that are missing.
 sbatch --dependency="afterany:$array" --job-name=unbag-score --output=%x-%j.log \
-    --wrap "unbag score --from $(printf %q "$out")"
+    --wrap "unbag score --run-dir $(printf %q "$out")"

@@ -1,4 +1,4 @@
-"""`unbag.evaluate` as a user calls it, and the report that comes of it."""
+"""`unbag.evaluate` and its report."""
 
 import gc
 import inspect
@@ -47,7 +47,7 @@ def report():
     return asked()
 
 
-def test_without_a_folder_the_numbers_are_the_same_and_the_temporary_one_goes_with_the_report(tmp_path):
+def test_evaluate_without_output_dir_gives_equal_results_and_removes_its_folder(tmp_path):
     named, unnamed = asked(output_dir=tmp_path / "out"), asked()
     assert unnamed.results == named.results == results.read(tmp_path / "out" / results.FILE)
     assert named.folder == tmp_path / "out"
@@ -79,7 +79,7 @@ def test_the_share_of_truncated_pairs_is_in_result_table_verdict_and_page(tmp_pa
     assert "truncated_share" not in asked(sets=["plain"], shuffled=False)[0].model
 
 
-def test_predictions_of_what_is_recognised_are_kept_in_the_users_cache(monkeypatch, tmp_path):
+def test_evaluate_model_with_identity_stores_predictions_in_the_user_cache(monkeypatch, tmp_path):
     monkeypatch.setenv("UNBAG_CACHE", str(tmp_path))
     calls = []
     known = CallablePredictor(lambda p, h: calls.append(len(p)) or by_length(p, h), identity={"model": "by length"})
@@ -91,7 +91,7 @@ def test_predictions_of_what_is_recognised_are_kept_in_the_users_cache(monkeypat
     assert not (first.folder / "predictions").exists()
 
 
-def test_a_saved_report_is_a_run_like_any_other(report, tmp_path):
+def test_report_save_equals_output_dir(report, tmp_path):
     folder = report.save(tmp_path / "run")
     asked(output_dir=tmp_path / "out")
     for file in (tmp_path / "out").rglob("*"):
@@ -123,7 +123,7 @@ def test_a_report_is_a_table_of_numbers_with_their_directions(report):
     assert all(set(table[table["set"] == name]["number"]) <= set(quantities(name)) for name in ("plain", "swapped"))
 
 
-def test_a_report_shows_itself(report):
+def test_report_repr_fits_80_columns(report):
     for shown in (repr(report), str(report)):
         assert max(map(len, shown.splitlines())) <= 80
         assert report.verdict.split(";")[0] in " ".join(shown.split())
@@ -164,7 +164,7 @@ def test_a_notebook_shows_verdict_scores_and_numbers_and_no_name_is_markup():
         assert part in text
 
 
-def test_a_report_without_results_says_why():
+def test_report_without_results_names_the_reason():
     skipped = results.SkippedSet("sicck", None, "no such file")
     empty = unbag.Report((), demo.file("train").parent, [skipped])
     assert repr(empty) == str(empty) == "Left out: sicck (no such file)"
@@ -179,7 +179,7 @@ def test_ids_in_a_named_order_are_the_labels(order, report):
     assert [each.scores for each in found] == [each.scores for each in report]
 
 
-def test_ids_without_an_order_are_refused_before_a_set_is_made(monkeypatch):
+def test_evaluate_ids_without_label_map_are_rejected_before_building(monkeypatch):
     monkeypatch.setattr("unbag.evaluation.evaluator.build", lambda request: pytest.fail("a set was made"))
     with pytest.raises(LabelError, match=r"expected names or a label map, got label ids.*return names, or .*label_map"):
         asked(ids)
@@ -207,30 +207,33 @@ def test_ids_without_an_order_are_refused_before_a_set_is_made(monkeypatch):
         ({"data": None, "labels": list(LABELS)}, "labels: expected it together with data of your own, got no data"),
         ({"options": {"Q": 3}}, "no option 'Q'"),
         ({"sets": "permute"}, "expected a challenge set of"),
-        ({"full": True}, "full is for all sets"),
-        ({"sets": [unbag.Request("plain", "snli")]}, "the request for plain says which pairs"),
+        ({"full": True}, "full: expected no sets"),
+        (
+            {"sets": [unbag.Request("plain", "snli")]},
+            "sets: expected no corpus, data or max_examples beside the request for plain",
+        ),
     ],
 )
-def test_what_cannot_be_used_is_refused_before_anything_is_loaded(options, said, monkeypatch):
+def test_evaluate_invalid_argument_is_rejected_before_loading(options, said, monkeypatch):
     monkeypatch.setattr("unbag.evaluation.backends.predictor_of", lambda *_, **__: pytest.fail("a model was loaded"))
     with pytest.raises(ValueError, match=said):
         asked(**options)
 
 
 @pytest.mark.parametrize("sets", [[None], [5], ["plain", None], ("plain", object()), [["plain"]], [b"plain"]])
-def test_evaluate_with_sets_that_are_no_names_is_refused(sets):
-    with pytest.raises(ValueError, match=r"expected sets to be a list of names and requests, found "):
+def test_evaluate_sets_of_wrong_type_are_rejected(sets):
+    with pytest.raises(ValueError, match=r"sets: expected names and requests, got "):
         asked(sets=sets)
 
 
-def test_evaluate_with_an_out_that_no_folder_can_be_is_refused_before_anything_is_built(tmp_path, monkeypatch):
+def test_evaluate_unwritable_output_dir_is_rejected_before_building(tmp_path, monkeypatch):
     monkeypatch.setattr("unbag.evaluation.evaluator.build", lambda request: pytest.fail("a set was made"))
     (tmp_path / "file").write_text("")
     for out in (tmp_path / "file" / "out", str(tmp_path / "file" / "a" / "b")):
         expected = rf"{out}: expected a folder to write, but {tmp_path}/file is not a folder"
         with pytest.raises(ValueError, match=expected):
             asked(output_dir=out)
-    with pytest.raises(ValueError, match="expected output_dir to be the path of a folder, found ''"):
+    with pytest.raises(ValueError, match="output_dir: expected the path of a folder, got ''"):
         asked(output_dir="")
 
 
@@ -239,19 +242,19 @@ class Thing:
 
 
 @pytest.mark.parametrize("model", [5, None, Thing(), Thing, [], {}, b"org/model", [by_length]])
-def test_evaluate_with_an_object_that_is_no_model_is_refused(model):
+def test_evaluate_object_that_is_no_model_is_rejected(model):
     with pytest.raises(ValueError, match=r"expected a (model as text|function of a list of premises)"):
         asked(model)
 
 
 @pytest.mark.parametrize("answer", [object(), {"entailment": object(), "neutral": 0, "contradiction": 1}, {1: 1.0}])
-def test_evaluate_with_a_function_that_answers_with_objects_is_refused_before_a_set_is_made(answer, monkeypatch):
+def test_evaluate_function_returning_objects_is_rejected_before_building(answer, monkeypatch):
     monkeypatch.setattr("unbag.evaluation.evaluator.build", lambda request: pytest.fail("a set was made"))
     with pytest.raises(ValueError, match=r"expected (a table of numbers|a probability from 0 to 1|dicts with labels)"):
         asked(lambda premises, hypotheses: [answer for _ in premises])
 
 
-def test_evaluate_with_a_function_that_does_not_know_the_trial_pair_is_asked_about_the_set():
+def test_evaluate_function_that_fails_on_the_trial_pair_is_still_run():
     def known(premises, hypotheses):
         calls.append(len(premises))
         if len(premises) == 1:
@@ -263,7 +266,7 @@ def test_evaluate_with_a_function_that_does_not_know_the_trial_pair_is_asked_abo
     assert calls[:3] == [1, 12, 90], "the trial, the pairs of the label probe, and all rows"
 
 
-def test_evaluate_with_a_corpus_of_another_spelling_suggests_the_name():
+def test_evaluate_misspelt_corpus_error_suggests_the_name():
     for corpus in ("snli ", " snli", "SNLI"):
         with pytest.raises(ValueError, match=r"expected a corpus .*did you mean 'snli'\?"):
             asked(data=None, corpus=corpus)
@@ -273,7 +276,7 @@ def test_evaluate_with_a_corpus_of_another_spelling_suggests_the_name():
             )
 
 
-def test_a_file_that_cannot_be_found_is_told_before_the_first_set(monkeypatch, tmp_path):
+def test_evaluate_missing_file_is_reported_before_building(monkeypatch, tmp_path):
     monkeypatch.setattr("unbag.evaluation.evaluator.build", lambda request: pytest.fail("a set was made"))
     (tmp_path / "SICCK-Ground-Truth-apr24.csv").write_text("another file")
     for path, said in (("nowhere", "no such file or folder"), (tmp_path, "expected SICCK-Ground-Truth-apr24.csv with")):
@@ -281,7 +284,7 @@ def test_a_file_that_cannot_be_found_is_told_before_the_first_set(monkeypatch, t
             unbag.evaluate(by_length, ["plain", "sicck"], options={"file": path}, progress=False)
 
 
-def test_of_several_models_each_takes_its_own_options_and_what_none_takes_is_refused():
+def test_check_option_of_no_model_is_rejected():
     models = ["org/model", "causal:org/lm"]
     model_loading.check(models, {"num_fewshot": 3, "head": "residual", "dtype": None})
     assert model_loading.fitting("org/model", {"num_fewshot": 3, "head": "residual"}) == {"head": "residual"}
@@ -289,7 +292,7 @@ def test_of_several_models_each_takes_its_own_options_and_what_none_takes_is_ref
         model_loading.check(models, {"base_url": "http://localhost/v1"})
 
 
-def test_the_options_of_a_kind_are_its_loaders():
+def test_options_of_each_kind_equal_the_loader_parameters():
     from unbag.baselines.lexical.fitting import Recipe
     from unbag.inference.in_memory import build_classifier_predictor
 
@@ -308,7 +311,7 @@ def test_the_options_of_a_kind_are_its_loaders():
     assert named >= model_loading.CLASSIFIER.options | model_loading.CAUSAL.options
 
 
-def test_public_names_are_listed_and_there():
+def test_public_names_are_listed_and_importable():
     pytest.importorskip("sentence_transformers")  # for which one of them is
     assert dir(unbag) == sorted(unbag.__all__)
     for name in unbag.__all__:
@@ -320,7 +323,7 @@ def test_public_names_are_listed_and_there():
         unbag.evalute  # noqa: B018
 
 
-def test_progress_is_told_as_asked():
+def test_progress_callback_reports_rows():
     told = []
     asked(sets="plain", progress_callback=lambda *each: told.append(each))
     assert told[0] == ("plain", 0, 90)
@@ -328,7 +331,7 @@ def test_progress_is_told_as_asked():
     assert told[-1] == ("plain, words shuffled", 450, 450)
 
 
-def test_progress_of_the_lexical_model_is_told_too(monkeypatch, tmp_path):
+def test_progress_callback_reports_lexical_model(monkeypatch, tmp_path):
     monkeypatch.setenv("UNBAG_CACHE", str(tmp_path))
     told = {}
     training = [str(demo.file("train"))]
@@ -340,6 +343,6 @@ def test_progress_of_the_lexical_model_is_told_too(monkeypatch, tmp_path):
     assert "plain" in told
 
 
-def test_no_set_at_all_is_refused():
-    with pytest.raises(ValueError, match=r"expected a set or more .*, found none"):
+def test_evaluate_empty_sets_are_rejected():
+    with pytest.raises(ValueError, match=r"sets: expected one or more of .*, got none"):
         unbag.evaluate("majority", [])

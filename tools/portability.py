@@ -117,7 +117,7 @@ def make(shared: Path | None, *, quick: bool) -> Found:
         quick: make only the sets that hold fractions, a few examples of each.
     """
     from unbag.baselines.demo_reader import ReaderPredictor
-    from unbag.cli.output import leave
+    from unbag.cli.output import write_tables
     from unbag.evaluation.demo import fill, fitted_to, requests, run
     from unbag.evaluation.evaluator import evaluate_all
     from unbag.reports import html, terminal
@@ -127,13 +127,12 @@ def make(shared: Path | None, *, quick: bool) -> Found:
         fill(here)
         some = [replace(each, max_examples=_EXAMPLES) for each in requests(here) if each.name in _FRACTIONS]
         some = [replace(each, options={**each.options, **_QUICK.get(each.name, {})}) for each in some]
-        results = evaluate_all(
-            (ReaderPredictor(), "majority"), some, out=here, lexical_baseline=False, **fitted_to(here)
-        )
+        models, options = (ReaderPredictor(), "majority"), fitted_to(here)
+        results = evaluate_all(models, some, output_dir=here, lexical_baseline=False, **options)
     else:
         results = run(here)
         some = requests(here)
-    leave(results, here)
+    write_tables(results, here)
     found = {}
     for request in some:
         found[f"demo {request.name}"] = _exported(request)

@@ -1,9 +1,9 @@
-"""Does an NLI model read sentences, or count words? Challenge sets, metrics and trainers that answer it.
+"""Challenge sets, metrics and trainers that show whether an NLI model reads sentences or counts words.
 
-A model is a name of the Hub, a folder, a classifier in memory, or any function of premises and hypotheses:
+A model is a Hub id, a folder, a classifier in memory, or any function of premises and hypotheses:
 
 >>> import unbag
->>> from unbag.data.demo import file  # pairs of ours; `corpus="snli"` takes those of SNLI
+>>> from unbag.data.demo import file  # bundled pairs; use `corpus="snli"` for SNLI
 >>> def model(premises, hypotheses):
 ...     return ["neutral" for _ in premises]
 >>> options = {"max_examples": 300, "lexical_baseline": False, "progress": False}
@@ -19,7 +19,7 @@ Better than the baseline on 0 of 1 challenge set. No better: Swapped.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
-if TYPE_CHECKING:  # what `__getattr__` imports, for type checkers and editors
+if TYPE_CHECKING:  # the names that `__getattr__` imports, for type checkers and editors
     from unbag.api import evaluate
     from unbag.challenge_sets.loading import load
     from unbag.challenge_sets.request import Request
@@ -32,7 +32,7 @@ if TYPE_CHECKING:  # what `__getattr__` imports, for type checkers and editors
 
     __version__: str
 
-_HOMES: Final = {
+_MODULES: Final = {
     "Comparison": "unbag.evaluation.comparison",
     "CrossEncoderEvaluator": "unbag.integrations.cross_encoder",
     "Report": "unbag.reports.report",
@@ -60,14 +60,14 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Import a public name when it is first asked for: `import unbag` costs nothing."""
+    """Import a public name on first use, so that `import unbag` is fast."""
     if name == "__version__":
         from importlib.metadata import version
 
         return version("unbag")
-    if name not in _HOMES:
+    if name not in _MODULES:
         raise AttributeError(f"module 'unbag' has no attribute {name!r}")
-    return getattr(import_module(_HOMES[name]), name)
+    return getattr(import_module(_MODULES[name]), name)
 
 
 def __dir__() -> list[str]:

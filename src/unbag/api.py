@@ -1,8 +1,8 @@
-"""`unbag.evaluate`: a model in, a report out; what `unbag evaluate` does, from Python."""
+"""`unbag.evaluate`: the Python counterpart of the command `unbag evaluate`."""
 
 import logging
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -81,74 +81,71 @@ def evaluate(
 ) -> Report:
     """Evaluate a model on challenge sets.
 
-    A function is given the list of premises and the list of hypotheses and answers each pair with a label's name, its
-    id (whose meaning `label_map` says), or probabilities; `unbag.inference.CallablePredictor` says how they are told
-    apart.
+    A function takes a list of premises and a list of hypotheses. For each pair it returns the name of a label, its id
+    (with `label_map`), or probabilities; see `unbag.inference.CallablePredictor`.
 
     Args:
-        model: a Hub id, a folder, a built-in model (`lexical`, `hypothesis-only`, `majority`), `causal:ORG/LM`,
-            `endpoint:NAME`, `module:function`, a function, a `CrossEncoder`, a text-classification pipeline, or a
-            predictor (`unbag.inference.Predictor`).
-        sets: what to evaluate on: a name means all of that set. By default a sample of every set
-            (`unbag.challenge_sets.suite`), of which those that cannot be had are warned of and left out.
-        corpus: what the sets are made from, a corpus that `unbag sets` lists; by default each set's own.
-        split: of the corpus; by default the one that the papers evaluate on.
-        data: pairs of your own instead: a csv, tsv, jsonl or parquet file, or a data set of the Hub.
-        columns: its names of our columns, `{"premise": "text", …}`, where they are unusual.
-        labels: what its label ids 0, 1, 2 are called, or what each of its labels means (`E=entailment`).
-        language: its language: `en` (default), `zh`, or another of XNLI's by its code.
-        max_examples: Maximum number of source examples of each set; by default all, or the sample of the suite.
-        seed: decides all that is drawn; 13 by default.
-        options: of the sets, `{"q": 10}`; each set takes those that it has (`unbag sets NAME` lists them).
-        full: all examples of every set, where none is named.
-        output_dir: the folder for results and predictions, or its address (`s3://…`). A run that was stopped resumes
-            there. Without one, results are kept with the report until it is saved. Predictions are stored in the user's
-            cache folder (`UNBAG_CACHE`), except those of a function, which cannot be identified. The numbers are the
-            same. A folder with results of the same model keeps them beside these; one of another model is rejected.
-        shard: which of several processes this is that share the work without being connected, all with the same
-            `output_dir` that all see: `0/3`, `1/3` or `2/3`. The first that finds all of it done has the results.
-        predictions_csv: a csv file to write every pair to: `model`, `set`, `data`, `id`, `premise`, `hypothesis`,
-            `gold`, `prediction`, and the probability of each label. Stored predictions are read, not made again.
-        lexical_baseline: hold the scores against a lexical model on the same rows.
-        shuffled: hold them against the model's own answers to the rows with shuffled words too; this takes about as
-            many predictions again.
-        num_proc: processes that build the sets and tag sentences; the results do not depend on it.
-        engine: `ray` leaves the work to a Ray cluster, or to one on this machine (`pip install 'unbag[ray]'`).
-            `output_dir` is a place that all its nodes see. Results do not depend on it.
-        num_gpus: of `ray`: the share of a GPU that each copy of the model takes; by default 1 if there are any.
-        revision: branch, tag or commit of a Hub model.
-        dtype: float32 (default), bfloat16 or float16.
-        device: as torch names it; by default a GPU if there is one.
-        head: of a model trained by HEX: `plain` (default) or `residual`.
-        label_map: which output, or which id, is which label: names in order, as a list or with commas between, or our
-            name by the model's.
-        threshold: of a model of one output (a reranker, a fact checker): from which share of its sigmoid on a pair is
-            entailed; or `break-even`, where none is known: as many pairs as are labelled so, those it scores highest.
-        long_premise: How a premise that is longer than the model reads is used: `truncate` (default), `any-chunk` (the
-            sentences are joined to chunks that fit, and the chunk with the most probable entailment counts), or
-            `every-sentence` (each sentence is a premise, likewise).
-        trust_labels: go on although another order of the labels fits the model clearly better.
-        trust_remote_code: run the Python code that the model's repository brings; the results name it.
-        max_length: the most tokens a pair; by default what the model reads.
-        batch_tokens: the most tokens a batch; by default what is fast.
-        num_fewshot: of a language model: worked examples before each pair, 0 (default), 3 or 6.
-        apply_chat_template: of `causal:`: whether to ask by the chat template; by default where there is one.
-        base_url: of `endpoint:`: its address up to `/v1`.
-        concurrency: of `endpoint:`: requests at a time; 8 by default.
-        retries: of `endpoint:`: how often a request is sent again.
-        train_data: what a built-in model is fitted to: corpora or files.
-        max_train_pairs: Of a built-in model: how many training pairs to draw.
-        pipeline: of a built-in model: what tells which words count.
-        progress: show progress bars, on standard error.
-        progress_callback: called instead with a set's name, and how many of how many rows are predicted.
+        model: Hub id, folder, built-in model (`lexical`, `hypothesis-only`, `majority`), `causal:ORG/LM`,
+            `endpoint:NAME`, `module:function`, function, `CrossEncoder`, text-classification pipeline, or predictor
+            (`unbag.inference.Predictor`).
+        sets: Names or requests of challenge sets; a name takes all examples of the set. By default a sample of every
+            set (`unbag.challenge_sets.suite`); sets that cannot be built are skipped with a warning.
+        corpus: Corpus of the sets, as listed by `unbag sets` (default: each set's own).
+        split: Split of the corpus (default: the split that the papers evaluate on).
+        data: Your own pairs instead of a corpus: csv, tsv, jsonl or parquet file, or Hub dataset id.
+        columns: Column names of `data` by our names, such as `{"premise": "text"}`.
+        labels: Label names of `data` in the order of the ids 0, 1, 2, or `E=entailment` for each label.
+        language: Language of `data`: `en`, `zh`, or another code of XNLI (default: `en`).
+        max_examples: Maximum number of source examples of each set (default: all, or the sample of the suite).
+        seed: Random seed for sampling (default: 13).
+        options: Options of the sets, such as `{"q": 10}`; each set takes the options that it has (`unbag sets NAME`).
+        full: Whether the suite takes all examples of every set.
+        output_dir: Folder or address (`s3://…`) for results and predictions. A stopped run resumes from the folder.
+            Results of the same model are added to those in the folder; a folder with another model is rejected.
+            Without a folder, results are temporary until `Report.save`. Predictions then go to the user's cache folder
+            (`UNBAG_CACHE`), except those of a function, which has no identity. The scores are the same.
+        shard: Shard of this process, such as `0/3`, for unconnected processes with one shared `output_dir`. The first
+            shard that finds all predictions complete scores them.
+        predictions_csv: CSV file for every pair: `model`, `set`, `data`, `id`, `premise`, `hypothesis`, `gold`,
+            `prediction`, and the probability of each label. Stored predictions are reused.
+        lexical_baseline: Whether to compare scores with a lexical baseline on the same rows.
+        shuffled: Whether to compare scores with the same model on rows with shuffled words; this roughly doubles the
+            number of predictions.
+        num_proc: Number of processes that build sets and tag sentences. Results do not depend on it.
+        engine: `ray` runs on a Ray cluster, or on one on this machine (`pip install 'unbag[ray]'`). All nodes need
+            access to `output_dir`. Results do not depend on it.
+        num_gpus: GPUs per copy of the model with `engine="ray"`, from 0 to 1 (default: 1 if available).
+        revision: Branch, tag or commit of a Hub model.
+        dtype: `float32`, `bfloat16` or `float16` (default: `float32`).
+        device: Torch device (default: a GPU if available).
+        head: Head of a HEX model: `plain` or `residual` (default: `plain`).
+        label_map: Labels in output order, as a list or comma-separated, or a mapping from the model's labels to ours.
+        threshold: For a model of one output (a reranker, a fact checker): smallest sigmoid of a pair that counts as
+            entailment. `break-even` predicts as many entailments as there are gold labels, the highest-ranked pairs.
+        long_premise: Use of a premise that is longer than the model reads: `truncate` (default), `any-chunk` (sentences
+            are joined to chunks that fit; the chunk with the most probable entailment counts), or `every-sentence`
+            (each sentence is a premise, likewise).
+        trust_labels: Whether to continue although another label order fits the model better.
+        trust_remote_code: Whether to run Python code of the model's repository; recorded in the results.
+        max_length: Maximum number of tokens per pair (default: that of the model).
+        batch_tokens: Maximum number of tokens per batch (default: chosen for speed).
+        num_fewshot: Few-shot examples in the prompt of a language model: 0, 3 or 6 (default: 0).
+        apply_chat_template: For `causal:`: whether to use the chat template (default: if the tokenizer has one).
+        base_url: For `endpoint:`: URL up to `/v1`.
+        concurrency: For `endpoint:`: number of concurrent requests (default: 8).
+        retries: For `endpoint:`: number of retries of a request.
+        train_data: Training corpora or files of a built-in model.
+        max_train_pairs: Maximum number of training pairs of a built-in model.
+        pipeline: spaCy pipeline of a built-in model, which selects content words.
+        progress: Whether to show progress bars on standard error.
+        progress_callback: Called instead of the bars with `(set, predicted_rows, total_rows)`.
 
     Returns:
-        The report; without results in the processes after the first.
+        Report of the run; without results in processes other than the first.
 
     Raises:
-        ValueError: if an input is not what is expected, or an option does not fit the model; `data.labels.LabelError`
-        if
-            the label order is unknown or refuted.
+        ValueError: If an argument is invalid or does not fit the model. `data.labels.LabelError` if the label order is
+            unknown or contradicted by the label probe.
 
     >>> from unbag.data.demo import file
     >>> def model(premises, hypotheses):
@@ -158,7 +155,7 @@ def evaluate(
     >>> report.results[0].scores["n_examples"]
     60
     """
-    asked = Pairs(
+    pairs = Pairs(
         corpus=corpus,
         split=split,
         data=None if data is None else str(data),
@@ -169,53 +166,31 @@ def evaluate(
         seed=seed,
         options=options or {},
     )
-    if not (sets is None or isinstance(sets, str | Request | list | tuple)):
-        raise ValueError(f"expected sets to be a set, or a list of them, found {sets!r}")
-    if isinstance(sets, list | tuple) and (wrong := [each for each in sets if not isinstance(each, str | Request)]):
-        raise ValueError(f"expected sets to be a list of names and requests, found {wrong[0]!r:.100}; leave it out")
-    if not (label_map is None or isinstance(label_map, str | Mapping | list | tuple)):
-        raise ValueError(f"expected label_map to be labels in order, or ours by the model's, found {label_map!r}")
-    for name, text in {"revision": revision, "device": device, "base_url": base_url, "pipeline": pipeline}.items():
-        if not (text is None or isinstance(text, str)):
-            raise ValueError(f"expected {name} to be text, found {text!r}")
-    numbers = {
-        "max_length": max_length,
-        "batch_tokens": batch_tokens,
-        "concurrency": concurrency,
-        "max_train_pairs": max_train_pairs,
-    }
-    for name, number in numbers.items():
-        if number is not None:
-            check_int(name, number, least=1)
-    for name, number in {"num_fewshot": num_fewshot, "retries": retries}.items():
-        if number is not None:
-            check_int(name, number)
+    _validate_sets(sets)
+    label_map = _parse_labels(label_map)
+    _validate_text(revision=revision, device=device, base_url=base_url, pipeline=pipeline)
+    _validate_counts(
+        1, max_length=max_length, batch_tokens=batch_tokens, concurrency=concurrency, max_train_pairs=max_train_pairs
+    )
+    _validate_counts(0, num_fewshot=num_fewshot, retries=retries)
     if not (output_dir is None or isinstance(output_dir, str | PathLike)) or output_dir == "":
-        raise ValueError(f"expected output_dir to be the path of a folder, found {output_dir!r}")
-    if isinstance(label_map, str) or not (label_map is None or isinstance(label_map, Mapping)):
-        label_map = parse_label_map(label_map if isinstance(label_map, str) else ",".join(map(str, label_map)))
+        raise ValueError(f"output_dir: expected the path of a folder, got {output_dir!r}")
     validate_backend(engine, num_gpus, shard)
     evaluator.validate_unsharded(shard, predictions_csv)
     if predictions_csv is not None:
         validate_writable(Path(predictions_csv), folder=False)
     failures: list[Failure] = []
 
-    def failed(failure: Failure) -> None:
-        logger.warning("%s is left out: %s", failure.set, failure.reason)
+    def skip(failure: Failure) -> None:
+        logger.warning("%s is skipped: %s", failure.set, failure.reason)
         failures.append(failure)
 
-    if sets is None:
-        requests = asked.requests(suite.names(), on_failure=failed)
-        requests = requests if full else [suite.sampled(request) for request in requests]
-    else:
-        if not sets:
-            raise ValueError(f"expected a set or more ({', '.join(suite.names())}), found none; leave sets out for all")
-        requests = _named([sets] if isinstance(sets, str | Request) else sets, asked, full=full)
-    before = tuple(failures)  # `evaluate_all` notes those that come on its own
+    requests = _requests(sets, pairs, full=full, on_failure=skip)
+    unfit = tuple(failures)  # `evaluate_all` records later failures
     if output_dir is None and process_group().world > 1:
-        raise ValueError("several processes share a folder that they all see; pass output_dir=…")
+        raise ValueError("output_dir: expected a folder that all processes share, got none; pass output_dir=…")
     if shard is not None and output_dir is None:
-        raise ValueError("shards share a folder that they all see, or an address; pass output_dir=…")
+        raise ValueError("output_dir: expected a folder or address that all shards share, got none; pass output_dir=…")
     address = str(output_dir) if output_dir is not None and is_address(output_dir) else None
     temporary = output_dir is None or address is not None
     folder = Path(tempfile.mkdtemp(prefix="unbag-")) if temporary else Path(str(output_dir))
@@ -225,12 +200,12 @@ def evaluate(
         result_folder.receive(address, folder)
     elif output_dir is None and is_recognised(model):
         predictions = cache_folder(PREDICTIONS)
-    report = Report((), folder, temporary=temporary)  # whatever comes, the temporary folder goes with it
+    report = Report((), folder, temporary=temporary)  # created first: after an error, it removes the temporary folder
     visible = progress and progress_callback is None and process_group().rank == 0
     with (
-        progress_bars(visible=visible) as shown,
+        progress_bars(visible=visible) as update_bars,
         parallel.worker_count(num_proc),
-        open_backend(engine, num_gpus) as asking,
+        open_backend(engine, num_gpus) as backend,
     ):
         report.results = evaluator.evaluate_all(
             [model],
@@ -241,11 +216,11 @@ def evaluate(
             trust_labels=trust_labels,
             lexical_baseline=lexical_baseline,
             shuffled=shuffled,
-            skipped=before,
-            progress_callback=progress_callback or shown,
-            on_failure=failed if sets is None else None,
+            skipped=unfit,
+            progress_callback=progress_callback or update_bars,
+            on_failure=skip if sets is None else None,
             shard=None if shard is None else Shard.parse(shard),
-            engine=asking,
+            engine=backend,
             predictions_csv=None if predictions_csv is None else Path(predictions_csv),
             revision=revision,
             dtype=dtype,
@@ -271,12 +246,53 @@ def evaluate(
     return report
 
 
-def _named(sets: Sequence[str | Request], asked: Pairs, *, full: bool) -> list[Request]:
-    """Return requests for sets that were named, or asked for as requests already."""
+def _validate_sets(sets: object) -> None:
+    if not (sets is None or isinstance(sets, str | Request | list | tuple)):
+        raise ValueError(f"sets: expected the name of a set, a request or a list of them, got {sets!r}")
+    if isinstance(sets, list | tuple) and (invalid := [each for each in sets if not isinstance(each, str | Request)]):
+        raise ValueError(f"sets: expected names and requests, got {invalid[0]!r:.100}; remove it")
+
+
+def _parse_labels(label_map: Mapping[str, str] | Sequence[str] | str | None) -> Mapping[str, str] | None:
+    if not (label_map is None or isinstance(label_map, str | Mapping | list | tuple)):
+        raise ValueError(f"label_map: expected labels in output order or a mapping to our labels, got {label_map!r}")
+    if label_map is None or isinstance(label_map, Mapping):
+        return label_map
+    return parse_label_map(label_map if isinstance(label_map, str) else ",".join(map(str, label_map)))
+
+
+def _validate_text(**arguments: object) -> None:
+    for name, text in arguments.items():
+        if not (text is None or isinstance(text, str)):
+            raise ValueError(f"{name}: expected text, got {text!r}")
+
+
+def _validate_counts(least: int, **arguments: int | None) -> None:
+    for name, number in arguments.items():
+        if number is not None:
+            check_int(name, number, least=least)
+
+
+def _requests(
+    sets: str | Request | Sequence[str | Request] | None,
+    pairs: Pairs,
+    *,
+    full: bool,
+    on_failure: Callable[[Failure], None],
+) -> list[Request]:
+    """Build the requests: of the suite, in which sets may be skipped, or of the given names and requests."""
+    if sets is None:
+        requests = pairs.requests(suite.names(), on_failure=on_failure)
+        return requests if full else [suite.sampled(request) for request in requests]
+    if not sets:
+        raise ValueError(f"sets: expected one or more of {', '.join(suite.names())}, got none; omit sets for all")
     if full:
-        raise ValueError("full is for all sets; of a set that is named, all is taken anyway")
-    if made := [each.name for each in sets if isinstance(each, Request)]:
-        if asked.is_given():
-            raise ValueError(f"the request for {made[0]} says which pairs; leave out corpus, data, max_examples, …")
-        return [each if isinstance(each, Request) else suite.request(each) for each in sets]
-    return asked.requests([str(each) for each in sets])
+        raise ValueError("full: expected no sets, since named sets take all examples; omit full")
+    names = [sets] if isinstance(sets, str | Request) else sets
+    if given := [each.name for each in names if isinstance(each, Request)]:
+        if pairs.is_given():
+            raise ValueError(
+                f"sets: expected no corpus, data or max_examples beside the request for {given[0]}; omit them"
+            )
+        return [each if isinstance(each, Request) else suite.request(each) for each in names]
+    return pairs.requests([str(each) for each in names])

@@ -14,7 +14,7 @@ from unbag.challenge_sets.results import Result
 from unbag.data.labels import CONTRADICTION_OR_NOT, LABELS, TWO_WAY, LabelError
 from unbag.data.predictions import NO_ANSWER, SetPredictions, predictions_from_labels
 from unbag.reports import terminal
-from unbag.scoring.skill import beyond_words
+from unbag.scoring.skill import skill_score
 
 COLUMNS = ("source_id", "group", "k", "position", "operation", "label")
 
@@ -119,10 +119,10 @@ def test_decisive_rows_are_those_whose_document_has_all_words():
 def test_skill_score_of_words_and_constants_is_0_and_of_a_perfect_reader_1(says, score):
     rows = _rows()
     credits = recombined_credits(_columns(rows), predictions_from_labels([says(row) for row in rows]))
-    found = beyond_words(credits, resamples=0)
+    found = skill_score(credits, resamples=0)
     assert found["score"].value == pytest.approx(score)
     assert found["score"].n == 90
-    assert found["sources"] == 30
+    assert found["n_sources"] == 30
 
 
 def test_scores_of_a_model_that_finds_words_by_hand():
@@ -134,7 +134,9 @@ def test_scores_of_a_model_that_finds_words_by_hand():
 
 def test_partial_rows_are_scored_by_what_is_there():
     rows = _rows()[:9]
-    assert recombined_scores(_columns(rows), predictions_from_labels([0] * 9), partial=True)["paired_accuracy"].value == 0
+    assert (
+        recombined_scores(_columns(rows), predictions_from_labels([0] * 9), partial=True)["paired_accuracy"].value == 0
+    )
     assert recombined_scores({name: [] for name in COLUMNS}, predictions_from_labels([]), partial=True) == {}
 
 
@@ -148,7 +150,7 @@ def test_table_fits_a_terminal_and_lists_size_position_and_operation():
     wanted = ["all", "k = 1", "k = 4", *(f"evidence at the {third}" for third in ("start", "middle", "end"))]
     wanted += ["subject", "object", "removed"]
     assert [name for name in names if name in wanted] == wanted
-    assert "180 rows, 60 documents, of 10,000 rows; left out 158 unlabelled" in " ".join(" ".join(lines).split())
+    assert "180 rows, 60 documents, of 10,000 rows; excluded 158 unlabelled" in " ".join(" ".join(lines).split())
 
 
 def test_reading_names_the_operation_with_the_most_false_entailments():
@@ -205,4 +207,4 @@ def test_set_scores_rows_with_the_skill_score():
     lexical = SetPredictions(np.eye(3)[[_finds_words(row) for row in rows]], LABELS, has_probabilities=True)
     scores = SET.score_rows(table, answers, lexical)
     assert SET.score(scores).estimate.value == pytest.approx(1)
-    assert scores["beyond_words"]["words"] == pytest.approx(0)
+    assert scores["skill"]["baseline"] == pytest.approx(0)

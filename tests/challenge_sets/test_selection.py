@@ -24,15 +24,15 @@ def test_all_is_the_five_corpora_by_name():
 
 
 def test_several_corpora_with_a_split_are_refused():
-    with pytest.raises(typer.BadParameter, match="--split: expected one --corpus with it, got 2; leave --split out"):
+    with pytest.raises(typer.BadParameter, match="--split: expected one --corpus, got 2; omit --split"):
         _requests(["plain"], corpus=["snli", "sick"], split="test")
 
 
 def test_an_option_of_a_named_set_is_for_that_set_alone():
     names = ["permuted", "soswap_addamod"]
-    permuted, soswap = _requests(names, option=["seed=1", "permuted.seed=2"])
+    permuted, soswap = _requests(names, set_option=["seed=1", "permuted.seed=2"])
     assert (permuted.options["seed"], soswap.options["seed"]) == (2, 1)
-    permuted, soswap = _requests(names, option=["permuted.seed=2"])
+    permuted, soswap = _requests(names, set_option=["permuted.seed=2"])
     assert permuted.options["seed"] == 2
     assert "seed" not in soswap.options
 
@@ -46,19 +46,19 @@ def test_an_option_of_a_named_set_is_for_that_set_alone():
 )
 def test_an_option_of_a_set_that_lacks_it_is_refused(option, why):
     with pytest.raises(typer.BadParameter, match=why):
-        _requests(["permuted", "swapped"], option=[option])
+        _requests(["permuted", "swapped"], set_option=[option])
 
 
 def test_an_option_that_several_sets_take_is_said_once(capsys):
-    _requests(["permuted", "soswap_addamod", "swapped"], option=["seed=1"])
+    _requests(["permuted", "soswap_addamod", "swapped"], set_option=["seed=1"])
     said = capsys.readouterr().err
-    assert "-o seed is set on permuted, soswap_addamod; -o permuted.seed=VALUE sets it on one" in said
+    assert "-o seed applies to permuted, soswap_addamod; -o permuted.seed=VALUE sets it for one set" in said
 
 
 def test_official_pairs_that_a_corpus_replaces_are_said(capsys):
     breaking, _ = _requests(["breaking_nli", "plain"], corpus=["snli"])
     assert breaking.config == "snli-validation"
-    expected = "breaking_nli: generated from snli; without --corpus it is the authors' own pairs"
+    expected = "breaking_nli: generated from snli; omit --corpus for the authors' own pairs"
     assert [expected] == capsys.readouterr().err.splitlines()
     _requests(["breaking_nli", "plain"])
     assert not capsys.readouterr().err

@@ -12,7 +12,7 @@ from unbag import challenge_sets, cli, evaluate
 from unbag.challenge_sets import loading, results, suite
 from unbag.challenge_sets.failures import Failure
 from unbag.challenge_sets.request import Request, build
-from unbag.cli.output import failed
+from unbag.cli.output import print_failures
 from unbag.data.downloads import MissingFileError
 from unbag.evaluation.evaluator import evaluate_all
 from unbag.inference import label_probe
@@ -160,7 +160,7 @@ def test_python_evaluates_the_suite_by_default_and_warns(tmp_path, data, monkeyp
     assert [result.set for result in report] == ["plain", "swapped"]
     assert [each.set for each in report.skipped] == ["permuted"]
     assert results.read_with_skipped(tmp_path / "out" / results.FILE)[1] == report.skipped
-    assert "permuted is left out: none of the pairs" in caplog.text
+    assert "permuted is skipped: none of the pairs" in caplog.text
 
 
 def test_what_is_not_at_hand_is_no_failure():
@@ -175,17 +175,19 @@ def test_a_set_that_was_named_is_required_and_one_of_the_suite_may_be_left_out(c
     broken = Failure("plain", ValueError("line 3: no label"))
     assert [each.counts(named=False) for each in (absent, broken)] == [False, True]
     assert [each.counts(named=True) for each in (absent, broken)] == [True, True]
-    failed([absent, broken], several=False)
+    print_failures([absent, broken], with_model=False)
     assert capsys.readouterr().err.splitlines() == [
-        "sicck: left out: could not be downloaded",
+        "sicck: skipped: could not be downloaded",
         "plain: failed: line 3: no label",
     ]
-    failed([absent], several=False, named=True)
+    print_failures([absent], with_model=False, is_named=True)
     assert capsys.readouterr().err == "sicck: failed: could not be downloaded\n"
 
 
 def test_sets_that_fail_for_one_reason_are_named_together(capsys):
-    failed([Failure(name, ValueError("no column")) for name in ("plain", "swapped", "permuted")], several=False)
+    print_failures(
+        [Failure(name, ValueError("no column")) for name in ("plain", "swapped", "permuted")], with_model=False
+    )
     assert capsys.readouterr().err == "plain, swapped, permuted: failed: no column\n"
 
 
@@ -214,7 +216,7 @@ def test_exit_code_of_a_download_that_fails_follows_the_rule(tmp_path, data, mon
     ]
     done = CliRunner().invoke(cli.app, [*line, *(["--sets", "plain,swapped"] if sets_named else [])])
     assert done.exit_code == (1 if sets_named else 0), done.output
-    assert f"swapped: {'failed' if sets_named else 'left out'}: could not be downloaded" in done.output
+    assert f"swapped: {'failed' if sets_named else 'skipped'}: could not be downloaded" in done.output
 
 
 def test_a_split_is_for_the_sets_that_have_splits():
@@ -258,7 +260,7 @@ def test_offline_the_suite_is_what_is_there_and_the_rest_is_told(offline):
     done = _run(*asked, "--output-dir", "out", cwd=offline)
     assert done.returncode == 0, done.stderr
     assert {"plain", "swapped"} <= {result.set for result in results.read(offline / "out" / "results.json")}
-    assert "cs_lambda: left out, offline and without the corpus snli, split train" in done.stderr
+    assert "cs_lambda: skipped: offline and without the corpus snli, split train" in done.stderr
     assert "failed" not in done.stderr
 
 

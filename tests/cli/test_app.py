@@ -61,13 +61,13 @@ def folder(tmp_path):
         "report",
     ],
 )
-def test_every_command_explains_itself(command):
+def test_command_help_exits_with_zero(command):
     shown = CliRunner().invoke(cli.app, [command, "--help"])
     assert shown.exit_code == 0
     assert "Usage" in shown.output
 
 
-def test_the_help_pages_defaults_are_the_operators():
+def test_help_defaults_equal_library_defaults():
     shown = " ".join(CliRunner(env={"COLUMNS": "200"}).invoke(cli.app, ["evaluate", "--help"]).output.split())
     assert f"(default: {permutation.DEFAULT_SEED})" in shown
     assert fitting.DEFAULT_SEED == permutation.DEFAULT_SEED
@@ -75,17 +75,20 @@ def test_the_help_pages_defaults_are_the_operators():
     assert get_args(natlog.Part) == modifiers.PARTS
     assert get_args(natlog.Position) == modifiers.POSITIONS
     transformer = pytest.importorskip("unbag.inference.transformer")
+    long_premises = pytest.importorskip("unbag.inference.long_premises")
     causal = pytest.importorskip("unbag.inference.llm.causal")
     assert model_options.Dtype == transformer.Dtype
     assert model_options.Head == transformer.Head
     of_classifier, of_lm = (
         signature(load).parameters for load in (transformer.TransformerPredictor.load, causal.CausalPredictor.load)
     )
-    for name, default in model_loading.DEFAULTS.items():
+    assert model_options.LongPremise == long_premises.LongPremise
+    of_predictors = {name: value for name, value in model_loading.DEFAULTS.items() if name != "long_premise"}
+    for name, default in of_predictors.items():
         assert {loads[name].default for loads in (of_classifier, of_lm) if name in loads} == {default}
 
 
-def test_start_up_imports_nothing_heavy():
+def test_import_loads_no_heavy_package():
     code = (
         "import sys, unbag, unbag.cli; "
         "print([name for name in ('torch', 'transformers', 'evaluate', 'spacy', 'datasets', 'numpy', 'rich.table') "
@@ -99,7 +102,7 @@ ASKED = "evaluate always:predict --sets permuted --data pairs.csv -o q=3 --outpu
 
 
 @pytest.mark.slow
-def test_a_function_of_the_users_is_evaluated_and_shown(folder):
+def test_evaluate_user_function_prints_table_and_writes_results(folder):
     done = run(*ASKED, cwd=folder)
     assert done.returncode == 0, done.stderr
     assert "always:predict · Permuted · pairs.csv" in done.stdout
@@ -110,7 +113,7 @@ def test_a_function_of_the_users_is_evaluated_and_shown(folder):
 
 
 @pytest.mark.slow
-def test_json_is_the_results_file_with_every_number_by_name_direction_interval_and_n(folder):
+def test_evaluate_json_has_results_file_and_every_score(folder):
     done = run(*ASKED, "--json", cwd=folder)
     told = json.loads(done.stdout)
     found, verdicts = told.pop("numbers"), told.pop("verdicts")
@@ -125,7 +128,7 @@ def test_json_is_the_results_file_with_every_number_by_name_direction_interval_a
 
 
 @pytest.mark.slow
-def test_a_built_set_is_predicted_elsewhere_and_scored(folder):
+def test_score_external_predictions_equal_those_of_the_built_file(folder):
     options = ("--data", "pairs.csv", "-o", "q=3")
     built = run("build", "permuted", *options, "--output", "set.parquet", cwd=folder)
     assert built.returncode == 0, built.stderr
@@ -148,7 +151,7 @@ def test_a_built_set_is_predicted_elsewhere_and_scored(folder):
 POODLE = ("--premise", "a poodle is chasing a cat", "--hypothesis", "a dog is chasing a cat", "--label", "entailment")
 
 
-def test_a_relation_is_proved():
+def test_natlog_prove_prints_relation_and_countermodel():
     shown = CliRunner().invoke(cli.app, ["natlog", "prove", *POODLE, "--modifier", "no", "--position", "both"])
     assert shown.exit_code == 0, shown.output
     lines = shown.output.splitlines()
@@ -157,7 +160,7 @@ def test_a_relation_is_proved():
     assert "s1 is poodle and dog, s2 is dog, o1 is cat; now s2 chasing o1. Not equivalence or forward" in told
 
 
-def test_a_pair_is_modified_and_labelled():
+def test_natlog_modify_lists_relations():
     shown = CliRunner().invoke(cli.app, ["natlog", "modify", *POODLE, "--json"])
     assert shown.exit_code == 0, shown.output
     relations = {(pair["premise"], pair["hypothesis"]): pair["relation"] for pair in json.loads(shown.output)}
@@ -168,19 +171,22 @@ def test_a_pair_is_modified_and_labelled():
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (("--modifier", "many"), "the subject of the premise takes no modifier 'many'; expected one of every, "),
-        (("--modifier", "every", "--part", "verb"), "the verb of the premise takes .* one of always, never, not, "),
+        (("--modifier", "many"), "--modifier: expected one of every, .* for the subject of the premise, got 'many'"),
+        (
+            ("--modifier", "every", "--part", "verb"),
+            "expected one of always, never, not, .* for the verb of the premise",
+        ),
         (("--hypothesis", "Dogs bark and cats meow."), "subject, auxiliary, verb and object of one clause"),
         (("--label", "perhaps"), "perhaps"),
     ],
 )
-def test_what_cannot_be_proved_is_refused(options, words):
+def test_natlog_prove_invalid_option_is_rejected(options, words):
     with pytest.raises(ValueError, match=words):
         CliRunner().invoke(cli.app, ["natlog", "prove", *POODLE, *options], catch_exceptions=False)
 
 
 @pytest.mark.slow
-def test_a_mistake_in_the_data_is_one_line_and_exit_code_1(folder):
+def test_evaluate_malformed_data_prints_one_line_and_exits_with_1(folder):
     (folder / "pairs.csv").write_text(PAIRS + "a,b\n")
     done = run("evaluate", "always:predict", "--sets", "permuted", "--data", "pairs.csv", cwd=folder)
     assert done.returncode == 1
@@ -208,7 +214,7 @@ def test_a_mistake_in_the_data_is_one_line_and_exit_code_1(folder):
         ["no-such-command"],
     ],
 )
-def test_wrong_usage_is_exit_code_2(arguments):
+def test_wrong_usage_exits_with_2(arguments):
     assert run(*arguments).returncode == 2
 
 
@@ -231,13 +237,13 @@ def test_wrong_usage_is_exit_code_2(arguments):
         (["evaluate", "m", "--label-map", "yes,no"], "expected a label such as entailment"),
     ],
 )
-def test_what_was_expected_is_said(folder, arguments, words):
+def test_evaluate_invalid_value_error_names_the_expectation(folder, arguments, words):
     done = run(*arguments, cwd=folder)
     assert done.returncode == 1
     assert words in done.stderr
 
 
-def test_the_sets_are_listed(folder):
+def test_sets_lists_sets_and_corpora(folder):
     found = json.loads(run("sets", "--json").stdout)
     assert {"cs_lambda", "permuted", "plain", "resnli", "swapped"} <= {entry["name"] for entry in found["sets"]}
     assert {"snli", "mnli", "anli", "sick", "ocnli", "xnli_de"} <= set(found["corpora"])
@@ -245,7 +251,7 @@ def test_the_sets_are_listed(folder):
 
 
 @pytest.mark.slow
-def test_a_lexical_model_is_fitted_and_asked(folder):
+def test_lexical_fit_and_score_agree_with_evaluate(folder):
     options = ("lexical", "fit", "--train-data", "pairs.csv", "--pipeline", "all", "--l2", "1", "--output-dir", "mine")
     environment = os.environ | {"XDG_CACHE_HOME": str(folder / "cache")}
     made = run(*options, cwd=folder, env=environment)
@@ -272,7 +278,7 @@ def test_a_lexical_model_is_fitted_and_asked(folder):
     assert results.read(folder / "out" / "results.json")[0].scores["accuracy"].value == 1
 
 
-def test_training_is_named_with_commas_or_again(folder):
+def test_lexical_fit_train_data_is_comma_separated_or_repeated(folder):
     for name in ("more.csv", "most.csv"):
         shutil.copy(folder / "pairs.csv", folder / name)
     options = ("lexical", "fit", "--pipeline", "all", "--l2", "1", "--output-dir", "mine", "--json")
@@ -284,14 +290,14 @@ def test_training_is_named_with_commas_or_again(folder):
     assert found == ["pairs.csv", "more.csv", "most.csv"]
 
 
-def test_an_endpoint_elsewhere_is_refused_offline(folder, monkeypatch):
+def test_evaluate_offline_rejects_remote_endpoint_and_accepts_local_one(folder, monkeypatch):
     monkeypatch.chdir(folder)
     monkeypatch.setattr("unbag.utils.offline.go_offline", lambda: None)
     monkeypatch.setattr("time.sleep", lambda seconds: None)  # between retries: half a minute otherwise
     asked = ["evaluate", "always:predict", "endpoint:tiny", "--offline", "--sets", "plain", "--data", "pairs.csv"]
     refused = CliRunner(env={"COLUMNS": "300"}).invoke(cli.app, [*asked, "--base-url", "https://example.org/v1"])
     assert refused.exit_code == 2
-    assert "endpoint:tiny is asked over the network, which --offline keeps from" in refused.output
+    assert "endpoint:tiny: expected no model behind a network with --offline" in refused.output
     here = CliRunner().invoke(cli.app, [*asked, "--base-url", "http://127.0.0.1:9/v1"])
     assert "cannot reach http://127.0.0.1:9/v1" in str(here.exception), "a server on this machine needs no network"
 
@@ -299,20 +305,20 @@ def test_an_endpoint_elsewhere_is_refused_offline(folder, monkeypatch):
 @pytest.mark.parametrize(
     ("asked", "message"),
     [
-        (("--sets", "plain", "swapped"), r"found swapped, a challenge set; .* such as --sets breaking_nli,cs_lambda"),
-        (("--corpus", "snli", "mnli", "sick"), r"found mnli, sick, a corpus; .* such as --corpus snli,mnli"),
+        (("--sets", "plain", "swapped"), r"got swapped, a challenge set; .* such as --sets breaking_nli,cs_lambda"),
+        (("--corpus", "snli", "mnli", "sick"), r"got mnli, sick, a corpus; .* such as --corpus snli,mnli"),
     ],
 )
-def test_sets_and_corpora_without_commas_are_no_models(asked, message):
+def test_evaluate_set_or_corpus_as_model_is_rejected(asked, message):
     refused = CliRunner(env={"COLUMNS": "300"}).invoke(cli.app, ["evaluate", "lexical", *asked])
     assert refused.exit_code == 2
     assert re.search(message, refused.output)
 
 
-def test_an_option_of_another_set_is_wrong_usage(folder):
+def test_build_option_of_another_set_is_rejected(folder):
     done = run("build", "swapped", "--data", "pairs.csv", "-o", "q=3", "--output", "a.parquet", cwd=folder)
     assert done.returncode == 2
-    assert "no option 'q'; swapped has none; run `unbag sets swapped` for" in said(done)
+    assert "no option 'q'; swapped has none; run `unbag sets swapped`" in said(done)
 
 
 def said(done):
@@ -321,7 +327,7 @@ def said(done):
 
 
 @pytest.mark.slow
-def test_any_option_of_a_set_can_be_named(folder):
+def test_build_set_option_is_parsed_and_validated(folder):
     done = run("build", "permuted", "--data", "pairs.csv", "-o", "q=2", "--output", "a.parquet", "--json", cwd=folder)
     assert done.returncode == 0, done.stderr
     record = json.loads(done.stdout)
@@ -330,26 +336,26 @@ def test_any_option_of_a_set_can_be_named(folder):
         ("q=many", "expected q to be a whole number, got 'many'"),
         ("min-words=3", "no option 'min-words', did you mean min_words? permuted has "),
         ("size=3", "seed; run `unbag sets permuted` for their meanings"),
-        ("q", "expected --option NAME=VALUE, got 'q'"),
+        ("q", "expected -o NAME=VALUE, got 'q'"),
     ]:
         refused = run("build", "permuted", "--data", "pairs.csv", "-o", given, "--output", "b.parquet", cwd=folder)
         assert refused.returncode != 0
         assert words in said(refused)
     twice = ("-o", "q=2", "-o", "q=3", "--output", "b.parquet")
     assert "q: expected one value, got two" in said(run("build", "permuted", "--data", "pairs.csv", *twice, cwd=folder))
-    twice = ("-o", "file=a.csv", "--file", "b.csv", "--output", "b.parquet")
-    assert "file: expected one value, got two" in said(run("build", "sicck", *twice, cwd=folder))
+    twice = ("-o", "file=a.csv", "--official-file", "b.csv", "--output", "b.parquet")
+    assert "expected one of --official-file and -o file=…, got both" in said(run("build", "sicck", *twice, cwd=folder))
 
 
-def test_an_option_is_read_by_its_type():
+def test_set_option_is_parsed_by_its_type():
     made = request_options.PairOptions(
-        corpus=["sick"], seed=7, option=["wordnet=true", "train_data=snli, mnli", "min_lms=.5", "mode=hypothesis"]
+        corpus=["sick"], seed=7, set_option=["wordnet=true", "train_data=snli, mnli", "min_lms=.5", "mode=hypothesis"]
     )
     breaking, cs, permuted = made.requests(["breaking_nli", "cs_lambda", "permuted"])
     assert breaking.options == {"wordnet": True, "train_data": ("snli", "mnli"), "seed": 7}
     assert cs.options == {"train_data": ("snli", "mnli"), "min_lms": 0.5, "seed": 7}
     assert permuted.config == "sick-test-hypothesis", "an option that is part of a config's name selects it"
-    own = request_options.PairOptions(seed=7, option=["seed=3"])
+    own = request_options.PairOptions(seed=7, set_option=["seed=3"])
     [request] = own.requests(["permuted"])
     assert (request.seed, request.options["seed"]) == (7, 3)
 
@@ -360,17 +366,17 @@ def test_an_option_is_read_by_its_type():
         ("evaluate m --sets permuted --sets sicck -o m", {"min_words=", "minitrees=", "minitree_by=", "mode="}),
         ("build resnli -o ", {"embeddings=", "test_size=", "validation_size=", "seed="}),
         ("score mine.csv -o q", {"q="}),
-        ("publish all --to org -o w", {"wordnet=", "words="}),
+        ("publish all --repo-id org -o w", {"wordnet=", "words="}),
     ],
 )
-def test_a_shell_completes_the_options_of_the_sets_named_so_far(line, expected):
+def test_completion_lists_options_of_sets_on_the_command_line(line, expected):
     words = ["unbag", *line.split(" ")]
     asked = {"_UNBAG_COMPLETE": "complete_bash", "COMP_WORDS": "\n".join(words), "COMP_CWORD": str(len(words) - 1)}
     shown = CliRunner().invoke(cli.app, prog_name="unbag", env=asked)
     assert set(shown.output.split()) == expected
 
 
-def test_the_options_of_a_set_are_listed(folder):
+def test_sets_with_a_name_lists_its_options(folder):
     shown = run("sets", "resnli", cwd=folder).stdout
     assert "test_size" in shown
     assert "examples in the test split" in shown
@@ -380,7 +386,7 @@ def test_the_options_of_a_set_are_listed(folder):
 
 @pytest.mark.nightly
 @pytest.mark.slow
-def test_two_processes_share_a_run_and_one_reports(folder):
+def test_evaluate_in_two_processes_reports_once(folder):
     pytest.importorskip("accelerate")
     options = ("evaluate", "always:predict", "--sets", "permuted", "--data", "pairs.csv", "-o", "q=3", "--output-dir")
     alone = run(*options, "one", cwd=folder)
@@ -391,7 +397,7 @@ def test_two_processes_share_a_run_and_one_reports(folder):
     assert (folder / "two" / "results.json").read_bytes() == (folder / "one" / "results.json").read_bytes()
 
 
-def test_every_trainer_is_a_command_whose_help_is_its_configs():
+def test_train_has_a_command_per_recipe_with_the_help_of_its_config():
     assert recipes()
     for name, recipe in recipes().items():
         shown = CliRunner(env={"COLUMNS": "300"}).invoke(cli.app, ["train", name.replace("_", "-"), "--help"])
@@ -403,7 +409,7 @@ def test_every_trainer_is_a_command_whose_help_is_its_configs():
             assert declared.metadata["help"][:40] in shown.output
 
 
-def test_lists_take_their_values_in_a_row_or_with_commas(monkeypatch):
+def test_train_list_accepts_values_in_a_row_or_with_commas(monkeypatch):
     told = {}
 
     def record(recipe, config, seeds, sets, *, as_json):
@@ -417,7 +423,7 @@ def test_lists_take_their_values_in_a_row_or_with_commas(monkeypatch):
     assert CliRunner().invoke(cli.app, [*arguments, "--output-dir", "a", "--seeds", "one"]).exit_code == 2
 
 
-def test_an_impossible_config_is_one_line(folder):
+def test_train_invalid_config_prints_one_line(folder):
     done = run(
         "train",
         "finetune",

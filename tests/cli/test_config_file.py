@@ -1,4 +1,4 @@
-"""`--config`: long options from YAML, what is wrong in it, and the file that a run leaves, given again."""
+"""`--config`: options from YAML, invalid files, and the file that a run writes."""
 
 import json
 
@@ -28,7 +28,7 @@ PAIRS = "".join(
 
 @pytest.fixture
 def here(tmp_path, monkeypatch):
-    """Give a folder to work in, with pairs and a model."""
+    """Create a working folder with pairs and models."""
     (tmp_path / "pairs.jsonl").write_text(PAIRS)
     for name, label in (("always_neutral", "neutral"), ("always_entailment", "entailment")):
         model = f"def predict(premises, hypotheses):\n    return [{label!r}] * len(premises)\n"
@@ -42,28 +42,28 @@ def unbag(*arguments):
     return CliRunner(env={"COLUMNS": "200"}).invoke(cli.app, list(arguments), catch_exceptions=False)
 
 
-class Asked(Exception):
-    """What a command would have computed."""
+class Intercepted(Exception):
+    """Arguments of the evaluation that a command would have started."""
 
 
 @pytest.fixture
 def asked(monkeypatch):
-    """Give what evaluates nothing and tells with what it was called."""
+    """Intercept the evaluation, and return a function that runs a command and returns its arguments."""
 
-    def tell(models, requests, **options):
-        raise Asked(models, requests, options)
+    def intercept(models, requests, **options):
+        raise Intercepted(models, requests, options)
 
-    monkeypatch.setattr(evaluator, "evaluate_all", tell)
+    monkeypatch.setattr(evaluator, "evaluate_all", intercept)
 
     def of(*arguments):
-        with pytest.raises(Asked) as told:
+        with pytest.raises(Intercepted) as call:
             unbag("evaluate", *arguments)
-        return told.value.args
+        return call.value.args
 
     return of
 
 
-def test_a_run_leaves_what_it_was_asked_and_gives_the_same_when_that_is_given(here):
+def test_run_yaml_reproduces_the_run(here):
     asked = "--data pairs.jsonl --sets plain,permuted -o q=2 --seed 3 -q --num-proc 2".split()
     first = unbag("evaluate", "always_neutral:predict", *asked)
     assert first.exit_code == 0, first.output
@@ -75,8 +75,8 @@ def test_a_run_leaves_what_it_was_asked_and_gives_the_same_when_that_is_given(he
         "sets": ["plain", "permuted"],
         "data": "pairs.jsonl",
         "seed": 3,
-        "option": ["q=2"],
-        "lexical_baseline": False,  # by the environment of the tests
+        "set-option": ["q=2"],
+        "lexical-baseline": False,  # by the environment of the tests
         "shuffled": True,
     }
     before = (folder / results.FILE).read_bytes()
@@ -88,10 +88,10 @@ def test_a_run_leaves_what_it_was_asked_and_gives_the_same_when_that_is_given(he
     assert len(list(here.glob("runs/*/*-pairs.jsonl-*"))) == 1
 
 
-def test_the_command_line_wins(here, asked):
+def test_config_command_line_takes_precedence(here, asked):
     (here / "run.yaml").write_text(
         "models: [always_neutral:predict]\ndata: pairs.jsonl\nsets: plain, permuted\nmax-examples: 5\n"
-        "option: {q: 4}\nlabel-map: [neutral, entailment, contradiction]\ntrust-labels: true\n"
+        "set-option: {q: 4}\nlabel-map: [neutral, entailment, contradiction]\ntrust-labels: true\n"
     )
     models, requests, options = asked("--config", "run.yaml")
     assert models == ["always_neutral:predict"]
@@ -110,36 +110,37 @@ def test_the_command_line_wins(here, asked):
         ("max-exmaples: 3", "no option 'max-exmaples', did you mean max-examples?"),
         ("config: other.yaml", "no option 'config', "),
         ("zebra: 3", "no option 'zebra', expected some of models, sets, full, "),
-        ("split: [a, b]", "expected one value for split, found ['a', 'b']"),
-        ("sets: [plain", "expected a YAML file of options, found bad.yaml: while parsing"),
-        ("- plain", "expected options with values, such as corpus: snli, found ['plain']"),
+        ("split: [a, b]", "expected one value for split, got ['a', 'b']"),
+        ("sets: [plain", "expected a YAML file of options, got bad.yaml: while parsing"),
+        ("- plain", "expected options with values, such as corpus: snli, got ['plain']"),
         ("max-examples: many", "--max-examples"),
     ],
 )
-def test_what_cannot_be_read_is_wrong_usage_and_said_in_a_line(here, text, words):
+def test_config_invalid_file_is_wrong_usage(here, text, words):
     (here / "bad.yaml").write_text(text)
     done = unbag("evaluate", "always_neutral:predict", "--config", "bad.yaml")
     assert done.exit_code == 2
     assert words in " ".join(done.output.replace("│", " ").split())
 
 
-SAMPLES = {  # values of options whose kind alone does not say one
+SAMPLES = {  # values of options whose type alone is not enough
     "models": "majority",
     "label_map": "neutral,entailment",
     "columns": "premise=one,label=two",
     "labels": "E=entailment,N=neutral",
-    "option": "q=2",
+    "set_option": "q=2",
     "engine": "ray",
     "num_gpus": "0.5",
     "dtype": "bfloat16",
     "head": "residual",
+    "long_premise": "any-chunk",
     "sets": "plain,permuted",
     "train_data": "snli,mnli",
 }
 
 
 def _lines(param):
-    """Return command lines that give an option of evaluate, one for each thing that it may say."""
+    """List command lines with an option of evaluate, one for each flag."""
     switches = [name for name in (*param.opts, *param.secondary_opts) if name.startswith("--")]
     if param.is_flag:
         return [[name] for name in switches]
@@ -159,7 +160,7 @@ EVALUATE, OPTIONS = _options()
 @pytest.mark.parametrize(
     "param", [each for each in OPTIONS if each.name not in ("config", "help")], ids=lambda p: p.name
 )
-def test_config_takes_every_option_of_evaluate_from_a_file_and_from_the_file_of_a_run(tmp_path, param, monkeypatch):
+def test_config_accepts_every_option_of_evaluate(tmp_path, param, monkeypatch):
     monkeypatch.setattr("unbag.utils.offline.go_offline", lambda: None)
     monkeypatch.delenv("UNBAG_LEXICAL_BASELINE", raising=False)
     assert len(OPTIONS) > 30
@@ -167,7 +168,9 @@ def test_config_takes_every_option_of_evaluate_from_a_file_and_from_the_file_of_
         ctx = EVALUATE.make_context("evaluate", ["majority", *line])
         key = next(name for name in param.opts if name.startswith("--")).removeprefix("--")
         given = ctx.params[param.name]
-        (tmp_path / "by_hand.yaml").write_text(yaml.safe_dump({"models": ["majority"], key: config_file._plain(given)}))
+        (tmp_path / "by_hand.yaml").write_text(
+            yaml.safe_dump({"models": ["majority"], key: config_file._yaml_value(given)})
+        )
         config_file.write(ctx, tmp_path)
         confirmation = line if param.name in config_file._CONFIRMED else []
         for file in ("by_hand.yaml", config_file.FILE):
@@ -177,15 +180,15 @@ def test_config_takes_every_option_of_evaluate_from_a_file_and_from_the_file_of_
             assert again.params["models"] == ["majority"]
 
 
-def test_config_does_not_switch_on_code_of_others_without_the_command_line(here):
+def test_config_alone_does_not_enable_remote_code(here):
     (here / "run.yaml").write_text("models: [majority]\ntrust-remote-code: true\n")
     done = unbag("evaluate", "--config", "run.yaml", "--sets", "plain", "--data", "pairs.jsonl")
     assert done.exit_code == 2
     words = " ".join(done.output.replace("│", " ").split())
-    assert "run.yaml: the run had --trust-remote-code, which a file alone does not switch on; add" in words
+    assert "run.yaml: expected --trust-remote-code on the command line too, got it in the file only; add" in words
 
 
-def test_a_gate_asks_as_the_run_before_was_asked(here):
+def test_check_evaluates_with_the_options_of_the_earlier_run(here):
     asked = "--data pairs.jsonl --sets plain,permuted -o q=2 --output-dir before -q".split()
     assert unbag("evaluate", "always_neutral:predict", *asked).exit_code == 0
     gate = (
@@ -211,7 +214,7 @@ def test_a_gate_asks_as_the_run_before_was_asked(here):
 
 
 @pytest.mark.parametrize("line", ["max-examples: true", "max-examples: 1.5", "seed: false", "seed: 1.5"])
-def test_a_value_of_another_kind_is_not_taken_for_a_number(tmp_path, line, capsys):
+def test_config_bool_or_float_is_not_an_integer(tmp_path, line, capsys):
     (tmp_path / "run.yaml").write_text(line)
     code = run(cli.app, ["evaluate", "majority", "--sets", "plain", "--config", str(tmp_path / "run.yaml")])
     assert code == 2

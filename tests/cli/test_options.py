@@ -1,10 +1,11 @@
-"""What all commands have alike: lists, completion, quiet and verbose, the version."""
+"""Options of all commands: lists, completion, help, quiet and verbose, version."""
 
 import logging
 from importlib.metadata import version
 from pathlib import Path
 
 import pytest
+from rich.text import Text
 from typer.testing import CliRunner
 
 from tests.factories import result, run
@@ -18,7 +19,7 @@ def unbag(*arguments, **env):
 
 
 def commands(app=cli.app, path=()):
-    """Yield every command of an app, with what its command line begins with."""
+    """Iterate over the commands of an app with their paths."""
     from typer.main import get_command
 
     def walk(command, path):
@@ -31,7 +32,7 @@ def commands(app=cli.app, path=()):
     yield from walk(get_command(app), path)
 
 
-def test_every_list_is_comma_separated_or_repeated():
+def test_every_list_option_accepts_commas():
     found = []
     for path, command in commands():
         for param in command.params:
@@ -41,7 +42,7 @@ def test_every_list_is_comma_separated_or_repeated():
     assert {"sets", "train_data", "labels", "columns", "label_map", "results", "config", "compare_with"} <= set(found)
 
 
-def test_a_list_is_the_same_however_it_is_given(tmp_path):
+def test_comma_separated_equals_repeated_values(tmp_path):
     assert typer_utils.comma_separated(["a, b", "c"]) == ["a", "b", "c"] == typer_utils.comma_separated(["a", "b", "c"])
     assert typer_utils.comma_separated(None) is None
     (tmp_path / "a,b").mkdir()
@@ -50,8 +51,8 @@ def test_a_list_is_the_same_however_it_is_given(tmp_path):
     assert typer_utils.comma_separated_paths([Path("c,")]) == [Path("c")]  # and not this folder
 
 
-def test_a_sets_own_list_may_be_repeated_and_what_is_none_may_not():
-    made = PairOptions(corpus=["sick"], option=["train_data=snli", "train_data=mnli,sick", "min_lms=.5"])
+def test_set_option_only_lists_may_be_repeated():
+    made = PairOptions(corpus=["sick"], set_option=["train_data=snli", "train_data=mnli,sick", "min_lms=.5"])
     [request] = made.requests(["cs_lambda"])
     assert request.options["train_data"] == ("snli", "mnli", "sick")
     done = unbag("build", "permuted", "-o", "q=2", "-o", "q=3", "--output", "a.parquet")
@@ -59,10 +60,10 @@ def test_a_sets_own_list_may_be_repeated_and_what_is_none_may_not():
     assert "q: expected one value, got two" in done.output
     several = unbag("build", "permuted", "--corpus", "snli,mnli", "--output", "a.parquet")
     assert several.exit_code == 2
-    assert "expected one --corpus, found snli, mnli" in several.output
+    assert "--corpus: expected one corpus, got snli, mnli" in several.output
 
 
-def test_lists_of_trainers_are_given_in_a_row_or_with_commas_or_again(monkeypatch):
+def test_train_lists_accept_all_three_forms(monkeypatch):
     told = []
 
     def record(recipe, config, seeds, sets, **_):
@@ -98,26 +99,48 @@ def test_lists_of_trainers_are_given_in_a_row_or_with_commas_or_again(monkeypatc
         ("export lm-eval --sets plain,permuted,sw", {"plain,permuted,swapped"}),
     ],
 )
-def test_a_shell_completes_names(line, expected):
+def test_completion_lists_names(line, expected):
     words = ["unbag", *line.split(" ")]
     asked = {"_UNBAG_COMPLETE": "complete_bash", "COMP_WORDS": "\n".join(words), "COMP_CWORD": str(len(words) - 1)}
     shown = CliRunner().invoke(cli.app, prog_name="unbag", env=asked)
     assert set(shown.output.split()) == expected
 
 
-def test_the_version_is_the_packages():
+def test_option_help_is_short_and_printed_as_written():
+    printed = 0
+    for path, command in commands():
+        page = " ".join(CliRunner(env={"COLUMNS": "400"}).invoke(cli.app, [*path, "--help"]).output.split())
+        for param in command.params:
+            if param.help:
+                assert len(_plain(param.help)) <= 80, (path, param.name)
+                assert " ".join(_plain(param.help).split()) in page, (path, param.name)
+                printed += 1
+    assert printed > 200
+
+
+def _plain(help_text):
+    """Return a help text without the escapes of `typer_utils.escape_markup`."""
+    return Text.from_markup(help_text).plain
+
+
+def test_escape_markup_restores_text_that_looks_like_markup():
+    for text in ("pip install 'unbag[ray]'", r"a\[b]", "[/x]", "f([h, 0])", "[SET.]NAME=VALUE", "no tag"):
+        assert _plain(typer_utils.escape_markup(text)) == text
+
+
+def test_version_is_that_of_the_package():
     assert unbag("--version").output == f"unbag {version('unbag')}\n"
 
 
-def test_every_command_can_be_quiet_or_verbose(tmp_path):
+def test_every_command_has_quiet_and_verbose(tmp_path):
     for path, command in commands():
         assert {"-q", "--quiet", "-v", "--verbose"} <= {name for param in command.params for name in param.opts}, path
     both = unbag("sets", "-q", "-v")
     assert both.exit_code == 2
-    assert "--quiet and --verbose: name one of them" in both.output
+    assert "expected one of --quiet and --verbose, got both" in both.output
 
 
-def test_quiet_and_verbose_are_over_with_their_command(tmp_path, monkeypatch, caplog):
+def test_quiet_and_verbose_are_reset_after_the_command(tmp_path, monkeypatch, caplog):
     folder = run(tmp_path / "run", result())
     seen = {}
 
@@ -138,7 +161,7 @@ def test_quiet_and_verbose_are_over_with_their_command(tmp_path, monkeypatch, ca
 
 
 @pytest.mark.parametrize("form", ["md", "csv", "latex", "json"])
-def test_what_is_to_be_pasted_has_nothing_that_a_terminal_obeys(tmp_path, form):
+def test_exported_text_has_no_control_characters(tmp_path, form):
     ours, theirs = run(tmp_path / "a", result()), run(tmp_path / "b", result("x\x1b]0;t\x07y\x9b1m"))
     for command in (("report", theirs), ("compare", ours, theirs), ("check", theirs, "--no-worse-than", theirs)):
         done = unbag(*command, "--format", form)
@@ -146,7 +169,7 @@ def test_what_is_to_be_pasted_has_nothing_that_a_terminal_obeys(tmp_path, form):
         assert not set(done.output) & {"\x1b", "\x07", "\x9b"}, command
 
 
-def test_a_badge_can_be_written_by_report_too(tmp_path):
+def test_report_writes_badge(tmp_path):
     folder = run(tmp_path / "run", result(set_name="swapped"))
     done = unbag("report", folder, "--format", "csv", "--badge", tmp_path / "badge.svg")
     assert done.exit_code == 0, done.output

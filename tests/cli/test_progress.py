@@ -1,4 +1,4 @@
-"""What a terminal shows while models are evaluated, and when."""
+"""The progress display of an evaluation."""
 
 import io
 import threading
@@ -14,7 +14,7 @@ from unbag.evaluation.lexical_baseline import FITTING
 
 @pytest.fixture
 def terminal(monkeypatch):
-    """Give what is drawn on a terminal."""
+    """Capture what a terminal shows."""
     drawn = io.StringIO()
     for module in (output, progress):
         monkeypatch.setattr(
@@ -23,7 +23,7 @@ def terminal(monkeypatch):
     return drawn
 
 
-def test_sets_that_are_built_ahead_are_seen_to_be_and_no_thread_draws_them(terminal, monkeypatch):
+def test_building_bar_is_drawn_without_a_thread(terminal, monkeypatch):
     threads = threading.active_count()
 
     def prepare(builder):
@@ -32,7 +32,7 @@ def test_sets_that_are_built_ahead_are_seen_to_be_and_no_thread_draws_them(termi
     told = []
     monkeypatch.setattr(request, "validated_builder", lambda asked: asked)
     monkeypatch.setattr(request.loading, "prepare", prepare)
-    with progress.watch(2, visible=True) as watched:
+    with progress.show_progress(2, visible=True) as watched:
         build_ahead([Request("plain"), Request("swapped")], lambda *each: watched.progress_callback(BUILDING, *each))
         (first, *drawing), (second, *drawing_on) = told
         assert drawing == drawing_on == [threads]
@@ -41,11 +41,11 @@ def test_sets_that_are_built_ahead_are_seen_to_be_and_no_thread_draws_them(termi
         ended = terminal.getvalue()
         assert "2/2 sets" in ended
         watched.on_set("plain")
-        assert "making plain" in terminal.getvalue().removeprefix(ended)
+        assert "building plain" in terminal.getvalue().removeprefix(ended)
 
 
-def test_what_goes_on_is_called_what_it_is_told_as(terminal):
-    with progress.watch(1, visible=True) as watched:
+def test_progress_shows_the_reported_names(terminal):
+    with progress.show_progress(1, visible=True) as watched:
         watched.on_set("plain")
         watched.progress_callback(FITTING, 1, 2)
         watched.progress_callback("plain, lexical", 1, 2)

@@ -1,4 +1,4 @@
-"""Each run that may have other numbers has a folder of its own, and the same run the same."""
+"""Default run folders: unique for different scores, equal for equal commands."""
 
 import pytest
 
@@ -12,7 +12,7 @@ HOME = "org__model/"
 
 @pytest.fixture
 def folder(monkeypatch, tmp_path):
-    """Return a function that says where a command leaves its results, beneath `runs`."""
+    """Return a function that runs a command and returns its results folder below `runs`."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("UNBAG_LEXICAL_BASELINE")
     found = []
@@ -54,13 +54,13 @@ def folder(monkeypatch, tmp_path):
         ("--head residual --revision v1.0", HOME + "suite-snli-validation-revision=v1.0-head=residual"),
         ("--corpus all", HOME + "all-corpora-suite"),
         ("--corpus snli,sick --sets plain", HOME + "plain-snli-validation-with=sick-test"),
-        ("--corpus all --file folder", HOME + "all-corpora-suite-with=official"),
+        ("--corpus all --official-file folder", HOME + "all-corpora-suite-with=official"),
         ("--cross-domain", HOME + "cross-domain"),
         ("--cross-domain --max-examples 9", HOME + "cross-domain-max_examples=9"),
         ("--cross-domain --corpus snli,sick", HOME + "cross-domain-snli+sick"),
     ],
 )
-def test_the_name_says_what_is_not_as_by_default(folder, command, expected):
+def test_run_folder_name_lists_non_default_options(folder, command, expected):
     assert folder(f"evaluate org/model {command}") == expected
 
 
@@ -86,19 +86,19 @@ def test_the_name_says_what_is_not_as_by_default(folder, command, expected):
         ["a b", "b a", "a+b", " ".join(f"org{i}/{'long' * 12}" for i in range(9))],
     ],
 )  # fmt: skip
-def test_runs_that_differ_have_different_folders_always_the_same(folder, commands):
+def test_run_folder_is_unique_and_stable(folder, commands):
     found = [folder(f"evaluate {command}") for command in commands]
     assert len(set(found)) == len(commands), found
     assert found == [folder(f"evaluate {command}") for command in commands]
     assert all(len(part) <= 120 for each in found for part in each.split("/"))
 
 
-def test_what_decides_no_number_is_not_in_the_name(folder):
+def test_run_folder_ignores_options_without_influence_on_scores(folder):
     quiet = "--trust-labels --json --sets plain"
     assert folder(f"evaluate ./m/ {quiet}") == folder("evaluate m --sets plain") == "m/plain-snli-validation"
 
 
-def test_scores_of_files(folder):
+def test_run_folder_of_score_depends_on_file_and_set(folder):
     commands = ["a.csv", "b.csv", "a.jsonl", "x/a.csv", "a.csv --set swapped", "a.csv --corpus mnli", "a.csv -o q=3"]
     found = [folder(f"score {command}") for command in commands]
     assert len(set(found)) == len(found)

@@ -178,7 +178,7 @@ def test_corpus_all_is_the_corpora_of_the_papers():
         assert [each.config.partition("-")[0] for each in found if each.name == name] == list(PAPER_CORPORA)
 
 
-@pytest.mark.parametrize("given", [{"file": "folder"}, {"option": ["file=folder"]}])
+@pytest.mark.parametrize("given", [{"official_file": "folder"}, {"set_option": ["file=folder"]}])
 @pytest.mark.parametrize("names", [None, ["sicck", "plain"]])
 def test_corpus_all_with_a_file_adds_the_official_pairs_once(given, names):
     from unbag.cli.options import PairOptions, selected
@@ -198,7 +198,7 @@ def test_corpus_all_with_a_file_for_sets_without_one_is_refused():
     from unbag.cli.options import PairOptions, selected
 
     with pytest.raises(BadParameter, match="no option 'file'; plain has none"):
-        selected(PairOptions(corpus=["all"], file="folder"), ["plain"], full=False, on_failure=pytest.fail)
+        selected(PairOptions(corpus=["all"], official_file="folder"), ["plain"], full=False, on_failure=pytest.fail)
 
 
 @pytest.mark.parametrize("name", ["breaking_nli", "sicck"])

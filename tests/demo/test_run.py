@@ -62,7 +62,7 @@ def test_who_reads_does_better_where_order_decides_and_is_undecided_where_there_
 
 def test_it_tells_a_short_story_that_ends_with_the_file_to_open(shown):
     folder, said, _ = shown
-    assert said.splitlines()[-1] == f"Open {folder / 'report.html'} in a browser"
+    assert said.splitlines()[-1] == f"Report for a browser: {folder / 'report.html'}"
     assert (folder / "report.html").is_file()
     assert len(said.splitlines()) < 60
     assert said.index("Three models") < said.index("Verdict on reader") < said.index("premise ")

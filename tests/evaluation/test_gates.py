@@ -9,6 +9,7 @@ from tests.factories import ROWS, result, run
 from unbag import cli
 from unbag.challenge_sets.base import SKILL
 from unbag.challenge_sets.failures import Failure
+from unbag.cli.evaluate import EvaluationOutcome
 from unbag.evaluation import gates, quantities
 from unbag.evaluation.verdict import TOO_FEW_ROWS
 from unbag.inference.distributed import ProcessGroup
@@ -77,9 +78,9 @@ def test_a_number_without_a_value_is_not_told_and_stops_only_a_strict_build():
 @pytest.mark.parametrize(
     ("text", "side", "words"),
     [
-        ("plain:score", "min", "expected SET:NUMBER=BOUND, such as permuted:score=.2, found 'plain:score'"),
-        ("plain:score=high", "min", "expected SET:NUMBER=BOUND"),
-        ("plain:score=nan", "min", "expected SET:NUMBER=BOUND"),
+        ("plain:score", "min", "expected SET:SCORE=BOUND, such as permuted:score=.2, found 'plain:score'"),
+        ("plain:score=high", "min", "expected SET:SCORE=BOUND"),
+        ("plain:score=nan", "min", "expected SET:SCORE=BOUND"),
         ("plane:score=.2", "min", "expected a challenge set of "),
         ("swapped:acuracy_after=.2", "min", "did you mean accuracy_after? it has score, accuracy_before, "),
         ("swapped:drop=.2", "min", "of swapped:drop lower is better: bound it by --max, found --min"),
@@ -196,7 +197,7 @@ def test_the_same_recipe_trained_again_under_its_name_is_another_system(tmp_path
 def test_a_record_that_cannot_be_read_to_its_end_is_refused_by_name(tmp_path):
     folder = run(tmp_path / "run", result(set_name="swapped"))
     record = json.loads((folder / "results.json").read_text())
-    record["results"][0]["scores"][SKILL]["sources"] = []
+    record["results"][0]["scores"][SKILL]["n_sources"] = []
     (folder / "results.json").write_text(json.dumps(record))
     with pytest.raises(ValueError, match=r"run/results\.json: the record cannot be read to its end \(TypeError"):
         check(folder, "--min", "swapped:score=.1")
@@ -218,13 +219,12 @@ def test_exit_codes_are_those_of_ci(tmp_path):
 
 
 def test_of_several_processes_the_first_one_tells(tmp_path, monkeypatch):
-    def ask(*_, on_failure, **__):
-        on_failure(Failure("swapped", ValueError("no pairs")))
-        return []
+    def run_plan(*_, **__):
+        return EvaluationOutcome([], [Failure("swapped", ValueError("no pairs"))])
 
     old = run(tmp_path / "old", result(right=0.5))
     monkeypatch.setattr("unbag.inference.distributed.process_group", lambda: ProcessGroup(rank=1, world=2))
-    monkeypatch.setattr("unbag.cli.check.ask", ask)
+    monkeypatch.setattr("unbag.cli.check.run_plan", run_plan)
     bounds = ("--min", "plain:accuracy=.9,swapped:score=.2")
     assert check(old, *bounds) == (0, "")
     assert check("majority", *bounds, "--output-dir", old) == (0, ""), "what is there is of an earlier run"

@@ -139,12 +139,12 @@ def test_a_slash_at_the_end_of_an_address_is_none_of_a_folder(tmp_path, requests
     out = f"memory://{tmp_path.name}/run"
     shard(requests, f"{out}/")
     assert len((Folder(out) / "predictions" / "tasks").names()) == 2
-    done = command("score", "--from", f"{out}/", "--output-dir", str(tmp_path / "scored"))
+    done = command("score", "--run-dir", f"{out}/", "--output-dir", str(tmp_path / "scored"))
     assert done.exit_code == 0, done.output
 
 
 def test_what_cannot_be_shared_is_refused(tmp_path, requests, monkeypatch):
-    with pytest.raises(ValueError, match="shards share a folder"):
+    with pytest.raises(ValueError, match="output_dir: expected a folder or address that all shards share"):
         unbag.evaluate(coin, requests, shard="0/2")
     with pytest.raises(ValueError, match="expected a shard as i/n"):
         shard(requests, tmp_path / "shared", "2/2")
@@ -163,10 +163,10 @@ def test_what_cannot_be_shared_is_refused(tmp_path, requests, monkeypatch):
     [
         (["evaluate", "majority", "--shard", "3/3"], "expected a shard as i/n"),
         (["evaluate", "majority", "--output-dir", "nosuch://x/y"], "nosuch"),
-        (["score", "--from", "x", "--set", "plain"], "leave out what else says it"),
-        (["score", "--from", "x", "--no-lexical-baseline"], "give --no-lexical-baseline to the shards"),
-        (["score"], "expected a file of predictions, or --from"),
-        (["score", "--from", "nowhere"], "found no tasks"),
+        (["score", "--run-dir", "x", "--set", "plain"], "expected no FILE, --set or source pairs"),
+        (["score", "--run-dir", "x", "--no-lexical-baseline"], "--no-lexical-baseline: expected no --run-dir"),
+        (["score"], "expected FILE or --run-dir, got neither"),
+        (["score", "--run-dir", "nowhere"], "found no tasks"),
         (["report", "runs", "--output", "s3://bucket/report.html"], "of this machine"),
     ],
 )

@@ -126,7 +126,7 @@ def published(hub, home, trained, benchmarks):
     for name, folder in trained.items():
         given = [part for head in sorted((folder / "evaluation").iterdir()) for part in ("--results", head)]
         found[name] = f"org/trained-{name}"
-        done = publish(hub, home, ALICE, "model", folder, "--to", found[name], *given)
+        done = publish(hub, home, ALICE, "model", folder, "--repo-id", found[name], *given)
         assert done["commit"]
     return {repo: answers(str(trained[name])) for name, repo in found.items()}
 
@@ -184,7 +184,7 @@ def test_the_residual_head_comes_along(published, trained):
 
 def test_the_same_again_makes_no_commit(hub, home, trained, published):
     given = ("--results", trained["finetune"] / "evaluation" / "plain")
-    done = publish(hub, home, ALICE, "model", trained["finetune"], "--to", "org/trained-finetune", *given)
+    done = publish(hub, home, ALICE, "model", trained["finetune"], "--repo-id", "org/trained-finetune", *given)
     assert done["commit"] is None
 
 
@@ -193,7 +193,7 @@ def test_a_stranger_proposes_results_and_goes_on_with_the_proposal(
     hub, hub_client, home, benchmarks, repo_id, tmp_path
 ):
     hub_client.run(_make_their_model, repo_id=repo_id)
-    asked = ("--to", repo_id, "--sets", "org", "--pull-request")
+    asked = ("--repo-id", repo_id, "--sets-org", "org", "--pull-request")
     results.write([plain(model(repo_id)), plain(model("another/model"))], tmp_path / "first.json")
     results.write([swapped(model(repo_id))], tmp_path / "second.json")
     first = publish(hub, home, BOB, "results", tmp_path / "first.json", *asked)
@@ -232,7 +232,17 @@ def _check_the_proposal(repo_id):
 def test_results_of_another_model_are_refused(hub, home, repo_id, tmp_path):
     results.write([plain(model("another/model"))], tmp_path / "results.json")
     process = unbag(
-        hub, home, ALICE, "publish", "results", tmp_path / "results.json", "--to", repo_id, "--sets", "org", "--yes"
+        hub,
+        home,
+        ALICE,
+        "publish",
+        "results",
+        tmp_path / "results.json",
+        "--repo-id",
+        repo_id,
+        "--sets-org",
+        "org",
+        "--yes",
     )
     _, errors = process.communicate()
     assert process.returncode == 1
@@ -240,7 +250,7 @@ def test_results_of_another_model_are_refused(hub, home, repo_id, tmp_path):
 
 
 def test_results_of_a_folder_whose_model_is_not_published_are_refused_with_what_to_do(hub, home, trained, repo_id):
-    given = (trained["finetune"] / "evaluation" / "plain", "--to", "org", "--model", repo_id, "--yes")
+    given = (trained["finetune"] / "evaluation" / "plain", "--repo-id", "org", "--model", repo_id, "--yes")
     process = unbag(hub, home, ALICE, "publish", "results-dataset", *given)
     _, errors = process.communicate()
     assert process.returncode == 1
@@ -249,11 +259,11 @@ def test_results_of_a_folder_whose_model_is_not_published_are_refused_with_what_
 
 @pytest.mark.nightly
 def test_publishers_at_once_lose_no_result(hub, hub_client, home, trained, published, repo_id, tmp_path):
-    commands = [("--to", repo_id, trained["finetune"] / "evaluation" / "plain", "--model", "org/trained-finetune")]
+    commands = [("--repo-id", repo_id, trained["finetune"] / "evaluation" / "plain", "--model", "org/trained-finetune")]
     for number in range(3):
         path = tmp_path / f"{number}.json"
         results.write([plain(model(f"org/model-{number}")), swapped(model(f"org/model-{number}"))], path)
-        commands.append(("--to", repo_id, path))
+        commands.append(("--repo-id", repo_id, path))
     started = [unbag(hub, home, ALICE, "publish", "results-dataset", *each, "--yes") for each in commands]
     for process in started:
         _, errors = process.communicate()

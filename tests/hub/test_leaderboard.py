@@ -134,7 +134,7 @@ def test_the_space_runs_without_unbag_and_shows_what_is_on_the_hub(hub: RunningH
         repo_id=f"org/{results_dataset.NAME}",
         repo_type="dataset",
     )
-    command = ["-m", "unbag", "publish", "leaderboard", "--to", "org", "--yes"]
+    command = ["-m", "unbag", "publish", "leaderboard", "--repo-id", "org", "--yes"]
     PYTHON.run(*command, env=hub.env(tmp_path / "home", token=ALICE), check=True)
     folder = api.snapshot_download("org/unbag-leaderboard", repo_type="space", local_dir=tmp_path / "space")
     with running_app(folder, hub.env(tmp_path / "home")) as address:

@@ -69,7 +69,7 @@ def spaces():
 
 
 def test_every_metric_loads_without_unbag_and_gives_our_scores(hub: RunningHub, spaces, tmp_path: Path):
-    command = ["-m", "unbag", "publish", "metric", "--to", "org", "--yes"]
+    command = ["-m", "unbag", "publish", "metric", "--repo-id", "org", "--yes"]
     environment = hub.env(tmp_path / "publisher", token=ALICE)
     PYTHON.run(*command, env=environment, check=True)
     again = PYTHON.run(*command, env=environment, check=True)

@@ -42,7 +42,7 @@ def test_offline_everything_that_is_missing_is_named_at_once_and_then_fetched(fr
 @pytest.mark.nightly
 def test_a_full_disk_is_one_line_and_with_room_the_same_command_completes(fresh_commands):
     refused = fresh_commands("prefetch", *_PLAIN, code=1, program=("-c", _ON_A_SMALL_DISK))
-    assert "1 of 1 things could not be had: the corpus snli, split validation" in refused
+    assert "1 of 1 files are missing: the corpus snli, split validation" in refused
     assert ": here" in fresh_commands("prefetch", *_PLAIN)
 
 

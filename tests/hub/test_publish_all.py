@@ -18,7 +18,7 @@ def test_all_that_can_be_made_is_published_and_the_rest_is_told(commands, tmp_pa
     given = ["--corpus", "snli", *"-o train_data=snli -o q=2 -o min_words=6 -o".split(), f"embeddings={vectors}"]
     # A pipeline for cs_lambda alone, which the other sets cannot parse with.
     given += ["-o", "pipeline=all", "-o", "max_train_pairs=200", "-o", "folds=2"]
-    asked = ["-m", "unbag", "publish", "all", "--to", "alice", *given, "--yes", "--json"]
+    asked = ["-m", "unbag", "publish", "all", "--repo-id", "alice", *given, "--yes", "--json"]
     done = PYTHON.run(*asked, env=commands.env)
     assert done.returncode == 1
     for name in ("recombined", "soswap_addamod"):
@@ -34,8 +34,8 @@ def test_all_that_can_be_made_is_published_and_the_rest_is_told(commands, tmp_pa
 
 @pytest.mark.nightly
 def test_one_repository_for_all_is_refused(commands):
-    refused = PYTHON.run("-m", "unbag", "publish", "all", "--to", "org/name", env=commands.env)
-    assert "expected --to ORG" in refused.stderr
+    refused = PYTHON.run("-m", "unbag", "publish", "all", "--repo-id", "org/name", env=commands.env)
+    assert "--repo-id: expected an organisation" in refused.stderr
 
 
 def _published(monkeypatch, *corpus, absent=()):
@@ -50,8 +50,8 @@ def _published(monkeypatch, *corpus, absent=()):
 
     monkeypatch.setattr("unbag.hub.dataset.publication", publication)
     monkeypatch.setattr("unbag.hub.metric_space.metric_space", lambda name, repo: repo)
-    monkeypatch.setattr(publish, "carry_out", lambda *_: None)
-    return found, cli.run(cli.app, ["publish", "all", "--to", "org", *corpus])
+    monkeypatch.setattr(publish, "publish_all", lambda *_: None)
+    return found, cli.run(cli.app, ["publish", "all", "--repo-id", "org", *corpus])
 
 
 def test_several_corpora_are_configs_of_each_set(monkeypatch):

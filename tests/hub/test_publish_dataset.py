@@ -62,7 +62,7 @@ def published(commands, vectors):
     assert set(challenge_sets.names()) == set(_OPTIONS), "a set that is not published here"
     options = {**_OPTIONS, "resnli": ["-o", f"embeddings={vectors}"]}
     given = [
-        ["publish", "dataset", name, "--to", _TO, "--corpus", "snli", *options[name], "--yes", "--json"]
+        ["publish", "dataset", name, "--repo-id", _TO, "--corpus", "snli", *options[name], "--yes", "--json"]
         for name in names
     ]
     said = [entry for [entry] in commands.together(*given)]
@@ -136,7 +136,7 @@ def test_another_config_leaves_the_first_and_the_default_alone(commands):
     configs = ["snli-validation", "snli-test", "snli-validation"]
     said = commands.together(
         *(
-            ["publish", "dataset", "swapped", "--config", config, "--to", "org/two", "--yes", "--json"]
+            ["publish", "dataset", "swapped", "--config", config, "--repo-id", "org/two", "--yes", "--json"]
             for config in configs
         )
     )
@@ -153,10 +153,10 @@ def test_own_data_needs_a_licence_and_a_corpus_keeps_its_own(commands, tmp_path,
     pairs = tmp_path / "mine.jsonl"
     rows = [{"premise": "A man sleeps.", "hypothesis": "A man rests.", "label": "entailment"}]
     pairs.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    own = ["publish", "dataset", "swapped", "--to", "org/own", "--data", pairs]
+    own = ["publish", "dataset", "swapped", "--repo-id", "org/own", "--data", pairs]
     assert run(app, list(map(str, own))) == 1  # here, since nothing is read before the licence is known
     assert "name it with --license" in capsys.readouterr().err
-    corpus = ["publish", "dataset", "swapped", "--to", "org/own", "--corpus", "snli", "--license", "mit"]
+    corpus = ["publish", "dataset", "swapped", "--repo-id", "org/own", "--corpus", "snli", "--license", "mit"]
     assert run(app, corpus) == 1
     assert "which drops its attribution and share-alike" in capsys.readouterr().err
     shown = commands(*own, "--license", "cc-by-4.0", "--private")
@@ -169,7 +169,7 @@ def test_own_data_needs_a_licence_and_a_corpus_keeps_its_own(commands, tmp_path,
 
 @pytest.mark.nightly
 def test_a_killed_publisher_leaves_all_or_nothing_and_the_same_command_finishes(published, commands):
-    asked = ["publish", "dataset", "swapped", "--corpus", "snli", "--to", "org/killed", "--yes", "--json"]
+    asked = ["publish", "dataset", "swapped", "--corpus", "snli", "--repo-id", "org/killed", "--yes", "--json"]
     with commands.hub.broken_by(Fault(method="POST", path="org/killed/commit", delay=2)):
         stopped = PYTHON.start("-m", "unbag", *asked, env=commands.env)
         wait_until(lambda: commands.hub.requests("org/killed/preupload"), stopped, every=0.05)
@@ -204,7 +204,7 @@ def test_the_description_of_rows_tells_them_apart():
 
 def test_the_example_of_each_card_runs_without_unbag(published, commands, tmp_path):
     first, _ = published
-    commands("publish", "metric", "--to", _TO, "--yes")
+    commands("publish", "metric", "--repo-id", _TO, "--yes")
     repositories = [said["repo"] for said in first.values()]
     done = subprocess.run(
         [sys.executable, Path(__file__).with_name("run_card_examples.py"), *repositories],

@@ -263,7 +263,7 @@ def test_a_refusal_advises_a_pull_request_only_where_one_can_help(repo_id, hub):
     with _as(ALICE):
         publish(_publication(repo_id, a=b"1"))
     assert refused().endswith(
-        "use another token, name another organisation with --to, or propose the change with --pull-request"
+        "use another token, name another organisation with --repo-id, or propose the change with --pull-request"
     )
     with command_options(["--push-results"]):
         assert refused().endswith("; use another token")
@@ -295,7 +295,7 @@ def test_a_pull_request_is_opened_once_and_gone_on_with(repo_id, hub):
 def test_a_proposal_to_nothing_is_refused(repo_id):
     from unbag.hub.push import HubError, publish
 
-    with _as(ALICE), pytest.raises(HubError, match="found none; check --to"):
+    with _as(ALICE), pytest.raises(HubError, match="found none; check --repo-id"):
         publish(_publication(repo_id, a=b"1"), pull_request=True)
 
 

@@ -14,7 +14,7 @@ pytest.importorskip("torch", reason="needs unbag[models]")
 from tests.inference.conftest import make_model, tiny_bert  # noqa: F401  (fixtures)
 from tests.training.conftest import pairs_file, pretrained  # noqa: F401
 from unbag.cli import push, train
-from unbag.cli.push import require
+from unbag.cli.push import validate_push
 
 MAJORITY = (
     "evaluate",
@@ -79,8 +79,11 @@ def test_a_training_publishes_its_model_with_the_evaluation(
     ("arguments", "told"),
     [
         (("evaluate", "majority", "--push-results", "a/b/c"), "expected a repository of the Hub"),
-        (("evaluate", "majority", "--push-results", "org", "--data", "pairs.csv"), "not those on pairs.csv"),
-        (("evaluate", "majority", "--push-results", "org", "--offline"), "leave out --offline"),
+        (
+            ("evaluate", "majority", "--push-results", "org", "--data", "pairs.csv"),
+            "got --data pairs.csv",
+        ),
+        (("evaluate", "majority", "--push-results", "org", "--offline"), "expected a network, got --offline"),
         (
             ("train", "finetune", "--model", "m", "--output-dir", "o", "--push-results", "a/b/c"),
             "expected a repository",
@@ -107,7 +110,7 @@ def test_without_a_token_nothing_begins(tiny_hub, tmp_path, monkeypatch, capsys)
 
     monkeypatch.setattr("huggingface_hub.get_token", lambda: None)
     assert run(cli.app, [*MAJORITY, "--output-dir", str(tmp_path / "run"), "--push-results", "org"]) == 1
-    assert "expected a token, found none" in capsys.readouterr().err
+    assert "expected a token, got none" in capsys.readouterr().err
     assert not (tmp_path / "run").exists()
 
 
@@ -116,7 +119,7 @@ def test_without_a_token_nothing_begins(tiny_hub, tmp_path, monkeypatch, capsys)
     [
         (ALICE, "org", None),
         (ALICE, "alice/model", None),
-        (ALICE_READS, "org", "expected a token that may write, got one of alice that may read only"),
+        (ALICE_READS, "org", "expected a token with role write, got a read-only token of alice"),
         (BOB, "org", r"expected a namespace of bob \(bob\), got org"),
     ],
 )
@@ -125,15 +128,17 @@ def test_require_token_without_the_right_to_write_is_rejected(tiny_hub, monkeypa
     monkeypatch.setattr("huggingface_hub.HfApi", lambda: HfApi(tiny_hub.endpoint, token=token))
     monkeypatch.setattr("huggingface_hub.get_token", lambda: token)
     if reason is None:
-        require(to, offline=False, option=option)
+        validate_push(to, offline=False, option=option)
         return
     with pytest.raises(ValueError, match=f"{option} {to}: {reason}"):
-        require(to, offline=False, option=option)
+        validate_push(to, offline=False, option=option)
 
 
 def test_train_asks_about_both_repositories_before_it_begins(monkeypatch, tmp_path):
     asked = []
-    monkeypatch.setattr(push, "require", lambda to, *, offline, option="--push-results": asked.append((option, to)))
+    monkeypatch.setattr(
+        push, "validate_push", lambda to, *, offline, option="--push-results": asked.append((option, to))
+    )
     monkeypatch.setattr(train, "_run", lambda *_, **__: asked.append("training") or [])
     monkeypatch.setattr(push, "push_model", lambda *_, **__: None)
     folder = ["--output-dir", str(tmp_path / "o")]

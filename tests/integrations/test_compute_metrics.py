@@ -76,7 +76,7 @@ def test_other_rows_and_labels_are_refused(rows):
 def test_a_set_is_asked_by_its_name_as_a_sample():
     permuted, cs_lambda = parse_requests(["permuted", "cs_lambda"], 50)
     assert (permuted.config, permuted.max_examples) == ("snli-validation", 50)
-    assert cs_lambda.options["pairs"] == 20_000, "the suite's options, by which it is made in seconds"
+    assert cs_lambda.options["max_train_pairs"] == 20_000, "the suite's options, by which it is made in seconds"
     assert parse_requests("swapped", 7) == parse_requests(["swapped"], 7)
     with pytest.raises(ValueError, match="max_examples: expected at least 1"):
         parse_requests("swapped", 0)

@@ -195,10 +195,10 @@ def test_examples_and_options_of_the_set(here):
 
 @pytest.mark.nightly
 def test_the_authors_pairs_are_downloaded_or_named(here, shared):
-    told = ["--sets", "sicck", "--file", str(shared / "data" / "sicck")]
+    told = ["--sets", "sicck", "--official-file", str(shared / "data" / "sicck")]
     [result] = run("evaluate", "always:predict", *told)
     assert rerun(result).command == "unbag evaluate always:predict --sets sicck --no-lexical-baseline"
-    assert rerun(result).remark == "It downloads the authors' file; a copy of yours is named with --file."
+    assert rerun(result).remark == "It downloads the authors' file; a copy of yours is named with --official-file."
     assert run(*shlex.split(rerun(result).command)[1:], *told[2:]) == [result]
 
 

@@ -67,9 +67,9 @@ COMMANDS = {
     "models init, encoder": [
         *("models", "init", "dan", "--corpus", "pairs.csv", "--encoder", "alice/tiny", "--output-dir", "out/dan"),
     ],
-    "export": ["export", "lm-eval", "--to", "out/tasks", *_PLAIN],
-    "publish dataset": ["publish", "dataset", "plain", *_OF_SNLI, "--to", "alice/data"],
-    "publish metric": ["publish", "metric", "category_accuracy", "--to", "alice"],
+    "export": ["export", "lm-eval", "--output-dir", "out/tasks", *_PLAIN],
+    "publish dataset": ["publish", "dataset", "plain", *_OF_SNLI, "--repo-id", "alice/data"],
+    "publish metric": ["publish", "metric", "category_accuracy", "--repo-id", "alice"],
 }
 
 

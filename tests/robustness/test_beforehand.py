@@ -90,9 +90,9 @@ FIT = "lexical fit --train-data PAIRS --output-dir out"
 MAKE = "models init esim --corpus PAIRS --output-dir out"
 DRAW = "human-study sample org/model --data PAIRS --output-dir out"
 SCORE = "score PREDICTIONS --set plain --data PAIRS"
-EXPORT = "export lm-eval --sets plain --data PAIRS --to out"
+EXPORT = "export lm-eval --sets plain --data PAIRS --output-dir out"
 CHECK = "check org/model --data PAIRS --min plain:accuracy=.1"
-DATASET = "publish dataset plain --to org --data PAIRS --license mit"
+DATASET = "publish dataset plain --repo-id org --data PAIRS --license mit"
 
 OUTS = [
     f"{command} {option} {place}"
@@ -109,7 +109,7 @@ OUTS = [
         ("lexical fit --train-data PAIRS", "--output-dir"),
         ("models init esim --corpus PAIRS", "--output-dir"),
         ("human-study sample org/model --data PAIRS", "--output-dir"),
-        ("export lm-eval --sets plain --data PAIRS", "--to"),
+        ("export lm-eval --sets plain --data PAIRS", "--output-dir"),
         (CHECK, "--output-dir"),
         ("demo", "--output-dir"),
     )
@@ -146,7 +146,7 @@ evaluate org/model --sets soswap_addamod --data PAIRS -o kind=nope
 evaluate org/model --sets breaking_nli --data PAIRS -o train_data=nope
 evaluate org/model --sets breaking_nli --data PAIRS -o bigrams=nope.txt
 evaluate org/model --sets breaking_nli --data PAIRS -o embeddings=./nope
-evaluate org/model --sets breaking_nli --file nowhere
+evaluate org/model --sets breaking_nli --official-file nowhere
 evaluate org/model --sets cs_lambda --data PAIRS -o min_lms=2
 evaluate org/model --sets cs_lambda --data PAIRS -o lexical=./nope
 evaluate org/model --sets resnli --data PAIRS -o embeddings=./nope
@@ -235,14 +235,14 @@ human-study sample ./nowhere --data PAIRS --output-dir out
 human-study sample org/model --data PAIRS --output-dir out -o q=0
 human-study score nowhere PAIRS
 human-study score EMPTY nowhere.csv
-export nope --sets plain --data PAIRS --to out
-export lm-eval --sets nope --data PAIRS --to out
-export lm-eval --sets plain,plain --data PAIRS --to out
-export lm-eval --sets plain --data PAIRS --to out --num-fewshot 2
-export lm-eval --sets plain --data PAIRS --to out --hub a/b/c
-export lm-eval --sets plain --data PAIRS --to out --hub org
-export lm-eval --sets plain,permuted --to out --hub org/name
-export lm-eval --sets permuted,soswap_addamod --data PAIRS --to out -o pipeline=nope
+export nope --sets plain --data PAIRS --output-dir out
+export lm-eval --sets nope --data PAIRS --output-dir out
+export lm-eval --sets plain,plain --data PAIRS --output-dir out
+export lm-eval --sets plain --data PAIRS --output-dir out --num-fewshot 2
+export lm-eval --sets plain --data PAIRS --output-dir out --hub a/b/c
+export lm-eval --sets plain --data PAIRS --output-dir out --hub org
+export lm-eval --sets plain,permuted --output-dir out --hub org/name
+export lm-eval --sets permuted,soswap_addamod --data PAIRS --output-dir out -o pipeline=nope
 prefetch org/model --sets nope
 prefetch org/model --sets plain --corpus nope
 prefetch org/model --train-data nope
@@ -284,8 +284,8 @@ train hex --model org/model --output-dir out --width 0
 train hex --model org/model --output-dir out --evaluate nope
 train max-entropy --model org/model --output-dir out --alpha 0
 train max-entropy --model org/model --output-dir out --evaluate nope
-train kfold --model org/model --output-dir out --file nowhere.csv
-train kfold --model org/model --output-dir out --file PAIRS
+train kfold --model org/model --output-dir out --official-file nowhere.csv
+train kfold --model org/model --output-dir out --official-file PAIRS
 train kfold --model org/model --output-dir out --folds 1
 train kfold --model org/model --output-dir out --folds 5000
 train kfold --model org/model --output-dir out --folds 16 --protocol whole_seeds
@@ -299,27 +299,27 @@ train rearranged --model org/model --output-dir out --rearranged-by ./nowhere
 train rearranged --model org/model --output-dir out --embeddings ./nowhere
 train rearranged --model org/model --output-dir out --seeds 2 2
 train rearranged --model ./nowhere --output-dir out
-publish dataset nope --to org --data PAIRS --license mit
-publish dataset plain --to a/b/c --data PAIRS --license mit
-publish dataset plain --to org --data PAIRS
-publish dataset plain --to org --data PAIRS --license !!
-publish dataset plain --to org --corpus snli --license mit
-publish dataset plain --to org --data PAIRS --license mit --config ../x
-publish dataset plain --to org --config nope
-publish dataset plain --to org --config snli-test,nope
-publish dataset plain --to org --config snli-test,snli-test
-publish dataset permuted --to org --data PAIRS --license mit -o q=0
-publish dataset soswap_addamod --to org --data PAIRS --license mit -o pipeline=nope
-publish metric nope --to org
-publish metric --to a/b/c
-publish model nowhere --to org/name
-publish model EMPTY --to org/name
-publish results nowhere --to org/name --sets org
-publish results EMPTY --to org --sets org
-publish results-dataset nowhere --to org
-publish all --to org/name
-publish all --to org --results nowhere
-publish all --to org --corpus nope
+publish dataset nope --repo-id org --data PAIRS --license mit
+publish dataset plain --repo-id a/b/c --data PAIRS --license mit
+publish dataset plain --repo-id org --data PAIRS
+publish dataset plain --repo-id org --data PAIRS --license !!
+publish dataset plain --repo-id org --corpus snli --license mit
+publish dataset plain --repo-id org --data PAIRS --license mit --config ../x
+publish dataset plain --repo-id org --config nope
+publish dataset plain --repo-id org --config snli-test,nope
+publish dataset plain --repo-id org --config snli-test,snli-test
+publish dataset permuted --repo-id org --data PAIRS --license mit -o q=0
+publish dataset soswap_addamod --repo-id org --data PAIRS --license mit -o pipeline=nope
+publish metric nope --repo-id org
+publish metric --repo-id a/b/c
+publish model nowhere --repo-id org/name
+publish model EMPTY --repo-id org/name
+publish results nowhere --repo-id org/name --sets-org org
+publish results EMPTY --repo-id org --sets-org org
+publish results-dataset nowhere --repo-id org
+publish all --repo-id org/name
+publish all --repo-id org --results nowhere
+publish all --repo-id org --corpus nope
 natlog modify --premise A. --hypothesis B. --label nope
 natlog label --premise A. --hypothesis B. --pipeline nope
 """.strip().splitlines()

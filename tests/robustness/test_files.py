@@ -94,8 +94,8 @@ PAIRS = (
     ("lexical", "fit", "--output-dir", "out", "--train-data"),
     ("lexical", "score", "--premise", "A.", "--hypothesis", "B.", "--train-data"),
     ("models", "init", "esim", "--output-dir", "out", "--corpus"),
-    ("publish", "dataset", "plain", "--to", "org", "--license", "mit", "--data"),
-    ("export", "lm-eval", "--to", "out", "--sets", "plain", "--data"),
+    ("publish", "dataset", "plain", "--repo-id", "org", "--license", "mit", "--data"),
+    ("export", "lm-eval", "--output-dir", "out", "--sets", "plain", "--data"),
     ("human-study", "score", "KEY", "FILE"),
     ("human-study", "sample", "majority", "--output-dir", "out", "--data"),
 )
@@ -108,7 +108,7 @@ NAMED = {
     ),
     ".zip": (
         ("models", "init", "esim", "--output-dir", "out", "--corpus", "GOOD", "--vectors"),
-        ("build", "breaking_nli", "--output", "out.parquet", "--file"),
+        ("build", "breaking_nli", "--output", "out.parquet", "--official-file"),
     ),
     ".yaml": (("evaluate", "--config"),),
     ".parquet": (("score", "--set", "FILE", "GOOD"), ("score", "FILE")),
@@ -116,12 +116,12 @@ NAMED = {
         ("report",),
         ("compare", "FILE", "FILE"),
         ("check", "--min", "plain:accuracy=.1"),
-        ("publish", "results-dataset", "--to", "org"),
+        ("publish", "results-dataset", "--repo-id", "org"),
     ),
     "": (
         ("evaluate", "--sets", "plain", "--data", "GOOD"),
         ("train", "finetune", "--corpus", "GOOD", "--output-dir", "out", "--model"),
-        ("publish", "model", "--to", "org"),
+        ("publish", "model", "--repo-id", "org"),
         ("build", "soswap_addamod", "--output", "out.parquet", "--data", "GOOD", "-o", "pipeline=FILE"),
     ),
 }
@@ -520,7 +520,7 @@ CONFIGS = {
     "switches": "lexical: [true]\nsets: plain",
     "no set": "sets: []",
     "no value": "sets:",
-    "no option": "option: {}",
+    "no option": "set-option: {}",
     "tab": "sets:\n\t- plain",
 }
 

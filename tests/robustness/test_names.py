@@ -70,7 +70,8 @@ def pairs(elsewhere, tmp_path, monkeypatch):
 @pytest.mark.parametrize("config", some(CONFIGS, 8))
 def test_no_such_config_is_built_or_written(pairs, tmp_path, capsys, config):
     before = files_below(tmp_path)
-    command = ("publish", "dataset", "plain", "--to", "org", "--data", pairs, "--license", "mit", f"--config={config}")
+    own = ("--data", pairs, "--license", "mit")
+    command = ("publish", "dataset", "plain", "--repo-id", "org", *own, f"--config={config}")
     if config.strip() == config:  # a command takes spaces around a name away
         refused(capsys, *command)
     if config:
@@ -85,8 +86,8 @@ def test_no_such_config_is_built_or_written(pairs, tmp_path, capsys, config):
 def test_no_such_repository_is_published_to(pairs, tmp_path, capsys, repo):
     with pytest.raises(ValueError, match="expected a repository"):
         Publication(repo, "dataset", {}, "Publish")
-    if repo not in ("org", "org/", "/x"):  # an organisation; --to drops a slash at its ends
-        refused(capsys, "publish", "dataset", "plain", f"--to={repo}", "--data", pairs, "--license", "mit")
+    if repo not in ("org", "org/", "/x"):  # an organisation; --repo-id drops a slash at its ends
+        refused(capsys, "publish", "dataset", "plain", f"--repo-id={repo}", "--data", pairs, "--license", "mit")
 
 
 @pytest.mark.parametrize("path", ["../x", "/x", "a/../b", "a//b", "", ".", "a/.git/b", "a\nb", "a\\b", "a\0b", "./a"])

@@ -84,7 +84,7 @@ def test_a_full_disk_is_one_line_and_the_next_run_succeeds(elsewhere, capsys, tm
 @pytest.mark.nightly
 def test_a_worker_that_was_only_just_started_ends_when_it_is_told_to():
     """A pool's last worker, forked while the others did all the work, made its command wait for ever."""
-    with running._terminable() as received:
+    with running._sigterm_as_interrupt() as received:
         for _ in range(100):
             worker = os.fork()
             if worker == 0:

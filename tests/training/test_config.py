@@ -51,7 +51,7 @@ def test_train_config_invalid_values_are_all_reported():
         ({"corpus": ()}, "expected corpus to name a corpus or a file, got none"),
         ({"augment": ("soswap",), "word_order": "shuffled"}, "augment: expected word_order = natural"),
         ({"language": "xx"}, "expected language of en, zh, ar, bg, de,"),
-        ({"columns": ("premise",)}, "expected --columns premise=…,hypothesis=…,label=…; found 'premise'"),
+        ({"columns": ("premise",)}, "expected --columns premise=…,hypothesis=…,label=…, got 'premise'"),
         ({"labels": ("neutral",)}, "expected a file in corpus or validation for labels, got corpora only"),
         ({"corpus": ("snli=many",)}, "expected a weight above 0 after snli=, got 'many'"),
     ],

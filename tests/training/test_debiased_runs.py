@@ -87,7 +87,7 @@ def test_the_bag_of_permuted_pairs_is_the_bag(train, options):
 
 def test_a_weak_learner_takes_its_own_steps(options):
     weak = find_recipe("self_debiasing").config(**options, **SHORT).prerequisite_runs(options["output_dir"])["weak"]
-    assert (weak.examples, weak.num_train_epochs, weak.max_steps, weak.seed) == (12, 1, None, 13)
+    assert (weak.max_examples, weak.num_train_epochs, weak.max_steps, weak.seed) == (12, 1, None, 13)
 
 
 def test_two_halves_of_a_batch_are_the_batch(train, options):

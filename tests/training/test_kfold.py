@@ -358,7 +358,8 @@ def test_the_official_pairs_are_cross_validated_by_one_command(shared, tiny_bert
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "datasets")
     file = shared / "data/sicck/SICCK-Ground-Truth-apr24.csv"
-    told = ["--model", str(tiny_bert), "--output-dir", str(tmp_path / "out"), "--file", str(file), "--folds", "2"]
+    told = ["--model", str(tiny_bert), "--output-dir", str(tmp_path / "out"), "--official-file", str(file)]
+    told += ["--folds", "2"]
     told += ["--max-steps", "1", "--seeds", "1", "--protocol", protocol]
     try:
         shown = CliRunner(env={"COLUMNS": "80"}).invoke(cli.app, ["train", "kfold", *told], catch_exceptions=False)

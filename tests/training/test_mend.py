@@ -164,18 +164,18 @@ def test_both_are_asked_the_pairs_that_were_trained_on(options):
 
 
 def test_the_sets_of_the_authors_are_made_of_a_file_that_is_given(options, tmp_path):
-    config = MendConfig(**{**options, "corpus": ("snli",), "validation": ()}, file=tmp_path)
+    config = MendConfig(**{**options, "corpus": ("snli",), "validation": ()}, official_file=tmp_path)
     given = {each.name: each.options.get("file") for each in mended._sets(config)}
     assert {name for name, file in given.items() if file} == {"breaking_nli", "sicck"}
     assert given["sicck"] == str(tmp_path)
-    assert "file" not in config.cache_key_config()
-    with pytest.raises(ValueError, match="no_evaluate: expected no file of a set"):
+    assert "official_file" not in config.cache_key_config()
+    with pytest.raises(ValueError, match="no_evaluate: expected no official_file"):
         replace(config, no_evaluate=True)
 
 
 def test_a_file_of_other_content_is_refused_before_training(options, tmp_path):
     (tmp_path / "SICCK-Ground-Truth-apr24.csv").write_text("not theirs")
-    config = MendConfig(**options, file=tmp_path, sets=("sicck",))
+    config = MendConfig(**options, official_file=tmp_path, sets=("sicck",))
     with pytest.raises(DataError, match="sha256"):
         mended.mend(RECIPE, config, ())
     assert not options["output_dir"].exists()
@@ -183,4 +183,4 @@ def test_a_file_of_other_content_is_refused_before_training(options, tmp_path):
 
 def test_a_file_that_no_set_reads_is_refused(options, tmp_path):
     with pytest.raises(OptionError, match="file"):
-        mended._sets(MendConfig(**options, file=tmp_path, sets=("swapped",)))
+        mended._sets(MendConfig(**options, official_file=tmp_path, sets=("swapped",)))

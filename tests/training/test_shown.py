@@ -70,8 +70,8 @@ def evaluated(tmp_path, monkeypatch):
     """Replace training and evaluation: the model reads `plain` and `swapped`, and `sicck` cannot be made."""
     made = [factories.result(set_name=name) for name in ("plain", "swapped")]
 
-    def evaluate_all(models, sets, *, out, on_failure=None, **_):
-        factories.run(out, *made)
+    def evaluate_all(models, sets, *, output_dir, on_failure=None, **_):
+        factories.run(output_dir, *made)
         if on_failure is not None and "sicck" in sets:
             on_failure(Failure("sicck", ValueError("no such file")))
         return made

@@ -38,7 +38,7 @@ def options_of():
         "evaluate majority --sets plain --data {} --train-data {}",
         "check majority --min plain:score=0 --data {}",
         "build plain --data {} --output out.parquet",
-        "export lm-eval --to out --sets plain --data {}",
+        "export lm-eval --output-dir out --sets plain --data {}",
         "lexical fit --train-data {} --output-dir out",
         "prefetch majority --sets plain --data {} --train-data {}",
         "train finetune --model m --corpus {} --validation {} --output-dir out",

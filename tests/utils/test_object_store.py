@@ -81,7 +81,7 @@ def test_an_evaluation_a_set_and_scores_go_to_an_object_store(bucket, tmp_path, 
     expected = (tmp_path / "one" / "results.json").read_bytes()
     assert Folder(f"{bucket}/run").read("results.json") == expected
     assert Folder(f"{bucket}/shards").read("results.json") == expected
-    done = command("score", "--from", f"{bucket}/shards", "--output-dir", f"{bucket}/scored")
+    done = command("score", "--run-dir", f"{bucket}/shards", "--output-dir", f"{bucket}/scored")
     assert done.exit_code == 0, done.output
     assert f"in {bucket}/scored:" in done.output
     assert Folder(f"{bucket}/scored").read("results.json") == expected

@@ -178,7 +178,7 @@ def test_no_other_number_of_processes_is_taken(bad):
         ["build", "plain", "--output", "a.parquet"],
         ["evaluate", "majority"],
         ["lexical", "fit", "--output-dir", "a"],
-        ["publish", "dataset", "plain", "--to", "org/a"],
+        ["publish", "dataset", "plain", "--repo-id", "org/a"],
     ],
 )
 def test_every_command_that_builds_or_tags_takes_processes(command):

@@ -1,6 +1,6 @@
 """The command line: `unbag …`.
 
-Nothing heavy is imported before a command needs it, so that `unbag --help` answers at once.
+Commands import heavy packages in their bodies, so that `unbag --help` starts fast.
 """
 
 import sys
@@ -25,12 +25,13 @@ from unbag.cli import (
     published,
     score,
     train,
+    typer_utils,
 )
 from unbag.cli.app import run
 
 
-def _version(asked: bool) -> None:
-    if asked:
+def _print_version(requested: bool) -> None:
+    if requested:
         from importlib.metadata import version
 
         typer.echo(f"unbag {version('unbag')}")
@@ -43,15 +44,15 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
-    help="Does an NLI model read sentences, or count words?\n\n"
-    "[bold]unbag evaluate ORG/MODEL[/bold] asks a model of the Hub; [bold]unbag demo[/bold] shows the flow offline.",
+    help="Challenge sets that show whether an NLI model reads sentences or counts words.\n\n"
+    "`unbag evaluate ORG/MODEL` evaluates a model of the Hub. `unbag demo` runs offline, in a minute.",
 )
 
 
 @app.callback()
 def _main(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
     pass
@@ -83,8 +84,9 @@ publish.app.command(name="all")(publish.everything)
 app.command()(prefetch.prefetch)
 app.command()(demo.demo)
 output.add_to(app)
+typer_utils.escape_help(app)
 
 
 def main() -> None:
-    """Run the command: exit 0 when done, 1 when failed, 2 on wrong usage."""
+    """Run the command line; exit code 0 on success, 1 on failure, 2 on wrong usage."""
     sys.exit(run(app))

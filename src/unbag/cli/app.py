@@ -1,4 +1,4 @@
-"""Run a command: errors become one line and an exit code, and the environment's cache settings are normalized first."""
+"""The frame of every command: cache settings, signals, and errors as one line with an exit code."""
 
 import logging
 import os
@@ -22,115 +22,118 @@ _CACHES: Final = ("UNBAG_CACHE", "XDG_CACHE_HOME", "HF_HOME", "HF_HUB_CACHE", "H
 
 
 def normalize_cache_env() -> None:
-    """Make empty names of cache folders absent, as their readers disagree on them; before anything imports those.
+    """Remove empty cache variables from the environment.
+
+    Libraries disagree on an empty value, and read the variables when they are imported: call this first.
 
     Raises:
-        ValueError: if a variable names what no folder can be.
+        ValueError: If a variable names a path below a file.
     """
     for name in _CACHES:
         value = os.environ.get(name)
         if value is None:
             continue
         if not value.strip():
-            del os.environ[name]  # else it would be the folder that one happens to be in
+            del os.environ[name]  # an empty path would be the current folder
             continue
         path = Path(value).expanduser()
         above = next((each for each in (path, *path.parents) if each.exists()), path)
         if not above.is_dir():
-            raise ValueError(f"expected {name} in the environment to be a folder, found {value!r}: {above} is a file")
+            raise ValueError(f"environment variable {name}: expected a folder, got {value!r}: {above} is a file")
 
 
 FAILED: Final = 1
-_LONGEST: Final = 2_000  # characters of a message, which may repeat what others wrote
-_SIGNALLED: Final = 128  # and the signal's number, as shells have it
-_LATER: Final = 0.05  # seconds
-_INTERRUPTED: Final = _SIGNALLED + signal.SIGINT
-_GO_ON: Final = (("evaluate",), ("train",), ("publish",), ("prefetch",), ("human-study", "sample"))
-"""Commands that go on from where they were stopped; others begin anew."""
+_MAX_LENGTH: Final = 2_000  # characters of a message, which may quote a foreign file
+_SIGNAL_EXIT: Final = 128  # plus the signal number, as in shells
+_RETRY_DELAY: Final = 0.05  # seconds
+_INTERRUPTED: Final = _SIGNAL_EXIT + signal.SIGINT
+_RESUMABLE: Final = (("evaluate",), ("train",), ("publish",), ("prefetch",), ("human-study", "sample"))
+"""Commands that resume after a stop. Other commands start over."""
 
 
 class _Formatter(logging.Formatter):
-    """Warnings as a terminal may have them."""
+    """Log lines without credentials and without control characters."""
 
     def format(self, record: logging.LogRecord) -> str:
         return escape_control_chars(redact(super().format(record)))
 
 
-def run(command: typer.Typer, arguments: Sequence[str] | None = None, *, goes_on: bool | None = None) -> int:
-    """Run a command with some arguments, by default those of the process, and return its exit code.
+def run(command: typer.Typer, arguments: Sequence[str] | None = None, *, is_resumable: bool | None = None) -> int:
+    """Run a command and return its exit code.
 
     Args:
-        command: the command.
-        arguments: its arguments.
-        goes_on: whether it goes on from where it was stopped; by default its name tells.
+        command: Command to run.
+        arguments: Command-line arguments (default: those of the process).
+        is_resumable: Whether the command resumes after a stop (default: by the command's name).
     """
     logging.basicConfig(format="%(levelname)s %(message)s", level=logging.WARNING)
     for handler in logging.getLogger().handlers:
         if type(handler.formatter) is logging.Formatter:
             handler.setFormatter(_Formatter("%(levelname)s %(message)s"))
-    if goes_on is None:
-        goes_on = _goes_on(sys.argv[1:] if arguments is None else arguments)
-    with _terminable() as received:
+    if is_resumable is None:
+        is_resumable = _is_resumable(sys.argv[1:] if arguments is None else arguments)
+    with _sigterm_as_interrupt() as received:
         try:
             normalize_cache_env()
             command(args=arguments)
         except ImportError as error:
-            return _failed(install_hint(error))
-        except (ValueError, OSError) as error:  # ours, or what a disk or network says: no traceback needed
-            if received:  # its processes were told to end too, and it complains of that
-                return _stopped(received, goes_on=goes_on)
-            return _failed(disk_full_message(error) if is_disk_full(error) else str(error))
+            return _report_failure(install_hint(error))
+        except (ValueError, OSError) as error:  # a mistake of the user, a disk or a network: no traceback needed
+            if received:  # worker processes got the signal too, and the error reports their end
+                return _report_stop(received, is_resumable=is_resumable)
+            return _report_failure(disk_full_message(error) if is_disk_full(error) else str(error))
         except MemoryError as error:
-            return _failed(f"no memory left ({error}); give it fewer examples, or a machine with more")
+            return _report_failure(f"out of memory ({error}); use fewer examples, or a machine with more memory")
         except KeyboardInterrupt:
-            return _stopped(received, goes_on=goes_on)
-        except SystemExit as done:  # how click ends a command, well or not
+            return _report_stop(received, is_resumable=is_resumable)
+        except SystemExit as done:  # how click ends every command
             if received or done.code == _INTERRUPTED:
-                return _stopped(received, goes_on=goes_on)
-            # Looked up, not imported: a command of one process need not wait for it.
+                return _report_stop(received, is_resumable=is_resumable)
+            # Looked up, not imported: only a run of several processes has loaded the module.
             if connected := sys.modules.get("unbag.inference.distributed"):
-                connected.destroy_process_group()  # not above: where one failed, the others may wait for it elsewhere
+                connected.destroy_process_group()  # not after a failure: other ranks may wait in a collective
             return done.code if isinstance(done.code, int) else FAILED
         except Exception as error:
             if is_disk_full(error):
-                return _failed(disk_full_message(error))
+                return _report_failure(disk_full_message(error))
             if (connected := sys.modules.get("unbag.inference.distributed")) and connected.is_lost_connection(error):
-                return _failed(f"another process of this run has ended, and says why{_again(goes_on=goes_on)}")
+                hint = _resume_hint(is_resumable=is_resumable)
+                return _report_failure(f"another process of this run has ended and reports the cause{hint}")
             raise
         except BaseException as error:
             if not is_panic(error):
                 raise
-            return _failed(f"a library that reads a file has come to an end ({error}); is one of those given damaged?")
+            return _report_failure(f"a library crashed while it read a file ({error}); check your files for damage")
     return 0
 
 
-def _failed(reason: str) -> int:
+def _report_failure(reason: str) -> int:
     line = " ".join(f"unbag: {reason}".splitlines())
-    echo(line if len(line) <= _LONGEST else f"{redact(line)[:_LONGEST]}…", err=True, fg="red")
+    echo(line if len(line) <= _MAX_LENGTH else f"{redact(line)[:_MAX_LENGTH]}…", err=True, fg="red")
     return FAILED
 
 
-def _stopped(received: Sequence[int], *, goes_on: bool) -> int:
-    """Say that the command was stopped, and return the exit code that tells by which signal."""
+def _report_stop(received: Sequence[int], *, is_resumable: bool) -> int:
+    """Print that the command was stopped, and compute the exit code of the signal."""
     number = received[0] if received else signal.SIGINT
     how = "interrupted" if number == signal.SIGINT else "terminated"
-    echo(f"unbag: {how}{_again(goes_on=goes_on)}", err=True)
-    return _SIGNALLED + number
+    echo(f"unbag: {how}{_resume_hint(is_resumable=is_resumable)}", err=True)
+    return _SIGNAL_EXIT + number
 
 
-def _again(*, goes_on: bool) -> str:
-    return "; rerun the same command to resume" if goes_on else ""
+def _resume_hint(*, is_resumable: bool) -> str:
+    return "; rerun the same command to resume" if is_resumable else ""
 
 
-def _goes_on(arguments: Sequence[str]) -> bool:
-    return any(tuple(arguments[: len(names)]) == names for names in _GO_ON)
+def _is_resumable(arguments: Sequence[str]) -> bool:
+    return any(tuple(arguments[: len(names)]) == names for names in _RESUMABLE)
 
 
 @contextmanager
-def _terminable() -> Iterator[list[int]]:
-    """Let SIGTERM end a command as Ctrl-C does, so that nothing is left half done; give the signals that came.
+def _sigterm_as_interrupt() -> Iterator[list[int]]:
+    """Handle SIGTERM as Ctrl-C, so that cleanup runs; yields the list of received signals.
 
-    Not under a launcher, whose processes may wait for each other where no signal wakes them.
+    Off under a launcher: its processes may wait for each other in calls that no Python signal handler interrupts.
     """
     received: list[int] = []
     if threading.current_thread() is not threading.main_thread() or "LOCAL_RANK" in os.environ:
@@ -139,8 +142,8 @@ def _terminable() -> Iterator[list[int]]:
 
     def stop(number: int, frame: Any) -> None:
         received.append(number)
-        if _is_forking:  # where what is raised is lost: once more, a little later
-            threading.Timer(_LATER, os.kill, (os.getpid(), number)).start()
+        if _is_forking:  # an exception here would be lost: send the signal again after the fork
+            threading.Timer(_RETRY_DELAY, os.kill, (os.getpid(), number)).start()
             return
         raise KeyboardInterrupt
 
@@ -154,27 +157,27 @@ def _terminable() -> Iterator[list[int]]:
 
 
 _handlers: Final[list[Any]] = []
-"""Those that `_terminable` has set."""
+"""Handlers that `_sigterm_as_interrupt` has installed."""
 
 _is_forking = False
 
 
-def _hold_signal() -> None:
+def _block_sigterm() -> None:
     global _is_forking
     if _handlers:
         _is_forking = True
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
 
 
-def _let_signal_through() -> None:
+def _unblock_sigterm() -> None:
     global _is_forking
     if _handlers:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
         _is_forking = False
 
 
-def _end_at_signal() -> None:
-    """Have a forked process end at SIGTERM as by default, without a word, and leave Ctrl-C to who forked it."""
+def _reset_signals_in_child() -> None:
+    """Restore the default SIGTERM in a forked process, and leave Ctrl-C to the parent."""
     if _handlers:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
@@ -182,6 +185,6 @@ def _end_at_signal() -> None:
 
 
 if hasattr(os, "register_at_fork"):
-    # Held back till then: Python forgets a signal that a process gets before it first runs, and who ends a pool of
-    # processes and waits for them would wait for ever for one that had just been started.
-    os.register_at_fork(before=_hold_signal, after_in_parent=_let_signal_through, after_in_child=_end_at_signal)
+    # Blocked during the fork: Python drops a signal that arrives before the child runs its first instruction. A parent
+    # that terminates a process pool and joins it would wait for ever for a child that had just been forked.
+    os.register_at_fork(before=_block_sigterm, after_in_parent=_unblock_sigterm, after_in_child=_reset_signals_in_child)

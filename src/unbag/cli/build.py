@@ -1,4 +1,4 @@
-"""Commands that make and list challenge sets: `unbag build`, `unbag sets`."""
+"""The commands `unbag build` and `unbag sets`."""
 
 from pathlib import Path
 from typing import Annotated, Final
@@ -10,20 +10,21 @@ from unbag.cli.options import Engine, NumProc, Offline, PairOptions, with_shared
 from unbag.cli.output import AsJson, console, echo, print_json
 from unbag.cli.typer_utils import set_or_address_to_write
 
-_EXAMPLES: Final = 2  # of a set's options: enough to show how they are given
+_MAX_EXAMPLES: Final = 2  # options in the example command of a set
 
 
 @with_shared_options
 def build(
     pairs: PairOptions,
-    name: Annotated[str, typer.Argument(autocompletion=typer_utils.sets, help="The challenge set, e.g. permuted.")],
+    name: Annotated[
+        str, typer.Argument(autocompletion=typer_utils.sets, metavar="SET", help="Challenge set, such as permuted.")
+    ],
     output: Annotated[
         str,
         typer.Option(
             callback=set_or_address_to_write,
             metavar="PATH",
-            help="The Parquet file to write; without .parquet a folder, with a file for each split. Or an address, "
-            "such as s3://BUCKET/SET.parquet.",
+            help="Parquet file, folder for all splits, or address such as s3://BUCKET/SET.",
         ),
     ],
     num_proc: NumProc = 1,
@@ -31,19 +32,20 @@ def build(
     offline: Offline = False,
     as_json: AsJson = False,
 ) -> None:
-    """Build a challenge set as a Parquet file, or a folder of them.
+    """Build a challenge set as Parquet.
 
-    unbag build permuted --corpus snli --split test --output snli-test-permuted.parquet
-    unbag build cs_lambda --corpus snli -o min_lms=0.7 --output cs_0.7.parquet
-    unbag build resnli --corpus snli --output resnli
-    unbag build permuted --data pairs.jsonl --num-proc 8 --output pairs-permuted.parquet
-    unbag build permuted --data pairs.parquet --engine ray --output s3://bucket/permuted
+    A path that ends in .parquet gets one file: the split that models are
+    evaluated on. Any other path becomes a folder with a file for each split.
 
-    The third one has three splits, which become resnli/train.parquet,
-    resnli/validation.parquet and resnli/test.parquet. A single file has the
-    split that models are evaluated on. With --engine ray a folder has several
-    files a split, which load_dataset reads as one, and record.json; a build that
-    was stopped goes on from the files that are there.
+    With --engine ray, the folder has several files per split, which
+    load_dataset reads as one, and record.json. A stopped build resumes from
+    the files in the folder.
+
+      unbag build permuted --corpus snli --split test --output permuted.parquet
+      unbag build cs_lambda --corpus snli -o min_lms=0.7 --output cs_0.7.parquet
+      unbag build resnli --corpus snli --output resnli
+      unbag build permuted --data pairs.jsonl --num-proc 8 --output permuted
+      unbag build permuted --data pairs.parquet --engine ray --output s3://B/SET
     """
     from unbag.challenge_sets.request import export
     from unbag.challenge_sets.views.tables import exclusion_summary
@@ -68,19 +70,24 @@ def build(
     if as_json:
         print_json(record)
     else:
-        used = f"{record['examples']:,} examples, {record['rows']:,} rows"
-        echo(f"{output}: {used} ({exclusion_summary(record['data'])})")
-        for split, counted in record.get("splits", {}).items():
-            echo(f"  {split}: {counted['examples']:,} examples, {counted['rows']:,} rows")
+        counts = f"{record['examples']:,} examples, {record['rows']:,} rows"
+        echo(f"{output}: {counts} ({exclusion_summary(record['data'])})")
+        for split, size in record.get("splits", {}).items():
+            echo(f"  {split}: {size['examples']:,} examples, {size['rows']:,} rows")
 
 
 def list_sets(
     name: Annotated[
-        str | None, typer.Argument(autocompletion=typer_utils.sets, help="One set, whose options to list.")
+        str | None,
+        typer.Argument(metavar="SET", autocompletion=typer_utils.sets, help="Challenge set whose options to list."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """List the challenge sets and the corpora they can be built from; or the options of one set."""
+    """List challenge sets and corpora, or the options of one set.
+
+    unbag sets
+    unbag sets permuted
+    """
     from unbag.challenge_sets.loading import described_options, summaries
     from unbag.data.corpora import CORPORA
 
@@ -94,12 +101,12 @@ def list_sets(
             return
         from rich.table import Table
 
-        listed = Table("option", "default", "value", "what it is", box=None, header_style="bold")
+        table = Table("option", "default", "value", "description", box=None, header_style="bold")
         for option in options:
-            listed.add_row(option.name, str(option.default), option.expected, option.meaning)
-        console().print(listed)
+            table.add_row(option.name, str(option.default), option.expected, option.meaning)
+        console().print(table)
         examples = [f"-o {option.name}={option.example}" for option in options if option.example is not None]
-        echo(f"\nFor instance: unbag evaluate MODEL --sets {name} {' '.join(examples[:_EXAMPLES])}")
+        echo(f"\nExample: unbag evaluate MODEL --sets {name} {' '.join(examples[:_MAX_EXAMPLES])}")
         return
     entries = summaries()
     if as_json:
@@ -107,13 +114,11 @@ def list_sets(
         return
     from rich.table import Table
 
-    table = Table("set", "shown as", "what it is", box=None, header_style="bold")
-    table.add_column("paper", overflow="fold")  # an address that is cut off is none
+    table = Table("set", "title", "description", box=None, header_style="bold")
+    table.add_column("paper", overflow="fold")  # a truncated URL is useless
     for entry in entries:
         table.add_row(entry["name"], entry["title"], entry["summary"], entry["paper"])
-    corpora = Table(
-        "corpus", "data set", "splits (the first is evaluated by default)", "licence", box=None, header_style="bold"
-    )
+    corpora = Table("corpus", "dataset", "splits (default: the first)", "licence", box=None, header_style="bold")
     for c in CORPORA.values():
         corpora.add_row(c.name, c.hub_id, " ".join(c.splits), c.licence)
     for part in (table, "", corpora):

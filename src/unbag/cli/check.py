@@ -1,4 +1,4 @@
-"""The command that a build asks whether to go on: `unbag check`."""
+"""The command `unbag check`: gates for a build."""
 
 from collections.abc import Sequence
 from dataclasses import fields, replace
@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from unbag.cli import config_file, typer_utils
-from unbag.cli.evaluate import ask
-from unbag.cli.model_options import ModelOptions, in_folder_name
+from unbag.cli.evaluate import EvaluationPlan, run_plan
+from unbag.cli.model_options import ModelOptions, disabled_baselines
 from unbag.cli.options import Full, PairOptions, with_shared_options
-from unbag.cli.output import AsJson, Shown, failed, leave, show, validate_output_form
+from unbag.cli.output import AsJson, Shown, print_failures, show, validate_output_form, write_tables
 from unbag.cli.run_folder import RUNS, run_folder
 from unbag.cli.typer_utils import Badge, comma_separated, folder_to_write
 
 if TYPE_CHECKING:
-    from unbag.challenge_sets.failures import Failure
     from unbag.challenge_sets.request import Request
     from unbag.evaluation.gates import GateBound, Side
 
@@ -25,70 +24,69 @@ if TYPE_CHECKING:
 def check(
     ctx: typer.Context,
     pairs: PairOptions,
-    asked: ModelOptions,
+    model_options: ModelOptions,
     model: Annotated[
         str,
-        typer.Argument(metavar="MODEL_OR_RUN", help="A model, as unbag evaluate takes it; or the folder that it left."),
+        typer.Argument(metavar="MODEL|RUN", help="Model as in `unbag evaluate`, or the folder of a run."),
     ],
-    least: Annotated[
+    lower_bounds: Annotated[
         list[str] | None,
         typer.Option(
             "--min",
-            metavar="SET:NUMBER=BOUND",
+            metavar="SET:SCORE=BOUND",
             callback=comma_separated,
             autocompletion=typer_utils.bounds,
-            help="The least that a number may be, of those whose higher is better; comma-separated or repeated. score "
-            "is the skill score; an unknown name lists the others.",
+            help="Lower bound of a score, such as permuted:score=.2 (score: skill score).",
         ),
     ] = None,
-    most: Annotated[
+    upper_bounds: Annotated[
         list[str] | None,
         typer.Option(
             "--max",
-            metavar="SET:NUMBER=BOUND",
+            metavar="SET:SCORE=BOUND",
             callback=comma_separated,
             autocompletion=typer_utils.bounds,
-            help="The most that a number may be, of those whose lower is better.",
+            help="Upper bound of a score for which lower is better.",
         ),
     ] = None,
     no_worse_than: Annotated[
         Path | None,
-        typer.Option(metavar="RUN", help="The folder of an earlier run, whose model this one must not be worse than."),
+        typer.Option(metavar="RUN", help="Folder of an earlier run; the model must not be worse."),
     ] = None,
     metric: Annotated[
         list[str] | None,
         typer.Option(
             callback=comma_separated,
-            help="Against RUN, which numbers, by their paths in results.json (default: the skill score).",
+            help="Scores to compare with --no-worse-than (default: the skill score).",
         ),
     ] = None,
-    strict: Annotated[
-        bool, typer.Option("--strict", help="Fail too where it cannot be told whether a number reaches its bound.")
-    ] = False,
+    strict: Annotated[bool, typer.Option("--strict", help="Fail on inconclusive gates too.")] = False,
     full: Full = False,
     output_dir: Annotated[
         Path | None,
         typer.Option(
-            callback=folder_to_write, help="Folder for results, where a model is evaluated (default: in runs/MODEL)."
+            callback=folder_to_write, help="Folder for results of an evaluated model (default: in runs/MODEL)."
         ),
     ] = None,
     badge: Badge = None,
     form: Shown = "table",
     as_json: AsJson = False,
 ) -> None:
-    """Fail a build whose model misses a bound, or is worse than before.
+    """Check a model against bounds or an earlier run, as a gate of a build.
 
-    A gate fails where the whole 95 % interval lies below the bound (above it,
-    for --max): what a sample came to by chance stops no build. With --strict
-    it passes only where the whole interval reaches the bound. Against a run
-    it fails where a number is significantly worse on the same examples, and
-    with --strict where it may be worse by more than .1.
+    A gate fails if the whole 95 % interval of a score lies below the bound, or
+    above the bound for --max. Sampling noise stops no build. With --strict, a
+    gate passes only if the whole interval reaches the bound.
 
-    A model is asked a sample of the sets that gates are on; or with RUN, what
-    that run asked, if it left a run.yaml.
+    With --no-worse-than, a gate fails if a score is significantly worse on the
+    same examples. With --strict, a gate also fails if the score may be worse
+    by more than .1.
 
-    Exit code 0: no gate fails. 1: one does, or nothing could be checked. 2:
-    wrong usage.
+    A model is evaluated on a sample of the sets of the gates. With
+    --no-worse-than, it is evaluated like that run if the run has a run.yaml.
+
+    Exit code 0: no gate fails. Exit code 1: a gate fails, or nothing could be
+    checked. Exit code 2: wrong usage.
 
       unbag check ORG/MODEL --min permuted:score=.2,swapped:accuracy_after=.6
       unbag check runs/new --no-worse-than runs/old --strict
@@ -99,51 +97,58 @@ def check(
     from unbag.evaluation.verdict import of_model
     from unbag.inference.distributed import process_group
     from unbag.reports import badge as badges
-    from unbag.reports import gates as gated
+    from unbag.reports import gates as gate_views
 
-    if not (least or most or no_worse_than):
-        raise typer.BadParameter("expected a gate: --min, --max or --no-worse-than")
+    if not (lower_bounds or upper_bounds or no_worse_than):
+        raise typer.BadParameter("expected a gate, got none; add --min, --max or --no-worse-than")
     if metric and no_worse_than is None:
-        raise typer.BadParameter("--metric is for --no-worse-than, found none; a bound names its number itself")
+        raise typer.BadParameter("--metric: expected --no-worse-than, got none; --min and --max name their scores")
     validate_output_form(form, as_json=as_json)
-    bounds = [*_bounds(least, "min"), *_bounds(most, "max")]
-    before = None if no_worse_than is None else _file(no_worse_than)
+    bounds = [*_parse_bounds(lower_bounds, "min"), *_parse_bounds(upper_bounds, "max")]
+    before = None if no_worse_than is None else _results_file(no_worse_than)
     if no_worse_than is not None and before is None:
-        raise typer.BadParameter(f"expected a folder with {FILE} for --no-worse-than, found {no_worse_than}")
-    run = _file(Path(model))
+        raise typer.BadParameter(f"--no-worse-than: expected a folder with {FILE}, got {no_worse_than}")
+    run = _results_file(Path(model))
     if run is None:
-        run = _evaluated(ctx, model, pairs, asked, bounds, before, output_dir, full=full, visible=not as_json) / FILE
-    elif given := _given(pairs, asked, full=full, output_dir=output_dir):
-        raise typer.BadParameter(f"{', '.join(given)}: for a model to evaluate, found a run, {model}")
-    if process_group().rank:  # the first one tells, and a launcher that sees another fail would end it before it has
+        model_options.validate([model])
+        sets = [*(each.set for each in bounds), *(result.set for result in (read(before) if before else ()))]
+        earlier = None if full or pairs != PairOptions() else _earlier_run(before, ctx)
+        requests = _requests(list(dict.fromkeys(sets)), pairs, earlier, full=full)
+        plan = _build_plan(model, requests, model_options, earlier, output_dir)
+        run = _evaluate(plan, visible=not as_json) / FILE
+    elif options := _evaluation_options(pairs, model_options, full=full, output_dir=output_dir):
+        raise typer.BadParameter(f"{', '.join(options)}: expected a model to evaluate, got a run, {model}")
+    # The first process prints and exits. A launcher that sees another process fail would kill the first one.
+    if process_group().rank:
         return
     notes: list[str] = []
     with explain_damaged_records(run, *([] if before is None else [before])):
         results = gates.of_one_model(read(run), str(run))
         checked = gates.check(results, bounds)
         if before is not None:
-            against, notes = gates.no_worse_than(run, before, metric or ())
-            checked += against
+            comparisons, notes = gates.no_worse_than(run, before, metric or ())
+            checked += comparisons
         if badge is not None:
             badges.write(of_model(results), badge)
-        view = gated.view(checked, notes, strict=strict)
-        to_paste = gated.exported(checked, notes, strict=strict)
+        view = gate_views.view(checked, notes, strict=strict)
+        to_paste = gate_views.exported(checked, notes, strict=strict)
     show(form, view, to_paste, as_json=as_json)
     if any(each.stops(strict=strict) for each in checked):
         raise typer.Exit(1)
 
 
-def _bounds(texts: Sequence[str] | None, side: "Side") -> "list[GateBound]":
+def _parse_bounds(texts: Sequence[str] | None, side: "Side") -> "list[GateBound]":
     from unbag.evaluation import gates
 
     try:
         return [gates.bound(text, side) for text in texts or ()]
     except ValueError as error:
-        raise typer.BadParameter(str(error)) from None
+        message = str(error) if f"--{side}" in str(error) else f"--{side}: {error}"
+        raise typer.BadParameter(message) from None
 
 
-def _file(path: Path) -> Path | None:
-    """Return the results file that a path names; None if it names none, and so a model."""
+def _results_file(path: Path) -> Path | None:
+    """Find the results file of a run; None if the path is no run, so that the name is a model's."""
     from unbag.challenge_sets.results import FILE
 
     if path.is_dir():
@@ -151,82 +156,77 @@ def _file(path: Path) -> Path | None:
     return path if path.is_file() and path.suffix == ".json" else None
 
 
-def _given(pairs: PairOptions, asked: ModelOptions, *, full: bool, output_dir: Path | None) -> list[str]:
-    """Return the options that are given and say how to evaluate a model."""
-    named = [
+def _evaluation_options(
+    pairs: PairOptions, model_options: ModelOptions, *, full: bool, output_dir: Path | None
+) -> list[str]:
+    """List the options on the command line that apply to the evaluation of a model only."""
+    options = [
         f"--{field.name.replace('_', '-')}"
-        for group in (pairs, asked)
+        for group in (pairs, model_options)
         for field in fields(group)
         if getattr(group, field.name) != field.default and field.name not in ("lexical_baseline", "shuffled", "offline")
     ]
-    return [*named, *(["--full"] if full else []), *(["--output-dir"] if output_dir else [])]
+    return [*options, *(["--full"] if full else []), *(["--output-dir"] if output_dir else [])]
 
 
-def _evaluated(
-    ctx: typer.Context,
+def _earlier_run(results: Path | None, ctx: typer.Context) -> config_file.Recorded | None:
+    """Load the options of an earlier run from the `run.yaml` beside its results; None without one."""
+    if results is None or not (file := results.parent / config_file.FILE).is_file():
+        return None
+    return config_file.recorded(file, ctx.command.params)
+
+
+def _build_plan(
     model: str,
-    pairs: PairOptions,
-    asked: ModelOptions,
-    bounds: "Sequence[GateBound]",
-    before: Path | None,
+    requests: "Sequence[Request]",
+    model_options: ModelOptions,
+    earlier: config_file.Recorded | None,
     output_dir: Path | None,
-    *,
-    full: bool,
-    visible: bool,
-) -> Path:
-    """Evaluate a model on what gates are on, and return the folder where the first process leaves its results."""
-    from unbag.challenge_sets.results import read
-    from unbag.evaluation import prefetch
-    from unbag.inference.distributed import process_group
+) -> EvaluationPlan:
+    """Build the plan for a model: the sets of the gates, with the baselines of an earlier run."""
     from unbag.inference.prediction_store import PREDICTIONS
 
-    asked.check([model])
-    found = None if before is None else before.parent / config_file.FILE
-    run = None
-    if found is not None and found.is_file() and pairs == PairOptions() and not full:
-        run = config_file.recorded(found, ctx.command.params)
-        asked = replace(
-            asked,
-            lexical_baseline=asked.lexical_baseline and run.lexical_baseline,
-            shuffled=asked.shuffled and run.shuffled,
+    if earlier is not None:
+        model_options = replace(
+            model_options,
+            lexical_baseline=model_options.lexical_baseline and earlier.lexical_baseline,
+            shuffled=model_options.shuffled and earlier.shuffled,
         )
-    sets = [*(each.set for each in bounds), *(result.set for result in (read(before) if before else ()))]
-    requests = _requests(list(dict.fromkeys(sets)), pairs, run, full=full)
-    options = asked.of_model() | in_folder_name(asked.lexical_baseline, asked.shuffled)
-    names = "+".join(request.name for request in requests)
-    folder = output_dir or run_folder([model], requests, options, about=f"check-{names}")
-    if asked.offline:
-        wanted = prefetch.of_run(requests, [model], revision=asked.revision, train_data=options["train_data"])
-        prefetch.require(wanted)
-    failures: list[Failure] = []
-    results = ask(
-        [model],
-        requests,
-        asked,
-        folder,
-        predictions=None if output_dir else RUNS / PREDICTIONS,
-        on_failure=failures.append if len(requests) > 1 else None,
-        visible=visible,
-        quiet=True,
-    )
+    baselines = disabled_baselines(model_options.lexical_baseline, model_options.shuffled)
+    title = f"check-{'+'.join(request.name for request in requests)}"
+    place = output_dir or run_folder([model], requests, model_options.loading_options() | baselines, title=title)
+    predictions = None if output_dir else RUNS / PREDICTIONS
+    return EvaluationPlan([model], requests, model_options, str(place), predictions, is_named=True)
+
+
+def _evaluate(plan: EvaluationPlan, *, visible: bool) -> Path:
+    """Evaluate the model of a plan; return the folder in which the first process writes its results."""
+    from unbag.evaluation import prefetch
+    from unbag.inference.distributed import process_group
+
+    options, folder = plan.model_options, Path(plan.place)
+    if options.offline:
+        train_data = options.loading_options()["train_data"]
+        prefetch.require(prefetch.of_run(plan.requests, plan.models, revision=options.revision, train_data=train_data))
+    outcome = run_plan(plan, folder, visible=visible, quiet=True)
     if process_group().rank:
         return folder
-    failed(failures, several=False, named=True)
-    if failures:
+    print_failures(outcome.failures, with_model=False, is_named=True)
+    if outcome.failures:
         raise typer.Exit(1)
-    if results:
-        leave(results, folder)
+    if outcome.results:
+        write_tables(outcome.results, folder)
     return folder
 
 
 def _requests(
     sets: Sequence[str], pairs: PairOptions, run: config_file.Recorded | None, *, full: bool
 ) -> "list[Request]":
-    """Return samples of sets, or all of each; or as an earlier run asked them."""
+    """Build the requests of a gate: samples of the sets, all of each with `full`, or as in an earlier run."""
     from unbag.challenge_sets import suite
 
     if run is None:
-        whole = sets if full else ()
+        complete = sets if full else ()
     else:
-        pairs, whole = run.pairs, sets if run.full else run.sets
-    return [request if request.name in whole else suite.sampled(request) for request in pairs.requests(sets)]
+        pairs, complete = run.pairs, sets if run.full else run.sets
+    return [request if request.name in complete else suite.sampled(request) for request in pairs.requests(sets)]

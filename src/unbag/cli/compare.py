@@ -1,4 +1,4 @@
-"""The command that compares results: `unbag compare`."""
+"""The command `unbag compare`."""
 
 from pathlib import Path
 from typing import Annotated
@@ -12,33 +12,36 @@ from unbag.cli.typer_utils import comma_separated
 def compare(
     paths: Annotated[
         list[Path],
-        typer.Argument(metavar="A B...", help="Folders that unbag evaluate or train left, or results.json files."),
+        typer.Argument(metavar="RUN", help="Two or more folders of evaluate or train, or results.json files."),
     ],
     across_data: Annotated[
-        bool, typer.Option("--across-data", help="Compare other data or options too: unpaired, without a test.")
+        bool,
+        typer.Option("--across-data", help="Compare results on different data or options too, unpaired and untested."),
     ] = False,
     metric: Annotated[
         list[str] | None,
         typer.Option(
             callback=comma_separated,
-            help="Which numbers, by name or path in results.json, comma-separated or repeated: auroc,'by_category.*'.",
+            help="Scores by name or path in results.json, such as auroc,'by_category.*'.",
         ),
     ] = None,
     significance_level: Annotated[
-        float, typer.Option(min=0, max=1, help="Corrected p value at which a difference is significant.")
+        float, typer.Option(min=0, max=1, help="Largest corrected p value of a significant difference.")
     ] = 0.05,
     form: Shown = "table",
     as_json: AsJson = False,
 ) -> None:
-    """Compare models: tell which differences are more than chance.
+    """Compare models with significance tests.
 
-    Pair by pair on the same examples, with 95 % intervals and p values that
-    are corrected for all tests together. Models whose names differ by their
-    training seed alone (a/seed-1, a/seed-2) are one: mean, deviation, and a
-    test over seeds. Other data or options are refused.
+    The test is paired: it uses the same examples of each model. The p values
+    are corrected for all tests together; intervals are 95 %. Results on
+    different data or options are rejected.
 
-      unbag compare runs/model-a/suite-snli-validation runs/model-b/suite-snli-validation
-      unbag compare runs/baseline runs/hex           (folders with seed-1, seed-2 …)
+    Runs whose names differ only in the training seed (a/seed-1, a/seed-2)
+    count as one model, with mean, standard deviation and a test over seeds.
+
+      unbag compare runs/a/suite-snli-validation runs/b/suite-snli-validation
+      unbag compare runs/baseline runs/hex    (folders with seed-1, seed-2 …)
       unbag compare a/results.json b/results.json --metric p_c,'confident.*'
       unbag compare runs/a runs/b --format latex > table.tex
     """

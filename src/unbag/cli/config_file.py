@@ -1,11 +1,11 @@
-"""`--config run.yaml`: a command's options from a file, and the file that a run leaves, to be given again.
+"""`--config run.yaml`: options of a command from a file, and the file that a run writes.
 
     models: [ORG/MODEL]
     corpus: mnli
-    examples: 500
-    option: [q=10]
+    max-examples: 500
+    set-option: [q=10]
 
-Its keys are the long options, and `models`. The command line wins over it, and so does the environment.
+The keys are the long options, and `models`. The command line and the environment take precedence over the file.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,75 +18,75 @@ import typer
 from unbag.cli.options import PairOptions
 
 FILE: Final = "run.yaml"
-_LARGEST: Final = 100_000  # bytes of such a file
-_DEEPEST: Final = 4
-_NESTED: Final = "config"  # a file names no other file
-# How a run is shown or shared, which decides nothing that comes out; another machine's means; and what goes to the Hub,
-# which is asked each time. A file may have them, but a run leaves none of them in its own.
+_MAX_BYTES: Final = 100_000
+_MAX_DEPTH: Final = 4
+_NESTED: Final = "config"  # a file cannot include another file
+# Options without influence on the results, options of the machine, and the push to the Hub, which needs consent each
+# time. A file may have them, but a run does not write them.
 _NOT_WRITTEN: Final = ("as_json", "quiet", "verbose", "shard", "num_proc", "engine", "num_gpus", "push_results")
-_CONFIRMED: Final = ("trust_remote_code",)  # a file that someone else wrote must not switch it on alone
-_UNCONFIRMED: Final = f"{__name__}.unconfirmed"  # in a context's `meta`: the file that has such an option, by its name
+_CONFIRMED: Final = ("trust_remote_code",)  # a foreign file alone must not enable these options
+_UNCONFIRMED: Final = f"{__name__}.unconfirmed"  # key of a context's `meta`: file by name of the option it enables
 
 
 def _read_into(ctx: typer.Context, path: Path | None) -> Path | None:
     if path is not None and not ctx.resilient_parsing:
         values = _values(path, ctx.command.params)
-        switched_on = {name: path for name in _CONFIRMED if values.pop(name, False)}
-        ctx.meta[_UNCONFIRMED] = switched_on
+        enabled = {name: path for name in _CONFIRMED if values.pop(name, False)}
+        ctx.meta[_UNCONFIRMED] = enabled
         ctx.default_map = values
     return path
 
 
 def confirmed(ctx: typer.Context, param: typer.CallbackParam, value: bool) -> bool:
-    """Require on the command line too what a file switches on, as the callback of an option in `_CONFIRMED`.
+    """Require an option on the command line too if a file enables it; the callback of the options in `_CONFIRMED`.
 
     Raises:
-        typer.BadParameter: if the file alone has it.
+        typer.BadParameter: If only the file enables the option.
     """
     if not value and param.name in (files := ctx.meta.get(_UNCONFIRMED, {})):
         option = param.opts[0]
         raise typer.BadParameter(
-            f"{files[param.name]}: the run had {option}, which a file alone does not switch on; add {option} to this "
-            "command, or take the line out of the file"
+            f"{files[param.name]}: expected {option} on the command line too, got it in the file only; add {option} or "
+            "remove it from the file"
         )
     return value
 
 
-# Eager: the other options look for their defaults in what it has read.
+# Eager: the other options take their defaults from the file.
 Config = Annotated[
     Path | None,
     typer.Option(
         "--config",
         callback=_read_into,
         is_eager=True,
-        help=f"A YAML file of long options and values, as a run leaves it ({FILE}); the command line wins.",
+        help=f"YAML file of long options, such as {FILE} of a run; the command line wins.",
     ),
 ]
 
 
 def write(ctx: typer.Context, folder: Path) -> None:
-    """Leave the options of a command as they were resolved in a folder.
+    """Write the resolved options of a command to `run.yaml` in a folder.
 
-    Where an earlier command differed in its `--sets` alone, the file names the sets of both, as the folder has them.
+    If an earlier command in the folder differed only in `--sets`, the file lists the sets of both.
     """
     import yaml  # type: ignore[import-untyped]
 
     from unbag.utils.files import atomic_write
 
     keys = {key: param for key, param in _keys(ctx.command.params).items() if param.name not in _NOT_WRITTEN}
-    given = {key: ctx.params.get(param.name) for key, param in keys.items()}
-    resolved = {key: _plain(value) for key, value in given.items() if value not in (None, False, (), [])}
-    # What is off by default is left out; what is on and was switched off says so.
-    resolved |= {key: False for key, value in given.items() if value is False and keys[key].default is not False}
+    values = {key: ctx.params.get(param.name) for key, param in keys.items()}
+    resolved = {key: _yaml_value(value) for key, value in values.items() if value not in (None, False, (), [])}
+    # Flags that are off by default are omitted if off; flags that are on by default are written if off.
+    resolved |= {key: False for key, value in values.items() if value is False and keys[key].default is not False}
     if resolved.get("sets") and (folder / FILE).is_file():
-        resolved["sets"] = _sets_of_both(folder / FILE, resolved)
+        resolved["sets"] = _merged_sets(folder / FILE, resolved)
     text = yaml.safe_dump(resolved, sort_keys=False, allow_unicode=True, width=120)
     with atomic_write(folder / FILE) as tmp:
         tmp.write_text(f"# unbag {ctx.info_name} --config {FILE}\n{text}", encoding="utf-8")
 
 
-def _sets_of_both(file: Path, resolved: Mapping[str, Any]) -> list[str]:
-    """Return the sets of a command, after those of an earlier one that it adds to."""
+def _merged_sets(file: Path, resolved: Mapping[str, Any]) -> list[str]:
+    """Merge the sets of a command into those of an earlier command with the same options."""
     try:
         earlier = _mapping(file)
     except typer.BadParameter:
@@ -98,14 +98,14 @@ def _sets_of_both(file: Path, resolved: Mapping[str, Any]) -> list[str]:
 
 
 class Recorded(NamedTuple):
-    """What a run was asked, but for its model.
+    """Options of an earlier run, without its model.
 
     Attributes:
-        pairs: which pairs.
-        sets: the sets that it named, all of each.
-        full: whether it took all of each set, where it named none.
-        lexical_baseline: whether a lexical model was asked too.
-        shuffled: whether the model was asked the pairs with shuffled words too.
+        pairs: Source pairs.
+        sets: Named sets, each with all examples.
+        full: Whether the suite had all examples of each set.
+        lexical_baseline: Whether the lexical baseline was on.
+        shuffled: Whether the baseline of shuffled words was on.
     """
 
     pairs: PairOptions
@@ -116,18 +116,21 @@ class Recorded(NamedTuple):
 
 
 def recorded(path: Path, params: Sequence[Any]) -> Recorded:
-    """Return what a run was asked.
+    """Load the options of an earlier run.
 
     Args:
-        path: what the run left.
-        params: of the command that reads it, of which the file may have more.
+        path: `run.yaml` of the run.
+        params: Parameters of the command that reads the file; the file may have others.
 
     Raises:
-        typer.BadParameter: if the file cannot be read.
+        typer.BadParameter: If the file cannot be parsed.
     """
     record = _mapping(path)
-    names = {name for name in PairOptions.__dataclass_fields__ if name in record}
-    keys = {key: param for key, param in _keys(params).items() if key in names}
+    keys = {
+        key: param
+        for key, param in _keys(params).items()
+        if key in record and param.name in PairOptions.__dataclass_fields__
+    }
     values = _typed(path, {key: record[key] for key in keys}, keys)
     return Recorded(
         PairOptions(**values),
@@ -143,35 +146,35 @@ def _values(path: Path, params: Sequence[Any]) -> dict[str, Any]:
     record = _mapping(path)
     for key in record:
         if key not in keys:
-            alike = get_close_matches(str(key), keys, n=1)
-            hint = f"did you mean {alike[0]}?" if alike else f"expected some of {', '.join(keys)}"
+            similar = get_close_matches(str(key), keys, n=1)
+            hint = f"did you mean {similar[0]}?" if similar else f"expected some of {', '.join(keys)}"
             raise typer.BadParameter(f"{path}: no option {key!r}, {hint}")
     values = _typed(path, record, keys)
     switches = {param.name for param in params if getattr(param, "is_flag", False)}
     for key, param in keys.items():
         if param.name in switches and not isinstance(values.get(str(param.name), False), bool):
-            raise typer.BadParameter(f"{path}: expected {key} to be true or false, found {values[param.name]!r}")
-    # As text, which the option reads as it does on the command line: or true and 1.5 would be taken for 1.
+            raise typer.BadParameter(f"{path}: {key}: expected true or false, got {values[param.name]!r}")
+    # As text, which the option parses as on the command line. Otherwise `true` and 1.5 would pass as the integer 1.
     return {
         name: value if name in switches or isinstance(value, list) else str(value) for name, value in values.items()
     }
 
 
 def _typed(path: Path, record: Mapping[str, Any], keys: Mapping[str, Any]) -> dict[str, Any]:
-    """Return values by the names of parameters, as the command line has them."""
+    """Convert the values of a file to those of the command line, by parameter name."""
     values = {}
     for key, value in record.items():
         param = keys[key]
-        several = getattr(param, "multiple", False) or param.nargs == -1
+        is_list = getattr(param, "multiple", False) or param.nargs == -1
         if value in (None, [], {}):
-            found = "none" if value is None else value
-            raise typer.BadParameter(f"{path}: expected a value for {key}, found {found}; leave it out for the default")
-        if isinstance(value, Mapping) and several:  # option: {q: 10}
+            empty = "none" if value is None else value
+            raise typer.BadParameter(f"{path}: expected a value for {key}, got {empty}; omit the key for the default")
+        if isinstance(value, Mapping) and is_list:  # set-option: {q: 10}
             value = [f"{name}={_joined(each)}" for name, each in value.items()]
-        if isinstance(value, Mapping) or (isinstance(value, list) and not several):
-            raise typer.BadParameter(f"{path}: expected one value for {key}, found {value!r}")
+        if isinstance(value, Mapping) or (isinstance(value, list) and not is_list):
+            raise typer.BadParameter(f"{path}: expected one value for {key}, got {value!r}")
         values[param.name] = [_joined(each) for each in (value if isinstance(value, list) else [value])]
-        if not several:
+        if not is_list:
             [values[param.name]] = [value]
     return values
 
@@ -186,36 +189,38 @@ def _mapping(path: Path) -> dict[str, Any]:
     from unbag.utils.safe_io import validate_file
 
     try:
-        text = validate_file(path, largest=_LARGEST).read_text(encoding="utf-8")
-        _require_flat(yaml.parse(text, yaml.SafeLoader))
+        text = validate_file(path, largest=_MAX_BYTES).read_text(encoding="utf-8")
+        _validate_depth(yaml.parse(text, yaml.SafeLoader))
         record = yaml.safe_load(text)
     except (OSError, ValueError, TypeError, RecursionError, yaml.YAMLError) as error:
         reason = " ".join(str(error).split())
-        raise typer.BadParameter(f"expected a YAML file of options, found {path}: {reason}") from None
+        raise typer.BadParameter(f"--config: expected a YAML file of options, got {path}: {reason}") from None
     if not isinstance(record, dict):
-        raise typer.BadParameter(f"{path}: expected options with values, such as corpus: snli, found {record!r}")
+        raise typer.BadParameter(f"{path}: expected options with values, such as corpus: snli, got {record!r}")
     return record
 
 
-def _require_flat(events: Iterable[Any]) -> None:
-    """Refuse what takes minutes to read, or gigabytes to print, though it is a few lines.
+def _validate_depth(events: Iterable[Any]) -> None:
+    """Validate that a YAML text has no deep nesting and no aliases.
+
+    A few lines of nested lists take minutes to parse, and a few lines of aliases expand to gigabytes.
 
     Args:
-        events: of a YAML text, as they come.
+        events: Parser events of the text.
     """
     import yaml
 
     depth = 0
     for event in events:
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
-        if depth > _DEEPEST:
-            raise ValueError(f"lists within lists, more than {_DEEPEST} deep")
+        if depth > _MAX_DEPTH:
+            raise ValueError(f"expected at most {_MAX_DEPTH} levels of nesting, got more")
         if isinstance(event, yaml.AliasEvent):
-            raise ValueError("an alias (*name), expected each value written out")
+            raise ValueError("expected values without aliases, got an alias (*name)")
 
 
 def _keys(params: Sequence[Any]) -> dict[str, Any]:
-    """Return the parameters that a file may set, by key: the long option without its dashes, or an argument's name."""
+    """Collect the parameters that a file may set, by key: the long option without dashes, or the argument's name."""
     keys = {}
     for param in params:
         long = [name for name in param.opts if name.startswith("--")]
@@ -224,7 +229,7 @@ def _keys(params: Sequence[Any]) -> dict[str, Any]:
     return keys
 
 
-def _plain(value: Any) -> Any:
+def _yaml_value(value: Any) -> Any:
     if isinstance(value, list | tuple):
-        return [_plain(each) for each in value]
+        return [_yaml_value(each) for each in value]
     return str(value) if isinstance(value, Path) else value

@@ -1,78 +1,85 @@
-"""`unbag demo`: the whole flow offline, told to who sees it for the first time."""
+"""The command `unbag demo`: the whole flow offline, for first-time users."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from unbag.cli.output import AsJson, console, echo, leave, report
-from unbag.cli.progress import watch
+from unbag.cli.output import AsJson, console, echo, show_results, write_tables
+from unbag.cli.progress import show_progress
 from unbag.cli.typer_utils import folder_to_write
 
 if TYPE_CHECKING:
     from unbag.evaluation.demo import Disagreement
 
-_WHO: Final = (
+_MODELS: Final = (
     "Three models were trained on the same {pairs:,} pairs of captions: reader, a small network that sees the words in "
-    "their order; lexical, a bag of words; and hypothesis-only, a bag of words that never sees the premise."
+    "order; lexical, a bag of words; and hypothesis-only, a bag of words without the premise."
 )
 
 
 def demo(
     output_dir: Annotated[
-        Path, typer.Option(callback=folder_to_write, help="Folder for results and predictions.")
+        Path,
+        typer.Option(
+            callback=folder_to_write,
+            show_default=False,
+            help="Folder for results and predictions (default: runs/demo).",
+        ),
     ] = Path("runs/demo"),
     as_json: AsJson = False,
 ) -> None:
-    """Show the whole flow offline, in a minute.
+    """Run the whole flow offline, in a minute.
 
-    Every challenge set is made from bundled captions, whose labels follow from
-    what they mean, and put to a small network that reads the words in their
-    order, to a bag of words, and to one that sees the hypothesis only, all
-    trained on the same captions.
+    Builds every challenge set from bundled captions, whose labels follow from
+    their meaning. Evaluates three models that were trained on such captions:
+    a small network that reads the words in order, a bag of words, and a bag
+    of words that sees only the hypothesis.
+
+      unbag demo
     """
     from unbag.challenge_sets import names
     from unbag.evaluation.demo import disagreement, run
     from unbag.reports import html, terminal
 
-    with watch(len(names()), visible=not as_json, quiet=True) as watched:
-        found = run(
+    with show_progress(len(names()), visible=not as_json, quiet=True) as watched:
+        results = run(
             output_dir,
             on_set=watched.on_set,
             progress_callback=watched.progress_callback,
             on_result=watched.on_result,
         )
     if as_json:
-        report(found, output_dir, as_json=True)
+        show_results(results, output_dir, as_json=True)
         return
-    leave(found, output_dir)
-    terminal.show([_who(), *terminal.together(found), *_told(disagreement(output_dir))], console())
-    echo(f"Every set's own table is in {output_dir / terminal.FILE}.")
-    echo(f"Open {(output_dir / html.FILE).resolve()} in a browser")
+    write_tables(results, output_dir)
+    terminal.show([_describe_models(), *terminal.together(results), *_view(disagreement(output_dir))], console())
+    echo(f"Tables of all sets: {output_dir / terminal.FILE}")
+    echo(f"Report for a browser: {(output_dir / html.FILE).resolve()}")
 
 
-def _who() -> str:
+def _describe_models() -> str:
     from unbag.data import demo
 
-    return _WHO.format(pairs=sum(1 for _ in demo.pairs("train")))
+    return _MODELS.format(pairs=sum(1 for _ in demo.pairs("train")))
 
 
-def _told(found: "Disagreement") -> list[Any]:
-    """Return where the reader and the bag of words part company, and the pair that shows it."""
+def _view(found: "Disagreement") -> list[Any]:
+    """Build the sentence about pairs on which the reader and the bag of words disagree, with an example."""
     from rich.console import Group
     from rich.table import Table
 
-    told = (
-        f"On {found.apart:,} of the {found.pairs:,} pairs as they are written reader and lexical answer differently: "
+    summary = (
+        f"On {found.apart:,} of the {found.pairs:,} original pairs, reader and lexical predict different labels: "
         f"reader is right on {found.reader_right:,} of these, lexical on {found.bag_right:,}."
     )
     if found.shown is None:
-        return [told]
+        return [summary]
     pair, reader, bag = found.shown
     lines = Table.grid(padding=(0, 2))
     lines.add_row("premise", pair.premise)
     lines.add_row("hypothesis", pair.hypothesis)
     lines.add_row("label", pair.label, style="bold")
-    for name, said in (("reader", reader), ("lexical", bag)):
-        lines.add_row(name, f"{said.label}, probability {said.probability:.2f}")
-    return [Group(f"{told} One of those that reader has right:", "", lines)]
+    for name, prediction in (("reader", reader), ("lexical", bag)):
+        lines.add_row(name, f"{prediction.label}, probability {prediction.probability:.2f}")
+    return [Group(f"{summary} One pair that reader has right:", "", lines)]

@@ -1,6 +1,7 @@
-"""The command that asks a model and scores it: `unbag evaluate`."""
+"""The command `unbag evaluate`."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -8,7 +9,7 @@ import typer
 
 from unbag.cli import config_file, push
 from unbag.cli.config_file import Config
-from unbag.cli.model_options import ModelOptions, in_folder_name
+from unbag.cli.model_options import ModelOptions, disabled_baselines
 from unbag.cli.options import (
     ALL,
     Engine,
@@ -17,12 +18,12 @@ from unbag.cli.options import (
     NumProc,
     PairOptions,
     Sets,
-    require,
     selected,
+    validate_engine,
     with_shared_options,
 )
-from unbag.cli.output import AsJson, echo, failed, report
-from unbag.cli.progress import watch
+from unbag.cli.output import AsJson, echo, print_failures, show_results
+from unbag.cli.progress import show_progress
 from unbag.cli.run_folder import ALL_CORPORA, CROSS, RUNS, run_folder
 from unbag.cli.typer_utils import file_to_write, place_to_write
 from unbag.data.corpora import PAPER_CORPORA
@@ -32,57 +33,92 @@ if TYPE_CHECKING:
     from unbag.challenge_sets.request import Request
     from unbag.challenge_sets.results import Result
     from unbag.evaluation.backends import Engine as EvaluationEngine
-    from unbag.evaluation.evaluator import OnFailure
     from unbag.inference.shards import Shard
 
 # ReSNLI paper, Table 2
-_CROSS: Final = ("snli-test", "mnli-validation_matched", "mnli-validation_mismatched", "sick-test")
+_CROSS_CORPORA: Final = ("snli-test", "mnli-validation_matched", "mnli-validation_mismatched", "sick-test")
+
+
+@dataclass(frozen=True)
+class EvaluationPlan:
+    """What a command evaluates, on what, and where the results go.
+
+    Attributes:
+        models: Models, as named on the command line.
+        requests: Challenge sets to build.
+        model_options: Options for loading and running the models.
+        place: Folder or address of the results.
+        predictions: Folder or address of the predictions (default: in the folder of the results).
+        unfit: Sets of the suite that do not fit the pairs; printed at the end.
+        absent: Sets of the suite whose files are missing offline; printed when found.
+        is_named: Whether the user named the sets, so that each of them is required.
+        cross_domain: Whether to print one table, models by corpora, without baselines.
+        shard: Shard of this process.
+        predictions_csv: CSV file for every pair with its prediction.
+    """
+
+    models: Sequence[str]
+    requests: "Sequence[Request]"
+    model_options: ModelOptions
+    place: str
+    predictions: str | Path | None
+    unfit: "Sequence[Failure]" = ()
+    absent: "Sequence[Failure]" = ()
+    is_named: bool = False
+    cross_domain: bool = False
+    shard: "Shard | None" = None
+    predictions_csv: Path | None = None
+
+
+@dataclass(frozen=True)
+class EvaluationOutcome:
+    """Results of a plan, and the sets that failed while it ran.
+
+    Attributes:
+        results: Results in the first process; empty in others, and in shards that leave scoring to another shard.
+        failures: Sets without a result.
+    """
+
+    results: "Sequence[Result]"
+    failures: "Sequence[Failure]"
 
 
 @with_shared_options
 def evaluate(
     ctx: typer.Context,
     pairs: PairOptions,
-    asked: ModelOptions,
+    model_options: ModelOptions,
     models: Annotated[
         list[str],
         typer.Argument(
-            metavar="MODEL...",
-            help="Hub id, folder, or module:function of your own; causal:ID or endpoint:NAME, a language model; "
-            "lexical, hypothesis-only or majority.",
+            metavar="MODEL",
+            help="Hub id, folder, module:function, causal:ID, endpoint:NAME or a built-in model.",
         ),
     ],
     sets: Sets = None,
     full: Full = False,
     cross_domain: Annotated[
         bool,
-        typer.Option(
-            "--cross-domain", help="Instead of sets, the cross-domain table: accuracy of each model on each corpus."
-        ),
+        typer.Option("--cross-domain", help="Print one table instead of sets: accuracy of each model on each corpus."),
     ] = False,
     output_dir: Annotated[
         str | None,
         typer.Option(
             callback=place_to_write,
             metavar="FOLDER",
-            help="Folder for results and predictions, or its address, such as s3://BUCKET/RUN "
-            "(default: runs/MODEL/SETS-PAIRS).",
+            help="Folder or address (s3://…) of the run (default: runs/MODEL/SETS-PAIRS).",
         ),
     ] = None,
     shard: Annotated[
         str | None,
-        typer.Option(
-            metavar="I/N",
-            help="Which of N processes this is that share the work without being connected, from 0/N; all are given "
-            "the same --output-dir, which all see.",
-        ),
+        typer.Option(metavar="I/N", help="Shard of this process, from 0/N; all use one shared --output-dir."),
     ] = None,
     predictions_csv: Annotated[
         Path | None,
         typer.Option(
             callback=file_to_write,
             metavar="FILE",
-            help="Also write each pair with gold label, prediction and probabilities.",
+            help="CSV file for each pair with gold label, prediction and probabilities.",
         ),
     ] = None,
     push_results: Annotated[
@@ -90,8 +126,7 @@ def evaluate(
         typer.Option(
             push.OPTION,
             metavar="ORG[/NAME]",
-            help="Also add the results to this data set of results on the Hub, as unbag publish results-dataset does; "
-            "made private where there is none.",
+            help="Hub dataset to add the results to; private if new.",
         ),
     ] = None,
     num_proc: NumProc = 1,
@@ -102,16 +137,20 @@ def evaluate(
 ) -> None:
     """Evaluate models on challenge sets.
 
-    Asks a sample of every set, in minutes for a small model, and shows each
-    set's table as it comes. Leaves tables, results.json, predictions, and
-    what `unbag compare` needs in a folder. A run that was stopped goes on
-    where it was when given again. Further sets of the same model are added
-    to a folder; results of another model are rejected.
+    Without --sets, evaluates a sample of every set, in minutes for a small
+    model. Prints a table per set, and writes tables, results.json and
+    predictions to a folder. `unbag compare` reads such folders.
 
-    Exit code 1: a set named in --sets has no result, for whatever reason; or
-    one of the suite failed. Without --sets, a set is left out, and named at
-    the end, where a package or a download for it is missing or the pairs do
-    not fit it.
+    The same command resumes a stopped run. Results of further sets for the
+    same model are added to the folder. Results of another model are rejected.
+
+    MODEL is a Hub id, a folder, module:function of your own, a language model
+    (causal:ID or endpoint:NAME), or lexical, hypothesis-only or majority.
+    --corpus takes several corpora here, or all.
+
+    Exit code 1: a set of --sets has no result, or a set of the suite failed.
+    A set of the suite is skipped if a package or file is missing, or if the
+    pairs do not fit the set. Skipped sets are listed at the end.
 
       unbag evaluate ORG/MODEL
       unbag evaluate ORG/MODEL --full
@@ -130,180 +169,218 @@ def evaluate(
       unbag evaluate ORG/MODEL --shard 0/8 --output-dir s3://BUCKET/RUN
       unbag evaluate ORG/MODEL --engine ray --output-dir s3://BUCKET/RUN
     """
-    from unbag.evaluation import prefetch
     from unbag.evaluation.backends import open_backend
     from unbag.evaluation.result_folder import local_folder
-    from unbag.inference.distributed import process_group
-    from unbag.inference.prediction_store import PREDICTIONS
     from unbag.utils import parallel
+
+    model_options.validate(models)
+    push.validate_push_target(push_results, models, pairs.data, offline=model_options.offline)
+    if cross_domain and (sets or full):
+        raise typer.BadParameter("--cross-domain: expected neither --sets nor --full, got one of them")
+    requests, unfit, title = _select_requests(pairs, sets, full=full, cross_domain=cross_domain)
+    parsed_shard = _parse_shard(shard)
+    validate_engine(engine, num_gpus, shard)
+    place = output_dir or _default_place(models, requests, model_options, title, cross_domain=cross_domain)
+    plan = EvaluationPlan(
+        models,
+        requests,
+        model_options,
+        place,
+        _predictions_place(place, is_default=output_dir is None, is_shared=parsed_shard is not None),
+        unfit=unfit,
+        is_named=bool(sets),
+        cross_domain=cross_domain,
+        shard=parsed_shard,
+        predictions_csv=predictions_csv,
+    )
+    if model_options.offline:
+        plan = _available_offline(plan)
+    with (
+        local_folder(plan.place, further=[config_file.FILE]) as folder,
+        parallel.worker_count(num_proc),
+        open_backend(engine, num_gpus) as backend,
+    ):
+        outcome = run_plan(plan, folder, engine=backend, visible=not as_json)
+        if outcome.results:  # only the first process has results
+            config_file.write(ctx, folder)
+        _show_outcome(plan, outcome, folder, as_json=as_json)
+    _finish(plan, outcome, push_results, as_json=as_json)
+
+
+def _select_requests(
+    pairs: PairOptions, sets: Sequence[str] | None, *, full: bool, cross_domain: bool
+) -> "tuple[list[Request], list[Failure], str]":
+    """Build the requests of a command line, the sets of the suite that do not fit the pairs, and a title for the run.
+
+    Raises:
+        typer.BadParameter: If an option does not fit the sets.
+        ValueError: If a set or corpus does not exist, or no set of the suite fits the pairs.
+    """
+    if cross_domain:
+        corpora = PAPER_CORPORA if pairs.corpus == [ALL] else pairs.corpus
+        requests = [_corpus_request(name, pairs.max_examples) for name in corpora or _CROSS_CORPORA]
+        return requests, [], f"{CROSS}-{'+'.join(pairs.corpus)}" if pairs.corpus else CROSS
+    unfit: list[Failure] = []
+    requests = selected(pairs, sets, full=full, on_failure=unfit.append)
+    if not requests:
+        raise unfit[0].error
+    title = "+".join(sets) if sets else "full" if full else "suite"
+    return requests, unfit, f"{ALL_CORPORA}-{title}" if pairs.corpus == [ALL] else title
+
+
+def _default_place(
+    models: Sequence[str],
+    requests: "Sequence[Request]",
+    model_options: ModelOptions,
+    title: str,
+    *,
+    cross_domain: bool,
+) -> str:
+    """Choose the default folder of a run. The cross-domain table has no baselines, so their options do not count."""
+    baselines = disabled_baselines(
+        model_options.lexical_baseline or cross_domain, model_options.shuffled or cross_domain
+    )
+    return str(run_folder(models, requests, model_options.loading_options() | baselines, title=title))
+
+
+def _predictions_place(place: str, *, is_default: bool, is_shared: bool) -> str | Path | None:
+    """Choose where predictions are stored: runs in default folders share one store, shards use that of their folder."""
+    from unbag.inference.prediction_store import PREDICTIONS
     from unbag.utils.storage import Folder, is_address
 
-    asked.check(models)
-    push.validate_push_target(push_results, models, pairs.data, offline=asked.offline)
-    if cross_domain and (sets or full):
-        raise typer.BadParameter("--cross-domain is a table of its own: it takes neither --sets nor --full")
-    failures: list[Failure] = []
-    absent: list[Failure] = []
-    if cross_domain:
-        named = PAPER_CORPORA if pairs.corpus == [ALL] else pairs.corpus
-        requests = [_plain(name, pairs.max_examples) for name in named or _CROSS]
-        about = f"{CROSS}-{'+'.join(pairs.corpus)}" if pairs.corpus else CROSS
-    else:
-        requests = selected(pairs, sets, full=full, on_failure=failures.append)
-        if not requests:
-            raise failures[0].error
-        about = "+".join(sets) if sets else "full" if full else "suite"
-        if pairs.corpus == [ALL]:
-            about = f"{ALL_CORPORA}-{about}"
-    of_shards = _shard(shard)
-    require(engine, num_gpus, shard)
-    options = asked.of_model()
-    place = output_dir or str(
-        run_folder(
-            models,
-            requests,
-            options | in_folder_name(asked.lexical_baseline or cross_domain, asked.shuffled or cross_domain),
-            about=about,
-        )
-    )
-    predictions: str | Path | None = None if output_dir else RUNS / PREDICTIONS
-    if of_shards or is_address(place):
-        predictions = str(Folder(place) / PREDICTIONS)
-    if asked.offline:
-        in_suite = not (sets or cross_domain)  # of which those are asked that are there
-        wanted = prefetch.of_run(
-            () if in_suite else requests, models, revision=asked.revision, train_data=options["train_data"]
-        )
-        prefetch.require(wanted)
-        if in_suite:
-            requests, absent = _at_hand(requests)
-    with (
-        local_folder(place, further=[config_file.FILE]) as folder,
-        parallel.worker_count(num_proc),
-        open_backend(engine, num_gpus) as asking,
-    ):
-        found = ask(
-            models,
-            requests,
-            asked,
-            folder,
-            predictions=predictions,
-            skipped=(*failures, *absent),
-            on_failure=failures.append if len(requests) > 1 and not cross_domain else None,
-            shard=of_shards,
-            engine=asking,
-            cross_domain=cross_domain,
-            visible=not as_json,
-            predictions_csv=predictions_csv,
-        )
-        if found:  # in the first process
-            config_file.write(ctx, folder)
-        report(found, folder, as_json=as_json, cross=cross_domain, seen=not cross_domain, place=place)
-        if found and predictions_csv is not None:
-            echo(f"every pair with its prediction: {predictions_csv}", err=as_json)
-    if process_group().rank:  # the first one tells; and a launcher that sees another fail would end it before it has
-        return
-    failed(failures, several=len(models) > 1, named=bool(sets))
-    if of_shards and not (found or failures):
-        echo(f"All is predicted; another shard scores it, and writes to {place}.", err=True)
-        return
-    if push_results and found:
-        push.push_results(found, place, push_results, as_json=as_json)
-    if not found or any(failure.counts(named=bool(sets)) for failure in failures):
-        raise typer.Exit(1)
+    if is_shared or is_address(place):
+        return str(Folder(place) / PREDICTIONS)
+    return RUNS / PREDICTIONS if is_default else None
 
 
-def _shard(text: str | None) -> "Shard | None":
+def _parse_shard(text: str | None) -> "Shard | None":
     from unbag.inference.shards import Shard
 
     try:
         return None if text is None else Shard.parse(text)
     except ValueError as error:
-        raise typer.BadParameter(str(error)) from None
+        raise typer.BadParameter(f"--shard: {error}") from None
 
 
-def ask(
-    models: Sequence[str],
-    requests: "Sequence[Request]",
-    asked: ModelOptions,
-    folder: Path,
-    *,
-    predictions: str | Path | None,
-    skipped: "Sequence[Failure]" = (),
-    on_failure: "OnFailure | None" = None,
-    shard: "Shard | None" = None,
-    cross_domain: bool = False,
-    visible: bool = True,
-    quiet: bool = False,
-    engine: "EvaluationEngine | None" = None,
-    predictions_csv: Path | None = None,
-) -> "list[Result]":
-    """Ask models, as `evaluation.evaluator.evaluate_all` does, and show how it goes.
+def _available_offline(plan: EvaluationPlan) -> EvaluationPlan:
+    """Validate that all files of a plan are on this machine; sets of the suite with missing files become `absent`.
 
-    Args:
-        models: the models.
-        requests: the sets.
-        asked: how.
-        folder: for results.
-        predictions: for predictions, or its address; in `folder` by default.
-        skipped: sets that could not even be asked for.
-        on_failure: told of a set that fails.
-        shard: which of several processes this is that share the work.
-        cross_domain: whether one table of all comes at the end, and no lexical model is asked.
-        visible: whether to show anything.
-        quiet: show how far it is, and no set's table.
-        engine: where models are asked; here by default.
-        predictions_csv: a file for each pair with its prediction.
+    Raises:
+        MissingError: If a file is missing for a model or a required set, or for every set of the suite.
     """
-    from unbag.evaluation import evaluator
-    from unbag.inference.distributed import process_group
-
-    visible = visible and process_group().rank == 0
-    with (
-        asked.spending(models) as spending,
-        watch(len(requests), visible=visible, quiet=quiet or cross_domain) as watched,
-    ):
-        return evaluator.evaluate_all(
-            models,
-            requests,
-            output_dir=folder,
-            predictions=predictions,
-            trust_labels=asked.trust_labels,
-            lexical_baseline=asked.lexical_baseline and not cross_domain,
-            shuffled=asked.shuffled and not cross_domain,
-            skipped=skipped,
-            on_set=watched.on_set,
-            progress_callback=watched.progress_callback,
-            on_result=watched.on_result,
-            on_failure=on_failure,
-            engine=engine,
-            shard=shard,
-            predictions_csv=predictions_csv,
-            **asked.of_model(),
-            spending=spending,
-        )
-
-
-def _at_hand(requests: "list[Request]") -> "tuple[list[Request], list[Failure]]":
-    """Return the sets of which nothing is missing on this machine, and the others; tell at once what is of these."""
     from unbag.challenge_sets.failures import Failure
     from unbag.challenge_sets.requirements import MissingError
     from unbag.evaluation import prefetch
 
+    in_suite = not (plan.is_named or plan.cross_domain)
+    options = plan.model_options
+    prefetch.require(
+        prefetch.of_run(
+            () if in_suite else plan.requests,
+            plan.models,
+            revision=options.revision,
+            train_data=options.loading_options()["train_data"],
+        )
+    )
+    if not in_suite:
+        return plan
     available, absent = [], []
-    for request in requests:
+    for request in plan.requests:
         if lacking := prefetch.missing(prefetch.of_run([request])):
             reason = f"offline and without {', '.join(lacking)}"
-            echo(f"{request.name}: left out, {reason}", err=True, fg="yellow")
+            echo(f"{request.name}: skipped: {reason}", err=True, fg="yellow")
             absent.append(Failure(request.name, MissingError(reason)))
         else:
             available.append(request)
     if not available:
-        raise MissingError("offline, and of no set all is on this machine; fetch it with `unbag prefetch`")
-    return available, absent
+        raise MissingError("--offline: files are missing for every set; run `unbag prefetch` with a network")
+    return replace(plan, requests=available, absent=absent)
 
 
-def _plain(name: str, max_examples: int | None) -> Any:
+def run_plan(
+    plan: EvaluationPlan,
+    folder: Path,
+    *,
+    engine: "EvaluationEngine | None" = None,
+    visible: bool = True,
+    quiet: bool = False,
+) -> EvaluationOutcome:
+    """Evaluate the models of a plan, as `evaluation.evaluator.evaluate_all` does, and show the progress.
+
+    Args:
+        plan: Models and sets.
+        folder: Local folder for the results.
+        engine: Engine that runs the models (default: this process).
+        visible: Whether to show progress and tables.
+        quiet: Whether to show progress only.
+    """
+    from unbag.evaluation import evaluator
+    from unbag.inference.distributed import process_group
+
+    options = plan.model_options
+    failures: list[Failure] = []
+    visible = visible and process_group().rank == 0
+    with (
+        options.spending(plan.models) as spending,
+        show_progress(len(plan.requests), visible=visible, quiet=quiet or plan.cross_domain) as display,
+    ):
+        results = evaluator.evaluate_all(
+            plan.models,
+            plan.requests,
+            output_dir=folder,
+            predictions=plan.predictions,
+            trust_labels=options.trust_labels,
+            lexical_baseline=options.lexical_baseline and not plan.cross_domain,
+            shuffled=options.shuffled and not plan.cross_domain,
+            skipped=(*plan.unfit, *plan.absent),
+            on_set=display.on_set,
+            progress_callback=display.progress_callback,
+            on_result=display.on_result,
+            # One set, or one table: a failure ends the run with its own error.
+            on_failure=failures.append if len(plan.requests) > 1 and not plan.cross_domain else None,
+            engine=engine,
+            shard=plan.shard,
+            predictions_csv=plan.predictions_csv,
+            **options.loading_options(),
+            spending=spending,
+        )
+    return EvaluationOutcome(results, failures)
+
+
+def _show_outcome(plan: EvaluationPlan, outcome: EvaluationOutcome, folder: Path, *, as_json: bool) -> None:
+    """Print the results, and write the tables to their folder."""
+    show_results(
+        outcome.results,
+        folder,
+        as_json=as_json,
+        cross_domain=plan.cross_domain,
+        is_shown=not plan.cross_domain,
+        place=plan.place,
+    )
+    if outcome.results and plan.predictions_csv is not None:
+        echo(f"every pair with its prediction: {plan.predictions_csv}", err=as_json)
+
+
+def _finish(plan: EvaluationPlan, outcome: EvaluationOutcome, push_results: str | None, *, as_json: bool) -> None:
+    """Print the sets without a result, push the results, and exit with code 1 after a failure."""
+    from unbag.inference.distributed import process_group
+
+    # The first process prints and exits. A launcher that sees another process fail would kill the first one.
+    if process_group().rank:
+        return
+    failures = [*plan.unfit, *outcome.failures]
+    print_failures(failures, with_model=len(plan.models) > 1, is_named=plan.is_named)
+    if plan.shard and not (outcome.results or failures):
+        echo(f"This shard is done. Another shard scores the predictions and writes to {plan.place}.", err=True)
+        return
+    if push_results and outcome.results:
+        push.push_results(list(outcome.results), plan.place, push_results, as_json=as_json)
+    if not outcome.results or any(failure.counts(named=plan.is_named) for failure in failures):
+        raise typer.Exit(1)
+
+
+def _corpus_request(name: str, max_examples: int | None) -> Any:
+    """Build the request for a corpus without perturbation, from `CORPUS` or `CORPUS-SPLIT`."""
     from unbag.challenge_sets import loading
     from unbag.challenge_sets.request import Request
 

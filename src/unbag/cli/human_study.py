@@ -1,11 +1,11 @@
-"""Commands about people: `unbag human-study sample` and `unbag human-study score`."""
+"""The commands `unbag human-study sample` and `unbag human-study score`."""
 
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from unbag.cli.model_options import LabelMap, parsed
+from unbag.cli.model_options import LabelMap, parse_label_names
 from unbag.cli.options import PairOptions, with_shared_options
 from unbag.cli.output import AsJson, console, echo, print_json, progress
 from unbag.cli.run_folder import RUNS
@@ -13,7 +13,7 @@ from unbag.cli.typer_utils import folder_to_write
 
 app = typer.Typer(
     no_args_is_help=True,
-    help="Ask people what a model was asked: permuted pairs that it accepts (Sinha et al. 2021, section 7).",
+    help="Have people label permuted pairs that a model accepts (Sinha et al. 2021, section 7).",
 )
 
 
@@ -21,19 +21,21 @@ app = typer.Typer(
 @with_shared_options
 def sample(
     pairs: PairOptions,
-    model: Annotated[str, typer.Argument(help="Hub id, folder, or module:function: whose accepted pairs are drawn.")],
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="Model: Hub id, folder or module:function.")],
     output_dir: Annotated[
-        Path, typer.Option(callback=folder_to_write, help="Folder for sheet.csv, which people are given, and key.csv.")
+        Path, typer.Option(callback=folder_to_write, help="Folder for sheet.csv, for the annotators, and key.csv.")
     ],
     num_pairs: Annotated[int, typer.Option(help="Number of pairs, a multiple of 4.")] = 200,
     label_map: LabelMap = None,
     as_json: AsJson = False,
 ) -> None:
-    """Draw permuted pairs that a model labels as their original.
+    """Sample permuted pairs that a model labels like the original pair.
 
-    Half of them of examples that it gets right in order, half of others; half
-    of each short, half long. Fill in the column label, and score it. Pairs
-    that were predicted before, by `unbag evaluate`, are not asked again.
+    Half of the pairs come from examples that the model gets right in the
+    original order, half from other examples. Half of each are short, half are
+    long. Annotators fill in the column label of sheet.csv.
+
+    Stored predictions of `unbag evaluate` are reused.
 
       unbag human-study sample ORG/MODEL --corpus mnli --output-dir people
       unbag human-study score people people/sheet.csv
@@ -49,35 +51,37 @@ def sample(
     human_study.validate_pair_count(num_pairs)
     [request] = pairs.requests(["permuted"])
     validated_builder(request)
-    predictor, _ = predictor_of(model, label_map=parsed(label_map))
+    predictor, _ = predictor_of(model, label_map=parse_label_names(label_map))
     built = build(request)
     if (predictor.identity or {}).get("kind") == "transformer":
         validate_label_order(predictor, built.language, mapped=label_map is not None)
     with progress(visible=not as_json) as shown:
-        moved = None if shown is None else lambda done, total: shown("permuted", done, total)
-        predicted = predict_rows(built.rows, predictor, RUNS / PREDICTIONS, progress=moved)
-    answers = SetPredictions(predicted.array(), predicted.label_space, predicted.has_probabilities)
-    drawn = human_study.draw(built.rows, answers, pairs=num_pairs, seed=request.seed)
-    human_study.write(drawn, output_dir)
+        on_rows = None if shown is None else lambda done, total: shown("permuted", done, total)
+        predicted = predict_rows(built.rows, predictor, RUNS / PREDICTIONS, progress=on_rows)
+    predictions = SetPredictions(predicted.array(), predicted.label_space, predicted.has_probabilities)
+    sampled = human_study.draw(built.rows, predictions, pairs=num_pairs, seed=request.seed)
+    human_study.write(sampled, output_dir)
     if as_json:
         print_json(
             {
-                "pairs": len(drawn),
+                "pairs": len(sampled),
                 "sheet": str(output_dir / human_study.SHEET),
                 "key": str(output_dir / human_study.KEY),
             }
         )
     else:
-        echo(f"{output_dir / human_study.SHEET}: {len(drawn)} pairs to label; {output_dir / human_study.KEY}: the key")
+        echo(
+            f"{output_dir / human_study.SHEET}: {len(sampled)} pairs to label; {output_dir / human_study.KEY}: the key"
+        )
 
 
 @app.command()
 def score(
-    folder: Annotated[Path, typer.Argument(help="What `unbag human-study sample` left.")],
-    sheets: Annotated[list[Path], typer.Argument(help="Filled-in sheets, one a person.")],
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder of `unbag human-study sample`.")],
+    sheets: Annotated[list[Path], typer.Argument(metavar="SHEET", help="Filled-in sheets, one per annotator.")],
     as_json: AsJson = False,
 ) -> None:
-    """Score people's answers, beside those of the paper's two experts.
+    """Score the labels of annotators, next to those of the paper's two experts.
 
     unbag human-study score people anna.csv ben.csv
     """
@@ -92,13 +96,13 @@ def score(
     if as_json:
         print_json(to_json(scored))
         return
-    theirs = papers.table("Sinha et al. 2021", "4")
-    table = Table("", *scored, *(f"{row[0]}, {theirs.paper}" for row in theirs.rows), box=None)
+    published = papers.table("Sinha et al. 2021", "4")
+    table = Table("", *scored, *(f"{row[0]}, {published.paper}" for row in published.rows), box=None)
     table.add_row("answered", *(str(scores["answered"]) for scores in scored.values()))
     for key, name in (("accuracy", "accuracy"), ("macro_f1", "macro F1"), ("d_c", "D^c"), ("d_f", "D^f")):
         table.add_row(
             name,
             *(interval(scores[key]) for scores in scored.values()),
-            *("" if share is None else f"{share:.3f}" for share in theirs.shares(name)),
+            *("" if share is None else f"{share:.3f}" for share in published.shares(name)),
         )
     console().print(table)

@@ -1,4 +1,4 @@
-"""Commands about the lexical model: `unbag lexical fit` and `unbag lexical score`."""
+"""The commands `unbag lexical fit` and `unbag lexical score`."""
 
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -12,19 +12,19 @@ from unbag.cli.typer_utils import comma_separated, folder_to_write
 
 app = typer.Typer(
     no_args_is_help=True,
-    help="What a bag of words knows: fit the lexical model, or ask it about a pair.",
+    help="Fit a lexical model (a bag of words), or score a pair with one.",
 )
-Training = Annotated[
+TrainData = Annotated[
     list[str] | None,
     typer.Option(
         callback=comma_separated,
         autocompletion=typer_utils.corpora,
-        help="Corpora (their train splits) or files, comma-separated or repeated (default: snli,mnli).",
+        help="Corpora (train splits) or files, comma-separated (default: snli,mnli).",
     ),
 ]
 Pipeline = Annotated[
     str | None,
-    typer.Option(help="spaCy pipeline that says which words count, or all (default: spacy/en_core_web_sm)."),
+    typer.Option(help="spaCy pipeline to select content words, or all (default: spacy/en_core_web_sm)."),
 ]
 
 
@@ -32,26 +32,23 @@ Pipeline = Annotated[
 def fit(
     output_dir: Annotated[
         Path,
-        typer.Option(callback=folder_to_write, help="Folder for the model: weights and a config, ready for the Hub."),
+        typer.Option(callback=folder_to_write, help="Folder for weights and config of the model."),
     ],
-    train_data: Training = None,
+    train_data: TrainData = None,
     pipeline: Pipeline = None,
     tags: Annotated[
         Literal["type", "context"],
-        typer.Option(
-            help="By which tag a word counts: type, the one it has most often, so that order tells nothing; context, "
-            "the one it has in its sentence, as CS_λ is made."
-        ),
+        typer.Option(metavar="TAGS", help="Tag of a word: type, its most frequent tag, or context, as in CS_λ."),
     ] = "type",
     max_train_pairs: Annotated[
-        int | None, typer.Option(help="Draw this many training pairs instead of taking all.")
+        int | None, typer.Option(help="Maximum number of training pairs (default: all).")
     ] = None,
-    l2: Annotated[float | None, typer.Option(help="The penalty (default: the best on a held-out tenth).")] = None,
-    seed: Annotated[int, typer.Option(help="Decides what is drawn and held out.")] = 13,
+    l2: Annotated[float | None, typer.Option(help="L2 penalty (default: the best on a held-out tenth).")] = None,
+    seed: Annotated[int, typer.Option(help="Random seed for sampling and the held-out tenth.")] = 13,
     num_proc: NumProc = 1,
     as_json: AsJson = False,
 ) -> None:
-    """Fit a lexical model and leave it in a folder.
+    """Fit a lexical model and save it to a folder.
 
     unbag lexical fit --train-data snli --output-dir lexical-snli
     unbag lexical fit --train-data my-train.csv --output-dir lexical-mine
@@ -74,29 +71,29 @@ def fit(
     if as_json:
         print_json(model.record)
         return
-    chosen = ", ".join(f"{penalty}: {loss:.4f}" for penalty, loss in model.record.get("held_out_loss", {}).items())
+    losses = ", ".join(f"{penalty}: {loss:.4f}" for penalty, loss in model.record.get("held_out_loss", {}).items())
     size = f"{model.record['pairs']:,} pairs, {model.record['features']:,} features"
     echo(
         f"{output_dir}: {size}, l2 = {model.record['l2']:g}"
-        + (f" (held-out loss by penalty: {chosen})" if chosen else "")
+        + (f" (held-out loss by penalty: {losses})" if losses else "")
     )
 
 
 @app.command()
 def score(
-    premise: Annotated[str, typer.Option(help="The first sentence.")],
-    hypothesis: Annotated[str, typer.Option(help="The second sentence.")],
-    label: Annotated[str | None, typer.Option(help="Its gold label: LMS and misleading words need one.")] = None,
+    premise: Annotated[str, typer.Option(help="Premise.")],
+    hypothesis: Annotated[str, typer.Option(help="Hypothesis.")],
+    label: Annotated[str | None, typer.Option(help="Gold label (default: all three, one after the other).")] = None,
     model: Annotated[
-        str | None, typer.Option(help="A fitted model: folder or Hub repository (default: one is fitted, once).")
+        str | None, typer.Option(help="Folder or Hub id of a lexical model (default: fitted on first use).")
     ] = None,
-    train_data: Training = None,
-    top: Annotated[int, typer.Option(min=0, help="How many misleading words to show.")] = 5,
+    train_data: TrainData = None,
+    top: Annotated[int, typer.Option(min=0, help="Number of misleading words to show.")] = 5,
     as_json: AsJson = False,
 ) -> None:
-    """Show what the lexical model says of a pair, and which words mislead it.
+    """Score a pair with a lexical model, and list the words that mislead it.
 
-    unbag lexical score --premise "A man sleeps." --hypothesis "A man runs." --label neutral
+    unbag lexical score --premise "A man sleeps." --hypothesis "A man runs."
     """
     from unbag.baselines.lexical.fitting import Recipe, fit_cached, load
     from unbag.baselines.lexical.hub import open_lexical_model
@@ -105,28 +102,28 @@ def score(
     from unbag.data.labels import LABELS, gold_label
 
     if model and train_data:
-        raise typer.BadParameter("name either --model or --train-data")
+        raise typer.BadParameter("expected one of --model and --train-data, got both")
     gold = [gold_label(label)] if label else list(LABELS)
-    recipe = Recipe(tuple(train_data) if train_data else None, tags=BY_CONTEXT)  # as CS_λ is scored
+    recipe = Recipe(tuple(train_data) if train_data else None, tags=BY_CONTEXT)  # as for CS_λ
     lexical = load(open_lexical_model(model) if model else fit_cached(recipe))
     scores = [score_pair(lexical, premise, hypothesis, name, top=top) for name in gold]
     probabilities = dict(zip(LABELS, map(float, scores[0].probabilities), strict=True))
     if as_json:
-        of_gold = {
-            name: {"lms": pair_score.lms, "misleading": [_plain(one) for one in pair_score.misleading]}
+        by_gold = {
+            name: {"lms": pair_score.lms, "misleading": [_contribution_record(one) for one in pair_score.misleading]}
             for name, pair_score in zip(gold, scores, strict=True)
         }
-        print_json({"probabilities": probabilities, "if_gold": of_gold})
+        print_json({"probabilities": probabilities, "if_gold": by_gold})
         return
     from rich.table import Table
 
     table = Table(
-        "label", "probability", "LMS if gold", "what misleads (difference of logits)", box=None, pad_edge=False
+        "label", "probability", "LMS if gold", "misleading words (difference of logits)", box=None, pad_edge=False
     )
     for name in LABELS:
         pair_score = scores[gold.index(name)] if name in gold else None
         words = (
-            "\n".join(f"{_name(one)} → {one.label} {one.logit:+.2f}" for one in pair_score.misleading)
+            "\n".join(f"{_feature_name(one)} → {one.label} {one.logit:+.2f}" for one in pair_score.misleading)
             if pair_score
             else ""
         )
@@ -134,10 +131,10 @@ def score(
     console().print(table)
 
 
-def _plain(contribution: Any) -> dict[str, Any]:
+def _contribution_record(contribution: Any) -> dict[str, Any]:
     return {**contribution.feature._asdict(), "towards": contribution.label, "logit": contribution.logit}
 
 
-def _name(contribution: Any) -> str:
+def _feature_name(contribution: Any) -> str:
     premise, hypothesis = contribution.feature
     return f"({premise}, {hypothesis})" if premise and hypothesis else f"{premise} …" if premise else f"… {hypothesis}"

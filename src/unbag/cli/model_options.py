@@ -1,4 +1,4 @@
-"""The options that say how a model is asked: the same for every command that evaluates one."""
+"""Options of the commands that evaluate a model: loading, labels, baselines, language models."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -17,23 +17,26 @@ from unbag.cli.typer_utils import comma_separated
 if TYPE_CHECKING:
     from unbag.inference.llm.endpoint import Spending
 
-# As in `unbag.inference.transformer`, which is too heavy to import for a help page; a test holds them together.
+# Copies of the types in `unbag.inference.transformer`, which imports torch; a test keeps them equal.
 Dtype = Literal["float32", "bfloat16", "float16"]
 Head = Literal["plain", "residual"]
 LongPremise = Literal["truncate", "any-chunk", "every-sentence"]
 
-_BASELINES: Final = "For the built-in models (lexical, hypothesis-only, majority)"
-_IN_WORDS: Final = "For language models (causal:…, endpoint:…)"
+_PANEL: Final = "Baselines"
+_BUILT_IN: Final = "Built-in models (lexical, hypothesis-only, majority)"
+_LANGUAGE_MODELS: Final = "Language models (causal:…, endpoint:…)"
 LabelMap = Annotated[
     list[str] | None,
-    typer.Option(callback=comma_separated, help="The model's labels in output order, comma-separated or repeated."),
+    typer.Option(callback=comma_separated, help="Labels of the model in output order, comma-separated or repeated."),
 ]
 Lexical = Annotated[
     bool,
     typer.Option(
         "--lexical-baseline/--no-lexical-baseline",
+        rich_help_panel=_PANEL,
         envvar="UNBAG_LEXICAL_BASELINE",
-        help="Hold scores against a lexical model too (default), or against guessing alone.",
+        show_default=False,
+        help="Compare scores with a bag of words too (default: on).",
     ),
 ]
 
@@ -41,35 +44,41 @@ Shuffled = Annotated[
     bool,
     typer.Option(
         "--shuffled/--no-shuffled",
-        help="Also ask the model the pairs with shuffled words, and hold scores against that (default).",
+        rich_help_panel=_PANEL,
+        show_default=False,
+        help="Compare scores with the same model on shuffled words (default: on).",
     ),
 ]
 
 
 @dataclass(frozen=True)
 class ModelOptions:
-    """How models are asked; see `options.with_shared_options`."""
+    """Options for loading and running models; see `options.with_shared_options`."""
 
     revision: Annotated[str | None, typer.Option(help="Branch, tag or commit of the model.")] = None
-    dtype: Annotated[Dtype | None, typer.Option(metavar="DTYPE", help="float32 (default), bfloat16 or float16.")] = None
-    device: Annotated[str | None, typer.Option(help="As torch names it; by default a GPU if there is one.")] = None
+    dtype: Annotated[
+        Dtype | None, typer.Option(metavar="DTYPE", help="float32, bfloat16 or float16 (default: float32).")
+    ] = None
+    device: Annotated[str | None, typer.Option(help="Torch device, such as cuda:1 (default: a GPU if available).")] = (
+        None
+    )
     head: Annotated[
         Head | None,
-        typer.Option(metavar="HEAD", help="plain (default), or residual: of a HEX model, F_L instead of f([h, 0])."),
+        typer.Option(metavar="HEAD", help="Head of a HEX model: plain, f([h, 0]), or residual, F_L (default: plain)."),
     ] = None
     label_map: LabelMap = None
     threshold: Annotated[
         str | None,
         typer.Option(
-            metavar="SHARE",
-            help="Sigmoid of a single output from which on its label begins; or break-even.",
+            metavar="PROBABILITY",
+            help="Smallest sigmoid of a single output that counts as its label; or break-even.",
         ),
     ] = None
     long_premise: Annotated[
         LongPremise | None,
         typer.Option(
             metavar="MODE",
-            help="Long documents: truncate (default), any-chunk or every-sentence.",
+            help="Long premises: truncate, any-chunk, every-sentence (default: truncate).",
         ),
     ] = None
     trust_remote_code: Annotated[
@@ -77,11 +86,11 @@ class ModelOptions:
         typer.Option(
             "--trust-remote-code",
             callback=config_file.confirmed,
-            help="Run the Python code that the model's repository brings (recorded; off by default).",
+            help="Run Python code of the model's repository; recorded in results (default: off).",
         ),
     ] = False
     trust_labels: Annotated[
-        bool, typer.Option("--trust-labels", help="Continue even if another label order fits the model better.")
+        bool, typer.Option("--trust-labels", help="Continue although another label order fits the model better.")
     ] = False
     lexical_baseline: Lexical = True
     shuffled: Shuffled = True
@@ -89,51 +98,58 @@ class ModelOptions:
     train_data: Annotated[
         list[str] | None,
         typer.Option(
-            rich_help_panel=_BASELINES,
+            rich_help_panel=_BUILT_IN,
             callback=comma_separated,
             autocompletion=typer_utils.corpora,
-            help="What they are fitted to: corpora or files, comma-separated or repeated (default: snli,mnli).",
+            help="Training corpora or files, comma-separated or repeated (default: snli,mnli).",
         ),
     ] = None
     num_fewshot: Annotated[
         int | None,
-        typer.Option(rich_help_panel=_IN_WORDS, help="Worked examples before each pair: 0 (default), 3 or 6."),
+        typer.Option(rich_help_panel=_LANGUAGE_MODELS, help="Few-shot examples in the prompt: 0, 3 or 6 (default: 0)."),
     ] = None
     apply_chat_template: Annotated[
         bool | None,
         typer.Option(
             "--apply-chat-template/--no-apply-chat-template",
-            rich_help_panel=_IN_WORDS,
-            help="causal: ask by the tokenizer's chat template (default: where it has one).",
+            rich_help_panel=_LANGUAGE_MODELS,
+            help="causal: use the chat template (default: if the tokenizer has one).",
         ),
     ] = None
     base_url: Annotated[
         str | None,
         typer.Option(
-            rich_help_panel=_IN_WORDS,
-            help="endpoint: its address up to /v1. The key is read from OPENAI_API_KEY in the environment.",
+            rich_help_panel=_LANGUAGE_MODELS,
+            help="endpoint: URL up to /v1; the key is read from OPENAI_API_KEY.",
         ),
     ] = None
     concurrency: Annotated[
-        int | None, typer.Option(min=1, rich_help_panel=_IN_WORDS, help="endpoint: requests at a time (default: 8).")
+        int | None,
+        typer.Option(
+            metavar="N", min=1, rich_help_panel=_LANGUAGE_MODELS, help="endpoint: concurrent requests (default: 8)."
+        ),
     ] = None
     price_in: Annotated[
         float | None,
-        typer.Option(min=0, rich_help_panel=_IN_WORDS, help="endpoint: price of a million tokens of questions."),
+        typer.Option(
+            metavar="PRICE", min=0, rich_help_panel=_LANGUAGE_MODELS, help="endpoint: price of a million input tokens."
+        ),
     ] = None
     price_out: Annotated[
         float | None,
-        typer.Option(min=0, rich_help_panel=_IN_WORDS, help="endpoint: price of a million tokens of answers."),
+        typer.Option(
+            metavar="PRICE", min=0, rich_help_panel=_LANGUAGE_MODELS, help="endpoint: price of a million output tokens."
+        ),
     ] = None
 
-    def of_model(self) -> dict[str, Any]:
-        """Return those that a model is made with (`unbag.evaluation.model_loading.predictor_of`)."""
+    def loading_options(self) -> dict[str, Any]:
+        """Build the options for loading a model (`unbag.evaluation.model_loading.predictor_of`)."""
         return {
             "revision": self.revision,
             "dtype": self.dtype,
             "device": self.device,
             "head": self.head,
-            "label_map": parsed(self.label_map),
+            "label_map": parse_label_names(self.label_map),
             "threshold": self.threshold,
             "long_premise": self.long_premise,
             "trust_remote_code": self.trust_remote_code or None,
@@ -144,43 +160,46 @@ class ModelOptions:
             "concurrency": self.concurrency,
         }
 
-    def check(self, models: Sequence[str]) -> None:
-        """Refuse what some models cannot be asked with, before anything is computed.
+    def validate(self, models: Sequence[str]) -> None:
+        """Validate the options for some models, before anything is computed.
 
         Raises:
-            typer.BadParameter: if a model is a challenge set or a corpus, or asked over the network while offline, or
-                `train_data` is for none of them.
+            typer.BadParameter: If a model is the name of a challenge set or a corpus, is reached over the network with
+                `--offline`, or if `--train-data` is given without a built-in model.
         """
         from unbag import challenge_sets
         from unbag.data.corpora import CORPORA
         from unbag.evaluation.model_loading import BUILT_IN, ENDPOINT, kind_of
 
-        for what, option, known in (
+        # `--sets plain swapped` parses "swapped" as a model.
+        for kind, option, names in (
             ("challenge set", "--sets", challenge_sets.names()),
             ("corpus", "--corpus", list(CORPORA)),
         ):
-            if found := [model for model in models if model in known and not Path(model).exists()]:
+            if misplaced := [model for model in models if model in names and not Path(model).exists()]:
                 raise typer.BadParameter(
-                    f"expected a model, found {', '.join(found)}, a {what}; several are given with commas between "
-                    f"them, such as {option} {known[0]},{known[1]}"
+                    f"MODEL: expected a model, got {', '.join(misplaced)}, a {kind}; separate several with commas, "
+                    f"such as {option} {names[0]},{names[1]}"
                 )
-        if self.offline and not _is_of_this_machine(self.base_url):
+        if self.offline and not _is_local_address(self.base_url):
             for model in models:
                 if kind_of(model) is ENDPOINT:
-                    raise typer.BadParameter(
-                        f"{model} is asked over the network, which --offline keeps from; leave one out"
-                    )
+                    raise typer.BadParameter(f"{model}: expected no model behind a network with --offline; omit one")
         if self.train_data and not any(kind_of(model) is BUILT_IN for model in models):
-            raise typer.BadParameter(f"--train-data is for {BUILT_IN.named}; an option of a set is -o train_data=…")
+            raise typer.BadParameter(
+                f"--train-data is for {BUILT_IN.named}; use -o train_data=… for the option of a set"
+            )
 
     @contextmanager
     def spending(self, models: Sequence[str]) -> Iterator["Spending | None"]:
-        """Give where to count what endpoints cost, and show it at the end, however that comes; None without any."""
+        """Count tokens and costs of endpoints; prints them at the end, after an error too. Yields None without any."""
         from unbag.evaluation.model_loading import ENDPOINT, kind_of
 
         if not any(kind_of(model) is ENDPOINT for model in models):
             if self.price_in is not None or self.price_out is not None:
-                raise typer.BadParameter("a price is for a model behind an endpoint (endpoint:NAME)")
+                raise typer.BadParameter(
+                    "--price-in, --price-out: expected a model endpoint:NAME, got none; omit the price"
+                )
             yield None
             return
         from unbag.inference.llm.endpoint import Spending
@@ -192,20 +211,19 @@ class ModelOptions:
             echo(str(spending), err=True)
 
 
-def in_folder_name(lexical_baseline: bool, shuffled: bool = True) -> dict[str, Any]:
-    """Return what a run's folder is called by beside the models' own options: the baselines that are not asked."""
-    return {
-        name: False for name, asked in (("lexical_baseline", lexical_baseline), ("shuffled", shuffled)) if not asked
-    }
+def disabled_baselines(lexical_baseline: bool, shuffled: bool = True) -> dict[str, Any]:
+    """Build the part of a run folder's options that names the baselines that are off."""
+    enabled = {"lexical_baseline": lexical_baseline, "shuffled": shuffled}
+    return {name: False for name, is_on in enabled.items() if not is_on}
 
 
-def parsed(label_map: list[str] | None) -> dict[str, str] | None:
-    """Return a label map from its parts."""
+def parse_label_names(label_map: list[str] | None) -> dict[str, str] | None:
+    """Parse the parts of `--label-map`."""
     from unbag.data.labels import parse_label_map
 
     return None if label_map is None else parse_label_map(",".join(label_map))
 
 
-def _is_of_this_machine(address: str | None) -> bool:
+def _is_local_address(address: str | None) -> bool:
     host = urlsplit(address or "").hostname or ""
     return host in ("localhost", "::1") or host.startswith("127.")

@@ -1,4 +1,4 @@
-"""Commands about the papers' own models: `unbag models` lists them, `unbag models init` makes one to train."""
+"""The commands `unbag models` and `unbag models init`: architectures before transformers."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -13,15 +13,18 @@ from unbag.cli.typer_utils import comma_separated, folder_to_write
 if TYPE_CHECKING:
     from unbag.models import Architecture
 
-app = typer.Typer(help="The models of the papers before transformers: list them, or make one that is ready to train.")
+app = typer.Typer()
 
 
 @app.callback(invoke_without_command=True)
 def list_models(context: typer.Context, as_json: AsJson = False) -> None:
-    """List the models of the papers before transformers; with `init`, make one that is ready to train.
+    """List the architectures before transformers, or initialize one for training.
 
-    Parameters are those above the word embeddings; beside them what the
-    authors count, with a star where that was not looked up.
+    The column parameters counts the parameters above the word embeddings. The
+    column published has the authors' count; a star marks a count from memory.
+
+      unbag models
+      unbag models init esim --vectors glove.840B.300d.zip --output-dir esim
     """
     if context.invoked_subcommand is not None:
         return
@@ -29,73 +32,73 @@ def list_models(context: typer.Context, as_json: AsJson = False) -> None:
     from unbag.training.initialization import parameters
 
     if as_json:
-        print_json([_entry(kind, parameters(kind)) for kind in ARCHITECTURES.values()])
+        print_json([_model_record(kind, parameters(kind)) for kind in ARCHITECTURES.values()])
         return
     from rich.table import Table
 
-    table = Table("model", "paper", "what it sees", box=None, header_style="bold")
+    table = Table("model", "paper", "input", box=None, header_style="bold")
     table.add_column("parameters", justify="right")
     table.add_column("published", justify="right")
     for kind in ARCHITECTURES.values():
         published = "" if kind.published is None else _millions(kind.published) + ("" if kind.looked_up else " *")
         table.add_row(kind.name, kind.paper, kind.sees, _millions(parameters(kind)), published)
     console().print(table)
-    echo("\n* from memory, not looked up. docs/models.md says where counts differ, and why.")
-    echo("\nFor instance: unbag models init esim --corpus snli --vectors glove.840B.300d.zip --output-dir esim")
+    echo("\n* from memory, not looked up. docs/reference/models.md explains the differences.")
+    echo("\nExample: unbag models init esim --corpus snli --vectors glove.840B.300d.zip --output-dir esim")
 
 
 @app.command()
 def init(
-    name: Annotated[str, typer.Argument(help="The model, as `unbag models` lists it, e.g. esim.")],
-    output_dir: Annotated[Path, typer.Option(callback=folder_to_write, help="Folder for the model; it appears whole.")],
+    name: Annotated[str, typer.Argument(metavar="MODEL", help="Architecture, such as esim; see `unbag models`.")],
+    output_dir: Annotated[Path, typer.Option(callback=folder_to_write, help="Folder for the model.")],
     corpus: Annotated[
         list[str] | None,
         typer.Option(
             callback=comma_separated,
             autocompletion=typer_utils.corpora,
-            help="Corpora (their train splits) or files whose words it knows, comma-separated or repeated "
-            "(default: snli).",
+            help="Corpora (train splits) or files for the vocabulary (default: snli).",
         ),
     ] = None,
     vectors: Annotated[
         str | None,
-        typer.Option(
-            help="Word vectors: a text file such as GloVe's, a spaCy pipeline, a model2vec model, or a transformer's "
-            "input layer, brought to the scale of word vectors (default: drawn, and learnt in training)."
-        ),
+        typer.Option(help="Word vectors: GloVe file, spaCy, model2vec or transformer (default: random)."),
     ] = None,
-    dimensions: Annotated[int, typer.Option(min=1, help="Of vectors that are drawn.")] = 300,
+    dimensions: Annotated[int, typer.Option(min=1, help="Dimensions of random vectors.")] = 300,
     encoder: Annotated[
         str | None,
-        typer.Option(help="Hub id or folder of a transformer whose outputs, frozen, stand in for word vectors."),
+        typer.Option(help="Frozen transformer whose outputs replace word vectors: Hub id or folder."),
     ] = None,
-    min_count: Annotated[int, typer.Option(min=1, help="How often a word occurs that it knows.")] = 1,
-    option: Annotated[
-        list[str] | None, typer.Option("-o", metavar="NAME=VALUE", help="An option of the model, e.g. hidden_size=100.")
+    min_count: Annotated[int, typer.Option(min=1, help="Minimum frequency of a word in the vocabulary.")] = 1,
+    model_option: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--model-option", "-o", metavar="NAME=VALUE", help="Option of the model, such as hidden_size=100."
+        ),
     ] = None,
     pipeline: Annotated[
         str | None,
-        typer.Option(help="spaCy pipeline, where the model is of tags or parses (default: spacy/en_core_web_sm)."),
+        typer.Option(help="spaCy pipeline for tags or parses (default: spacy/en_core_web_sm)."),
     ] = None,
-    seed: Annotated[int, typer.Option(help="Decides the vectors that are drawn.")] = 13,
+    seed: Annotated[int, typer.Option(help="Random seed for the vectors.")] = 13,
     offline: Offline = False,
     as_json: AsJson = False,
 ) -> None:
-    """Make a model that is ready to train: vocabulary, vectors, and what it is told of its words.
+    """Initialize an architecture for training: vocabulary, vectors and tags.
 
-    unbag models init esim --corpus snli --vectors glove.840B.300d.zip --output-dir esim
-    unbag train finetune --model esim --corpus snli --learning-rate 4e-4 --output-dir runs/esim
-    unbag evaluate runs/esim
+    Layers above the vectors are initialized when training starts, by the seed
+    of the training run.
 
-    What is above the vectors is drawn when it is trained, by the seed of that run.
+      unbag models init esim --vectors glove.840B.300d.zip --output-dir esim
+      unbag train finetune --model esim --corpus snli --output-dir runs/esim
+      unbag evaluate runs/esim
     """
     from unbag.training.initialization import initialize_model
 
     options = {}
-    for text in option or ():
+    for text in model_option or ():
         key, equals, value = text.partition("=")
         if not equals:
-            raise typer.BadParameter(f"expected -o NAME=VALUE, found {text!r}")
+            raise typer.BadParameter(f"-o: expected NAME=VALUE, got {text!r}")
         options[key] = value
     record = initialize_model(
         name,
@@ -114,11 +117,11 @@ def init(
     elif encoder:
         echo(f"{output_dir}: {name} over {encoder}, untrained")
     else:
-        found = f", {record['words_with_vectors']:,} of them with vectors" if vectors else ""
-        echo(f"{output_dir}: {name} of {record['words']:,} words{found}, untrained")
+        with_vectors = f", {record['words_with_vectors']:,} of them with vectors" if vectors else ""
+        echo(f"{output_dir}: {name} of {record['words']:,} words{with_vectors}, untrained")
 
 
-def _entry(kind: "Architecture", parameters: int) -> dict[str, object]:
+def _model_record(kind: "Architecture", parameters: int) -> dict[str, object]:
     return {
         "name": kind.name,
         "paper": kind.paper,

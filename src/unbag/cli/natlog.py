@@ -1,4 +1,4 @@
-"""Commands about natural logic: `unbag natlog label`, `unbag natlog modify` and `unbag natlog prove`."""
+"""The commands `unbag natlog label`, `unbag natlog modify` and `unbag natlog prove`."""
 
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -11,26 +11,29 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     no_args_is_help=True,
-    help="What follows from what: label two sentences with a proof, or modify a pair and prove what that does.",
+    help="Label sentences by natural logic, or modify a pair and prove its relation.",
 )
-# As in `unbag.challenge_sets.perturbations.modifiers`; a test holds them together.
+# Copies of constants in `unbag.challenge_sets.perturbations.modifiers`; a test keeps them equal.
 Part = Literal["subject", "verb", "object"]
 Position = Literal["premise", "hypothesis", "both"]
-Premise = Annotated[str, typer.Option(help="The first sentence, unmodified: subject, verb, object.")]
-Hypothesis = Annotated[str, typer.Option(help="The second sentence, unmodified.")]
-Label = Annotated[str, typer.Option(help="Their label: entailment, neutral or contradiction.")]
+Premise = Annotated[str, typer.Option(help="Premise without modifiers: subject, verb, object.")]
+Hypothesis = Annotated[str, typer.Option(help="Hypothesis without modifiers.")]
+Label = Annotated[str, typer.Option(help="Gold label: entailment, neutral or contradiction.")]
 
 
 @app.command()
 def label(
-    premise: Annotated[str, typer.Option(help="The first sentence.")],
-    hypothesis: Annotated[str, typer.Option(help="The second sentence.")],
-    pipeline: Annotated[str | None, typer.Option(help="A spaCy pipeline: a package, a folder or a Hub id.")] = None,
+    premise: Annotated[str, typer.Option(help="Premise.")],
+    hypothesis: Annotated[str, typer.Option(help="Hypothesis.")],
+    pipeline: Annotated[
+        str | None, typer.Option(help="spaCy pipeline: package, folder or Hub id (default: spacy/en_core_web_sm).")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Label two sentences, with the proof, or say what of them cannot be read.
+    """Label two sentences with a proof, or list the parts outside the fragment.
 
-    unbag natlog label --premise "No dog is chasing a cat." --hypothesis "No poodle is chasing a black cat."
+    unbag natlog label --premise "No dog is chasing a cat." --hypothesis
+    "No poodle is chasing a black cat."
     """
     from unbag.baselines.natlog.sentences import Labeller, explanation
     from unbag.data.text.tagging import PIPELINE
@@ -52,18 +55,19 @@ def modify(
     premise: Premise,
     hypothesis: Hypothesis,
     label: Label,
-    combinations: Annotated[bool, typer.Option("--combinations", help="Also modify two parts at a time.")] = False,
+    combinations: Annotated[bool, typer.Option("--combinations", help="Modify two parts at a time too.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Put every modifier to a pair of sentences, and show how they are related then.
+    """Apply every modifier to a pair, and print the relation of each result.
 
-    unbag natlog modify --premise "a poodle is chasing a cat" --hypothesis "a dog is chasing a cat" --label entailment
+    unbag natlog modify --premise "a poodle is chasing a cat"
+    --hypothesis "a dog is chasing a cat" --label entailment
     """
     from unbag.challenge_sets.perturbations.modifiers import modify as modified
 
     pairs = modified(_seed(premise, hypothesis, label), combinations=combinations)
     if as_json:
-        print_json([_plain(pair) for pair in pairs])
+        print_json([_pair_record(pair) for pair in pairs])
         return
     from rich.table import Table
 
@@ -78,14 +82,17 @@ def prove(
     premise: Premise,
     hypothesis: Hypothesis,
     label: Label,
-    modifier: Annotated[str, typer.Option(help="What to put to them, such as every, 'not every', never.")] = "none",
-    part: Annotated[Part, typer.Option(help="To which part.")] = "subject",
-    position: Annotated[Position, typer.Option(help="In which of the sentences.")] = "premise",
+    modifier: Annotated[str, typer.Option(help="Modifier, such as every, 'not every' or never.")] = "none",
+    part: Annotated[Part, typer.Option(metavar="PART", help="Part to modify: subject, verb or object.")] = "subject",
+    position: Annotated[
+        Position, typer.Option(metavar="SENTENCE", help="Sentence to modify: premise, hypothesis or both.")
+    ] = "premise",
     as_json: AsJson = False,
 ) -> None:
-    """Show the relation of two sentences, and the models that prove it.
+    """Prove the relation of two modified sentences with models.
 
-    unbag natlog prove --premise "a poodle is chasing a cat" --hypothesis "a dog is chasing a cat" --label entailment
+    unbag natlog prove --premise "a poodle is chasing a cat"
+    --hypothesis "a dog is chasing a cat" --label entailment
     --modifier every --part subject --position both
     """
     from unbag.challenge_sets.perturbations.modifiers import NONE, proof
@@ -93,17 +100,17 @@ def prove(
 
     seed = _seed(premise, hypothesis, label)
     pairs = {(pair.modifier, pair.part, pair.position): pair for pair in modified(seed)}
-    wanted = (NONE,) * 3 if modifier == NONE else (modifier, part, position)
-    if (pair := pairs.get(wanted)) is None:
-        taken = dict.fromkeys(name for name, *where in pairs if where == [part, position])
+    key = (NONE,) * 3 if modifier == NONE else (modifier, part, position)
+    if (pair := pairs.get(key)) is None:
+        modifiers = dict.fromkeys(name for name, *slot in pairs if slot == [part, position])
         raise ValueError(
-            f"the {part} of the {position} takes no modifier {modifier!r}; expected one of {', '.join(taken)}"
-            if taken
-            else f"the {part} of the {position} takes no modifier: there is none"
+            f"--modifier: expected one of {', '.join(modifiers)} for the {part} of the {position}, got {modifier!r}"
+            if modifiers
+            else f"--part, --position: expected a part that can be modified, got the {part} of the {position}"
         )
     text = proof(seed, pair)
     if as_json:
-        print_json({**_plain(pair), "proof": text.splitlines()[1:]})
+        print_json({**_pair_record(pair), "proof": text.splitlines()[1:]})
         return
     for line in (pair.premise, pair.hypothesis, "", *text.splitlines()):
         console().print(line)
@@ -116,11 +123,12 @@ def _seed(premise: str, hypothesis: str, label: str) -> "Seed":
     seed = Seed.of(premise, hypothesis, canonical(label))
     if seed is None:
         raise ValueError(
-            f"expected two sentences like 'a dog is chasing a cat' that {label} can be said of, found {premise!r} and "
-            f"{hypothesis!r}: subject, auxiliary, verb and object of one clause, without quantifier"
+            f"--premise, --hypothesis: expected two sentences like 'a dog is chasing a cat' that can have the label "
+            f"{label} (subject, auxiliary, verb and object of one clause, without quantifier), got {premise!r} and "
+            f"{hypothesis!r}"
         )
     return seed
 
 
-def _plain(pair: "ModifiedPair") -> dict[str, str]:
+def _pair_record(pair: "ModifiedPair") -> dict[str, str]:
     return {**pair._asdict(), "relation": pair.relation.value}

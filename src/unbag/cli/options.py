@@ -1,4 +1,4 @@
-"""Options that several commands share, as dataclasses: which pairs, which sets, which backend, how many processes."""
+"""Options that several commands share: source pairs, challenge sets, engine, processes."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, is_dataclass, replace
@@ -18,22 +18,18 @@ if TYPE_CHECKING:
     from unbag.challenge_sets.failures import Failure
     from unbag.challenge_sets.request import Request
 
-if TYPE_CHECKING:
-    from unbag.challenge_sets.failures import Failure
-    from unbag.challenge_sets.request import Request
-
 
 def with_shared_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options that the fields of its dataclass parameters declare, behind its own.
+    """Add the options that the fields of a command's dataclass parameters declare, after its own options.
 
-    It is handed each dataclass, made of what was given:
+    The command receives one instance of each dataclass, filled from the command line:
 
         @dataclass(frozen=True)
-        class Place:
-            to: Annotated[str, typer.Option(help="Where to.")]
+        class Target:
+            repo_id: Annotated[str, typer.Option(help="Hub repository.")]
 
         @with_shared_options
-        def send(place: Place, name: str) -> None: ...  # send NAME --to …
+        def send(target: Target, name: str) -> None: ...  # send NAME --repo-id …
     """
     declared = signature(command).parameters.values()
     kinds: dict[str, Any] = {p.name: p.annotation for p in declared if is_dataclass(p.annotation)}
@@ -44,7 +40,7 @@ def with_shared_options(command: Callable[..., None]) -> Callable[..., None]:
         groups = {name: kind(**{field: arguments.pop(field) for field in shared[name]}) for name, kind in kinds.items()}
         command(**groups, **arguments)
 
-    # typer reads a command's options off its signature and its annotations.
+    # Typer reads the options of a command from its signature and its annotations.
     options = [p for p in declared if p.name not in kinds] + [p for each in shared.values() for p in each.values()]
     options = [option.replace(kind=Parameter.KEYWORD_ONLY) for option in options]
     run.__signature__ = Signature(options)  # type: ignore[attr-defined]
@@ -60,125 +56,121 @@ def _go_offline(offline: bool) -> bool:
     return offline
 
 
-# Eager: the clients read the setting when they are imported, and other options import them.
+# Eager: the Hub clients read the setting when they are imported, and callbacks of other options import them.
 Offline = Annotated[
     bool,
     typer.Option(
         "--offline",
         callback=_go_offline,
         is_eager=True,
-        help="Use no network; what is missing is named at once (`unbag prefetch` gets it beforehand).",
+        help="Use no network; fails if files are missing (see `unbag prefetch`).",
     ),
 ]
 
 
 FILE: Final = "file"
-"""The option of sets that names the authors' own pairs, which the config `official` holds."""
+"""Option of the sets for the authors' own pairs, of which their config `official` is made."""
 
-_WHICH: Final = "Which pairs"
+_PANEL: Final = "Source pairs"
 
 
 def _complete(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
-    """Return the options of the sets that are named before, or of all sets, as a shell completes them."""
+    """Complete the options of the sets on the command line so far, or of all sets, with their meanings."""
     from unbag import challenge_sets
     from unbag.challenge_sets import loading
 
-    # What is being typed cuts click's reading short: arguments may still be among the words it has left.
-    named = {*(ctx.params.get("sets") or ()), ctx.params.get("name"), *ctx.args}.intersection(challenge_sets.names())
-    options = [option for name in named or challenge_sets.names() for option in loading.described_options(name)]
+    # Click stops parsing at the incomplete word: arguments may still be among the remaining words.
+    names = {*(ctx.params.get("sets") or ()), ctx.params.get("name"), *ctx.args}.intersection(challenge_sets.names())
+    options = [option for name in names or challenge_sets.names() for option in loading.described_options(name)]
     meanings = {f"{option.name}=": option.meaning for option in options}
     return [(option, meaning) for option, meaning in sorted(meanings.items()) if option.startswith(incomplete)]
 
 
 @dataclass(frozen=True)
 class PairOptions:
-    """Which pairs the sets of a command are made from, and how; see `options.with_shared_options`."""
+    """Source pairs of challenge sets, and the options of the sets; see `options.with_shared_options`."""
 
     corpus: Annotated[
         list[str] | None,
         typer.Option(
-            rich_help_panel=_WHICH,
+            rich_help_panel=_PANEL,
             callback=comma_separated_names,
             autocompletion=typer_utils.corpora,
-            help="Base corpus: snli (default), mnli, anli, sick, ocnli, fever, rte, qnli, scitail, paws or "
-            "xnli_en, xnli_de, … (15 languages); evaluate and publish all also take several, or all: the first five.",
+            help="Corpus of the sets; `unbag sets` lists all (default: snli).",
         ),
     ] = None
     split: Annotated[
         str | None,
         typer.Option(
-            rich_help_panel=_WHICH,
+            rich_help_panel=_PANEL,
             autocompletion=typer_utils.splits,
-            help="Its split (default: the one the papers evaluate on).",
+            help="Split of the corpus (default: the split that the papers evaluate on).",
         ),
     ] = None
     data: Annotated[
         str | None,
         typer.Option(
-            rich_help_panel=_WHICH,
-            help="Pairs of your own instead: a csv, tsv, jsonl or parquet file, or a data set id on the Hub.",
+            rich_help_panel=_PANEL,
+            help="Your own pairs: csv, tsv, jsonl or parquet file, or Hub dataset id.",
         ),
     ] = None
     columns: Annotated[
         list[str] | None,
         typer.Option(
-            rich_help_panel=_WHICH,
+            rich_help_panel=_PANEL,
             callback=comma_separated,
-            help="Its columns where their names are not the usual ones, such as premise=text,label=gold (also "
-            "hypothesis, id); comma-separated or repeated.",
+            help="Column names of --data, such as premise=text,label=gold.",
         ),
     ] = None
     labels: Annotated[
         list[str] | None,
         typer.Option(
-            rich_help_panel=_WHICH,
+            rich_help_panel=_PANEL,
             callback=comma_separated,
-            help="Names of its labels 0, 1, … in order (not_entailment,entailment for two labels), or the meaning of "
-            "each: E=entailment,N=neutral,…",
+            help="Names of labels 0, 1, … of --data, or E=entailment,N=neutral,…",
         ),
     ] = None
     language: Annotated[
         str | None,
-        typer.Option(rich_help_panel=_WHICH, help="Its language: en (default), zh, or another of XNLI's by its code."),
+        typer.Option(rich_help_panel=_PANEL, help="Language code of --data: en, zh, … as in XNLI (default: en)."),
     ] = None
     max_examples: Annotated[
-        int | None, typer.Option(rich_help_panel=_WHICH, help="Maximum number of source examples (default: all).")
+        int | None, typer.Option(rich_help_panel=_PANEL, help="Maximum number of source examples (default: all).")
     ] = None
     seed: Annotated[
-        int | None, typer.Option(rich_help_panel=_WHICH, help="Decides all that is drawn (default: 13).")
+        int | None, typer.Option(rich_help_panel=_PANEL, help="Random seed for sampling (default: 13).")
     ] = None
-    file: Annotated[
+    official_file: Annotated[
         str | None,
         typer.Option(
-            rich_help_panel=_WHICH,
-            help="The authors' file of breaking_nli or sicck, or a folder with both somewhere in it; downloaded else.",
+            rich_help_panel=_PANEL,
+            help="File of breaking_nli or sicck, or a folder with both (default: downloaded).",
         ),
     ] = None
-    option: Annotated[
+    set_option: Annotated[
         list[str] | None,
         typer.Option(
-            "--option",
+            "--set-option",
             "-o",
             metavar="[SET.]NAME=VALUE",
-            rich_help_panel=_WHICH,
+            rich_help_panel=_PANEL,
             autocompletion=_complete,
-            help="An option of each set that has it, or of one: -o q=10, -o permuted.seed=1 (`unbag sets NAME` lists "
-            "them). Repeat it for another.",
+            help="Set option, repeatable: -o q=10, -o permuted.seed=1 (see `unbag sets SET`).",
         ),
     ] = None
 
     def requests(
         self, names: Sequence[str], *, on_failure: "Callable[[Failure], None] | None" = None
     ) -> "list[Request]":
-        """Return a request for each of these sets.
+        """Build a request for each set.
 
         Args:
-            names: the sets.
-            on_failure: told of a set that cannot be made from these pairs, which is then left out.
+            names: Names of the sets.
+            on_failure: Called with each set that cannot be built from these pairs; the set is then skipped.
 
         Raises:
-            typer.BadParameter: if an option is none of any of the sets, or what is given cannot be read.
-            ValueError: if there is no such set, corpus or split.
+            typer.BadParameter: If no set has an option, or a value cannot be parsed.
+            ValueError: If a set, corpus or split does not exist.
         """
         from unbag.challenge_sets import loading
         from unbag.challenge_sets.selection import OptionError, Pairs
@@ -198,38 +190,38 @@ class PairOptions:
             read=_value,
         )
         try:
-            found = pairs.requests(names, on_failure=on_failure)
+            requests = pairs.requests(names, on_failure=on_failure)
         except OptionError as error:
             raise typer.BadParameter(str(error)) from None
         for option, takers in pairs.shared_options(names).items():
-            _say(f"-o {option} is set on {', '.join(takers)}; -o {takers[0]}.{option}=VALUE sets it on one")
-        for request in found:
+            _warn_once(f"-o {option} applies to {', '.join(takers)}; -o {takers[0]}.{option}=VALUE sets it for one set")
+        for request in requests:
             if pairs.corpus and loading.official_config(request.name) not in (None, request.config):
-                _say(f"{request.name}: generated from {pairs.corpus}; without --corpus it is the authors' own pairs")
-        return found
+                _warn_once(f"{request.name}: generated from {pairs.corpus}; omit --corpus for the authors' own pairs")
+        return requests
 
     def _corpus(self) -> str | None:
         if self.corpus is not None and len(self.corpus) != 1:
-            raise typer.BadParameter(f"expected one --corpus, found {', '.join(self.corpus) or 'none'}")
+            raise typer.BadParameter(f"--corpus: expected one corpus, got {', '.join(self.corpus) or 'none'}")
         return None if self.corpus is None else self.corpus[0]
 
     def _texts(self, lists: frozenset[str]) -> dict[str, str]:
-        """Return the sets' options by name, as they were written; those that are lists may be given again."""
-        texts = _by_name(self.option or (), "--option NAME=VALUE", lists)
-        if self.file is not None:
+        """Parse `--set-option` into text by option name; only options in `lists` may be repeated."""
+        texts = _by_name(self.set_option or (), "-o NAME=VALUE", lists)
+        if self.official_file is not None:
             if FILE in texts:
-                raise typer.BadParameter("file: given twice, as --file and as -o")
-            texts[FILE] = self.file
+                raise typer.BadParameter("expected one of --official-file and -o file=…, got both")
+            texts[FILE] = self.official_file
         return texts
 
     def without_file(self) -> "PairOptions":
-        """Return the same options without the authors' file, as for sets that are made from a corpus."""
-        option = [part for part in self.option or () if _bare(part.partition("=")[0]) != FILE]
-        return replace(self, file=None, option=option or None)
+        """Copy the options without the authors' file, for sets that are generated from a corpus."""
+        set_options = [part for part in self.set_option or () if _bare_name(part.partition("=")[0]) != FILE]
+        return replace(self, official_file=None, set_option=set_options or None)
 
 
 def _lists(names: Sequence[str]) -> frozenset[str]:
-    """Return the options of some sets that are lists."""
+    """Collect the options of some sets whose values are lists."""
     from unbag.challenge_sets import loading
     from unbag.utils.options import LIST
 
@@ -237,8 +229,8 @@ def _lists(names: Sequence[str]) -> frozenset[str]:
     return frozenset(option.name for option in described if option.expected == LIST)
 
 
-def _say(line: str) -> None:
-    """Print a line on standard error, once in a command."""
+def _warn_once(line: str) -> None:
+    """Print a line on standard error, once per command."""
     context = click.get_current_context(silent=True)
     lines = [] if context is None else context.meta.setdefault(__name__, [])
     if line not in lines:
@@ -246,10 +238,10 @@ def _say(line: str) -> None:
         echo(line, err=True, fg="yellow")
 
 
-def _bare(name: str) -> str:
-    """Return the name of an option without its set's.
+def _bare_name(name: str) -> str:
+    """Strip the set's name from the name of an option.
 
-    >>> _bare("permuted.seed"), _bare("seed")
+    >>> _bare_name("permuted.seed"), _bare_name("seed")
     ('seed', 'seed')
     """
     return name.rpartition(".")[2].strip()
@@ -274,18 +266,17 @@ def _value(name: str, option: str, text: str) -> Any:
 
 
 ALL: Final = "all"
-"""What stands for the corpora of the papers, where a command takes several (`data.corpora.PAPER_CORPORA`)."""
+"""Value of `--corpus` for all corpora of the papers (`data.corpora.PAPER_CORPORA`), in commands that take several."""
 
 Sets = Annotated[
     list[str] | None,
     typer.Option(
         callback=comma_separated,
         autocompletion=typer_utils.sets,
-        help="Challenge sets, all of each (unbag sets lists them), comma-separated or repeated. Without it, a sample "
-        "of every set.",
+        help="Challenge sets, comma-separated or repeated (default: a sample of every set).",
     ),
 ]
-Full = Annotated[bool, typer.Option("--full", help="All examples of every set instead of a sample.")]
+Full = Annotated[bool, typer.Option("--full", help="Use all examples of every set instead of a sample.")]
 
 
 def selected(
@@ -295,13 +286,13 @@ def selected(
     full: bool,
     on_failure: "Callable[[Failure], None]",
 ) -> "list[Request]":
-    """Return the requests of a command; of the suite, sets that do not fit these pairs are reported and skipped.
+    """Build the requests of a command: for the named sets, or for the suite of all sets.
 
     Args:
-        pairs: which pairs.
-        sets: those that are named.
-        full: whether to take all of each, where none is named.
-        on_failure: told of what is left out.
+        pairs: Source pairs and set options.
+        sets: Names of the sets (default: the suite). A set that does not fit the pairs raises.
+        full: Whether the suite takes all examples instead of a sample.
+        on_failure: Called with each set of the suite that does not fit the pairs; the set is then skipped.
     """
     from unbag.challenge_sets import suite
 
@@ -316,43 +307,43 @@ def selected(
 
 
 def corpora_of(pairs: PairOptions) -> Sequence[str]:
-    """Return the corpora that `--corpus` names, of a command that takes several."""
+    """List the corpora of `--corpus`, in a command that takes several."""
     return PAPER_CORPORA if pairs.corpus == [ALL] else pairs.corpus or ()
 
 
 def of_each_corpus(
     pairs: PairOptions, sets: Sequence[str], *, on_failure: "Callable[[Failure, str], None]"
 ) -> "list[Request]":
-    """Return the requests for sets of several corpora, equal ones once.
+    """Build the requests for sets of several corpora, without duplicates.
 
-    A file of the authors adds their own pairs once; without one, sets are made of corpora alone.
+    With a file of the authors, their own pairs are added once. Without one, sets come from the corpora only.
 
     Args:
-        pairs: which pairs.
-        sets: the names of the sets.
-        on_failure: called with each set that does not fit, and the corpus that it does not fit.
+        pairs: Source pairs and set options.
+        sets: Names of the sets.
+        on_failure: Called with each set that does not fit a corpus, and the corpus.
 
     Raises:
-        typer.BadParameter: if a split is named too.
-        ValueError: if there is no such set or corpus.
+        typer.BadParameter: If `--split` is given too.
+        ValueError: If a set or corpus does not exist.
     """
     corpora = corpora_of(pairs)
     if pairs.split:
-        raise typer.BadParameter(f"--split: expected one --corpus with it, got {len(corpora)}; leave --split out")
+        raise typer.BadParameter(f"--split: expected one --corpus, got {len(corpora)}; omit --split")
     for name in corpora:
         corpus(name)
     without_file = pairs.without_file()
-    found = []
+    requests = []
     for name in corpora:
         unfit: list[Failure] = []
-        found += replace(without_file, corpus=[name]).requests(sets, on_failure=unfit.append)
+        requests += replace(without_file, corpus=[name]).requests(sets, on_failure=unfit.append)
         for failure in unfit:
             on_failure(failure, name)
-    if pairs != without_file:  # the authors' own pairs are of no corpus
+    if pairs != without_file:  # the authors' own pairs come from no corpus
         official = replace(pairs, corpus=None).requests(sets, on_failure=lambda failure: None)
-        found += [request for request in official if FILE in request.options]
-    # A set of official pairs is the same whatever the corpus.
-    return [request for place, request in enumerate(found) if request not in found[:place]]
+        requests += [request for request in official if FILE in request.options]
+    # A set of official pairs is the same for every corpus. Requests are not hashable.
+    return [request for place, request in enumerate(requests) if request not in requests[:place]]
 
 
 Engine = Annotated[
@@ -360,8 +351,7 @@ Engine = Annotated[
     typer.Option(
         "--engine",
         metavar="ENGINE",
-        help="ray: leave the work to Ray Data, on the cluster that RAY_ADDRESS names or that is on this machine, else "
-        "on this machine alone (pip install 'unbag[ray]'); what comes out does not depend on it.",
+        help="ray: run on a Ray cluster (pip install 'unbag[ray]').",
     ),
 ]
 NumGpus = Annotated[
@@ -369,18 +359,17 @@ NumGpus = Annotated[
     typer.Option(
         "--num-gpus",
         min=0,
-        max=1,  # a model is loaded on one
-        help="--engine ray: the share of a GPU that each copy of the model takes; .5 puts two on one (default: 1 if "
-        "there are any).",
+        max=1,  # one copy of a model uses one GPU at most
+        help="GPUs per copy of the model with --engine ray (default: 1 if available).",
     ),
 ]
 
 
-def require(engine: str | None, num_gpus: float | None, shard: str | None) -> None:
-    """Refuse an engine that does not go with what else is asked for.
+def validate_engine(engine: str | None, num_gpus: float | None, shard: str | None) -> None:
+    """Validate `--engine` together with `--num-gpus` and `--shard`.
 
     Raises:
-        typer.BadParameter: as `evaluation.backends.validate_backend` says it.
+        typer.BadParameter: For the reasons of `evaluation.backends.validate_backend`.
     """
     from unbag.evaluation.backends import validate_backend
 
@@ -395,6 +384,6 @@ NumProc = Annotated[
     typer.Option(
         "--num-proc",
         min=1,
-        help="Processes that make rows and tag sentences, one a core at most; what comes out does not depend on it.",
+        help="Processes that build sets and tag sentences, at most one per core.",
     ),
 ]

@@ -1,4 +1,4 @@
-"""Output of commands: tables, JSON, files, and how much they print (`-q` and `-v`)."""
+"""Output of commands: tables, JSON, files, and the options `-q` and `-v`."""
 
 import json
 import logging
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 
 _OPTIONS: Final = {
-    "quiet": typer.Option("--quiet", "-q", help="Show results and errors only: no progress, no warnings."),
-    "verbose": typer.Option("--verbose", "-v", help="Say more, and where an error comes from."),
+    "quiet": typer.Option("--quiet", "-q", help="Print results and errors only, no progress and no warnings."),
+    "verbose": typer.Option("--verbose", "-v", help="Print debug messages, and tracebacks of errors."),
 }
 _CONTEXT: Final = "context"
 _NO_BARS: Final = ("HF_HUB_DISABLE_PROGRESS_BARS", "HF_DATASETS_DISABLE_PROGRESS_BARS")
@@ -34,7 +34,7 @@ _logger = logging.getLogger("unbag")
 
 
 def add_to(app: typer.Typer) -> None:
-    """Give every command of an app the options, those of its groups too."""
+    """Add `--quiet` and `--verbose` to every command of an app and of its groups."""
     for command in app.registered_commands:
         if command.callback is not None:
             command.callback = _with_options(command.callback)
@@ -44,7 +44,7 @@ def add_to(app: typer.Typer) -> None:
 
 
 def is_quiet() -> bool:
-    """Tell whether to show no more than results and errors."""
+    """Check whether `--quiet` limits the output to results and errors."""
     return logging.getLogger().getEffectiveLevel() >= logging.ERROR
 
 
@@ -56,15 +56,15 @@ def _with_options(command: Callable[..., None]) -> Callable[..., None]:
     def run(*, quiet: bool, verbose: bool, **arguments: Any) -> None:
         ctx = arguments[own_context] if own_context else arguments.pop(_CONTEXT)
         if quiet and verbose:
-            raise typer.BadParameter("--quiet and --verbose: name one of them")
-        with _said(quiet=quiet, verbose=verbose), command_options(_long_options(ctx)):
+            raise typer.BadParameter("expected one of --quiet and --verbose, got both")
+        with _log_level(quiet=quiet, verbose=verbose), command_options(_long_options(ctx)):
             command(**arguments)
 
     more = [
         Parameter(name, Parameter.KEYWORD_ONLY, default=False, annotation=Annotated[bool, option])
         for name, option in _OPTIONS.items()
     ]
-    if not own_context:  # typer hands a command one context
+    if not own_context:  # typer passes only one context parameter
         more.append(Parameter(_CONTEXT, Parameter.KEYWORD_ONLY, annotation=typer.Context))
     run.__signature__ = parameters.replace(  # type: ignore[attr-defined]
         parameters=[*(each.replace(kind=Parameter.KEYWORD_ONLY) for each in parameters.parameters.values()), *more]
@@ -74,25 +74,25 @@ def _with_options(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def _long_options(ctx: typer.Context) -> Iterator[str]:
-    """Yield the long options of a command."""
+    """Iterate over the long options of a command."""
     for param in ctx.command.params:
         yield from (name for name in (*param.opts, *param.secondary_opts) if name.startswith("--"))
 
 
 @contextmanager
-def _said(*, quiet: bool, verbose: bool) -> Iterator[None]:
-    """Say less or more for the time of a command."""
+def _log_level(*, quiet: bool, verbose: bool) -> Iterator[None]:
+    """Set log levels and progress bars while a command runs."""
     root, before = logging.getLogger(), (logging.getLogger().level, _logger.level)
     settings = {name: os.environ.get(name) for name in _NO_BARS}
     if quiet:
         root.setLevel(logging.ERROR)
-        os.environ.update(dict.fromkeys(_NO_BARS, "1"))  # read when the clients are imported
+        os.environ.update(dict.fromkeys(_NO_BARS, "1"))  # the clients read them when they are imported
     if verbose:
         _logger.setLevel(logging.DEBUG)
     try:
         yield
-    except (ValueError, ImportError, OSError) as error:  # of which `app.run` tells a line
-        _logger.debug("the error comes from:", exc_info=error)
+    except (ValueError, ImportError, OSError) as error:  # `app.run` prints one line of them
+        _logger.debug("traceback of the error:", exc_info=error)
         raise
     finally:
         for logger, level in zip((root, _logger), before, strict=True):
@@ -104,18 +104,26 @@ def _said(*, quiet: bool, verbose: bool) -> Iterator[None]:
 
 _COLUMNS: Final = 80
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for a script to read.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Shown = Annotated[
     Literal["table", "md", "csv", "latex", "json"],
-    typer.Option("--format", metavar="FORMAT", help="table (default); or to paste: md, csv, latex or json."),
+    typer.Option(
+        "--format", metavar="FORMAT", show_default=False, help="table, md, csv, latex or json (default: table)."
+    ),
 ]
 
 
 def show(form: Shown, view: "RenderableType", to_paste: "ExportedTable", *, as_json: bool) -> None:
-    """Show something as a table that fits the terminal, or print it in a form to paste, of which --json is one.
+    """Print a table that fits the terminal, or its export as Markdown, CSV, LaTeX or JSON.
+
+    Args:
+        form: Value of `--format`.
+        view: Table for the terminal.
+        to_paste: The same as an exported table.
+        as_json: Whether `--json` was given.
 
     Raises:
-        typer.BadParameter: if --json and another form are asked for.
+        typer.BadParameter: If `--json` contradicts `--format`.
     """
     validate_output_form(form, as_json=as_json)
     if as_json or form != "table":
@@ -126,33 +134,33 @@ def show(form: Shown, view: "RenderableType", to_paste: "ExportedTable", *, as_j
 
 
 def validate_output_form(form: str, *, as_json: bool) -> None:
-    """Refuse two forms at once, before anything is worked out.
+    """Validate `--format` and `--json` together, before anything is computed.
 
     Raises:
-        typer.BadParameter: if --json and another form are asked for.
+        typer.BadParameter: If `--json` contradicts `--format`.
     """
     if as_json and form not in ("table", "html", "json"):
-        raise typer.BadParameter(f"--json and --format {form}: name one of them")
+        raise typer.BadParameter(f"expected one of --json and --format {form}, got both")
 
 
 def print_to_paste(text: str, form: "Format") -> None:
-    """Print what is in a form to paste, as a terminal may have it."""
+    """Print exported text without control characters that a terminal would obey."""
     typer.echo(terminal.escape_json(text) if form == "json" else terminal.escape_control_chars(text), nl=False)
 
 
 def console(*, err: bool = False) -> "Console":
-    """Return a console that leaves numbers uncoloured."""
+    """Build a console that does not highlight numbers."""
     return terminal.console(stderr=err)
 
 
 def echo(text: str, *, err: bool = False, fg: str | None = None, nl: bool = True) -> None:
-    """Print text that may hold what others wrote."""
+    """Print text that may quote foreign files: credentials and control characters are removed."""
     typer.secho(terminal.escape_control_chars(redact(text)), err=err, fg=fg, nl=nl)
 
 
 @contextmanager
 def progress(*, visible: bool) -> Iterator["OnProgress | None"]:
-    """Give a function that moves a progress bar a set, on standard error; none where not visible."""
+    """Show one progress bar per set on standard error; yields its `OnProgress`, or None if not visible."""
     if not visible or is_quiet():
         yield None
         return
@@ -170,26 +178,32 @@ def progress(*, visible: bool) -> Iterator["OnProgress | None"]:
         yield update
 
 
-def report(
-    results: Any, folder: Path, *, as_json: bool, cross: bool = False, seen: bool = False, place: str | None = None
+def show_results(
+    results: Any,
+    folder: Path,
+    *,
+    as_json: bool,
+    cross_domain: bool = False,
+    is_shown: bool = False,
+    place: str | None = None,
 ) -> None:
-    """Show results and leave the tables beside them; only the first of several processes has any.
+    """Print results and write the tables to their folder; does nothing in processes without results.
 
-    What the results are together is shown of all in the folder, to which earlier runs may have written too.
+    The summary covers all results in the folder, those of earlier runs too.
 
     Args:
-        results: the results of this run.
-        folder: where they are.
-        as_json: show what the file has instead, and every number by name with its direction.
-        cross: show one table, of models by corpora.
-        seen: each has been shown as it came: what is left is what they are together.
-        place: where the folder goes in the end, if it is not there already.
+        results: Results of this run.
+        folder: Folder of the results.
+        as_json: Whether to print `results.json` and every score with its direction instead of tables.
+        cross_domain: Whether to print one table, models by corpora.
+        is_shown: Whether each result has been printed before, so that only the summary remains.
+        place: Final address of the folder (default: `folder`).
     """
     if not results:
         return
     from unbag.reports import terminal
 
-    views, together = leave(results, folder, cross=cross)
+    views, summary = write_tables(results, folder, cross_domain=cross_domain)
     if as_json:
         from unbag.challenge_sets.results import FILE, read
         from unbag.evaluation.quantities import summarize_verdicts, verdicts
@@ -197,46 +211,48 @@ def report(
         file = folder / FILE
         print_json(json.loads(file.read_text(encoding="utf-8")) | summarize_verdicts(verdicts(read(file))))
         return
-    terminal.show(together if seen or (together and is_quiet()) else [*views, *together], console())
+    terminal.show(summary if is_shown or (summary and is_quiet()) else [*views, *summary], console())
     files = " ".join(sorted(path.name for path in folder.iterdir()))
-    apart = "\n  " if len(f"in {place or folder}: {files}") > _COLUMNS else " "
-    echo(f"in {place or folder}:{apart}{files}")
+    separator = "\n  " if len(f"in {place or folder}: {files}") > _COLUMNS else " "
+    echo(f"in {place or folder}:{separator}{files}")
 
 
-def leave(results: Any, folder: Path, *, cross: bool = False) -> "tuple[list[RenderableType], list[RenderableType]]":
-    """Leave the tables and the report of a folder in it; return the tables of a run, and what all are together.
+def write_tables(
+    results: Any, folder: Path, *, cross_domain: bool = False
+) -> "tuple[list[RenderableType], list[RenderableType]]":
+    """Write the tables and the HTML report of a folder; return the tables of the run, and the summary of all results.
 
     Args:
-        results: the results of the run.
-        folder: where they are, with those of earlier runs.
-        cross: give those of the run one table, of models by corpora.
+        results: Results of the run.
+        folder: Folder of the results, with those of earlier runs.
+        cross_domain: Whether the run has one table, models by corpora.
     """
     from unbag.challenge_sets.results import FILE, read
     from unbag.evaluation.result_folder import combined
     from unbag.reports import html, terminal
 
-    views = terminal.views(results, crossed=cross)
-    # Those of this run as they were scored, and those of earlier runs as they are in the file.
-    together = combined(read(folder / FILE), results)
-    others = [entry.result for entry in together if entry.number is not None]
-    summary = [] if cross else terminal.together([entry.result for entry in together])
+    views = terminal.views(results, crossed=cross_domain)
+    # Results of this run come from memory, results of earlier runs from the file.
+    entries = combined(read(folder / FILE), results)
+    others = [entry.result for entry in entries if entry.number is not None]
+    summary = [] if cross_domain else terminal.together([entry.result for entry in entries])
     terminal.write([*views, *terminal.views(others), *summary], folder / terminal.FILE)
     html.write([folder], folder / html.FILE)
     return views, summary
 
 
-def failed(failures: "Sequence[Failure]", *, several: bool, named: bool = False) -> None:
-    """Print the sets without a result on standard error with the reason, those of one reason together.
+def print_failures(failures: "Sequence[Failure]", *, with_model: bool, is_named: bool = False) -> None:
+    """Print the sets without a result and the reason on standard error, one line per reason.
 
     Args:
-        failures: the sets.
-        several: whether there are several models, so that the model is named too.
-        named: whether the user named the sets, so that each of them is required (`Failure.counts`).
+        failures: Sets that failed or were skipped.
+        with_model: Whether to name the model too.
+        is_named: Whether the user named the sets, so that each of them is required (`Failure.counts`).
     """
     sets_of: dict[tuple[str, str], list[str]] = {}
     for failure in failures:
-        outcome = "failed" if failure.counts(named=named) else "left out"
-        of_model = f" ({failure.model})" if failure.model and several else ""
+        outcome = "failed" if failure.counts(named=is_named) else "skipped"
+        of_model = f" ({failure.model})" if failure.model and with_model else ""
         sets_of.setdefault((outcome, failure.reason), []).append(f"{failure.set}{of_model}")
     for (outcome, reason), sets in sets_of.items():
         echo(f"{', '.join(dict.fromkeys(sets))}: {outcome}: {reason}", err=True, fg="yellow")

@@ -1,4 +1,4 @@
-"""`unbag prefetch`."""
+"""The command `unbag prefetch`."""
 
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,9 +16,7 @@ if TYPE_CHECKING:
 @with_shared_options
 def prefetch(
     pairs: PairOptions,
-    models: Annotated[
-        list[str] | None, typer.Argument(metavar="[MODEL]...", help="Models, as `unbag evaluate` takes them.")
-    ] = None,
+    models: Annotated[list[str] | None, typer.Argument(metavar="MODEL", help="Models as in `unbag evaluate`.")] = None,
     sets: Sets = None,
     full: Full = False,
     revision: Annotated[str | None, typer.Option(help="Branch, tag or commit of the models.")] = None,
@@ -27,8 +25,7 @@ def prefetch(
         typer.Option(
             callback=comma_separated,
             autocompletion=typer_utils.corpora,
-            help="What `unbag train` reads, or the built-in models are fitted to: corpora or files, comma-separated or "
-            "repeated.",
+            help="Training corpora or files of `unbag train` or the built-in models.",
         ),
     ] = None,
     lexical_baseline: Annotated[
@@ -36,19 +33,23 @@ def prefetch(
         typer.Option(
             "--lexical-baseline/--no-lexical-baseline",
             envvar="UNBAG_LEXICAL_BASELINE",
-            help="Also what the lexical model is fitted to that `unbag evaluate` holds scores against (default).",
+            rich_help_panel="Baselines",
+            show_default=False,
+            help="Fetch the training data of the lexical baseline too (default: on).",
         ),
     ] = True,
     offline: Offline = False,
     as_json: AsJson = False,
 ) -> None:
-    """Fetch all that a run needs, for a machine or a time without a network.
+    """Download everything that a run needs, for use without a network.
 
-    Takes what `unbag evaluate` takes: models, sets, and which pairs. Fetches
+    Takes the models, sets and source pairs of `unbag evaluate`. Downloads
     corpora, models, the spaCy pipeline, embeddings, WordNet and the authors'
-    files into the caches where they are looked for, and lists what cannot be
-    had; given again, it fetches that only. With --offline it just looks. For
-    `unbag train`, name its corpora with --train-data.
+    files into their caches, and lists what cannot be downloaded. Files in the
+    caches are not downloaded again.
+
+    With --offline, it only lists missing files. For `unbag train`, name the
+    corpora with --train-data.
 
       unbag prefetch ORG/MODEL
       unbag prefetch --sets permuted,cs_lambda --corpus mnli
@@ -60,23 +61,25 @@ def prefetch(
     from unbag.evaluation.model_loading import validate_model
 
     if train_data and not models:
-        raise typer.BadParameter("--train-data is for models, found none; an option of a set is -o train_data=…")
+        raise typer.BadParameter(
+            "--train-data: expected a model, got none; use -o train_data=… for the option of a set"
+        )
     corpora = tuple(train_data) if train_data else None
     validate_corpus_names(corpora or ())
     for model in models or ():
         validate_model(model)
 
     def warn(failure: "Failure") -> None:
-        echo(f"{failure.set}: left out: {failure.reason}", err=True)
+        echo(f"{failure.set}: skipped: {failure.reason}", err=True)
 
     requests = selected(pairs, sets, full=full, on_failure=warn)
     wanted = prefetch.of_run(
         requests, models or (), revision=revision, train_data=corpora, lexical_baseline=lexical_baseline
     )
     if corpora and models:
-        known = {need.name for need in wanted}
+        names = {need.name for need in wanted}
         to_train = prefetch.of_training(models[0], corpora, revision=revision)
-        wanted += [need for need in to_train if need.name not in known]
+        wanted += [need for need in to_train if need.name not in names]
     lacking: dict[str, str] = {}
     for need in wanted:
         lacking |= prefetch.missing([need])
@@ -87,4 +90,6 @@ def prefetch(
         record: dict[str, Any] = {"here": [n.name for n in wanted if n.name not in lacking], "missing": lacking}
         print_json(record)
     if lacking:
-        raise MissingError(f"{len(lacking)} of {len(wanted)} things could not be had: {'; '.join(lacking)}")
+        raise MissingError(
+            f"{len(lacking)} of {len(wanted)} files are missing: {'; '.join(lacking)}; rerun with a network"
+        )

@@ -1,7 +1,7 @@
-"""The progress display of an evaluation, and the bar of sets that are built ahead.
+"""The progress display of an evaluation, and the bar for sets that are built in advance.
 
-No thread draws the bar of forks of this process: a fork would inherit the locks of a drawing thread, and nothing in the
-fork would release them.
+No thread draws the bar while worker processes are forked: a fork would inherit the locks of the drawing thread, and
+nothing in the fork would release them.
 """
 
 from collections.abc import Iterator
@@ -14,15 +14,14 @@ from unbag.utils.terminal import escape_control_chars
 if TYPE_CHECKING:
     from rich.console import Console
 
-if TYPE_CHECKING:
     from unbag.challenge_sets.results import Result
 
 
 class BuildingBar:
-    """A bar that is there from the first set to the last; on no terminal there is none.
+    """A progress bar over the sets that are built; hidden if the console is no terminal.
 
     Args:
-        console: where it is drawn.
+        console: Console to draw on.
     """
 
     def __init__(self, console: "Console") -> None:
@@ -41,90 +40,92 @@ class BuildingBar:
         )
         self._task: Any = None
 
-    def update(self, what: str, done: int, total: int) -> None:
-        """Draw how many of how many are built; all of them end it, so that the models' own bars have the terminal."""
+    def update(self, description: str, done: int, total: int) -> None:
+        """Draw the number of built sets. The bar stops at the last set, so that the models' bars get the terminal."""
         if self._task is None:
             self._bars.start()
-            self._task = self._bars.add_task(what, total=total)
+            self._task = self._bars.add_task(description, total=total)
         self._bars.update(self._task, completed=done)
         self._bars.refresh()
         if done >= total:
             self.stop()
 
     def stop(self) -> None:
-        """Wipe it, wherever the building has come to."""
+        """Remove the bar."""
         if self._task is not None:
             self._bars.stop()
 
 
 class ProgressDisplay:
-    """Follows a run of so many sets: told what goes on, it does nothing. `_Display` shows it."""
+    """Callbacks of an evaluation that show nothing; `_Display` draws bars."""
 
     def on_set(self, name: str) -> None:
-        """Take up a set (`evaluation.evaluator.OnSet`)."""
+        """Start a set (`evaluation.evaluator.OnSet`)."""
 
     def progress_callback(self, name: str, done: int, total: int) -> None:
-        """Follow its predictions (`evaluation.evaluator.OnProgress`)."""
+        """Update the predicted rows of a set (`evaluation.evaluator.OnProgress`)."""
 
     def on_result(self, result: "Result") -> None:
-        """Take its result (`evaluation.evaluator.OnResult`)."""
+        """Show the result of a set (`evaluation.evaluator.OnResult`)."""
 
 
 class _Display(ProgressDisplay):
-    """Two bars on standard error, the sets and the rows of this one; results on standard output above them."""
+    """Two bars on standard error, for sets and for rows of the current set; results on standard output above them."""
 
-    def __init__(self, bars: Any, sets: int, *, building: BuildingBar, quiet: bool) -> None:
+    def __init__(self, bars: Any, num_sets: int, *, building: BuildingBar, quiet: bool) -> None:
         self._bars, self._building, self._quiet = bars, building, quiet
-        self._all = bars.add_task("sets", total=sets, unit="sets")
+        self._sets = bars.add_task("sets", total=num_sets, unit="sets")
         self._rows: Any = None
-        self._shown = ""
-        self._begun = 0
+        self._description = ""
+        self._started = 0
 
     def on_set(self, name: str) -> None:
         from huggingface_hub.utils.tqdm import disable_progress_bars
 
-        disable_progress_bars()  # not before: the download of a model shows itself
+        disable_progress_bars()  # only now: the download of a model has its own bar
         self._bars.start()
-        self._bars.update(self._all, completed=self._begun)  # of how many sets are behind us, whatever came of them
-        self._begun += 1
-        self._show(f"making {name}", None)
+        self._bars.update(self._sets, completed=self._started)  # failed sets count as done
+        self._started += 1
+        self._show_rows(f"building {name}", None)
 
     def progress_callback(self, name: str, done: int, total: int) -> None:
         from unbag.challenge_sets.request import BUILDING
 
-        if name == BUILDING:  # before the first set
+        if name == BUILDING:  # comes before the first set
             self._building.update(name, done, total)
             return
-        self._show(name, total)
+        self._show_rows(name, total)
         self._bars.update(self._rows, completed=done)
 
-    def _show(self, what: str, total: int | None) -> None:
-        """Make the lower bar one of something else, unless it is of that already."""
-        if what != self._shown:
+    def _show_rows(self, description: str, total: int | None) -> None:
+        """Replace the lower bar if its description changes."""
+        if description != self._description:
             if self._rows is not None:
                 self._bars.remove_task(self._rows)
-            self._rows, self._shown = self._bars.add_task(escape_control_chars(what), total=total, unit="rows"), what
+            self._rows = self._bars.add_task(escape_control_chars(description), total=total, unit="rows")
+            self._description = description
 
     def on_result(self, result: "Result") -> None:
         if self._quiet:
             return
         from unbag.reports import terminal
 
-        # Standard output may be another file than the display's: they must not write at the same time. When the display
-        # begins again it wipes the line above it, which is therefore an empty one.
+        # Tables go to standard output, bars to standard error. Both may be the same terminal, so that only one may
+        # write at a time. When the display restarts, it clears the line above, for which the table ends with an empty
+        # line.
         self._bars.stop()
         terminal.show([terminal.view(result)], console())
         self._bars.start()
 
 
 @contextmanager
-def watch(sets: int, *, visible: bool, quiet: bool = False) -> Iterator[ProgressDisplay]:
-    """Give what follows a run.
+def show_progress(num_sets: int, *, visible: bool, quiet: bool = False) -> Iterator[ProgressDisplay]:
+    """Show the progress of an evaluation; yields its callbacks.
 
     Args:
-        sets: how many sets there are.
-        visible: whether to show anything.
-        quiet: show no result, only how far it is.
+        num_sets: Number of sets.
+        visible: Whether to show anything.
+        quiet: Whether to show bars only, and no results.
     """
     if is_quiet():
         import datasets
@@ -150,7 +151,7 @@ def watch(sets: int, *, visible: bool, quiet: bool = False) -> Iterator[Progress
 
     datasets.disable_progress_bars()
     try:
-        yield _Display(bars, sets, building=building, quiet=quiet)
+        yield _Display(bars, num_sets, building=building, quiet=quiet)
     finally:
         building.stop()
         bars.stop()

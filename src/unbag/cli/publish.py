@@ -1,7 +1,7 @@
-"""`unbag publish`: data sets, models, results, metric Spaces, the leaderboard, and all of them at once.
+"""The commands `unbag publish …`: datasets, models, results, metric Spaces, the leaderboard, or all of them.
 
-Each command takes `options: PublishingOptions` (`options.with_shared_options`), builds its publications, each named by
-`options.repo("name if --to names none")`, and ends in `carry_out(publications, options)`. `unbag.cli` adds it to `app`.
+Each command takes `options: PublishingOptions` (`options.with_shared_options`), builds its publications, each with the
+repository `options.repo("default name")`, and calls `publish_all(publications, options)`. `unbag.cli` adds it to `app`.
 """
 
 import logging
@@ -19,110 +19,103 @@ from unbag.cli.output import AsJson, console, echo, print_json
 from unbag.cli.typer_utils import comma_separated, comma_separated_paths
 
 if TYPE_CHECKING:
-    from unbag.hub.push import Outcome, Plan, Publication
-
-if TYPE_CHECKING:
-    from unbag.challenge_sets.results import Result
-
-if TYPE_CHECKING:
-    from unbag.hub.push import Publication
-
-if TYPE_CHECKING:
     from unbag.challenge_sets.failures import Failure
     from unbag.challenge_sets.request import Request
-    from unbag.hub.push import Publication
+    from unbag.challenge_sets.results import Result
+    from unbag.hub.push import Outcome, Plan, Publication
 
+logger = logging.getLogger(__name__)
 
-_WHERE: Final = "Where to"
+_PANEL: Final = "Publication"
 _CARD: Final = "README.md"
 _CARD_LINES: Final = 30
-_FILES: Final = 40  # listed by name; a repository with more is summed up
+_MAX_FILES: Final = 40  # in the preview; further files are summed up
 
 app = typer.Typer(
     no_args_is_help=True,
-    help="Publish to the Hub, one commit a repository.\n\n"
-    "Without --yes nothing is written: the files, their sizes and the head of the card are shown. Publishing the same "
-    "again makes no commit, and a publication that was stopped is finished by giving the command again. The token is "
-    "the one of `hf auth login` or HF_TOKEN.",
+    help="Publish to the Hub, one commit per repository.\n\n"
+    "Without --yes, nothing is written: a preview lists the files, their sizes and the head of the card. Unchanged "
+    "content makes no commit. The same command resumes a stopped publication. The token comes from `hf auth login` or "
+    "HF_TOKEN.",
 )
 
 
 @dataclass(frozen=True)
 class PublishingOptions:
-    """Where to publish, and whether to do it."""
+    """Options of all publishing commands: the target, and whether to write."""
 
-    to: Annotated[
+    repo_id: Annotated[
         str,
         typer.Option(
-            rich_help_panel=_WHERE,
+            rich_help_panel=_PANEL,
             metavar="ORG[/NAME]",
             parser=lambda text: text.strip("/"),
-            help="The organisation or user, and the repository there where it shall have another name than ours.",
+            help="Organisation or user on the Hub, and a repository name (default: our name).",
         ),
     ]
     private: Annotated[
-        bool, typer.Option("--private", rich_help_panel=_WHERE, help="Make a new repository private.")
+        bool, typer.Option("--private", rich_help_panel=_PANEL, help="Make a new repository private.")
     ] = False
     pull_request: Annotated[
         bool,
         typer.Option(
             "--pull-request",
-            rich_help_panel=_WHERE,
-            help="Propose the change, for a repository that is not yours; given again, your open request is updated.",
+            rich_help_panel=_PANEL,
+            help="Open a pull request instead of a commit, or update your open one.",
         ),
     ] = False
     yes: Annotated[
-        bool, typer.Option("--yes", rich_help_panel=_WHERE, help="Do it. Without, what would be done is shown.")
+        bool, typer.Option("--yes", rich_help_panel=_PANEL, help="Write to the Hub (default: show a preview).")
     ] = False
     as_json: AsJson = False
 
     def repo(self, name: str) -> str:
-        """Return the repository: the one that `--to` names, or this name in the organisation that it names."""
-        return repo_of(self.to, name)
+        """Build the repository id of `--repo-id`, with a default name for an organisation."""
+        return target_repo(self.repo_id, name)
 
 
-def repo_of(to: str, name: str) -> str:
-    """Return the repository that `to` names, or this name in the organisation that it names."""
+def target_repo(repo_id: str, name: str) -> str:
+    """Complete an organisation with a repository name; an id with a name stays as it is."""
     from unbag.utils.hub_names import validate_push_repo
 
-    return validate_push_repo(to) if "/" in to else f"{validate_push_repo(to)}/{name}"
+    return validate_push_repo(repo_id) if "/" in repo_id else f"{validate_push_repo(repo_id)}/{name}"
 
 
-def carry_out(publications: "Sequence[Publication]", options: PublishingOptions) -> None:
-    """Publish, one repository after another, or show what would be published.
+def publish_all(publications: "Sequence[Publication]", options: PublishingOptions) -> None:
+    """Publish one repository after another with `--yes`, or print a preview of each.
 
     Raises:
-        HubError: at the first that cannot be published; those before it are, and are not published again.
-        ValueError: if several would go to one repository of one kind.
+        HubError: At the first publication that fails. Earlier ones are complete, and are not published again.
+        ValueError: If several publications have the same repository.
     """
     from unbag.hub.push import plan, publish
 
     targets = [(publication.kind, publication.repo) for publication in publications]
     if len(set(targets)) < len(targets):
         raise ValueError(
-            f"expected a repository for each publication, found {options.to!r} for all; name no more "
-            "than the organisation with --to"
+            f"--repo-id: expected an organisation for {len(targets)} repositories, got {options.repo_id!r}; "
+            "omit the name"
         )
     records: list[dict[str, Any]] = []
-    how = {"private": options.private, "pull_request": options.pull_request}
+    settings = {"private": options.private, "pull_request": options.pull_request}
     for publication in publications:
         if options.yes:
-            outcome = publish(publication, **how)
-            records.append(_as_json(outcome.plan, outcome))
+            outcome = publish(publication, **settings)
+            records.append(_record(outcome.plan, outcome))
             if not options.as_json:
-                report(outcome)
+                print_outcome(outcome)
         else:
-            planned = plan(publication, **how)
-            records.append(_as_json(planned))
+            planned = plan(publication, **settings)
+            records.append(_record(planned))
             if not options.as_json:
-                _preview(planned)
+                _print_preview(planned)
     if options.as_json:
         print_json(records)
     elif not options.yes:
-        echo("\nNothing was written. To do it, give the same command with --yes.")
+        echo("\nNothing was written (preview). Add --yes to publish.")
 
 
-def _preview(planned: "Plan") -> None:
+def _print_preview(planned: "Plan") -> None:
     publication = planned.publication
     out = console()
     if planned.base is None:
@@ -135,15 +128,15 @@ def _preview(planned: "Plan") -> None:
     out.print(f" ({state}): {publication.message}", soft_wrap=True)
     lines = [("+", path, size) for path, size in planned.added.items()]
     lines += [("~", path, size) for path, size in planned.changed.items()]
-    for sign, path, size in lines[:_FILES]:
+    for sign, path, size in lines[:_MAX_FILES]:
         echo(f"  {sign} {path}  {_size(size)}")
-    if len(lines) > _FILES:
-        echo(f"  … and {len(lines) - _FILES} more, {_size(sum(size for *_, size in lines[_FILES:]))}")
+    if len(lines) > _MAX_FILES:
+        echo(f"  … and {len(lines) - _MAX_FILES} more, {_size(sum(size for *_, size in lines[_MAX_FILES:]))}")
     for path in planned.deleted:
         echo(f"  - {path}")
     unchanged = len(planned.contents) - len(lines)
     if unchanged:
-        echo(f"  {unchanged} of {len(planned.contents)} files are there already, unchanged")
+        echo(f"  {unchanged} of {len(planned.contents)} files are unchanged")
     card = planned.contents.get(_CARD)
     if card is not None and (_CARD in planned.added or _CARD in planned.changed):
         text = (card if isinstance(card, bytes) else card.read_bytes()).decode("utf-8", errors="replace").splitlines()
@@ -154,21 +147,21 @@ def _preview(planned: "Plan") -> None:
             echo(f"  │ … {len(text) - _CARD_LINES} more lines")
 
 
-def report(outcome: "Outcome", *, err: bool = False) -> None:
-    """Say what was published, on standard error if asked."""
+def print_outcome(outcome: "Outcome", *, err: bool = False) -> None:
+    """Print the files and the commit of a publication, on standard error with `err`."""
     planned = outcome.plan
     if outcome.commit is None:
         echo(f"{outcome.url}: nothing to change", err=err)
         return
     size = sum(planned.added.values()) + sum(planned.changed.values())
     parts = [(len(planned.added), "added"), (len(planned.changed), "changed"), (len(planned.deleted), "deleted")]
-    done = ", ".join(f"{n} {what}" for n, what in parts if n)
-    echo(f"{outcome.url}: {done} ({_size(size)}), commit {outcome.commit[:8]}", err=err)
+    changes = ", ".join(f"{n} {kind}" for n, kind in parts if n)
+    echo(f"{outcome.url}: {changes} ({_size(size)}), commit {outcome.commit[:8]}", err=err)
     for path in planned.deleted:
         echo(f"  - {path}", err=err)
 
 
-def _as_json(planned: "Plan", outcome: "Outcome | None" = None) -> dict[str, Any]:
+def _record(planned: "Plan", outcome: "Outcome | None" = None) -> dict[str, Any]:
     record: dict[str, Any] = {
         "repo": planned.publication.repo,
         "kind": planned.publication.kind,
@@ -200,45 +193,40 @@ def dataset(
     pairs: PairOptions,
     name: Annotated[
         str,
-        typer.Argument(
-            autocompletion=typer_utils.sets, help="The challenge set, e.g. permuted; `unbag sets` lists them."
-        ),
+        typer.Argument(metavar="SET", autocompletion=typer_utils.sets, help="Challenge set, such as permuted."),
     ],
     config: Annotated[
         list[str] | None,
         typer.Option(
             callback=comma_separated,
-            help="Configs by name, comma-separated or repeated, instead of --corpus and --split: snli-test. With "
-            "--data, what to call it (default: the name of the file or data set).",
+            help="Config names, such as snli-test, instead of --corpus and --split.",
         ),
     ] = None,
     licence: Annotated[
         str | None,
         typer.Option(
             "--license",
-            help="The licence of your own data (--data), by its id on the Hub. A set made from a corpus inherits the "
-            "corpus's, and is published under no other.",
+            help="License id of --data on the Hub; sets of a corpus inherit its license.",
         ),
     ] = None,
     benchmark: Annotated[
         bool,
-        typer.Option(
-            help="Put an eval.yaml beside the rows, by which the Hub can make a benchmark of it, with a leaderboard."
-        ),
+        typer.Option(help="Add an eval.yaml, which the Hub needs for benchmark leaderboards."),
     ] = True,
     num_proc: NumProc = 1,
 ) -> None:
-    """Publish a challenge set as a data set that plain `load_dataset` reads.
+    """Publish a challenge set as a dataset for `load_dataset`.
 
-    unbag publish dataset permuted --to my-org --corpus snli
-    unbag publish dataset permuted --to my-org --config snli-test,anli-dev_r1 --yes
-    unbag publish dataset swapped --to my-org/my-pairs --data pairs.csv --license cc-by-4.0
+    The repository gets Parquet files and a card with features, sizes, label
+    counts, license and provenance. A repository holds many configs: earlier
+    configs remain, and the first published config is the default.
 
-    The repository gets Parquet files and a card with the features, the sizes,
-    the label counts, the licence and how the rows were built. A repository
-    may hold many configs: others that are there stay, and the first one that
-    was published is the default one. The set is built first, also without
-    --yes; it is kept in the cache.
+    The set is built first, for the preview too, and cached. With --data,
+    --config names the config (default: the name of the file or dataset).
+
+      unbag publish dataset permuted --repo-id ORG --corpus snli
+      unbag publish dataset permuted --repo-id ORG --config snli-test --yes
+      unbag publish dataset swapped --repo-id ORG/NAME --data pairs.csv
     """
     from unbag.challenge_sets.loading import config_name
     from unbag.hub.dataset import publication
@@ -248,141 +236,144 @@ def dataset(
     requests = [request]
     if config and "data" in request.options:
         if len(config) > 1:
-            raise typer.BadParameter("expected one --config with --data: what to call it")
+            raise typer.BadParameter("--config: expected one name for the pairs of --data, got several")
         requests = [replace(request, config=config[0])]
     elif config:
         if request.config != config_name(name, None, None, {})[0]:
-            raise typer.BadParameter("name the configs either with --config or with --corpus, --split and -o")
+            raise typer.BadParameter("--config: expected no --corpus, --split or -o beside it, got one of them")
         requests = [replace(request, config=each) for each in config]
     with TemporaryDirectory(prefix="unbag-") as folder:
         repo = options.repo(name)
         with parallel.worker_count(num_proc):
-            made = publication(requests, repo, Path(folder), licence=licence, benchmark=benchmark)
-        carry_out([made], options)
+            built = publication(requests, repo, Path(folder), licence=licence, benchmark=benchmark)
+        publish_all([built], options)
 
 
-Files = Annotated[
-    list[Path], typer.Argument(metavar="RESULTS...", help="A results.json, or the folder that `unbag evaluate` left.")
+ResultFiles = Annotated[
+    list[Path], typer.Argument(metavar="RESULTS", help="Folders of `unbag evaluate`, or results.json files.")
 ]
 
 
 @with_shared_options
 def results(
     options: PublishingOptions,
-    files: Files,
-    sets: Annotated[str, typer.Option(help="Organisation that publishes the challenge sets.")],
+    files: ResultFiles,
+    sets_org: Annotated[str, typer.Option(metavar="ORG", help="Organisation of the published challenge sets.")],
 ) -> None:
-    """Add results to a model that is on the Hub: .eval_results and the card's model-index.
+    """Add results to a model on the Hub: .eval_results and the model-index.
 
-    Nothing else in the card changes. With --pull-request it is proposed, for
-    a model that is not yours.
+    The rest of the card stays unchanged. Use --pull-request for a model of
+    another owner.
 
-    unbag publish results runs/results.json --to ORG/MODEL --sets ORG --pull-request --yes
+      unbag publish results runs/results.json --repo-id ORG/MODEL --sets-org ORG
+      --pull-request --yes
     """
     from unbag.hub.eval_results import known
     from unbag.hub.model_results import onto_model
 
-    if "/" not in options.to:
-        raise typer.BadParameter(f"expected --to ORG/MODEL, the model that the results are of; found {options.to!r}")
+    if "/" not in options.repo_id:
+        raise typer.BadParameter(f"--repo-id: expected the evaluated model, ORG/MODEL, got {options.repo_id!r}")
     from unbag.challenge_sets.results import explain_damaged_records
 
     with explain_damaged_records(*files):
-        found = read_results(files)
-        publication = onto_model(options.to, found, sets, known(found, sets, map(results_file, files)))
-    carry_out([publication], options)
+        results = read_results(files)
+        publication = onto_model(options.repo_id, results, sets_org, known(results, sets_org, map(results_file, files)))
+    publish_all([publication], options)
 
 
 @with_shared_options
 def results_dataset(
     options: PublishingOptions,
-    files: Files,
-    model: Annotated[
-        str | None, typer.Option(help="Of results evaluated from a folder: the Hub id it is published under.")
-    ] = None,
+    files: ResultFiles,
+    model: Annotated[str | None, typer.Option(help="Hub id of the model, for results of a local folder.")] = None,
 ) -> None:
-    """Add results to a data set of results, one row a model, set, config and metric.
+    """Add results to a results dataset.
 
-    What others add at the same time is kept. load_dataset("ORG/unbag-results") reads it.
+    One row per model, set, config and metric. Concurrent additions of other
+    users are merged. Read it with load_dataset("ORG/unbag-results").
 
-    unbag publish results-dataset runs/results.json --to ORG --yes
+      unbag publish results-dataset runs/results.json --repo-id ORG --yes
     """
     from unbag.challenge_sets.results import explain_damaged_records
     from unbag.hub.results_dataset import NAME, publication
 
     with explain_damaged_records(*files):
-        made = publication(options.repo(NAME), read_results(files), model=model)
-    carry_out([made], options)
+        rows = publication(options.repo(NAME), read_results(files), model=model)
+    publish_all([rows], options)
 
 
 def read_results(paths: Iterable[Path]) -> "list[Result]":
-    """Return the results in files, or in folders that an evaluation left."""
+    """Load the results of files, or of folders of evaluations."""
     from unbag.challenge_sets.results import read
 
     return [result for path in paths for result in read(results_file(path))]
 
 
 def results_file(path: Path) -> Path:
-    """Return the file of results: the path, or the one in it."""
+    """Locate the results file: the path, or the file in the folder."""
     from unbag.challenge_sets.results import FILE
 
     return path / FILE if path.is_dir() else path
 
 
-_EVALUATION: Final = Path("evaluation")  # where `unbag train … --evaluate` leaves results, in the model's folder
+_EVALUATION: Final = Path("evaluation")  # results of `unbag train … --evaluate`, in the model's folder
 
 
 @with_shared_options
 def model(
     options: PublishingOptions,
-    folder: Annotated[Path, typer.Argument(help="A folder that `unbag train` left.")],
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder of `unbag train`.")],
     results: Annotated[
         list[Path] | None,
         typer.Option(
             callback=comma_separated_paths,
-            help="Results of the model, evaluated from the folder (default: FOLDER/evaluation, if there), "
-            "comma-separated or repeated.",
+            help="Results of the model (default: FOLDER/evaluation, if present).",
         ),
     ] = None,
     compare_with: Annotated[
         list[Path] | None,
         typer.Option(
             callback=comma_separated_paths,
-            help="Results of other models to show next to them, such as the one it was trained from, comma-separated "
-            "or repeated.",
+            help="Results of other models for the card, such as the base model.",
         ),
     ] = None,
-    sets: Annotated[
+    sets_org: Annotated[
         str | None,
-        typer.Option(help="Organisation that publishes the challenge sets (default: the one of --to)."),
+        typer.Option(metavar="ORG", help="Organisation of the published challenge sets (default: of --repo-id)."),
     ] = None,
     with_code: Annotated[
         bool,
         typer.Option(
             "--with-code",
-            help="Of a model of `unbag models`: put its code into the repository, in one file, so that transformers "
-            "loads it without unbag where remote code is trusted.",
+            help="Add the code of a model of `unbag models`, to load without unbag.",
         ),
     ] = False,
 ) -> None:
-    """Publish a trained model: its files, a model card, and its results.
+    """Publish a trained model with a model card and its results.
 
-    unbag publish model runs/hex --to ORG/NAME --results runs/hex-results --yes
+    With --with-code, transformers loads the model without unbag if remote
+    code is trusted.
+
+      unbag publish model runs/hex --repo-id ORG/NAME --yes
+      unbag publish model runs/hex --repo-id ORG/NAME --results runs/eval --yes
     """
     repo = options.repo(folder.resolve().name)
-    made = trained(folder, repo, results, compare_with=compare_with or (), sets=sets, with_code=with_code)
-    carry_out([made], options)
+    checkpoint = model_publication(
+        folder, repo, results, compare_with=compare_with or (), sets_org=sets_org, with_code=with_code
+    )
+    publish_all([checkpoint], options)
 
 
-def trained(
+def model_publication(
     folder: Path,
     repo: str,
     results: Sequence[Path] | None = None,
     *,
     compare_with: Sequence[Path] = (),
-    sets: str | None = None,
+    sets_org: str | None = None,
     with_code: bool = False,
 ) -> "Publication":
-    """Return the repository of a trained model; what is what, the command's options say."""
+    """Build the publication of a trained model; the arguments are the options of `unbag publish model`."""
     from unbag.challenge_sets.results import explain_damaged_records
     from unbag.hub.eval_results import known
     from unbag.hub.licences import of_model
@@ -392,16 +383,16 @@ def trained(
     if results is None:
         results = [folder / _EVALUATION] if (folder / _EVALUATION).is_dir() else []
     with explain_damaged_records(folder, *results, *compare_with):
-        found = read_results(results)
+        own_results = read_results(results)
         return checkpoint(
             folder,
             repo,
-            results=found,
+            results=own_results,
             compare_with=read_results(compare_with),
-            organisation=sets,
+            organisation=sets_org,
             base_licence=of_model(*base) if base else None,
             with_code=with_code,
-            about_results=known(found, sets or repo.partition("/")[0], map(results_file, results)),
+            about_results=known(own_results, sets_org or repo.partition("/")[0], map(results_file, results)),
         )
 
 
@@ -410,71 +401,73 @@ def metric(
     names: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[NAME]...",
+            metavar="METRIC",
             autocompletion=typer_utils.metrics,
-            help="Metrics; without one, all of them.",
+            help="Metrics (default: all).",
             show_default=False,
         ),
     ] = None,
     *,
     options: PublishingOptions,
 ) -> None:
-    """Publish metrics as Spaces: `evaluate.load("ORG/NAME")` needs no unbag, and each has a page to try it on."""
+    """Publish metrics as Spaces for `evaluate.load`, each with a demo page.
+
+    unbag publish metric swap_consistency --repo-id ORG --yes
+    """
     from unbag import scripts
     from unbag.hub.metric_space import metric_space
 
-    carry_out([metric_space(name, options.repo(name)) for name in names or scripts.names("metrics")], options)
+    publish_all([metric_space(name, options.repo(name)) for name in names or scripts.names("metrics")], options)
 
 
 @with_shared_options
 def leaderboard(
-    results: Annotated[
+    results_dataset: Annotated[
         str | None,
-        typer.Option(
-            metavar="ORG/NAME", help="The data set of results.", show_default="the organisation's unbag-results"
-        ),
+        typer.Option("--results-dataset", metavar="ORG/NAME", help="Results dataset (default: ORG/unbag-results)."),
     ] = None,
     *,
     options: PublishingOptions,
 ) -> None:
-    """Publish a Space that shows a data set of results (`unbag publish results-dataset`) as tables."""
-    from unbag.hub import results_dataset
-    from unbag.hub.leaderboard import NAME, leaderboard_space
+    """Publish a Space with the tables of a results dataset.
 
-    organisation = options.to.partition("/")[0]
-    carry_out([leaderboard_space(options.repo(NAME), results or f"{organisation}/{results_dataset.NAME}")], options)
+    unbag publish leaderboard --repo-id ORG --yes
+    """
+    from unbag.hub.leaderboard import NAME, leaderboard_space
+    from unbag.hub.results_dataset import NAME as DATASET
+
+    organisation = options.repo_id.partition("/")[0]
+    publish_all([leaderboard_space(options.repo(NAME), results_dataset or f"{organisation}/{DATASET}")], options)
 
 
 @with_shared_options
 def pair(
-    model: Annotated[
-        str, typer.Option(metavar="ORG/NAME", help="The model of the Hub that is named at first; visitors name others.")
-    ],
-    lexical: Annotated[
+    model: Annotated[str, typer.Option(metavar="ORG/NAME", help="Hub model of the Space; visitors can enter others.")],
+    lexical_model: Annotated[
         Path | None,
-        typer.Option(
-            help="A folder that `unbag lexical fit` left, in English (default: fitted to 20,000 pairs of SNLI, once)."
-        ),
+        typer.Option(help="Folder of an English `unbag lexical fit` (default: 20,000 pairs of SNLI)."),
     ] = None,
     *,
     options: PublishingOptions,
 ) -> None:
-    """Publish a Space to try one pair on: a model's answer and a bag of words', in order and in others."""
+    """Publish a Space that runs a model and a bag of words on one pair.
+
+    The Space shows the predictions for the original and for shuffled words.
+
+      unbag publish pair --repo-id ORG --model ORG/NAME --yes
+    """
     from unbag.hub.pair_space import NAME, pair_space
 
-    carry_out([pair_space(options.repo(NAME), model, lexical or fitted_by_default())], options)
+    publish_all([pair_space(options.repo(NAME), model, lexical_model or fit_default_lexical_model())], options)
 
 
-def fitted_by_default() -> Path:
-    """Return the folder of the lexical model that scores are held against, in English; it is fitted once."""
+def fit_default_lexical_model() -> Path:
+    """Fit the English lexical baseline on first use, and return its folder."""
     from unbag.baselines.lexical.fitting import Recipe, fit_cached
     from unbag.evaluation.lexical_baseline import PAIRS
 
     corpus, pairs, pipeline = PAIRS["en"]
     return fit_cached(Recipe((corpus,), max_train_pairs=pairs, pipeline=pipeline))
-
-
-logger = logging.getLogger(__name__)
 
 
 @with_shared_options
@@ -485,70 +478,72 @@ def everything(
         list[Path] | None,
         typer.Option(
             callback=comma_separated_paths,
-            help="Results for the data set of results and the leaderboard, comma-separated or repeated.",
+            help="Results for the results dataset and the leaderboard.",
         ),
     ] = None,
     pair_model: Annotated[
         str | None,
-        typer.Option(metavar="ORG/NAME", help="Publish the Space to try a pair on too, which names this model first."),
+        typer.Option(metavar="ORG/NAME", help="Hub model of the Space for single pairs (default: no such Space)."),
     ] = None,
 ) -> None:
-    """Publish all challenge sets and metrics to one organisation; with --results, a leaderboard too.
+    """Publish all challenge sets and metrics to one organisation.
 
-    unbag publish all --to my-org
-    unbag publish all --to my-org --corpus mnli --results runs/a,runs/b --yes
-    unbag publish all --to my-org --corpus snli,mnli
+    With --results, publishes a results dataset and a leaderboard too. With
+    several corpora, or --corpus all, each set has a config per corpus.
 
-    With several corpora, or all, each set has a config for every one. Each
-    repository gets one commit, or none where it holds all of it already, so
-    after a stop the same command goes on. A set that cannot be made is told of
-    at the end and does not cost the others. Trained models are published one by
-    one: unbag publish model.
+    Each repository gets one commit, or none if it is up to date: the same
+    command resumes a stopped publication. If one set fails, the others are
+    still published, and the failure is listed at the end. Publish trained
+    models with `unbag publish model`.
+
+      unbag publish all --repo-id ORG
+      unbag publish all --repo-id ORG --corpus snli,mnli
+      unbag publish all --repo-id ORG --results runs/a,runs/b --yes
     """
     from unbag import challenge_sets, scripts
     from unbag.challenge_sets.failures import Failure
     from unbag.challenge_sets.results import explain_damaged_records
     from unbag.hub import leaderboard, metric_space, pair_space, results_dataset
 
-    if "/" in options.to:
-        raise typer.BadParameter(f"expected --to ORG, since there are many repositories; found {options.to!r}")
+    if "/" in options.repo_id:
+        raise typer.BadParameter(f"--repo-id: expected an organisation for many repositories, got {options.repo_id!r}")
     if results:
         with explain_damaged_records(*results):
-            found = read_results(results)  # which costs nothing, before sets are built
+            stored = read_results(results)  # first, since sets take long to build
     failures: list[Failure] = []
     publications: list[Publication] = []
     with TemporaryDirectory(prefix="unbag-") as folder:
-        # A corpus as it is, its authors publish.
+        # A set without perturbation is the corpus itself, which its authors publish.
         names = [name for name in challenge_sets.names() if not challenge_sets.get(name).is_control]
-        for name, requests in _by_set(pairs, names, failures).items():
-            publications += _of_set(requests, options.repo(name), Path(folder) / name, failures)
+        for name, requests in _requests_by_set(pairs, names, failures).items():
+            publications += _set_publications(requests, options.repo(name), Path(folder) / name, failures)
         publications += [metric_space.metric_space(name, options.repo(name)) for name in scripts.names("metrics")]
         if pair_model:
             try:
                 repo = options.repo(pair_space.NAME)
-                publications.append(pair_space.pair_space(repo, pair_model, fitted_by_default()))
+                publications.append(pair_space.pair_space(repo, pair_model, fit_default_lexical_model()))
             except Exception as error:
                 logger.debug("%s", pair_space.NAME, exc_info=error)
                 failures.append(Failure(pair_space.NAME, error))
         if results:
             rows = options.repo(results_dataset.NAME)
             with explain_damaged_records(*results):
-                publications.append(results_dataset.publication(rows, found))
+                publications.append(results_dataset.publication(rows, stored))
             publications.append(leaderboard.leaderboard_space(options.repo(leaderboard.NAME), rows))
-        carry_out(publications, options)
+        publish_all(publications, options)
     for failure in failures:
         echo(f"{failure.set}: not published: {failure.reason}", err=True, fg="yellow")
     if failures:
         raise typer.Exit(1)
 
 
-def _by_set(pairs: PairOptions, names: Sequence[str], failures: "list[Failure]") -> "dict[str, list[Request]]":
-    """Return the requests for each set by its name, one per corpus; one for sets that are the same of every corpus.
+def _requests_by_set(pairs: PairOptions, names: Sequence[str], failures: "list[Failure]") -> "dict[str, list[Request]]":
+    """Build the requests by set: one per corpus, or one for a set that does not depend on the corpus.
 
     Args:
-        pairs: which pairs; of several corpora where `--corpus` names them, or all.
-        names: the sets.
-        failures: gets the sets that cannot be made from a corpus.
+        pairs: Source pairs, of one or several corpora.
+        names: Names of the sets.
+        failures: List to which sets that cannot be built from a corpus are appended.
     """
 
     def unfit(failure: "Failure", corpus: str) -> None:
@@ -558,20 +553,22 @@ def _by_set(pairs: PairOptions, names: Sequence[str], failures: "list[Failure]")
         requests = of_each_corpus(pairs, names, on_failure=unfit)
     else:
         requests = pairs.requests(names, on_failure=failures.append)
-    found: dict[str, list[Request]] = {}
+    by_set: dict[str, list[Request]] = {}
     for request in requests:
-        found.setdefault(request.name, []).append(request)
-    return found
+        by_set.setdefault(request.name, []).append(request)
+    return by_set
 
 
-def _of_set(requests: "Sequence[Request]", repo: str, folder: Path, failures: "list[Failure]") -> "list[Publication]":
-    """Return the publication of a set with the configs that can be made; none where none can.
+def _set_publications(
+    requests: "Sequence[Request]", repo: str, folder: Path, failures: "list[Failure]"
+) -> "list[Publication]":
+    """Build the publication of a set with the configs that can be built; an empty list if all fail.
 
     Args:
-        requests: the configs.
-        repo: where they go.
-        folder: for their files.
-        failures: gets the configs that cannot be made.
+        requests: Configs of the set.
+        repo: Repository id.
+        folder: Folder for the files.
+        failures: List to which configs that cannot be built are appended.
     """
     from unbag.challenge_sets.failures import Failure
     from unbag.hub.dataset import publication
@@ -585,7 +582,7 @@ def _of_set(requests: "Sequence[Request]", repo: str, folder: Path, failures: "l
             failures.append(Failure(name, error))
             return []
     usable: list[Request] = []
-    for request in requests:  # what is built is in the cache
+    for request in requests:  # one by one; built configs come from the cache
         try:
             publication([request], repo, folder)
             usable.append(request)

@@ -1,4 +1,4 @@
-"""Commands that show what is there: `unbag papers` and `unbag report`."""
+"""The commands `unbag papers` and `unbag report`."""
 
 from pathlib import Path
 from typing import Annotated, Literal
@@ -13,11 +13,11 @@ from unbag.cli.typer_utils import Badge, file_to_write
 def papers(
     name: Annotated[
         str | None,
-        typer.Argument(metavar="[SET]", autocompletion=typer_utils.sets, help="Only the tables about this set."),
+        typer.Argument(metavar="SET", autocompletion=typer_utils.sets, help="Challenge set (default: all)."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Print the papers' own figures, with their source.
+    """Print the figures of the papers, with their source.
 
     unbag papers cs_lambda
     unbag papers --json
@@ -36,29 +36,29 @@ def papers(
 def report(
     folders: Annotated[
         list[Path],
-        typer.Argument(metavar="RUN_FOLDER...", help="What unbag evaluate left: results.json, examples.json."),
+        typer.Argument(metavar="RUN", help="Folders of `unbag evaluate`."),
     ],
     output: Annotated[
         Path | None,
-        typer.Option(
-            callback=file_to_write, help="The file to write (default: report.html; other formats are printed)."
-        ),
+        typer.Option(callback=file_to_write, help="Output file (default: report.html; other formats are printed)."),
     ] = None,
     form: Annotated[
         Literal["html", "md", "csv", "latex", "json"],
-        typer.Option("--format", metavar="FORMAT", help="html (default); or to paste: md, csv, latex or json."),
+        typer.Option(
+            "--format", metavar="FORMAT", show_default=False, help="html, md, csv, latex or json (default: html)."
+        ),
     ] = "html",
     badge: Badge = None,
     as_json: AsJson = False,
 ) -> None:
-    """Make the HTML report of stored results, models side by side; or their numbers as tables to paste.
+    """Write an HTML report or tables from stored results.
 
-    Nothing is computed anew. Models on the same rows share tables and charts;
-    the first model is the one that the report is about. csv has a line for
-    each number, with its direction, interval and n.
+    Models on the same rows share tables and charts. The report describes the
+    first model. The csv format has one line per score, with direction,
+    interval and n. No model is run.
 
       unbag report runs/my-model/permuted-snli runs/other/permuted-snli
-      unbag report runs/my-model/suite-snli-validation --format latex --output table.tex
+      unbag report runs/my-model/suite-snli-validation --format latex
       unbag report runs/my-model/suite-snli-validation --badge badge.svg
     """
     from unbag.challenge_sets.results import explain_damaged_records

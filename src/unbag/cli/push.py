@@ -1,4 +1,4 @@
-"""`--push-results`: what a run leaves goes to the Hub at its end, in one commit, as `unbag publish` brings it there."""
+"""`--push-results` and `--push-checkpoints`: publish a run at its end, in one commit, like `unbag publish`."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import typer
 
-from unbag.cli.publish import repo_of, report
+from unbag.cli.publish import print_outcome, target_repo
 
 if TYPE_CHECKING:
     from unbag.challenge_sets.results import Result
@@ -15,17 +15,17 @@ if TYPE_CHECKING:
 OPTION: Final = "--push-results"
 
 
-def require(to: str, *, offline: bool, option: str = OPTION) -> None:
-    """Refuse what would fail only when all is computed: a name that the Hub does not take, or no account there.
+def validate_push(repo_id: str, *, offline: bool, option: str = OPTION) -> None:
+    """Validate the target of a push before the run: the name, the account and its token.
 
     Args:
-        to: an organisation, or a repository in it.
-        offline: whether the Hub is not to be asked.
-        option: the option that named it.
+        repo_id: Organisation, or repository in an organisation.
+        offline: Whether the Hub cannot be reached.
+        option: Option that names the target, for the message.
 
     Raises:
-        typer.BadParameter: if it is not, or there is no such name.
-        ValueError: if the Hub does not know who asks, or the token may not write there.
+        typer.BadParameter: If `offline` is set, or the name is invalid on the Hub.
+        ValueError: If there is no token, or the token cannot write to the namespace.
     """
     from huggingface_hub import HfApi, get_token
 
@@ -35,106 +35,108 @@ def require(to: str, *, offline: bool, option: str = OPTION) -> None:
     from unbag.utils.hub_names import validate_push_repo
 
     if offline:
-        raise typer.BadParameter(f"{option} needs the Hub; leave out --offline")
+        raise typer.BadParameter(f"{option}: expected a network, got --offline; omit one of them")
     try:
-        validate_push_repo(to)
+        validate_push_repo(repo_id)
     except ValueError as error:
         raise typer.BadParameter(f"{option}: {error}") from None
-    if process_group().rank:  # the first process asks, and pushes
+    if process_group().rank:  # only the first process pushes
         return
     if get_token() is None:
-        raise ValueError(f"{option} {to}: expected a token, found none; log in with `hf auth login`, or set HF_TOKEN")
-    with explained(to, option):
+        raise ValueError(
+            f"{option} {repo_id}: expected a token, got none; log in with `hf auth login`, or set HF_TOKEN"
+        )
+    with explained(repo_id, option):
         account = hub_read("your account", HfApi().whoami)
-    _require_may_write(account, to, option)
+    _validate_write_access(account, repo_id, option)
 
 
-def _require_may_write(account: Mapping[str, Any], to: str, option: str) -> None:
-    """Refuse a token that only reads, and an organisation that its account does not belong to.
+def _validate_write_access(account: Mapping[str, Any], repo_id: str, option: str) -> None:
+    """Validate that the token can write and that its account belongs to the namespace.
 
-    What a fine-grained token may do, the Hub decides when something is written.
+    The rights of a fine-grained token are not part of the account: the Hub checks them at the first write.
     """
-    namespace = to.partition("/")[0]
+    namespace = repo_id.partition("/")[0]
     role = account.get("auth", {}).get("accessToken", {}).get("role")
     if role == "read":
         raise ValueError(
-            f"{option} {to}: expected a token that may write, got one of {account['name']} that may read only; set "
-            "HF_TOKEN to one of role write"
+            f"{option} {repo_id}: expected a token with role write, got a read-only token of {account['name']}; set "
+            "HF_TOKEN to a token with role write"
         )
-    own = [str(account["name"]), *(str(each["name"]) for each in account.get("orgs", ()))]
-    if namespace not in own:
+    namespaces = [str(account["name"]), *(str(each["name"]) for each in account.get("orgs", ()))]
+    if namespace not in namespaces:
         raise ValueError(
-            f"{option} {to}: expected a namespace of {account['name']} ({', '.join(own)}), got {namespace}; name one "
-            "of these, or use another token"
+            f"{option} {repo_id}: expected a namespace of {account['name']} ({', '.join(namespaces)}), got "
+            f"{namespace}; name one of these, or use another token"
         )
 
 
-def validate_push_target(to: str | None, models: Sequence[str], data: str | None, *, offline: bool) -> None:
-    """Refuse, before anything is computed, what no data set of results takes, and what `require` refuses.
+def validate_push_target(repo_id: str | None, models: Sequence[str], data: str | None, *, offline: bool) -> None:
+    """Validate the target of `--push-results`, and that its dataset accepts the results, before the run.
 
     Args:
-        to: as `require` takes it; None where nothing is to be pushed.
-        models: that are evaluated, as they are named.
-        data: a user's own pairs, if the sets are made from some.
-        offline: as `require` takes it.
+        repo_id: Target of the push; None for no push.
+        models: Models to evaluate.
+        data: Value of `--data`.
+        offline: Whether the Hub cannot be reached.
 
     Raises:
-        typer.BadParameter: if the results would be of a folder or of a user's own pairs; and as `require`.
-        ValueError: as `require`.
+        typer.BadParameter: If a model is a folder or the pairs are the user's own; see also `validate_push`.
+        ValueError: See `validate_push`.
     """
-    if to is None:
+    if repo_id is None:
         return
     if data:
-        raise typer.BadParameter(f"{OPTION}: a data set of results takes those on corpora, not those on {data}")
+        raise typer.BadParameter(f"{OPTION}: expected results on a corpus, got --data {data}; omit one of them")
     if folders := [model for model in models if Path(model).is_dir()]:
         raise typer.BadParameter(
-            f"{OPTION}: {folders[0]} is a folder; publish it (unbag publish model) and evaluate it by its name"
+            f"{OPTION}: expected a model on the Hub, got the folder {folders[0]}; publish it with `unbag publish model`"
         )
-    require(to, offline=offline)
+    validate_push(repo_id, offline=offline)
 
 
-def push_results(results: "Sequence[Result]", place: str, to: str, *, as_json: bool) -> None:
-    """Add results to a data set of results, as `unbag publish results-dataset` does.
+def push_results(results: "Sequence[Result]", place: str, repo_id: str, *, as_json: bool) -> None:
+    """Add results to a results dataset, like `unbag publish results-dataset`.
 
     Args:
-        results: of models of the Hub, on pairs of corpora.
-        place: where they are, for whoever has to push them by hand.
-        to: the organisation, or the repository.
-        as_json: whether standard output is for a script, so that what was done is said on standard error.
+        results: Results of Hub models on corpora.
+        place: Folder or address of the results, for the command in an error message.
+        repo_id: Organisation or repository.
+        as_json: Whether standard output holds JSON, so that the report goes to standard error.
 
     Raises:
-        ValueError: if they cannot be published.
+        ValueError: If publishing fails.
     """
     from unbag.hub.results_dataset import NAME, publication
 
-    by_hand = f"unbag publish results-dataset {place} --to {to} --yes"
-    _push(lambda: publication(repo_of(to, NAME), results), by_hand, as_json=as_json)
+    command = f"unbag publish results-dataset {place} --repo-id {repo_id} --yes"
+    _push(lambda: publication(target_repo(repo_id, NAME), results), command, as_json=as_json)
 
 
-def push_model(folder: Path, to: str, *, as_json: bool) -> None:
-    """Publish a trained model with a card and its evaluation, as `unbag publish model` does.
+def push_model(folder: Path, repo_id: str, *, as_json: bool) -> None:
+    """Publish a trained model with a card and its evaluation, like `unbag publish model`.
 
     Args:
-        folder: as the run left it.
-        to: the organisation, or the repository.
-        as_json: as `push_results` takes it.
+        folder: Folder of the training run.
+        repo_id: Organisation or repository.
+        as_json: Whether standard output holds JSON, so that the report goes to standard error.
 
     Raises:
-        ValueError: if it cannot be published.
+        ValueError: If publishing fails.
     """
-    from unbag.cli.publish import trained
+    from unbag.cli.publish import model_publication
 
-    by_hand = f"unbag publish model {folder} --to {to} --yes"
-    _push(lambda: trained(folder, repo_of(to, folder.resolve().name)), by_hand, as_json=as_json)
+    command = f"unbag publish model {folder} --repo-id {repo_id} --yes"
+    _push(lambda: model_publication(folder, target_repo(repo_id, folder.resolve().name)), command, as_json=as_json)
 
 
-def _push(made: "Callable[[], Publication]", by_hand: str, *, as_json: bool) -> None:
+def _push(build: "Callable[[], Publication]", command: str, *, as_json: bool) -> None:
     from unbag.hub.push import look, publish
 
     try:
-        publication = made()
-        # New, it is private as checkpoints are: nobody was shown what it would hold.
+        publication = build()
+        # A new repository is private, like checkpoints: the user has not seen a preview of its content.
         outcome = publish(publication, private=look(publication.repo, publication.kind) is None)
     except (ValueError, OSError) as error:
-        raise ValueError(f"{error}; nothing else is lost, and `{by_hand}` tries again") from error
-    report(outcome, err=as_json)
+        raise ValueError(f"{error}; the run is complete, retry the push with `{command}`") from error
+    print_outcome(outcome, err=as_json)

@@ -1,4 +1,4 @@
-"""The command that scores predictions that are there: `unbag score`."""
+"""The command `unbag score`."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from unbag.cli import typer_utils
-from unbag.cli.model_options import Lexical, in_folder_name
+from unbag.cli.model_options import Lexical, disabled_baselines
 from unbag.cli.options import Offline, PairOptions, with_shared_options
-from unbag.cli.output import AsJson, failed, report
+from unbag.cli.output import AsJson, print_failures, show_results
 from unbag.cli.run_folder import RUNS, run_folder
 from unbag.cli.typer_utils import place_to_write
 
@@ -22,14 +22,15 @@ def score(
     ctx: typer.Context,
     pairs: PairOptions,
     predictions: Annotated[
-        Path | None, typer.Argument(help="csv, tsv, jsonl or parquet: id, and prediction or a column a label.")
+        Path | None,
+        typer.Argument(metavar="FILE", help="csv, tsv, jsonl or parquet: id, and prediction or a column per label."),
     ] = None,
-    shards: Annotated[
+    run_dir: Annotated[
         str | None,
         typer.Option(
-            "--from",
+            "--run-dir",
             metavar="FOLDER",
-            help="Instead of a file: the --output-dir of `unbag evaluate --shard`, a folder or an address.",
+            help="Folder or address of a sharded `unbag evaluate` run, instead of FILE.",
         ),
     ] = None,
     name: Annotated[
@@ -38,8 +39,7 @@ def score(
             "--set",
             metavar="NAME|FILE",
             autocompletion=typer_utils.sets,
-            help="The challenge set that was predicted (default: permuted), or the Parquet file that `unbag build` "
-            "wrote of it, which says all else.",
+            help="Challenge set, or Parquet file of `unbag build` (default: permuted).",
         ),
     ] = None,
     output_dir: Annotated[
@@ -47,69 +47,72 @@ def score(
         typer.Option(
             callback=place_to_write,
             metavar="FOLDER",
-            help="Folder for results, or its address (default: runs/FILE/SET-PAIRS; of --from that folder itself).",
+            help="Folder or address for results (default: runs/FILE/SET-PAIRS or --run-dir).",
         ),
     ] = None,
     lexical_baseline: Lexical = True,
     offline: Offline = False,
     as_json: AsJson = False,
 ) -> None:
-    """Score predictions made elsewhere, without the model.
+    """Score a file of predictions.
 
-    The file has a row for each row of the set (unbag build writes it), with
-    the id and either the predicted label (column prediction) or the
-    probabilities (columns entailment, neutral, contradiction).
+    FILE has one row for each row of the set (see `unbag build`): the id, and
+    either the predicted label (column prediction) or the probabilities
+    (columns entailment, neutral and contradiction).
+
+    With --run-dir, scores the complete sets of a sharded run, and lists the
+    missing chunks of the other sets.
 
       unbag score predictions.csv --set permuted --corpus snli
       unbag score predictions.csv --set permuted.parquet
-      unbag score --from s3://BUCKET/RUN
-
-    --from scores the sets of which all shards have done all, and names the
-    parts that are missing of others.
+      unbag score --run-dir s3://BUCKET/RUN
     """
     from unbag.challenge_sets.request import BuiltSet, is_exported, read_back
     from unbag.evaluation import evaluator, prefetch
     from unbag.evaluation.result_folder import local_folder
     from unbag.inference.prediction_store import PREDICTIONS
 
-    if shards is not None:
+    if run_dir is not None:
         if predictions is not None or name is not None or pairs != PairOptions():
-            raise typer.BadParameter("--from has what was predicted and of which pairs; leave out what else says it")
-        said = ctx.get_parameter_source("lexical_baseline")
-        if (
-            not lexical_baseline and said and said.name == "COMMANDLINE"
-        ):  # UNBAG_LEXICAL_BASELINE, which says it too, is for all commands
             raise typer.BadParameter(
-                "--from has what scores are held against: give --no-lexical-baseline to the shards instead"
+                "--run-dir: expected no FILE, --set or source pairs, since the run has them; omit them"
             )
-        _score_shards(shards, output_dir or shards, as_json=as_json)
+        source = ctx.get_parameter_source("lexical_baseline")
+        # Only the flag is an error: UNBAG_LEXICAL_BASELINE in the environment applies to all commands.
+        if not lexical_baseline and source and source.name == "COMMANDLINE":
+            raise typer.BadParameter(
+                "--no-lexical-baseline: expected no --run-dir, since the run has its baselines; pass it to the shards"
+            )
+        _score_shards(run_dir, output_dir or run_dir, as_json=as_json)
         return
     if predictions is None:
-        raise typer.BadParameter("expected a file of predictions, or --from with the folder of shards")
-    written = name if name and name.endswith(".parquet") else None
-    if name is None and is_exported(predictions):  # to which predictions were added: it is one of both
-        written = str(predictions)
-    if written is not None:
+        raise typer.BadParameter("expected FILE or --run-dir, got neither")
+    parquet = name if name and name.endswith(".parquet") else None
+    if name is None and is_exported(predictions):  # a built set with an added column of predictions
+        parquet = str(predictions)
+    if parquet is not None:
         if pairs != PairOptions():
-            raise typer.BadParameter(f"{written} says which pairs the set is made from; leave out what else says it")
-        of: Request | BuiltSet = read_back(Path(written))
+            raise typer.BadParameter(
+                f"--set {parquet}: expected no options of source pairs, since the file has them; omit them"
+            )
+        target: Request | BuiltSet = read_back(Path(parquet))
     else:
-        [of] = pairs.requests([name or "permuted"])
+        [target] = pairs.requests([name or "permuted"])
         if offline:
-            prefetch.require(prefetch.of_run([of]))
-    request = of.request if isinstance(of, BuiltSet) else of
+            prefetch.require(prefetch.of_run([target]))
+    request = target.request if isinstance(target, BuiltSet) else target
     place = output_dir or str(
-        run_folder([str(predictions)], [request], in_folder_name(lexical_baseline), about=request.name)
+        run_folder([str(predictions)], [request], disabled_baselines(lexical_baseline), title=request.name)
     )
     with local_folder(place) as folder:
         result = evaluator.evaluate_file(
-            predictions, of, output_dir=folder, predictions=RUNS / PREDICTIONS, lexical_baseline=lexical_baseline
+            predictions, target, output_dir=folder, predictions=RUNS / PREDICTIONS, lexical_baseline=lexical_baseline
         )
-        report([result], folder, as_json=as_json, place=place)
+        show_results([result], folder, as_json=as_json, place=place)
 
 
 def _score_shards(run: str, place: str, *, as_json: bool) -> None:
-    """Score what shards predicted, and show it."""
+    """Score the complete sets of a sharded run, and print the results."""
     from unbag.evaluation.result_folder import local_folder
     from unbag.evaluation.sharded import score_tasks
     from unbag.inference.prediction_store import PREDICTIONS
@@ -117,8 +120,8 @@ def _score_shards(run: str, place: str, *, as_json: bool) -> None:
 
     failures: list[Failure] = []
     with local_folder(place) as folder:
-        found = score_tasks(Folder(run) / PREDICTIONS, output_dir=folder, on_failure=failures.append)
-        report(found, folder, as_json=as_json, place=place)
-    failed(failures, several=len({failure.model for failure in failures}) > 1, named=True)
+        results = score_tasks(Folder(run) / PREDICTIONS, output_dir=folder, on_failure=failures.append)
+        show_results(results, folder, as_json=as_json, place=place)
+    print_failures(failures, with_model=len({failure.model for failure in failures}) > 1, is_named=True)
     if failures:
         raise typer.Exit(1)

@@ -13,8 +13,8 @@ from typer.core import TyperCommand
 
 from unbag.cli import push as pushing
 from unbag.cli.options import Offline
-from unbag.cli.output import AsJson, console, echo, failed, is_quiet, print_json, progress
-from unbag.cli.typer_utils import folder_to_write
+from unbag.cli.output import AsJson, console, echo, is_quiet, print_failures, print_json, progress
+from unbag.cli.typer_utils import escape_help, folder_to_write
 from unbag.training.recipes import Recipe, recipes
 
 if TYPE_CHECKING:
@@ -74,7 +74,8 @@ def main(*some: Recipe, arguments: Sequence[str] | None = None) -> int:
     )
     for recipe in some:
         add(recipe, alone)
-    return run(alone, arguments, goes_on=True)
+    escape_help(alone)
+    return run(alone, arguments, is_resumable=True)
 
 
 def _command(recipe: Recipe) -> Callable[..., None]:
@@ -95,9 +96,9 @@ def _command(recipe: Recipe) -> Callable[..., None]:
         if push is not None:
             if seeds:
                 raise typer.BadParameter(f"{pushing.OPTION}: expected one model, got several --seeds; publish each one")
-            pushing.require(push, offline=offline)
+            pushing.validate_push(push, offline=offline)
         if config.push_checkpoints is not None:
-            pushing.require(config.push_checkpoints, offline=offline, option="--push-checkpoints")
+            pushing.validate_push(config.push_checkpoints, offline=offline, option="--push-checkpoints")
         if offline:
             from unbag.evaluation import prefetch
 
@@ -231,7 +232,7 @@ def _run(recipe: Recipe, config: Any, seeds: Sequence[int], sets: Sequence[str],
     else:
         console().print(recipe.protocol.view(done))
         echo(f"in {config.output_dir}")
-    failed(failures, several=bool(seeds))
+    print_failures(failures, with_model=bool(seeds))
     return failures
 
 

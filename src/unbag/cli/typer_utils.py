@@ -1,8 +1,12 @@
-"""Helpers of option parsing: comma-separated lists, output paths that are checked early, and shell completion."""
+"""Option parsing: comma-separated lists, early validation of output paths, shell completion, help without markup."""
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Callable, Iterable, Sequence
+from copy import copy
+from functools import wraps
+from inspect import getdoc, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final, get_args
 
 import typer
 
@@ -13,39 +17,39 @@ if TYPE_CHECKING:
 
 
 def comma_separated(values: list[str] | None) -> list[str] | None:
-    """Return the values of a list, as the callback of its option.
+    """Split the values of a list option at commas; the callback of the option.
 
     >>> comma_separated(["permuted, swapped", "plain"])
     ['permuted', 'swapped', 'plain']
 
     Raises:
-        typer.BadParameter: if nothing is named in it; an option that is not given says another thing.
+        typer.BadParameter: If the values hold no name. Commas alone must not count as an absent option.
     """
-    named = [value for value in split_names(*values) if value] if values else values
-    if values and not named:
-        raise typer.BadParameter(f"expected names with commas between them, found {','.join(values)!r}")
-    return named
+    names = [value for value in split_names(*values) if value] if values else values
+    if values and not names:
+        raise typer.BadParameter(f"expected comma-separated names, got {','.join(values)!r}")
+    return names
 
 
 def comma_separated_names(values: list[str] | None) -> list[str] | None:
-    """Return the values of a list of fixed names, as the callback of its option: none with white space around them.
+    """Split a list of fixed names at commas, and reject white space around a value; the callback of the option.
 
-    Python takes no such name either. After a comma a space is part of the list.
+    The Python API rejects such names too. A space after a comma is allowed.
 
     Raises:
-        typer.BadParameter: if nothing is named, or there is white space around the names.
+        typer.BadParameter: If the values hold no name, or a value begins or ends with white space.
     """
-    named = comma_separated(values)
+    names = comma_separated(values)
     for value in values or ():
         if value != value.strip():
             raise typer.BadParameter(
                 f"expected a name without white space around it, got {value!r}; did you mean {value.strip()!r}?"
             )
-    return named
+    return names
 
 
 def comma_separated_paths(values: list[Path] | None) -> list[Path] | None:
-    """Return the paths of a list, as the callback of its option; one that is there may have commas in its name."""
+    """Split a list of paths at commas, except in the name of an existing file; the callback of the option."""
     if not values:
         return values
     return [
@@ -55,31 +59,31 @@ def comma_separated_paths(values: list[Path] | None) -> list[Path] | None:
     ]
 
 
-_BADGES: Final = (".svg", ".json")
+_BADGE_SUFFIXES: Final = (".svg", ".json")
 _PARQUET: Final = ".parquet"
 
 
 def place_to_write(place: str | None) -> str | None:
-    """Return a folder or an address that can be written to, as the callback of its option."""
+    """Validate that a folder or an address is writable; the callback of the option."""
     from unbag.utils.storage import Folder, is_address
 
     if place is None:
         return None
     if not is_address(place):
         return str(_writable(Path(place.removeprefix("file://")), folder=True))
-    return _reached(place, Folder(place))
+    return _validate_address(place, Folder(place))
 
 
 def set_or_address_to_write(place: str) -> str:
-    """Return a Parquet file, or a folder of them, that can be written here or at an address, as a callback."""
+    """Validate that a Parquet file or a folder of them, local or at an address, is writable; the option's callback."""
     from unbag.utils.storage import Folder, is_address
 
     if not is_address(place):
         return str(set_to_write(Path(place.removeprefix("file://"))))
-    return _reached(place, Folder(place.rpartition("/")[0] if place.endswith(_PARQUET) else place))
+    return _validate_address(place, Folder(place.rpartition("/")[0] if place.endswith(_PARQUET) else place))
 
 
-def _reached(place: str, folder: "Folder") -> str:
+def _validate_address(place: str, folder: "Folder") -> str:
     try:
         folder.validate_writable()
     except ValueError as error:
@@ -88,23 +92,23 @@ def _reached(place: str, folder: "Folder") -> str:
 
 
 def folder_to_write(path: Path | None) -> Path | None:
-    """Return a folder that can be written to, as the callback of its option."""
+    """Validate that a folder is writable; the callback of the option."""
     return None if path is None else _writable(path, folder=True)
 
 
 def file_to_write(path: Path | None) -> Path | None:
-    """Return a file that can be written, as the callback of its option."""
+    """Validate that a file is writable; the callback of the option."""
     return None if path is None else _writable(path, folder=False)
 
 
 def set_to_write(path: Path) -> Path:
-    """Return a Parquet file, or a folder of them, that can be written, as the callback of its option."""
+    """Validate that a local Parquet file or a folder of them is writable."""
     return _writable(path, folder=path.suffix != _PARQUET)
 
 
-def _badge_to_write(path: Path | None) -> Path | None:
-    if path is not None and path.suffix not in _BADGES:
-        raise typer.BadParameter(f"expected a badge as {' or '.join(_BADGES)}, found {path}")
+def _validate_badge(path: Path | None) -> Path | None:
+    if path is not None and path.suffix not in _BADGE_SUFFIXES:
+        raise typer.BadParameter(f"expected a file name with {' or '.join(_BADGE_SUFFIXES)}, got {path}")
     return file_to_write(path)
 
 
@@ -121,8 +125,8 @@ Badge = Annotated[
     Path | None,
     typer.Option(
         "--badge",
-        callback=_badge_to_write,
-        help="Also write a badge for the card of the model: an .svg, or a .json for shields.io.",
+        callback=_validate_badge,
+        help="Badge to write for the model card: .svg, or .json for shields.io.",
     ),
 ]
 
@@ -142,7 +146,7 @@ def corpora(incomplete: str) -> list[str]:
 
 
 def splits(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Complete a split of the corpora that are named before, or of all corpora."""
+    """Complete a split of the corpora on the command line so far, or of all corpora."""
     from unbag.data.corpora import CORPORA
 
     named = [name for name in ctx.params.get("corpus") or () if name in CORPORA] or list(CORPORA)
@@ -157,7 +161,7 @@ def metrics(incomplete: str) -> list[str]:
 
 
 def bounds(incomplete: str) -> list[str]:
-    """Complete SET:NUMBER= of a gate."""
+    """Complete the `SET:SCORE=` of a gate."""
     from unbag import challenge_sets
     from unbag.evaluation.quantities import quantities
 
@@ -165,7 +169,65 @@ def bounds(incomplete: str) -> list[str]:
 
 
 def _completed(incomplete: str, names: Iterable[str]) -> list[str]:
-    """Return what a list becomes with each name in place of the part behind its last comma."""
+    """Complete the last name of a comma-separated list; names that the list has already are left out."""
     before, comma, last = incomplete.rpartition(",")
-    given: Sequence[str] = before.split(",")
-    return [f"{before}{comma}{name}" for name in names if name.startswith(last) and name not in given]
+    listed_names: Sequence[str] = before.split(",")
+    return [f"{before}{comma}{name}" for name in names if name.startswith(last) and name not in listed_names]
+
+
+_TAG: Final = re.compile(r"(\\*)(\[[a-zA-Z#/@][^\[]*?\])")
+"""What Rich reads as a tag, with the backslashes before it (`rich.markup.escape`, which is slow to import)."""
+
+
+def escape_markup(text: str) -> str:
+    r"""Escape square brackets that Rich would read as markup.
+
+    >>> print(escape_markup("pip install 'unbag[ray]', [0, 1]"))
+    pip install 'unbag\[ray]', [0, 1]
+    """
+    return _TAG.sub(r"\1\1\\\2", text)
+
+
+def escape_help(app: typer.Typer) -> None:
+    """Have the help of every command, option and argument of an app printed as written.
+
+    Typer passes help texts to Rich, which would drop `[ray]` from "unbag[ray]" as an unknown style.
+    """
+    if app.registered_callback is not None and app.registered_callback.callback is not None:
+        app.registered_callback.callback = _with_escaped_help(app.registered_callback.callback)
+    if isinstance(app.info.help, str):
+        app.info.help = escape_markup(app.info.help)
+    for command in app.registered_commands:
+        if command.callback is not None:
+            command.callback = _with_escaped_help(command.callback)
+        if command.help is not None:
+            command.help = escape_markup(command.help)
+    for group in app.registered_groups:
+        if group.typer_instance is not None:
+            escape_help(group.typer_instance)
+
+
+def _with_escaped_help(callback: Callable[..., Any]) -> Callable[..., Any]:
+    declared = signature(callback)
+
+    @wraps(callback)
+    def run(**arguments: Any) -> Any:
+        return callback(**arguments)
+
+    parameters = [
+        each.replace(annotation=_escaped_annotation(each.annotation)) for each in declared.parameters.values()
+    ]
+    run.__signature__ = declared.replace(parameters=parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = callback.__annotations__ | {each.name: each.annotation for each in parameters}
+    run.__doc__ = escape_markup(getdoc(callback) or "") or None
+    return run
+
+
+def _escaped_annotation(annotation: Any) -> Any:
+    """Copy an `Annotated[kind, option]` with the option's help escaped; several commands may share one option."""
+    if not hasattr(annotation, "__metadata__"):
+        return annotation
+    kind, option = get_args(annotation)
+    option = copy(option)
+    option.help = option.help and escape_markup(option.help)
+    return Annotated[kind, option]

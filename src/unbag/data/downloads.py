@@ -53,7 +53,7 @@ def find_local_copy(pinned: PinnedFile, path: Path) -> Path:
     if not copies:
         raise DataError(
             f"{path}: expected {pinned.name}, a copy of {pinned.url}, in this folder or below; "
-            + all_fitting("leave out --file to download the file", "name other sets (--sets)", "add the file")
+            + all_fitting("leave out --official-file to download the file", "name other sets (--sets)", "add the file")
         )
     raise DataError(
         f"{path}: expected {pinned.name} once, got {len(copies)} copies; name one: {', '.join(map(str, copies))}"
@@ -126,4 +126,4 @@ def _check(pinned: PinnedFile, sha256: str, where: str) -> None:
 
 
 def _by_hand(pinned: PinnedFile) -> str:
-    return all_fitting("try again", f"get {pinned.name} elsewhere and pass its path (--file)")
+    return all_fitting("try again", f"get {pinned.name} elsewhere and pass its path (--official-file)")

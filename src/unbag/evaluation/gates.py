@@ -100,7 +100,7 @@ def bound(text: str, side: Side) -> GateBound:
     except ValueError:
         value = None
     if parts is None or value is None or not -1e9 < value < 1e9:
-        raise ValueError(f"expected SET:NUMBER=BOUND, such as permuted:score=.2, found {text!r}")
+        raise ValueError(f"expected SET:SCORE=BOUND, such as permuted:score=.2, found {text!r}")
     set_name, name = parts["set"].strip(), parts["number"].strip()
     known = quantities.quantities(set_name)
     if name not in known:

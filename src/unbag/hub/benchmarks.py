@@ -8,7 +8,7 @@ from unbag.challenge_sets.results import Result
 from unbag.data.corpora import CORPORA, OFFICIAL
 from unbag.hub.local_paths import without_folders
 
-_DRAWN = "max_examples"  # in a result's config where not all examples were asked
+_DRAWN = ("max_examples", "sample_seed")  # in the config of a result if examples were drawn
 
 
 class Benchmark(NamedTuple):
@@ -55,7 +55,7 @@ def deviations(result: Result) -> dict[str, Any]:
     An option whose default is "" is one that the set fills in itself, with more than a name, and is not among them. Of
     pairs that a set comes with, options only say what else is counted.
     """
-    drawn = {name: value for name, value in result.config.items() if name == _DRAWN}
+    drawn = {name: value for name, value in result.config.items() if name == _DRAWN[0]}
     if result.data["name"] == OFFICIAL:
         return drawn
     config = config_of(result) or ""
@@ -74,7 +74,7 @@ def options(result: Result) -> dict[str, Any]:
     Files are named without the folder they lie in: where that is says nothing to others.
     """
     own = {option.name for option in loading.described_options(result.set)}
-    kept = {name: value for name, value in result.config.items() if name in own or name.startswith(_DRAWN)}
+    kept = {name: value for name, value in result.config.items() if name in own or name in _DRAWN}
     return {name: without_folders(value) for name, value in sorted(kept.items()) if value is not None}
 
 

@@ -281,7 +281,7 @@ def _refuse_laxer(others: Iterable[str], records: Mapping[str, Any]) -> None:
             if laxer := [other for other in others if is_laxer(other, licence)]:
                 raise ValueError(
                     f"the card that is there says the licence {laxer[0]}, which is laxer than that of the config "
-                    f"{name}, {licence}; correct the card first, or publish to another repository with --to"
+                    f"{name}, {licence}; correct the card first, or publish to another repository with --repo-id"
                 )
 
 

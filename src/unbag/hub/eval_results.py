@@ -187,7 +187,7 @@ def _not_there(result: Result, target: Benchmark, task: Published | None) -> str
     if task is None:
         return (
             f"since {target.repo} is no benchmark with the task {target.config} on the Hub; publish the set first: "
-            f"unbag publish dataset {result.set} --to {target.repo.partition('/')[0]} --config {target.config}"
+            f"unbag publish dataset {result.set} --repo-id {target.repo.partition('/')[0]} --config {target.config}"
         )
     if task.rows_sha256 not in (None, result.data["sha256"]):
         return f"since {target.repo} has other rows in {target.config} than were asked (sha256 {task.rows_sha256:.8}…)"

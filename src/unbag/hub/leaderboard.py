@@ -36,7 +36,7 @@ load_dataset("{results}", split="train")
 ```
 
 To add a model: `unbag evaluate ORG/MODEL --sets permuted --output-dir runs/model`, and then
-`unbag publish results-dataset runs/model/results.json --to ORG`, or a pull request to the data set.
+`unbag publish results-dataset runs/model/results.json --repo-id ORG`, or a pull request to the data set.
 
 {about}
 """

@@ -125,7 +125,7 @@ def _reason(error: Exception, repo: str) -> str:
                 f"the Hub does not accept the token (401: {text}); {_LOG_IN} with one that may write to {organisation}"
             )
         case HTTPStatus.FORBIDDEN:
-            ways = ["use another token", "name another organisation with --to"]
+            ways = ["use another token", "name another organisation with --repo-id"]
             if _may_propose(answer):
                 ways.append("propose the change with --pull-request")
             return (
@@ -133,7 +133,7 @@ def _reason(error: Exception, repo: str) -> str:
                 + all_fitting(*ways)
             )
         case HTTPStatus.NOT_FOUND:
-            check = first_fitting("; check --to", "; check its name")
+            check = first_fitting("; check --repo-id", "; check its name")
             return f"there is no such repository, or none that this token may see (404: {text}){check}"
         case HTTPStatus.CONFLICT | HTTPStatus.PRECONDITION_FAILED:
             return f"somebody else's commits came first each time ({status}: {text}); give the command again"
@@ -387,11 +387,11 @@ def _plan(publication: Publication, *, private: bool, pull_request: bool) -> Pla
     ref = _open_pull_request(publication) if pull_request else None
     remote = look(repo, kind, ref or _MAIN)
     if remote is None and pull_request:
-        raise HubError(f"{kind} {repo}: expected a repository to propose a change to, found none; check --to")
+        raise HubError(f"{kind} {repo}: expected a repository to propose a change to, found none; check --repo-id")
     if remote is not None and private and not remote.private:
         raise HubError(
             f"{kind} {repo}: expected a private repository, found a public one; make it private in its settings, leave "
-            "--private out, or name another with --to"
+            "--private out, or name another with --repo-id"
         )
     contents = {path: _content(file, path, remote) for path, file in publication.files.items()}
     existing = remote.files if remote else {}

@@ -74,8 +74,8 @@ configs:
 # Results on NLI challenge sets that are held against bags of words
 
 One row is one number: a model, a challenge set, a config of it, a metric. Rows are added by
-`unbag publish results-dataset RESULTS.json --to ORG`; a row about the same model, revision, rows and metric as one that
-is there takes its place, and no other row is touched.
+`unbag publish results-dataset RESULTS.json --repo-id ORG`; a row about the same model, revision, rows and metric as one
+that is there takes its place, and no other row is touched.
 
 ```python
 from datasets import load_dataset

@@ -72,7 +72,7 @@ def _remark(result: Result) -> str:
     files += [] if on_hub else [data["origin"]]
     sentences = [f"To be given where {' and '.join(files)} {'is' if len(files) == 1 else 'are'}."] if files else []
     if data["name"] == OFFICIAL:
-        sentences.append("It downloads the authors' file; a copy of yours is named with --file.")
+        sentences.append("It downloads the authors' file; a copy of yours is named with --official-file.")
     if _is_own(result) and on_hub:
         sentences.append(f"The data set is read as it is on that day; here it was commit {data['revision']}.")
     return " ".join(sentences)

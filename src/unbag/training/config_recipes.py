@@ -210,7 +210,7 @@ class HexConfig(TrainConfig, HexOptions):
 
 _BEFORE_AND_AFTER: Final = "Before and after"
 _MEND_BIAS: Final = "lexical"
-_AFTERWARDS: Final = frozenset({"sets", "file", "no_evaluate"})  # options without influence on the weights
+_AFTERWARDS: Final = frozenset({"sets", "official_file", "no_evaluate"})  # options without influence on the weights
 _OF_TRAINING: Final = TrainConfig.__dataclass_fields__
 _OF_BIAS: Final = DebiasConfig.__dataclass_fields__
 
@@ -237,7 +237,7 @@ class MendConfig(DebiasConfig):
         "Challenge sets for the evaluation (default: a sample of each set).", _BEFORE_AND_AFTER, default=()
     )
     # A folder may hold the files of both sets, at any depth.
-    file: Path | None = option(
+    official_file: Path | None = option(
         "File of breaking_nli or sicck, or a folder with both (default: downloaded).", _BEFORE_AND_AFTER, default=None
     )
     no_evaluate: bool = option("Skip the evaluation and the comparison.", _BEFORE_AND_AFTER, default=False)
@@ -249,8 +249,8 @@ class MendConfig(DebiasConfig):
             yield f"expected bias_strength above 0 for {self.bias!r}, got 0: a bias of strength 0 has no effect"
         if self.sets and self.no_evaluate:
             yield f"no_evaluate: expected no sets, got {', '.join(self.sets)}"
-        if self.file and self.no_evaluate:
-            yield f"no_evaluate: expected no file of a set, got {self.file}"
+        if self.official_file and self.no_evaluate:
+            yield f"no_evaluate: expected no official_file, got {self.official_file}"
 
     @property
     def uses_bias(self) -> bool:
@@ -281,7 +281,7 @@ class ProtocolConfig(TrainConfig):
     columns: tuple[str, ...] = field(init=False, default=())
     labels: tuple[str, ...] = field(init=False, default=())
     not_entailment_as: None = field(init=False, default=None)
-    order: Literal["natural"] = field(init=False, default="natural")
+    word_order: Literal["natural"] = field(init=False, default="natural")
     hypothesis_only: bool = field(init=False, default=False)
     augment: tuple[str, ...] = field(init=False, default=())
     augment_pairs: int = field(init=False, default=TrainConfig.augment_pairs)
@@ -302,7 +302,7 @@ are both labelled entailment, and a random tenth is held out. `spread` and `whol
 seed sentence are spread over all folds, or stay in one; training has both directions of each pair, each with its own
 label. All three predict both directions of the pairs of a fold.
 """
-_BOOKKEEPING: Final = ("file", "keep_models")  # options without influence on the predictions
+_BOOKKEEPING: Final = ("official_file", "keep_models")  # options without influence on the predictions
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -323,7 +323,7 @@ class KFoldConfig(ProtocolConfig):
     early_stopping_patience: None = field(init=False, default=None)
 
     model: str = option("Hub id or folder of an NLI classifier to fine-tune in each fold.", _PANELS["model"])
-    file: Path | None = option(
+    official_file: Path | None = option(
         "Copy of SICCK-Ground-Truth-apr24.csv (default: downloaded).", _PANELS["corpus"], default=None
     )
     folds: int = option("Number of folds.", _PANELS["corpus"], default=5)

@@ -63,7 +63,7 @@ class Parts(NamedTuple):
 def initialize_model(
     name: str,
     corpora: Sequence[str],
-    out: Path,
+    output_dir: Path,
     *,
     vectors: str | None = None,
     dimensions: int = 300,
@@ -78,7 +78,7 @@ def initialize_model(
     Args:
         name: Kind of model (`models.ARCHITECTURES`).
         corpora: Corpora (train splits) or files of pairs, whose words become the vocabulary.
-        out: Folder for the model; must not exist.
+        output_dir: Folder for the model; must not exist.
         vectors: Static word embeddings, as for `baselines.lexical.embeddings.find`; by default the vectors are random.
             Those of word pieces are scaled to the size of word vectors (`build_vectors`).
         dimensions: Dimensions of random vectors.
@@ -97,7 +97,7 @@ def initialize_model(
         ImportError: If a package is missing; the message names the extra.
     """
     kind = get_architecture(name)
-    _require_free(out)
+    _require_free(output_dir)
     given = _options(kind, options or {})
     if encoder is not None:
         if kind.needs or vectors is not None:
@@ -111,23 +111,23 @@ def initialize_model(
             given["train_embeddings"] = True  # random vectors carry no information until they are trained
     config = kind.config(**{**kind.options, **parts.config, **given})
     record = {"model": name, "config": given, "seed": seed, **parts.record}
-    tmp = out.with_name(f".{out.name}.part")
+    tmp = output_dir.with_name(f".{output_dir.name}.part")
     # A second process waits here, and then fails in `_require_free`, since the first has written the folder.
-    with locks.exclusive_lock(out, "making a model", wait=True):
-        _require_free(out)
+    with locks.exclusive_lock(output_dir, "making a model", wait=True):
+        _require_free(output_dir)
         with remove_on_failure(tmp):
             config.save_pretrained(tmp)
             parts.tokenizer.save_pretrained(tmp)
             weights = {f"embeddings.{key}": value for key, value in parts.weights.items()}
             save_file(weights, tmp / "model.safetensors", _PT)
             write_json(record, tmp / FILE)
-            atomic_rename(tmp, out)
+            atomic_rename(tmp, output_dir)
     return record
 
 
-def _require_free(out: Path) -> None:
-    if out.exists():
-        raise ValueError(f"{out} exists already; name another folder with --output-dir")
+def _require_free(output_dir: Path) -> None:
+    if output_dir.exists():
+        raise ValueError(f"{output_dir} exists already; name another folder with --output-dir")
 
 
 _PT: Final = {"format": "pt"}  # metadata that transformers requires

@@ -122,7 +122,7 @@ def cross_validate(
         "schema": _SCHEMA,
         "recipe": recipe.name,
         # Paths of folders do not matter, and the seeds of all runs are recorded below.
-        "config": config.to_json() | {"output_dir": config.output_dir.name, "file": None, "seed": None},
+        "config": config.to_json() | {"output_dir": config.output_dir.name, "official_file": None, "seed": None},
         "seeds": seeds,
         "model": model,
         "set": dict(built.config),
@@ -141,7 +141,7 @@ def cross_validate(
 
 def _official(config: KFoldConfig) -> Request:
     options: dict[str, Any] = {"folds": config.folds, "folding": _FOLDINGS[config.protocol]}
-    return Request(_SET, OFFICIAL, options | ({"file": str(config.file)} if config.file else {}))
+    return Request(_SET, OFFICIAL, options | ({"file": str(config.official_file)} if config.official_file else {}))
 
 
 def fold_data(built: BuiltSet, fold: int, *, protocol: Protocol = "authors", seed: int) -> TrainingData:
@@ -262,7 +262,7 @@ def _fold(recipe: Recipe, config: KFoldConfig, built: BuiltSet, fold: int, on_st
 
     def train_and_predict() -> Record:
         # The data identify the run; the path of their file does not.
-        training = run(recipe, replace(config, file=None, keep_models=False), data=data, on_step=on_step)
+        training = run(recipe, replace(config, official_file=None, keep_models=False), data=data, on_step=on_step)
         rows = built.rows.select(np.flatnonzero(_of_fold(built, fold)))
         predictor = TransformerPredictor.load(config.output_dir, max_length=config.max_length)
         predictions = predict_rows(rows, predictor, config.output_dir / PREDICTIONS)

@@ -142,7 +142,7 @@ def _evaluate(
 
 def _sets(config: MendConfig) -> list[Request]:
     """Build the requests for both models: the sets, and pairs of every training corpus and validation file."""
-    options = {"file": str(config.file)} if config.file else {}
+    options = {"file": str(config.official_file)} if config.official_file else {}
     named = Pairs(options=options).requests(config.sets or suite.names())
     requests = named if config.sets else [suite.sampled(each) for each in named]
     for corpus in dict.fromkeys(parse_weighted(entry)[0] for entry in config.corpus):

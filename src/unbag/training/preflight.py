@@ -46,7 +46,7 @@ def check(config: TrainConfig, *, sets: Sequence[str] = ()) -> None:
     for option in ("embeddings", "rearranged_by"):  # only some recipes have these options
         if table := getattr(config, option, None):
             embeddings.validate_table_name(table)
-    if (file := getattr(config, "file", None)) is not None and not file.is_dir():
+    if (file := getattr(config, "official_file", None)) is not None and not file.is_dir():
         validate_file(file)
     if config.push_checkpoints is not None:
         validate_repo(config.push_checkpoints)

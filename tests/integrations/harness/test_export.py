@@ -165,7 +165,7 @@ def test_export_tasks_of_two_labels_are_refused_before_they_are_written(tmp_path
 
 
 def test_the_command_writes_and_says_how_to_run(requests, tmp_path):
-    options = ["--data", str(tmp_path / "pairs.csv"), "--to", str(tmp_path / "out"), "-o", "q=2", "--json"]
+    options = ["--data", str(tmp_path / "pairs.csv"), "--output-dir", str(tmp_path / "out"), "-o", "q=2", "--json"]
     shown = CliRunner().invoke(cli.app, ["export", "inspect-ai", *options])
     assert shown.exit_code == 0, shown.output
     told = json.loads(shown.stdout)

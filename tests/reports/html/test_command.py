@@ -19,7 +19,7 @@ def test_the_command_makes_the_report_again_of_several_folders(folders, report, 
 
 
 def test_a_run_leaves_it_beside_the_results(folders, capsys):
-    output.report(_results(folders[1]), folders[1], as_json=False)
+    output.show_results(_results(folders[1]), folders[1], as_json=False)
     assert (folders[1] / html.FILE).read_text(encoding="utf-8").startswith("<!doctype html>")
     assert "examples.json" in capsys.readouterr().out
 

@@ -110,15 +110,15 @@ COMMANDS = (
     ),
     Command(
         "publish dataset",
-        ("publish", "dataset", "plain", *_PAIRS, "--license", "mit", "--to", "REPO", "--yes"),
-        of_hub=("publish", "dataset", "plain", *_PAIRS, "--license", "mit", "--to", "REPO", "--yes"),
+        ("publish", "dataset", "plain", *_PAIRS, "--license", "mit", "--repo-id", "REPO", "--yes"),
+        of_hub=("publish", "dataset", "plain", *_PAIRS, "--license", "mit", "--repo-id", "REPO", "--yes"),
         publishes="dataset",
-        caches={"sets": ("publish", "dataset", "plain", *_PAIRS, "--license", "mit", "--to", "REPO", "--yes")},
+        caches={"sets": ("publish", "dataset", "plain", *_PAIRS, "--license", "mit", "--repo-id", "REPO", "--yes")},
     ),
     Command(
         "publish model",
-        ("publish", "model", "trained", "--to", "REPO", "--yes"),
-        of_hub=("publish", "model", "trained", "--to", "REPO", "--yes"),
+        ("publish", "model", "trained", "--repo-id", "REPO", "--yes"),
+        of_hub=("publish", "model", "trained", "--repo-id", "REPO", "--yes"),
         publishes="model",
     ),
     Command(
@@ -136,11 +136,11 @@ COMMANDS = (
     ),
     Command(
         "export",
-        ("export", "lm-eval", "--sets", "plain,swapped", *_PAIRS, "--to", f"{OUT}/out"),
+        ("export", "lm-eval", "--sets", "plain,swapped", *_PAIRS, "--output-dir", f"{OUT}/out"),
         "out",
         whole=False,
-        of_hub=("export", "lm-eval", "--sets", "plain", *_SNLI, "--to", f"{OUT}/out"),
-        caches={"sets": ("export", "lm-eval", "--sets", "plain,swapped", *_PAIRS, "--to", f"{OUT}/out")},
+        of_hub=("export", "lm-eval", "--sets", "plain", *_SNLI, "--output-dir", f"{OUT}/out"),
+        caches={"sets": ("export", "lm-eval", "--sets", "plain,swapped", *_PAIRS, "--output-dir", f"{OUT}/out")},
     ),
     Command("models init", (*_MAKE, "--corpus", "pairs.csv"), "out", of_hub=(*_MAKE, "--corpus", "snli")),
     Command(

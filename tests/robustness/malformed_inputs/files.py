@@ -20,7 +20,7 @@ _COMMANDS = (
     ("build", "permuted", "-o", "q=3", "-o", "min_words=3", "--data", "FILE", "--output", "out"),
     ("lexical", "fit", "--train-data", "FILE", "--pipeline", "all", "--l2", "1", "--output-dir", "out"),
     ("models", "init", "dan", "--corpus", "FILE", "--dimensions", "4", "--output-dir", "out"),
-    ("export", "lm-eval", "--sets", "plain", "--data", "FILE", "--to", "out"),
+    ("export", "lm-eval", "--sets", "plain", "--data", "FILE", "--output-dir", "out"),
     ("evaluate", "majority", "--train-data", "pairs.csv", "--sets", "plain", "--data", "FILE", "--output-dir", "out"),
 )
 _UNKNOWN = ("entails?", "yes", "17", "\x1b[31m", "entailment neutral", "[red]", "x" * 300, "ENTAIL MENT", "é")
@@ -315,5 +315,5 @@ def authors(rng: random.Random) -> Input:
     name = rng.choice(("breaking_nli", "sicck"))
     content, about = damaged(b'{"sentence1": "A.", "sentence2": "B.", "gold_label": "neutral"}\n' * 5, rng)
     special = rng.choice((None, None, "fifo", "folder", "absent", "loop"))
-    told = ("build", name, "--file", "theirs", "--output", "out")
+    told = ("build", name, "--official-file", "theirs", "--output", "out")
     return Input("authors' files", told, {"theirs": special or content}, (), "refuse", special or about)

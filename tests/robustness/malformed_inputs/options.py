@@ -49,7 +49,7 @@ REALS = (
 )
 CHOICES = (
     *((_BUILD, option) for option in ("--language", "--columns", "--labels", "--corpus")),
-    *((_EVALUATE, option) for option in ("--dtype", "--head", "--language", "--option")),
+    *((_EVALUATE, option) for option in ("--dtype", "--head", "--language", "--set-option")),
     *((_FIT, option) for option in ("--tags", "--train-data")),
     *((_TRAIN, f"--{name}") for name in ("word-order", "precision", "report-to", "augment", "language", "evaluate")),
     *((_TRAIN, f"--{name}") for name in ("seeds", "resume-from-checkpoint", "corpus", "validation", "label-map")),
@@ -57,8 +57,8 @@ CHOICES = (
     (("report", "run", "--output", "report.html"), "--format"),
     (("compare", "run", "other"), "--format"),
     (("compare", "run", "other"), "--metric"),
-    (("export", "lm-eval", "--sets", "plain", *_PAIRS, "--to", "out"), "--hub"),
-    (("export", "lm-eval", "--sets", "plain", *_PAIRS, "--to", "out"), "--num-fewshot"),
+    (("export", "lm-eval", "--sets", "plain", *_PAIRS, "--output-dir", "out"), "--hub"),
+    (("export", "lm-eval", "--sets", "plain", *_PAIRS, "--output-dir", "out"), "--num-fewshot"),
     (("score", "answers.csv", "--output-dir", "out"), "--set"),
 )
 _NO_COUNT = ("", "x", "1.5", "-1", "-99999999999999999999", "nan", "0x10", "9" * 30, "1e9", "inf", "١x", "1 2", "--1")
@@ -106,7 +106,7 @@ def bounds(rng: random.Random) -> Input:
 def _one(command: tuple[str, ...], option: str, value: str, kind: str) -> Input:
     if option.startswith("-o "):
         told = (*command, "-o", option.removeprefix("-o ") + value)
-    elif option in ("-o", "--option"):
+    elif option in ("-o", "--set-option"):
         told = (*command, option, value)
     elif option in command:  # the value that is there goes
         place = command.index(option)
@@ -125,7 +125,7 @@ _WRITES: tuple[tuple[str, tuple[str, ...], str], ...] = (
     ("a folder", _MAKE, "--output-dir"),
     ("a folder", (*_FIT, "--l2", "1"), "--output-dir"),
     ("a folder", (*_BUILD, "-o", "q=2", "-o", "min_words=3"), "--output-dir"),
-    ("a folder", ("export", "lm-eval", "--sets", "plain", *_PAIRS, "--to", "out"), "--to"),
+    ("a folder", ("export", "lm-eval", "--sets", "plain", *_PAIRS, "--output-dir", "out"), "--output-dir"),
     ("a folder", ("score", "answers.csv", "--set", "set.parquet", "--output-dir", "out"), "--output-dir"),
     ("a file", ("build", "plain", *_PAIRS, "--output", "out"), "--output"),
     ("a file", ("report", "run", "--output", "out"), "--output"),

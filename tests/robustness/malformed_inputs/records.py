@@ -87,13 +87,13 @@ def configs(rng: random.Random) -> Input:
         ("unknwon: 1", "refuse"),
         ("corpus: {a: 1}", "refuse"),
         ("corpus: [snli, mnli", "refuse"),
-        ("examples: many", "refuse"),
-        ("examples: -5", "refuse"),
-        ("examples: 1.5", "refuse"),
-        ("examples: .nan", "refuse"),
-        ("examples: 99999999999999999999999", "refuse"),
-        ("examples: [1, 2]", "refuse"),
-        ("examples: true", "refuse"),
+        ("max-examples: many", "refuse"),
+        ("max-examples: -5", "refuse"),
+        ("max-examples: 1.5", "refuse"),
+        ("max-examples: .nan", "refuse"),
+        ("max-examples: 99999999999999999999999", "refuse"),
+        ("max-examples: [1, 2]", "refuse"),
+        ("max-examples: true", "refuse"),
         ("full: perhaps", "refuse"),
         ("seed: 2020-01-01", "refuse"),
         ("- a\n- b", "refuse"),
@@ -101,7 +101,7 @@ def configs(rng: random.Random) -> Input:
         ("", "refuse"),
         ("null", "refuse"),
         ("a: &a [*a]\n", "refuse"),
-        ("option: &a [*a]\n", "refuse"),
+        ("set-option: &a [*a]\n", "refuse"),
         ("x: !!python/object/apply:os.system ['echo x > owned']", "refuse"),
         ("!!python/object/new:subprocess.Popen [['touch', 'owned']]", "refuse"),
         ("corpus: !!binary c25saQ==", "refuse"),
@@ -112,14 +112,14 @@ def configs(rng: random.Random) -> Input:
         ("? {a: b}\n: 1", "refuse"),
         ("1: 2", "refuse"),
         ("null: 2", "refuse"),
-        ("option: {q: {a: 1}}", "refuse"),
-        ("option: [nonsense]", "refuse"),
+        ("set-option: {q: {a: 1}}", "refuse"),
+        ("set-option: [nonsense]", "refuse"),
         ("labels: {a: b}", "refuse"),
         ("columns: [[a, b]]", "refuse"),
         ("language: xx", "refuse"),
         ("language: no", "refuse"),
         ("data: {x: y}", "refuse"),
-        ("out: [a, b]", "refuse"),
+        ("output-dir: [a, b]", "refuse"),
         ("sets: [[[]]]", "refuse"),
         ("sets: nonsense", "refuse"),
         ("models: {}", ""),
@@ -136,13 +136,13 @@ def configs(rng: random.Random) -> Input:
         ("lexical: false", "succeed"),
         ("seed: 5", "succeed"),
     )
-    keys = ("corpus", "split", "data", "columns", "labels", "language", "max_examples", "seed", "option", "sets", "out")
+    keys = "corpus split data columns labels language max-examples seed set-option sets output-dir".split()
     how = rng.randrange(3)
     if how == 0:
         key, value = rng.choice(keys), rng.choice(VALUES)
         content, must, about = f"{key}: {json.dumps(value)}".encode(), "", f"{key}: {repr(value)[:30]}"
     elif how == 1:
-        content, about = damaged(b"sets: [plain]\nexamples: 5\nseed: 7\noption: []\n", rng)
+        content, about = damaged(b"sets: [plain]\nmax-examples: 5\nseed: 7\nset-option: []\n", rng)
         must = "refuse" if about in ("an LFS pointer", "a page of HTML") else ""
     else:
         text, must = rng.choice(texts)
