@@ -105,7 +105,7 @@ def test_the_probe_ranks_too(scorer):
     assert report.right_declared % 2 == 0  # four of twelve are taken: each wrong one is two
 
 
-@pytest.mark.parametrize("threshold", [0.5, "break-even"])
+@pytest.mark.parametrize("threshold", [0.5, 0.2, "break-even"])
 def test_an_evaluation_records_and_says_how_the_output_was_read(scorer, tmp_path, threshold):
     lines = [
         {"premise": p, "hypothesis": h, "label": label}
@@ -127,6 +127,12 @@ def test_an_evaluation_records_and_says_how_the_output_was_read(scorer, tmp_path
     assert result.model["ranking"]["pairs"] == 6
     if threshold == "break-even":
         assert result.model["ranking"]["n_predicted_entailed"] == 2
+    verified = result.scores["verification"]  # of the model's own sigmoid, whatever the threshold
+    assert verified["auroc"].value == pytest.approx(result.model["ranking"]["auc"])
+    expected = sigmoids(scorer)
+    assert verified["thresholds"]
+    for row in verified["thresholds"]:
+        assert min(abs(expected - row["threshold"])) < 1e-5
     [said] = remarks(result)
     assert "one output" in said
     assert ("its threshold is unknown" in said) == (threshold == "break-even")

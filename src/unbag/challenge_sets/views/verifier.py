@@ -144,7 +144,8 @@ def thresholds(group: Group) -> TextTable | None:
     heads = ("false entailments", "threshold", "upper limit, one half", "other half [95 %]", "recall [95 %]")
     caption = (
         "Thresholds that keep false entailments rare. Each was chosen on one half of the sources by the one-sided 95 % "
-        "upper limit of the rate, and confirmed on the other half."
+        "upper limit of the rate, and confirmed on the other half. Each target needs a number of not-entailed pairs in "
+        "a half."
     )
     return TextTable(caption, heads, tuple(rows)) if rows else None
 
@@ -155,7 +156,7 @@ def _threshold_cells(row: Mapping[str, Any]) -> tuple[str, str, str, str]:
         confirmed, recall = ("–" if each is None else interval(each) for each in found)
         return _threshold(row["threshold"]), f"{row['bound']:.3f}", confirmed, recall
     if row["available"] < row["needed"]:
-        return f"none: needs {row['needed']:,} not-entailed pairs in each half, got {row['available']:,}", "–", "–", "–"
+        return f"none: {row['available']:,} of {row['needed']:,} pairs", "–", "–", "–"
     return "none reaches it", "–", "–", "–"
 
 
