@@ -87,7 +87,7 @@ format: $(VENV)/dev.installed
 hub: $(VENV)/dev.installed  ## a small Hub on this machine, to play with: it prints how to point the clients at it
 	$(BIN)/python -m tests.fake_hub $(if $(wildcard ../shared/hub),--mount ../shared/hub --corpora)
 
-docs: $(VENV)/dev.installed  ## the documentation in docs/_build/html, with what its tutorials tell to run
+docs: $(VENV)/dev.installed  ## the documentation in docs/_build/html, with the examples of its guides
 	$(INSTALL) --group docs
 	$(BIN)/python -m sphinx --builder html --fail-on-warning --keep-going docs docs/_build/html
 	UNBAG_DOCS=1 $(BIN)/python -m pytest $(PARALLEL) -m "" tests/docs

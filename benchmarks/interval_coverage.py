@@ -3,7 +3,8 @@
     python benchmarks/interval_coverage.py [--simulations 4000] [--markdown]
 
 Claim: 95 % or more of proportions of independent rows, whatever the share and the number, and of differences between
-two systems on the same ones; of rows that share sources as near to that as `docs/skill_score.md` shows. The peer is
+two systems on the same ones; of rows that share sources as near to that as
+`docs/concepts/skill_score.md` shows. The peer is
 the percentile bootstrap on the same examples, in the same run; beside both is the truth, which a simulation knows.
 
 - rows: n independent rows, each right with probability p;

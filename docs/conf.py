@@ -1,7 +1,7 @@
-"""How the documentation is built: `make docs`, offline, warnings as errors.
+"""Configuration of the documentation. `make docs` builds it offline, with warnings as errors.
 
 Sphinx with furo and MyST, since MkDocs 1 is no longer maintained and its Material theme is in maintenance. The cards of
-sets and metrics are the pages about them: they are copied here as the build begins, so that there is no second text.
+sets and metrics are their pages: the build copies them here, so that each text exists once.
 """
 
 import re
@@ -12,7 +12,7 @@ from typing import Any
 
 DOCS = Path(__file__).parent
 ROOT = DOCS.parent
-CARDS = {"dataset_scripts": "sets", "metrics": "metrics"}  # a folder of the repository: the folder of its pages here
+CARDS = {"dataset_scripts": "sets", "metrics": "metrics"}  # folder of the repository: folder of its pages here
 
 project = "unbag"
 author = "the unbag authors"
@@ -38,8 +38,8 @@ _DOCS = re.compile(r"\((?:\.\./)*docs/([^)]*)\)")
 _TRAINERS = re.compile(r"\[([^]]*)\]\((?:\.\./)*(?:trainers|benchmarks|src|action\.yml)[^)]*\)")
 
 
-def _within(text: str) -> str:
-    """Return a page with links to files of the repository as links to pages."""
+def _rewrite_links(text: str) -> str:
+    """Rewrite the links of a page to files of the repository as links to pages."""
     text = _CARD.sub(lambda m: f"(/{CARDS[m[1]]}/{m[2]}.md{m[3] or ''})", text)
     text = _HOME.sub(lambda m: f"(/home/{m[1].lower()}.md{m[2] or ''})", text)
     text = _DOCS.sub(lambda m: f"(/{m[1]})", text)
@@ -64,6 +64,6 @@ def _copy_cards(app: Any) -> None:
 
 
 def setup(app: Any) -> None:
-    """Let Sphinx copy the cards first, and read every page with its links as they are here."""
+    """Connect the copying of cards and the rewriting of links to the build."""
     app.connect("builder-inited", _copy_cards)
-    app.connect("source-read", lambda app, name, source: source.__setitem__(0, _within(source[0])))
+    app.connect("source-read", lambda app, name, source: source.__setitem__(0, _rewrite_links(source[0])))

@@ -1,8 +1,8 @@
-"""Make docs/report.png, the README's picture: the demonstration's report down to the end of its first row of cards.
+"""Render docs/report.png, the picture of the README: the report of the demonstration to the end of its first cards.
 
-    python docs/picture.py [RUN_FOLDER]     of a run of `unbag demo`; without it the demonstration is run
+    python docs/picture.py [RUN_FOLDER]     folder of a run of `unbag demo` (default: runs the demonstration)
 
-The sentences behind it are those of the bundled corpus. Needs playwright and Chromium.
+Its sentences are those of the bundled corpus. Needs playwright and Chromium.
 """
 
 import shutil
@@ -24,7 +24,7 @@ def main() -> None:
     """Write the picture."""
     chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     if chromium is None:
-        sys.exit("expected Chromium on the PATH, found none; install the package chromium")
+        sys.exit("expected Chromium on the PATH, got none; install the package chromium")
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as started:
         demo = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(folder)
         if len(sys.argv) == 1:

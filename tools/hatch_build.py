@@ -35,10 +35,10 @@ class Home(MetadataHookInterface):
 def with_links(text: str, home: str, version: str) -> str:
     """Return Markdown whose links into the repository are whole addresses, at the tag of a version.
 
-    >>> with_links("[speed](docs/speed.md) ![it](docs/a.png) [x](https://x.org)", "https://host/o/unbag", "1.2")
-    '[speed](https://host/o/unbag/blob/v1.2/docs/speed.md) ![it](https://host/o/unbag/raw/v1.2/docs/a.png) [x](https://x.org)'
-    >>> with_links("[speed](docs/speed.md)", "", "1.2")
-    '[speed](docs/speed.md)'
+    >>> with_links("[speed](docs/studies/speed.md) ![it](docs/a.png) [x](https://x.org)", "https://host/o/unbag", "1.2")
+    '[speed](https://host/o/unbag/blob/v1.2/docs/studies/speed.md) ![it](https://host/o/unbag/raw/v1.2/docs/a.png) [x](https://x.org)'
+    >>> with_links("[speed](docs/studies/speed.md)", "", "1.2")
+    '[speed](docs/studies/speed.md)'
     """
     if not home:
         return text

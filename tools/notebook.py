@@ -1,11 +1,11 @@
-"""Write the documentation's start page as a notebook: `python -m tools.notebook`. A test holds it to the page."""
+"""Write the quickstart as a notebook: `python -m tools.notebook`. A test compares the two."""
 
 import json
 import re
 from pathlib import Path
 from typing import Any, Final
 
-PAGE: Final = Path(__file__).parents[1] / "docs" / "start.md"
+PAGE: Final = Path(__file__).parents[1] / "docs" / "quickstart.md"
 NOTEBOOK: Final = PAGE.with_suffix(".ipynb")
 BLOCK: Final = re.compile(r"^```(?:\{code-block\} )?(\w*)\n(?::caption: (\S+)\n)?(.*?)^```\n", re.MULTILINE | re.DOTALL)
 

@@ -69,7 +69,7 @@ class CsLambdaConfig(SourceConfig):
         super().check()
         validate_language(self.sentences_in)
         if self.max_train_pairs is not None:
-            check_int("the number of training pairs", self.max_train_pairs, least=1)
+            check_int("max_train_pairs", self.max_train_pairs, least=1)
         if not 0 <= self.min_lms <= 1:
             raise ValueError(f"least_lms: expected λ from 0 to 1, got {self.min_lms}")
         if self.folds < _MIN_FOLDS:

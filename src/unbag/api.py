@@ -122,9 +122,9 @@ def evaluate(
         label_map: Labels in output order, as a list or comma-separated, or a mapping from the model's labels to ours.
         threshold: For a model of one output (a reranker, a fact checker): smallest sigmoid of a pair that counts as
             entailment. `break-even` predicts as many entailments as there are gold labels, the highest-ranked pairs.
-        long_premise: Treatment of a premise that is longer than the model reads (default: `truncate`). `any-chunk` joins
-            sentences to chunks that fit, and counts the chunk with the most probable entailment. `every-sentence` does
-            the same with single sentences.
+        long_premise: Use of a premise that is longer than the model reads: `truncate` (default), `any-chunk` (sentences
+            are joined to chunks that fit; the chunk with the most probable entailment counts), or `every-sentence`
+            (each sentence is a premise, likewise).
         trust_labels: Whether to continue although another label order fits the model better.
         trust_remote_code: Whether to run Python code of the model's repository; recorded in the results.
         max_length: Maximum number of tokens per pair (default: that of the model).

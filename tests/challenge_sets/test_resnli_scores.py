@@ -34,6 +34,7 @@ def test_partitions_are_scored_and_what_was_trained_on_told_apart():
     scores = challenge_sets.get("resnli").score_rows(ROWS, _answers(PREDICTED))
     unseen = scores.pop("unseen")
     assert scores.pop("skill") is None, "one label has not ten pairs"
+    assert scores.pop("verification")["n_entailed"] == 2
     assert scores == uncertainty_partitions(PREDICTED, [0, 1, 2, 0], [0, 1, 2, 3])
     assert (scores["accuracy"].value, scores["drop"].value) == (0.5, 1.0)
     assert (unseen.value, unseen.n) == (0.5, 2)  # the second and the fourth

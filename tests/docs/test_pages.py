@@ -1,4 +1,4 @@
-"""The documentation's pages: what they tell to run runs, and no command has an option that there is not."""
+"""The pages of the documentation: their commands, options and links exist, and their examples run."""
 
 import os
 import re
@@ -14,13 +14,19 @@ from tools.notebook import BLOCK
 from unbag import cli
 
 ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "docs" / "tutorials").glob("*.md"))]
-PAGES += sorted((ROOT / "docs" / "papers").glob("*.md"))
-RUN = [ROOT / "docs" / "start.md", *sorted((ROOT / "docs" / "tutorials").glob("*.md"))]
+DOCS = ROOT / "docs"
+GUIDES = sorted((DOCS / "guides").glob("*.md"))
+PAGES = [ROOT / "README.md", *sorted(DOCS.glob("*.md")), *GUIDES]
+PAGES += [page for folder in ("concepts", "studies", "reference") for page in sorted((DOCS / folder).rglob("*.md"))]
+PAGES += [card for folder in ("dataset_scripts", "metrics") for card in sorted((ROOT / folder).glob("*/README.md"))]
+PAGES += [ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md", ROOT / "CHANGELOG.md"]
+QUICKSTART = DOCS / "quickstart.md"
+RUN = [QUICKSTART, *(DOCS / "guides" / f"{name}.md" for name in ("compare", "languages", "own_code"))]
+LINK = re.compile(r"\]\((?!https?:|#|mailto:)([^)#\s]+)(#[^)\s]*)?\)")
 
 
-def _told(text):
-    """Return the commands of a page: in its blocks, and between backticks."""
+def _commands(text):
+    """Find the commands of a page: in its blocks, and between backticks."""
     blocks = "\n".join(block for _, _, block in BLOCK.findall(text))
     inline = re.findall(r"`(unbag [a-z][^`]*)`", BLOCK.sub("", text))
     return [*re.findall(r"^(?:\$ )?(?:.* -m )?(unbag [a-z][^#\n]*)", blocks, re.MULTILINE), *inline]
@@ -31,9 +37,9 @@ def _name(page):
 
 
 @pytest.mark.parametrize("page", PAGES, ids=_name)
-def test_a_page_names_commands_and_options_that_there_are(page):
+def test_commands_and_options_of_a_page_exist(page):
     commands = typer.main.get_command(cli.app)
-    for line in _told(page.read_text(encoding="utf-8")):
+    for line in _commands(page.read_text(encoding="utf-8")):
         words = re.split(r"[\s|]+", line.replace("…", " ").rstrip("\\").strip())[1:]
         command, path = commands, ["unbag"]
         while words and words[0] in getattr(command, "commands", {}):
@@ -47,11 +53,26 @@ def test_a_page_names_commands_and_options_that_there_are(page):
         assert not unknown or hasattr(command, "commands"), f"{_name(page)}: {' '.join(path)} has no {unknown}: {line}"
 
 
+@pytest.mark.parametrize("page", PAGES, ids=_name)
+def test_relative_links_of_a_page_exist(page):
+    for target, anchor in LINK.findall(page.read_text(encoding="utf-8")):
+        path = (page.parent / target).resolve()
+        assert path.exists(), f"{_name(page)}: {target}"
+        if anchor and path.suffix == ".md":
+            headings = re.findall(r"^#+ (.*)$", path.read_text(encoding="utf-8"), re.MULTILINE)
+            anchors = {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+            assert anchor[1:] in anchors, f"{_name(page)}: {target}{anchor}"
+
+
+def test_the_readme_has_at_most_1200_words():
+    assert 300 < len((ROOT / "README.md").read_text(encoding="utf-8").split()) <= 1200
+
+
 @pytest.mark.nightly
 @pytest.mark.parametrize("page", RUN, ids=_name)
-def test_what_a_page_tells_to_run_runs(page, tmp_path, monkeypatch):
-    if page.name != "start.md" and not os.environ.get("UNBAG_DOCS"):
-        pytest.skip("tutorials are run by `make docs`")
+def test_examples_of_a_page_run(page, tmp_path, monkeypatch):
+    if page != QUICKSTART and not os.environ.get("UNBAG_DOCS"):
+        pytest.skip("the examples of guides are run by `make docs`")
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")

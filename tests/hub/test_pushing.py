@@ -79,7 +79,10 @@ def test_a_training_publishes_its_model_with_the_evaluation(
     ("arguments", "told"),
     [
         (("evaluate", "majority", "--push-results", "a/b/c"), "expected a repository of the Hub"),
-        (("evaluate", "majority", "--push-results", "org", "--data", "pairs.csv"), "got --data pairs.csv"),
+        (
+            ("evaluate", "majority", "--push-results", "org", "--data", "pairs.csv"),
+            "got --data pairs.csv",
+        ),
         (("evaluate", "majority", "--push-results", "org", "--offline"), "expected a network, got --offline"),
         (
             ("train", "finetune", "--model", "m", "--output-dir", "o", "--push-results", "a/b/c"),

@@ -137,7 +137,7 @@ def test_what_its_outputs_mean_must_be_known(made, make_model):
 def test_options_of_loading_are_refused(tiny_bert):
     with pytest.raises(
         ValueError,
-        match=r"dtype is for a Hub id .* classifier in memory, which takes only batch_tokens, label_map, long_premise, max_length",
+        match=r"dtype is for a Hub id .* classifier in memory, which takes only batch_tokens, label_map, long",
     ):
         predictor_of(pipeline(tiny_bert), dtype="bfloat16")
 

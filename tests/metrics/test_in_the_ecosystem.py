@@ -37,7 +37,7 @@ def test_columns_are_named_as_in_the_published_set(name, tmp_path):
 
 
 def test_every_metric_is_of_a_set():
-    assert {*SETS, "pos_minitree"} == set(scripts.names("metrics"))
+    assert {*SETS, "pos_minitree", "verification"} == set(scripts.names("metrics"))
 
 
 def test_two_are_combined_and_saved(tmp_path):

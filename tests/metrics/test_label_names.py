@@ -7,7 +7,7 @@ from unbag import scripts
 from unbag.data.labels import FOUR_WAY, LABELS
 from unbag.hub.metric_page import columns, table
 
-IDS = [name for name in scripts.names("metrics") if name not in ("natural_logic", "pos_minitree")]
+IDS = [name for name in scripts.names("metrics") if name not in ("natural_logic", "pos_minitree", "verification")]
 
 
 def _metric(name):

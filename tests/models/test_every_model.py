@@ -13,7 +13,7 @@ from unbag.training.initialization import parameters
 
 BAGS = ("dan", "rse-bow", "dam", "esim-bow", "dr-bilstm-bow")
 ENCODERS = ("dan", "infersent", "bilstm-last", "convnet", "rse", "rse-bow", "g-tlstm")
-DOCUMENTED = (Path(__file__).parents[2] / "docs" / "models.md").read_text(encoding="utf-8")
+DOCUMENTED = (Path(__file__).parents[2] / "docs" / "reference" / "models.md").read_text(encoding="utf-8")
 every_model = pytest.mark.parametrize("name", ARCHITECTURES)
 every_network = pytest.mark.parametrize(
     ("name", "options"), [*((name, {}) for name in ARCHITECTURES), *TEXT_VARIANTS.items()]

@@ -82,7 +82,7 @@ def test_no_other_number_of_examples_is_drawn(n):
     ],
 )
 def test_no_lexical_model_is_fitted_by_an_impossible_recipe(field, value):
-    with pytest.raises(ValueError, match=r"language|tags|seed|training|pairs|l2"):
+    with pytest.raises(ValueError, match=r"language|tags|seed|train_data|max_train_pairs|l2"):
         Recipe(**{field: value})
 
 
@@ -188,7 +188,9 @@ def test_no_value_of_another_kind_says_which_pairs(name):
 
 
 @pytest.mark.parametrize("value", [{1, 2}, 1.5, "8", True, -1])
-@pytest.mark.parametrize("name", ["max_length", "batch_tokens", "concurrency", "max_train_pairs", "num_fewshot", "retries"])
+@pytest.mark.parametrize(
+    "name", ["max_length", "batch_tokens", "concurrency", "max_train_pairs", "num_fewshot", "retries"]
+)
 def test_what_a_model_has_so_many_of_is_a_whole_number(name, value):
     with pytest.raises(ValueError, match=f"expected {name} to be a whole number"):
         evaluate("org/model", "plain", progress=False, **{name: value})
@@ -203,7 +205,7 @@ def test_no_value_of_another_kind_says_how_to_compare(name, value):
 
 @pytest.mark.parametrize("value", [{1}, 1j, b"x"])
 def test_no_value_of_another_kind_is_a_name_or_a_path(value):
-    for name in ("out", "label_map", "revision", "device", "pipeline"):
+    for name in ("output_dir", "label_map", "revision", "device", "pipeline"):
         with pytest.raises(ValueError, match="expected"):
             evaluate(lambda p, h: ["neutral"] * len(p), [], lexical_baseline=False, **{name: value})
     with pytest.raises(ValueError, match="expected sets to be"):

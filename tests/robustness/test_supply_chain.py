@@ -1,6 +1,6 @@
 """What comes from elsewhere: a file that is fetched has its hash here, a Hub read that decides a number a commit.
 
-Whether a dependency has a known vulnerability is for `pip-audit` to say, which asks a server: docs/trust.md.
+Whether a dependency has a known vulnerability is a matter of `pip-audit` (needs a server): docs/studies/robustness.md.
 """
 
 import ast

@@ -17,7 +17,7 @@ from unbag.scoring.verification import (
     risk_coverage,
     safe_threshold,
     threshold_sweep,
-    verification,
+    verification_scores,
 )
 
 N = 4000
@@ -33,7 +33,7 @@ def calibrated(n=N, seed=1):
 def scored(scores, entailed, threshold=0.5, sources=None, **options):
     scores, entailed = np.asarray(scores, dtype=np.float64), np.asarray(entailed, dtype=bool)
     decisions = Decisions(entailed, scores >= threshold, scores, **options)
-    found = verification(decisions, range(len(scores)) if sources is None else sources)
+    found = verification_scores(decisions, range(len(scores)) if sources is None else sources)
     assert found is not None
     return found
 
@@ -71,7 +71,7 @@ def test_three_labels_have_a_false_contradiction_rate():
     entailed, contradicted = np.array([1, 0, 0, 0], dtype=bool), np.array([0, 0, 1, 1], dtype=bool)
     predicted = np.array([0, 0, 0, 0], dtype=bool)
     decisions = Decisions(entailed, predicted, None, contradicted, np.array([1, 0, 1, 0], dtype=bool))
-    found = verification(decisions, range(4))
+    found = verification_scores(decisions, range(4))
     assert found["false_contradiction"].value == 0.5  # one of the two pairs that are no contradiction
     assert found["false_contradiction"].n == 2
     assert found["auroc"] is found["calibration"] is found["risk_coverage"] is None
@@ -79,7 +79,7 @@ def test_three_labels_have_a_false_contradiction_rate():
 
 
 def test_one_gold_label_has_no_verification_scores():
-    assert verification(Decisions(np.ones(3, dtype=bool), np.ones(3, dtype=bool)), range(3)) is None
+    assert verification_scores(Decisions(np.ones(3, dtype=bool), np.ones(3, dtype=bool)), range(3)) is None
 
 
 def test_a_coin_ranks_at_one_half():
@@ -258,7 +258,7 @@ def test_the_sweep_is_monotone_and_bounded():
 )
 def test_malformed_input_is_rejected(decisions, sources, message):
     with pytest.raises(ValueError, match=message):
-        verification(decisions, sources)
+        verification_scores(decisions, sources)
 
 
 def test_estimates_are_plain_records():

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unbag.challenge_sets.papers.counterparts import Counterpart
+from unbag.challenge_sets.verifier_scores import verifier_scores
 from unbag.data.predictions import SetPredictions
 from unbag.scoring.bootstrap import Estimate
 from unbag.scoring.nested import iter_estimates
@@ -23,6 +24,9 @@ DEFAULT_SAMPLE: Final = 1_000
 
 SKILL: Final = "skill"
 """Key of the skill score (`scoring.skill`) in the scores of every set. The value is None if it is undefined."""
+
+VERIFICATION: Final = "verification"
+"""Key of the verifier's scores (`scoring.verification`) in the scores of sets that have them; None if undefined."""
 
 Role = Literal["quoted", "compared", "beside_papers", "harness"]
 """Where a number is shown: `quoted` in cards and leaderboards, `compared` by `unbag compare`, `beside_papers` in the
@@ -78,6 +82,17 @@ SCORE: Final = Quantity(
 """The skill score (`scoring.skill`), which represents every set where one number is needed."""
 
 
+VERIFIER: Final = (
+    Quantity("auroc", "AUROC", f"{VERIFICATION}.auroc"),
+    Quantity("average_precision", "average precision", f"{VERIFICATION}.average_precision"),
+    Quantity("balanced_accuracy", "balanced accuracy", f"{VERIFICATION}.balanced_accuracy"),
+    Quantity("false_entailment", "false entailment", f"{VERIFICATION}.false_entailment", False),
+    Quantity("false_contradiction", "false contradiction", f"{VERIFICATION}.false_contradiction", False),
+    Quantity("brier", "Brier score", f"{VERIFICATION}.calibration.brier", False),
+)
+"""The numbers of a model as a verifier (`scoring.verification`). They have no role: tables show them where named."""
+
+
 class Measurement(NamedTuple):
     """A number with its value, its 95 % interval and its number of examples."""
 
@@ -121,6 +136,8 @@ class ChallengeSet:
         has_shuffled_control: Whether the set has a shuffled control. A set of permuted rows needs none.
         is_control: Whether the set is an unchanged corpus, which challenge sets are compared with.
         is_accuracy: Whether its score is the share of correct rows, which any harness can compute.
+        has_verification: Whether entailment against the rest has a meaning on its rows: their labels are gold labels of
+            the pairs as shown, and some are entailment. Its scores then include those of a verifier.
         corpus_pairs: Column values of the rows that are unchanged, unselected pairs of the corpus; empty for all
             rows, None for no rows. The label order of a file of predictions is checked on them (`label_fit`).
     """
@@ -145,15 +162,26 @@ class ChallengeSet:
     has_shuffled_control: bool = True
     is_control: bool = False
     is_accuracy: bool = False
+    has_verification: bool = False
     corpus_pairs: Mapping[str, Any] | None = None
 
     def quantities_with_role(self, role: Role) -> list[Quantity]:
         """List the numbers with a role. The skill score comes first."""
         return [quantity for quantity in (SCORE, *self.quantities) if role in quantity.roles]
 
+    @property
+    def named_quantities(self) -> tuple[Quantity, ...]:
+        """Numbers that gates, comparisons and exports know by name: the set's own, and those of a verifier.
+
+        A number of a verifier that the set itself defines under the same name is not repeated.
+        """
+        own = {quantity.name for quantity in self.quantities}
+        return (*self.quantities, *(each for each in VERIFIER if self.has_verification and each.name not in own))
+
     def quantities_by_path(self) -> dict[str, Quantity]:
-        """Map paths in the scores to the numbers, including the skill score."""
-        return {quantity.path: quantity for quantity in (SCORE, *self.quantities)}
+        """Map paths in the scores to the numbers, including the skill score and those of a verifier."""
+        verifier = VERIFIER if self.has_verification else ()
+        return {quantity.path: quantity for quantity in (SCORE, *self.quantities, *verifier)}
 
     def measurements(self, scores: Scores, role: Role) -> list[Measurement]:
         """List the numbers with a role and their values. Numbers without examples are omitted."""
@@ -171,8 +199,9 @@ class ChallengeSet:
         shuffled: Sequence[SetPredictions] = (),
         *,
         lexical_model: Mapping[str, str] | None = None,
+        entailment: NDArray[np.float64] | None = None,
     ) -> Scores:
-        """Compute the scores of a model on all rows of the set, including the skill score.
+        """Compute the scores of a model on all rows of the set, including the skill score and those of a verifier.
 
         Args:
             rows: Rows of the set, a `datasets.Dataset` of n rows.
@@ -181,6 +210,8 @@ class ChallengeSet:
             shuffled: Predictions of the model for the decisive rows with shuffled words
                 (`challenge_sets.perturbations.shuffled`), one entry per draw.
             lexical_model: Record of the lexical baseline.
+            entailment: Probability of entailment of each row, shape (n,), for the scores of a verifier; default: those
+                of `answers` (`verifier_scores`).
         """
         from unbag.data.columns import values
 
@@ -188,8 +219,12 @@ class ChallengeSet:
         columns = {name: values(rows, name) for name in ("label", *self.columns, *self.more_columns)}
         scores: Scores = getattr(self.module("scores"), f"{self.name}_scores")(columns, answers)
         credits_of = getattr(self.module("scores"), f"{self.name}_credits", None)
+        if self.has_verification:
+            # The sources of the skill score, so that paired tests resample both over the same examples.
+            sources = values(rows, "source_id") if credits_of is None else credits_of(columns, answers).source
+            verified = verifier_scores(columns["label"], answers, sources, entailment=entailment)
         if credits_of is None:  # a set of another package may define no skill score
-            return scores
+            return {**scores, VERIFICATION: verified} if self.has_verification else scores
 
         def worth(given: SetPredictions) -> Credits:
             credits: Credits = credits_of(columns, given.in_space(answers.label_space))
@@ -205,7 +240,8 @@ class ChallengeSet:
             control,
             annotators=votes if any(votes) else None,
         )
-        return {**scores, SKILL: None if beyond is None else {**beyond, "lexical_model": lexical_model}}
+        scores = {**scores, SKILL: None if beyond is None else {**beyond, "lexical_model": lexical_model}}
+        return {**scores, VERIFICATION: verified} if self.has_verification else scores
 
     def decisive_rows(self, rows: Any) -> NDArray[np.bool_]:
         """Select the rows that the skill score uses, shape (n,). The other rows need no shuffled control.

@@ -166,7 +166,7 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
         return any(CORPORA[name].is_two_way for config in cls.BUILDER_CONFIGS if (name := config.corpus) in CORPORA)
 
     def validate_names(self) -> None:
-        """Validate that the files, pipelines and corpora named by options exist. No pair is read.
+        """Validate that the files, pipelines and corpora named by options exist, and the first labelled row of a file.
 
         Raises:
             ValueError: If the data, a pipeline, or a file or corpus in a list does not exist.
@@ -175,8 +175,8 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
         if pipeline and pipeline != ALL:
             pipelines.validate_pipeline(pipeline)
         if self.config.data and not is_hub_id(self.config.data):
-            for source in self.sources():  # the columns, the label space and the first labelled row
-                next(iter(source.examples()), None)
+            for source in self.sources():
+                source.validate_first_row()
         for option in self.config.FILES:
             names = getattr(self.config, option)
             for name in names if isinstance(names, list | tuple) else ():

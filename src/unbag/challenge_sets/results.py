@@ -54,6 +54,75 @@ class _Data(TypedDict):
     load_options: NotRequired[dict[str, Any]]
 
 
+class _Number(TypedDict):
+    value: float | None
+    low: float | None
+    high: float | None
+    n: int
+
+
+class _Bin(TypedDict):
+    bin: int
+    score: float
+    share: _Number
+
+
+class _Calibration(TypedDict):
+    brier: _Number
+    reliability: float
+    resolution: float
+    uncertainty: float
+    ece: float
+    ece_corrected: float
+    bins: list[_Bin]
+
+
+class _RiskCoverage(TypedDict):
+    aurc: float
+    oracle: float
+    random: float
+    coverage: list[float]
+    risk: list[float]
+
+
+class _ThresholdRow(TypedDict):
+    threshold: float
+    false_entailment: float
+    recall: float
+    precision: float | None
+
+
+class _SafeThreshold(TypedDict):
+    target: float
+    threshold: float | None
+    chosen: _Number | None
+    bound: float | None
+    confirmed: _Number | None
+    recall: _Number | None
+    needed: int
+    available: int
+
+
+class _Verification(TypedDict):
+    n_entailed: int
+    n_not_entailed: int
+    auroc: _Number | None
+    average_precision: _Number | None
+    balanced_accuracy: _Number
+    false_entailment: _Number
+    false_contradiction: _Number | None
+    calibration: _Calibration | None
+    risk_coverage: _RiskCoverage | None
+    thresholds: list[_ThresholdRow]
+    safe_thresholds: list[_SafeThreshold]
+
+
+class _Scores(TypedDict):
+    # Tables and figures of four sets read these fields, so they are in the schema, unlike those of a set's own metric.
+    # The types mirror `scoring.verification.VerificationScores`, whose estimates are objects in JSON.
+    verification: NotRequired[_Verification | None]
+
+
 class ResultRecord(TypedDict):
     """One result in results.json."""
 
@@ -61,7 +130,7 @@ class ResultRecord(TypedDict):
     config: dict[str, Any]
     model: _Model
     data: _Data
-    scores: dict[str, Any]
+    scores: _Scores
     environment: dict[str, str]
 
 

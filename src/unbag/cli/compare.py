@@ -22,7 +22,7 @@ def compare(
         list[str] | None,
         typer.Option(
             callback=comma_separated,
-            help="Scores by path in results.json, such as p_c or 'by_category.*'.",
+            help="Scores by name or path in results.json, such as auroc,'by_category.*'.",
         ),
     ] = None,
     significance_level: Annotated[

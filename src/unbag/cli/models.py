@@ -43,7 +43,7 @@ def list_models(context: typer.Context, as_json: AsJson = False) -> None:
         published = "" if kind.published is None else _millions(kind.published) + ("" if kind.looked_up else " *")
         table.add_row(kind.name, kind.paper, kind.sees, _millions(parameters(kind)), published)
     console().print(table)
-    echo("\n* from memory, not looked up. docs/models.md explains the differences.")
+    echo("\n* from memory, not looked up. docs/reference/models.md explains the differences.")
     echo("\nExample: unbag models init esim --corpus snli --vectors glove.840B.300d.zip --output-dir esim")
 
 

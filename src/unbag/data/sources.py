@@ -120,6 +120,16 @@ class Source:
         """Copy the source with one range of rows, for one process."""
         return replace(self, _spans=_one_span)
 
+    def validate_first_row(self) -> None:
+        """Read rows up to the first labelled one, so that errors of columns and labels come before expensive work.
+
+        Raises:
+            DataError: If a row cannot be read; the message names it.
+        """
+        for row in self._read(0, None):
+            if isinstance(self._parse(row), Example):
+                return
+
     def examples(
         self,
         start: int = 0,

@@ -160,8 +160,8 @@ def compare(
         paths: results files, folders that `unbag.evaluate` left, trained models with an evaluation in them, or the
             folder of a recipe with several seeds.
         across_data: compare also what was not evaluated on the same data with the same options, unpaired.
-        quantities: which numbers: patterns of their paths, such as `p_c` or `by_category.*`; by default
-            those of the role "compared" (`challenge_sets`).
+        quantities: which numbers: their names (`auroc`), or patterns of their paths, such as `p_c` or `by_category.*`;
+            by default those of the role "compared" (`challenge_sets`).
         level: at which a corrected p value is significant.
         resamples: of the bootstrap.
 
@@ -329,6 +329,8 @@ class _Pairs:
                 continue
             pair = tuple((run.samples or {}).get(path) for run in (first, second))
             if not same or pair[0] is None or pair[1] is None:
+                if same and first.samples and second.samples:  # both kept examples, which do not give this number
+                    notes.append(f"{_title(first.result)}: {label} not tested, interval unpaired")
                 yield made(unpaired_difference(scores[0][0][path], scores[1][0][path]), n, "unpaired", None)
                 continue
             drawn = [self._draws(run)[run.file, run.number, path] for run in (first, second)]
@@ -347,7 +349,12 @@ class _Pairs:
         described = challenge_sets.find(result.set)
         known = {} if described is None else described.quantities_by_path()
         if self._quantities:
-            chosen = [path for path in paths if any(fnmatch(path, pattern) for pattern in self._quantities)]
+            names = {path: each.name for path, each in known.items()}
+            chosen = [
+                path
+                for path in paths
+                if any(pattern == names.get(path) or fnmatch(path, pattern) for pattern in self._quantities)
+            ]
             named = {path: (each.label, each.higher_is_better) for path, each in known.items()}
             return {path: named.get(path, (path, None)) for path in chosen}
         if described is None:  # not installed here: the numbers on top

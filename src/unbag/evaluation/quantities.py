@@ -39,7 +39,7 @@ def quantities(set_name: str) -> dict[str, Quantity]:
     Raises:
         ValueError: if there is no such set.
     """
-    return {SCORE_NAME: SCORE} | {each.name: each for each in challenge_sets.get(set_name).quantities}
+    return {SCORE_NAME: SCORE} | {each.name: each for each in challenge_sets.get(set_name).named_quantities}
 
 
 def of_result(result: Result) -> dict[str, Number]:

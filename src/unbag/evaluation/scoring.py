@@ -21,7 +21,14 @@ from unbag.evaluation import report_examples, result_folder, samples
 from unbag.evaluation.lexical_baseline import BaselinePredictions
 from unbag.evaluation.prediction_table import PredictionTable
 from unbag.inference.prediction_store import Predictions
-from unbag.inference.single_output import BREAK_EVEN, Threshold, break_even_score, predict_by_score, rank_predictions
+from unbag.inference.single_output import (
+    BREAK_EVEN,
+    Threshold,
+    break_even_score,
+    entailment_probabilities,
+    predict_by_score,
+    rank_predictions,
+)
 from unbag.utils import locks
 
 _MAY_NOT_ANSWER: Final = ("endpoint", "wordnet", "natlog")
@@ -70,7 +77,9 @@ def score_predictions(
         n = int(built.decisive.sum())
         parts = range(0, n * shuffled.draws_for(n), n)
         draws = [_answers(control, slice(start, start + n), may_not_answer) for start in parts]
+    entailment: NDArray[np.float64] | None = None
     if threshold is not None:
+        entailment = entailment_probabilities(answers, threshold)
         labels = column(built.rows, "label").to_numpy()
         if threshold == BREAK_EVEN:
             least = break_even_score(answers, labels)
@@ -80,7 +89,7 @@ def score_predictions(
         counts["n_abstained"] = int(answers.unanswered.sum())
     answers = answers.for_gold(built.rows.features["label"].names)
     draws = [answers] if control is predicted else [scatter_predictions(each, built.decisive) for each in draws]
-    result = score_answers(built, answers, {**known, **counts}, words, draws)
+    result = score_answers(built, answers, {**known, **counts}, words, draws, entailment)
     if table is not None:
         table.add(result, built.rows, answers)
     return result, report_examples.select(result, built.rows, answers)
@@ -99,6 +108,7 @@ def score_answers(
     model: Mapping[str, Any],
     words: BaselinePredictions | None = None,
     draws: Sequence[SetPredictions] = (),
+    entailment: NDArray[np.float64] | None = None,
 ) -> Result:
     """Score a `model`'s answers, and record what was scored.
 
@@ -108,6 +118,7 @@ def score_answers(
         model: its record.
         words: the answers of the lexical baseline; none where it was not asked.
         draws: the model's answers to the rows with shuffled words, one for each draw; none where these were not asked.
+        entailment: the model's own probabilities of entailment, shape (n,), if they differ from those of `answers`.
     """
     words = words or BaselinePredictions()
     return Result(
@@ -121,6 +132,7 @@ def score_answers(
             words.answers,
             draws,
             lexical_model=words.about,
+            entailment=entailment,
         ),
         environment=results.environment(),
     )

@@ -134,6 +134,23 @@ def log_odds(probabilities: NDArray[Any], label_space: Any) -> NDArray[np.float6
     return odds
 
 
+def entailment_probabilities(answers: SetPredictions, threshold: Threshold) -> NDArray[np.float64] | None:
+    """Compute the model's own probabilities of entailment, shape (n,); None for a model that finds contradictions.
+
+    Predictors centre the probabilities at the threshold: they subtract its `threshold_logit` from the output, so
+    that entailment begins at 0.5. Thresholds and calibration refer to the output without that shift.
+
+    Args:
+        answers: Predictions in a two-label space, n pairs, before `rank_predictions`.
+        threshold: Threshold that the predictions were made with.
+    """
+    if positive_label(answers.label_space) != ENTAILMENT:
+        return None
+    logits = log_odds(answers.probabilities, answers.label_space) + threshold_logit(threshold)
+    own: NDArray[np.float64] = 1 / (1 + np.exp(-logits))
+    return own
+
+
 def _positive_column(answers: SetPredictions) -> int:
     return list(answers.label_space).index(positive_label(answers.label_space))
 

@@ -1,9 +1,10 @@
 """The numbers of runs as tables to paste: a column for each model, a row for each number."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from unbag import challenge_sets
+from unbag.challenge_sets.base import VERIFIER, Quantity
 from unbag.challenge_sets.results import Result
 from unbag.challenge_sets.views.figures import Group, Model
 from unbag.challenge_sets.views.tables import interval, with_direction
@@ -18,7 +19,8 @@ from unbag.reports.html.data import ReportData, gather
 def exported(folders: Sequence[Path]) -> ExportedTable:
     """Return the numbers of the results in some folders, models side by side, in all forms to paste.
 
-    The tables have the numbers that cards quote; the records have all that a set's description names.
+    The tables have the numbers that cards quote, and those of the models as verifiers; the records have all that a
+    set's description names.
 
     Raises:
         ValueError: as `html.data.gather`.
@@ -32,7 +34,11 @@ def exported(folders: Sequence[Path]) -> ExportedTable:
         LOWER,
         *(f"Verdict on {name}: {said}" for name, said in told["verdicts"].items()),
     )
-    return ExportedTable([_table(gathered, notes)], told["numbers"], told)
+    tables = [_table(gathered, "Numbers of", _is_quoted, notes)]
+    verifiers = _table(gathered, "As verifiers:", _is_of_verifier, ("Values with 95 % intervals.",))
+    if verifiers.groups:
+        tables.append(verifiers)
+    return ExportedTable(tables, told["numbers"], told)
 
 
 def subject(folders: Sequence[Path]) -> list[SetVerdict]:
@@ -45,11 +51,11 @@ def _results(gathered: ReportData, model: Model) -> list[Result]:
     return [each.result for _, each in gathered.of_model(model)]
 
 
-def _table(gathered: ReportData, notes: tuple[str, ...]) -> Table:
+def _table(gathered: ReportData, title: str, chosen: Callable[[Quantity], bool], notes: tuple[str, ...]) -> Table:
     models = [model.name for model in gathered.models]
-    groups = [rows for group in gathered.groups if (rows := _rows(group, models))]
+    groups = [rows for group in gathered.groups if (rows := _rows(group, models, chosen))]
     return Table(
-        "Numbers of " + ", ".join(models),
+        f"{title} {', '.join(models)}",
         ("set", "number", *models, "n"),
         groups,
         words=2,
@@ -58,27 +64,34 @@ def _table(gathered: ReportData, notes: tuple[str, ...]) -> Table:
     )
 
 
-def _rows(group: Group, models: Sequence[str]) -> list[tuple[str, ...]]:
+def _rows(group: Group, models: Sequence[str], chosen: Callable[[Quantity], bool]) -> list[tuple[str, ...]]:
     """Return the rows of one set and its data."""
     by_model = {each.model.name: quantities.of_result(each.result) for each in group.scored}
     rows: list[tuple[str, ...]] = []
-    for name, label, better in _quoted(group.scored[0].result):
+    for name, quantity in quantities.quantities(group.set).items():
+        if not chosen(quantity):
+            continue
         found = {model: by_model[model][name] for model in models if name in by_model.get(model, {})}
         if any(number.estimate.value is not None for number in found.values()):
             title = "" if rows else f"{challenge_sets.display_name(group.set)} · {group.title}"
             cells = (interval(found[model].estimate) if model in found else "" for model in models)
-            rows.append((title, with_direction(label, better), *cells, _counts(list(found.values()))))
+            rows.append(
+                (
+                    title,
+                    with_direction(quantity.label, quantity.higher_is_better),
+                    *cells,
+                    _counts(list(found.values())),
+                )
+            )
     return rows
 
 
-def _quoted(result: Result) -> list[tuple[str, str, bool]]:
-    described = challenge_sets.get(result.set)
-    quoted = described.quantities_with_role("quoted")
-    return [
-        (name, quantity.label, quantity.higher_is_better)
-        for name, quantity in quantities.quantities(result.set).items()
-        if quantity in quoted
-    ]
+def _is_quoted(quantity: Quantity) -> bool:
+    return "quoted" in quantity.roles
+
+
+def _is_of_verifier(quantity: Quantity) -> bool:
+    return quantity in VERIFIER
 
 
 def _counts(found: Sequence[Number]) -> str:

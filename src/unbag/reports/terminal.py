@@ -14,6 +14,7 @@ from rich.text import Text
 
 from unbag import challenge_sets
 from unbag.challenge_sets.results import Result
+from unbag.challenge_sets.views import verifier
 from unbag.challenge_sets.views.tables import count, interval, value
 from unbag.evaluation.quantities import verdicts
 from unbag.evaluation.verdict import MARKS, TOO_FEW_ROWS, SetVerdict, scale, sentence
@@ -122,7 +123,14 @@ def view(result: Result) -> RenderableType:
     warning = result.model.get("label_probe_warning")
     warnings = [Text(f"{result.model['name']} {warning}.")] if warning else []
     warnings += [Text(each) for each in remarks(result)]
-    return Group(tables.table(result), Text(f"{reading[0].upper()}{reading[1:]}"), *warnings)
+    return Group(tables.table(result), Text(f"{reading[0].upper()}{reading[1:]}"), *_verifier(result), *warnings)
+
+
+def _verifier(result: Result) -> list[RenderableType]:
+    """Build the table of the scores as a verifier on unchanged pairs. Reports have those of every set."""
+    if not challenge_sets.get(result.set).is_control or (table := verifier.table(result)) is None:
+        return []
+    return [Text(), table, *map(Text, verifier.sentences(result))]
 
 
 def views(results: Sequence[Result], *, crossed: bool = False) -> list[RenderableType]:

@@ -15,17 +15,17 @@ import math
 from collections.abc import Hashable, Sequence
 from hashlib import sha256
 from statistics import NormalDist
-from typing import Final, NamedTuple, TypedDict
+from typing import Any, Final, NamedTuple, TypedDict
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from unbag.data.labels import ENTAILMENT, canonical_gold
 from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, MEAN, Estimate, Sample, ratio_estimates
-from unbag.scoring.intervals import LEVEL, contrast_limits, effective_sizes, share_limits
+from unbag.scoring.intervals import LEVEL, Floats, contrast_limits, effective_sizes, share_limits
 from unbag.scoring.ranking import area_under_curve
 from unbag.scoring.validation import encode_names
 
-Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
 BALANCED: Final = "balanced_accuracy"
@@ -50,10 +50,12 @@ class ReliabilityBin(TypedDict):
     """One bin of the reliability diagram.
 
     Attributes:
+        bin: Its number, from 1: the lowest scores.
         score: Mean score of its pairs.
         share: Share of its pairs that are entailed, with its interval and n.
     """
 
+    bin: int
     score: float
     share: Estimate
 
@@ -126,6 +128,7 @@ class SafeThreshold(TypedDict):
         confirmed: False-entailment rate on the other half, with its 95 % interval.
         recall: Share of entailed pairs of the other half that are still called entailed.
         needed: Smallest number of not-entailed pairs in one half with which any threshold can pass.
+        available: Number of not-entailed pairs in the half on which thresholds are chosen.
     """
 
     target: float
@@ -135,6 +138,7 @@ class SafeThreshold(TypedDict):
     confirmed: Estimate | None
     recall: Estimate | None
     needed: int
+    available: int
 
 
 class VerificationScores(TypedDict):
@@ -187,7 +191,66 @@ class Decisions(NamedTuple):
 
 
 def verification(
-    decisions: Decisions, sources: Sequence[Hashable] | NDArray[np.generic], *, resamples: int = DEFAULT_RESAMPLES
+    predictions: ArrayLike,
+    references: Sequence[Any],
+    source_id: Sequence[Hashable] | None = None,
+    *,
+    threshold: float = 0.5,
+    resamples: int = DEFAULT_RESAMPLES,
+    seed: int = 0,
+) -> VerificationScores:
+    """Compute the scores of a verifier from probabilities of entailment.
+
+    Args:
+        predictions: Probability of entailment, shape (n,).
+        references: Gold labels, shape (n,): 1 (entailed) or 0, or label names, of which `entailment` is entailed. These
+            numbers are no label ids.
+        source_id: Source of each pair, such as its document, shape (n,); default: every pair is a source of its own.
+        threshold: A pair is called entailed if its probability is at least this (default: 0.5).
+        resamples: Bootstrap resamples of the Brier score's interval; 0 for no intervals.
+        seed: Random seed for the resamples.
+
+    Returns:
+        The scores of `verification_scores`.
+
+    Raises:
+        ValueError: If the lengths differ, a label or a probability is unknown, or all pairs have one label.
+
+    >>> verification([0.9, 0.4, 0.6, 0.1], ["entailment", "entailment", "neutral", "contradiction"])["auroc"].value
+    0.75
+    """
+    scores = np.asarray(predictions, dtype=np.float64)
+    entailed = np.array([_is_entailed(label) for label in references], dtype=bool)
+    if scores.shape != entailed.shape or (source_id is not None and len(source_id) != len(entailed)):
+        raise ValueError(
+            f"verification: expected one prediction, reference and source per pair, got {scores.shape} predictions, "
+            f"{len(entailed)} references and {'no' if source_id is None else len(source_id)} sources"
+        )
+    sources = range(len(entailed)) if source_id is None else source_id
+    decisions = Decisions(entailed, _probabilities(scores) >= threshold, scores)
+    found = verification_scores(decisions, sources, resamples=resamples, seed=seed)
+    if found is None:
+        raise ValueError("references: expected both entailed and other pairs, got one of these only")
+    return found
+
+
+def _is_entailed(label: Any) -> bool:
+    """Read a gold label: 1, 0, a truth value or a label name."""
+    if isinstance(label, str):
+        return canonical_gold(label) == ENTAILMENT
+    if label not in (0, 1):
+        raise ValueError(
+            f"references: expected 1 (entailed) or 0, or label names, got {label!r}; pass names instead of label ids"
+        )
+    return bool(label)
+
+
+def verification_scores(
+    decisions: Decisions,
+    sources: Sequence[Hashable] | NDArray[np.generic],
+    *,
+    resamples: int = DEFAULT_RESAMPLES,
+    seed: int = 0,
 ) -> VerificationScores | None:
     """Compute the scores of a verifier; None without both entailed and not-entailed pairs.
 
@@ -195,13 +258,14 @@ def verification(
         decisions: The labels and the model's decisions for n pairs.
         sources: Source of each pair, n hashable values. Intervals count sources, not pairs.
         resamples: Bootstrap resamples of the Brier score's interval; 0 for no intervals.
+        seed: Random seed for the resamples.
 
     Raises:
         ValueError: If the lengths differ, or a score is outside [0, 1].
 
     >>> entailed = np.array([True, True, False, False])
     >>> scores = np.array([0.9, 0.4, 0.6, 0.1])
-    >>> found = verification(Decisions(entailed, scores >= 0.5, scores), range(4))
+    >>> found = verification_scores(Decisions(entailed, scores >= 0.5, scores), range(4))
     >>> found["auroc"].value, found["false_entailment"].value, found["balanced_accuracy"].value
     (0.75, 0.5, 0.5)
     """
@@ -222,7 +286,9 @@ def verification(
         "auroc": None if scores is None else auroc(scores, entailed, of_row, n_sources),
         "average_precision": None if scores is None else average_precision(scores, entailed, of_row, n_sources),
         **rates,
-        "calibration": None if scores is None else calibration(scores, entailed, of_row, resamples=resamples),
+        "calibration": None
+        if scores is None
+        else calibration(scores, entailed, of_row, resamples=resamples, seed=seed),
         "risk_coverage": None
         if scores is None
         else risk_coverage(_confidence(scores, predicted), predicted == entailed),
@@ -405,7 +471,13 @@ def _logit_limits(value: float, error: float) -> tuple[float, float]:
 
 
 def calibration(
-    scores: Floats, entailed: Flags, of_row: NDArray[np.intp], *, bins: int = BINS, resamples: int = DEFAULT_RESAMPLES
+    scores: Floats,
+    entailed: Flags,
+    of_row: NDArray[np.intp],
+    *,
+    bins: int = BINS,
+    resamples: int = DEFAULT_RESAMPLES,
+    seed: int = 0,
 ) -> Calibration:
     """Compute the calibration of scores as probabilities of entailment.
 
@@ -420,6 +492,7 @@ def calibration(
         of_row: Number of each pair's source, shape (n,).
         bins: Number of bins.
         resamples: Bootstrap resamples of the interval of the Brier score; 0 for no intervals.
+        seed: Random seed for the resamples.
 
     >>> found = calibration(np.array([0.2, 0.2, 0.8, 0.8]), np.array([False, True, True, True]), np.arange(4), bins=2)
     >>> round(found["brier"].value, 3), round(found["ece"], 3)
@@ -429,7 +502,7 @@ def calibration(
     labels = entailed.astype(np.float64)
     errors = np.stack([_by_source((scores - labels) ** 2, of_row, n_sources)], axis=1)
     counts = np.stack([_by_source(np.ones(n), of_row, n_sources)], axis=1)
-    [brier] = ratio_estimates(errors, counts, means=(0,), resamples=resamples)
+    [brier] = ratio_estimates(errors, counts, means=(0,), resamples=resamples, seed=seed)
     assert brier.sample is None or brier.sample.statistic == MEAN
     of_bin = _equal_mass_bins(scores, bins)
     sizes, score_sums, label_sums = (
@@ -451,7 +524,7 @@ def calibration(
         "ece": ece,
         "ece_corrected": max(0.0, ece - float((sizes * bias).sum() / n)),
         "bins": [
-            {"score": float(mean_scores[k]), "share": _share_of(labels, of_bin == k, of_row, n_sources)}
+            {"bin": k + 1, "score": float(mean_scores[k]), "share": _share_of(labels, of_bin == k, of_row, n_sources)}
             for k in range(len(sizes))
         ],
     }
@@ -578,11 +651,11 @@ def safe_threshold(
     first = np.array([sha256(repr(name).encode()).digest()[0] % 2 == 0 for name in names], dtype=bool)[of_row]
     # With no error among m pairs, the one-sided upper limit is 1 - (1 - level)^(1 / m).
     needed = math.ceil(math.log(1 - level) / math.log1p(-target))
+    negatives = first & ~entailed
     found: SafeThreshold = {
         "target": target, "threshold": None, "chosen": None, "bound": None, "confirmed": None, "recall": None,
-        "needed": needed,
+        "needed": needed, "available": int(negatives.sum()),
     }  # fmt: skip
-    negatives = first & ~entailed
     if not negatives.any():
         return found
     candidates = _candidates(scores[first], entailed[first])

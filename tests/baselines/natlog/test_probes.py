@@ -3,7 +3,7 @@
 A row of `probes.tsv` has two sentences and says whether the first entails the second (`forward`), and the second the
 first (`backward`): E for entailed, N for not entailed, - where this can be argued. The part `development` was looked at
 while the rules were made. `held out` was written before the labeller was run on it and measured once before rules were
-made for what it showed; docs/natlog.md has the figures of that first run. `open` is still wrong.
+made for what it showed; docs/concepts/natlog.md has the figures of that first run. `open` is still wrong.
 """
 
 import csv

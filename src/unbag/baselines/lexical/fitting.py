@@ -97,7 +97,7 @@ class Recipe:
         if self.tags not in (BY_TYPE, BY_CONTEXT):
             raise ValueError(f"tags: expected {BY_TYPE} or {BY_CONTEXT}, got {self.tags!r}")
         if self.max_train_pairs is not None:
-            check_int("the number of training pairs", self.max_train_pairs, least=1)
+            check_int("max_train_pairs", self.max_train_pairs, least=1)
         if self.l2 is not None and not 0 < self.l2 < math.inf:
             raise ValueError(f"l2: expected a penalty above 0, got {self.l2}")
 

@@ -50,4 +50,5 @@ SET: Final = ChallengeSet(
     evaluation_order=3,
     report_order=7,
     is_accuracy=True,
+    has_verification=True,
 )

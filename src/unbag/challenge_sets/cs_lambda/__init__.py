@@ -61,4 +61,5 @@ SET: Final = ChallengeSet(
     evaluation_order=6,
     report_order=3,
     is_accuracy=True,
+    has_verification=True,
 )

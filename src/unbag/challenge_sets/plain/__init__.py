@@ -15,7 +15,7 @@ SET: Final = ChallengeSet(
         "The gold label of the pair in order. A corpus can be solved in part without word order. The control "
         "measures how far."
     ),
-    metrics=("category_accuracy",),
+    metrics=("category_accuracy", "verification"),
     package=__name__,
     builder="unbag.scripts.dataset_scripts.plain.plain:Plain",
     quantities=(
@@ -36,4 +36,5 @@ SET: Final = ChallengeSet(
     report_order=1,
     is_control=True,
     is_accuracy=True,
+    has_verification=True,
 )

@@ -39,4 +39,5 @@ SET: Final = ChallengeSet(
     sample=100,  # claims, of some dozen rows each, a third of which have 64 sentences
     evaluation_order=7,
     report_order=9,
+    has_verification=True,
 )

@@ -50,4 +50,5 @@ SET: Final = ChallengeSet(
     evaluation_order=7,
     report_order=4,
     is_accuracy=True,
+    has_verification=True,
 )

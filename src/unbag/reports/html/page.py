@@ -18,6 +18,7 @@ from unbag.challenge_sets import papers
 from unbag.challenge_sets.base import ChallengeSet
 from unbag.challenge_sets.papers.counterparts import counterparts_of
 from unbag.challenge_sets.results import Result
+from unbag.challenge_sets.views import verifier
 from unbag.challenge_sets.views.figures import Figure, Group, Point, Series, TextTable, table, without_interval
 from unbag.challenge_sets.views.tables import exclusion_summary, interval
 from unbag.evaluation import verdict
@@ -86,6 +87,17 @@ class Drawn:
 
 
 @dataclass(frozen=True)
+class Verifier:
+    """The part of a section on the models as verifiers; it is unfolded where `is_open`."""
+
+    is_open: bool
+    readings: tuple[tuple[str, str], ...]
+    measures: TextTable
+    thresholds: TextTable | None
+    figures: tuple[Drawn, ...]
+
+
+@dataclass(frozen=True)
 class Section:
     """A group as the page has it; its table stands beside the figures where that `is_beside`, in so many columns."""
 
@@ -99,6 +111,7 @@ class Section:
     is_beside: bool
     columns: int
     figures: tuple[Drawn, ...]
+    verifier: Verifier | None
     published: tuple[TextTable, ...]
     note: str
 
@@ -222,8 +235,29 @@ def _section(group: Group, gathered: ReportData) -> Section:
         is_beside=beside,
         columns=min(_COLUMNS, len(figures)) if not beside else 2 if figures else 1,
         figures=tuple(_drawn(each, gathered, wide=not beside and len(figures) == 1) for each in figures),
+        verifier=_verifier(group, gathered),
         published=tuple(_published(each) for each in papers.tables() if each.set == group.set),
         note=exclusion_summary(first.data),
+    )
+
+
+def _verifier(group: Group, gathered: ReportData) -> Verifier | None:
+    measures = verifier.measures(group)
+    if measures is None:
+        return None
+    thresholds = verifier.thresholds(group)
+    # The table of thresholds has what the sentences say, but for models without probabilities.
+    readings = [
+        (each.model.name, " ".join(verifier.sentences(each.result)))
+        for each in group.scored
+        if not (verifier.verification_of(each.result) or {}).get("safe_thresholds")
+    ]
+    return Verifier(
+        is_open=challenge_sets.get(group.set).is_control,
+        readings=tuple((name, reading) for name, reading in readings if reading),
+        measures=measures,
+        thresholds=thresholds,
+        figures=tuple(_drawn(each, gathered) for each in verifier.figures(group)),
     )
 
 

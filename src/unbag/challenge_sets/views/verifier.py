@@ -1,0 +1,243 @@
+"""Table, sentences and figures of the scores of a verifier: entailment against the rest."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from rich.table import Table
+
+from unbag.challenge_sets.base import VERIFICATION, VERIFIER
+from unbag.challenge_sets.results import Result
+from unbag.challenge_sets.views.figures import (
+    Figure,
+    Group,
+    Point,
+    Scored,
+    Series,
+    TextTable,
+    group_figure,
+    without_interval,
+)
+from unbag.challenge_sets.views.tables import interval, new_table, points, share, with_direction
+from unbag.scoring.bootstrap import Estimate
+
+_IN_TERMINAL: Final = ("auroc", "balanced_accuracy", "false_entailment", "false_contradiction")
+_ONE_HALF: Final = "on one half of the sources"
+
+
+def verification_of(result: Result) -> Mapping[str, Any] | None:
+    """Look up the scores of a verifier; None if the set has none, or rows of one kind only."""
+    found: Mapping[str, Any] | None = result.scores.get(VERIFICATION)
+    return found
+
+
+def table(result: Result) -> Table | None:
+    """Build the table of the rates at the model's own threshold and of AUROC; None without scores of a verifier."""
+    scores = verification_of(result)
+    if scores is None:
+        return None
+    counts = f"{scores['n_entailed']:,} entailed pairs, {scores['n_not_entailed']:,} others"
+    grid = new_table(f"Verifier: {counts}", "", "n", "value [95 %]")
+    for quantity in VERIFIER:
+        estimate = quantity.value(result.scores)
+        if quantity.name in _IN_TERMINAL and estimate is not None:
+            label = with_direction(quantity.label, quantity.higher_is_better)
+            grid.add_row(label, f"{estimate.n:,}", interval(estimate))
+    return grid
+
+
+def sentences(result: Result) -> list[str]:
+    """Describe the threshold for each target false-entailment rate; one sentence if the model has no probabilities."""
+    scores = verification_of(result)
+    if scores is None:
+        return []
+    if not scores["safe_thresholds"]:
+        return ["The model gives no probabilities, so there is neither an AUROC nor a threshold to choose."]
+    return [_threshold_sentence(row) for row in scores["safe_thresholds"]]
+
+
+def _threshold_sentence(row: Mapping[str, Any]) -> str:
+    target = f"At most {100 * row['target']:g} % false entailments"
+    if row["threshold"] is None:
+        if row["available"] < row["needed"]:
+            return (
+                f"{target}: needs at least {row['needed']:,} not-entailed pairs in each half, got {row['available']:,}."
+            )
+        return f"{target}: no threshold has an upper limit this low on the {row['available']:,} pairs of one half."
+    chosen = f"{target} (upper limit {points(row['bound'])} % {_ONE_HALF}): threshold {_threshold(row['threshold'])}"
+    if row["confirmed"] is None:
+        return f"{chosen}; the other half has no not-entailed pair to confirm it."
+    recall = "" if row["recall"] is None else f", recall {points(row['recall'].value)} %"
+    return f"{chosen}; on the other half {share(row['confirmed'])}{recall}."
+
+
+def _threshold(value: float) -> str:
+    """Format a threshold with four decimals, or with as many as distinguish it from 1.
+
+    >>> _threshold(0.83124), _threshold(0.9999871), _threshold(0.5)
+    ('0.8312', '0.99999', '0.5')
+    """
+    decimals = 4
+    while value < 1 <= round(value, decimals):
+        decimals += 1
+    return f"{value:.{decimals}f}".rstrip("0").rstrip(".")
+
+
+def measures(group: Group) -> TextTable | None:
+    """Build the table of all numbers, one column per model; None if no model has scores of a verifier."""
+    columns = {
+        scored.model.name: {(name, meaning): cell for name, meaning, cell in _measures(scores)}
+        for scored, scores in _scored(group)
+    }
+    if not columns:
+        return None
+    rows = dict.fromkeys(key for cells in columns.values() for key in cells)
+    return TextTable(
+        "As a verifier: values with 95 % intervals",
+        ("measure", "meaning", *columns),
+        tuple((*key, *(cells.get(key, "–") for cells in columns.values())) for key in rows),
+    )
+
+
+def _measures(scores: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
+    estimates = (
+        ("AUROC ↑", "an entailed pair scores above one that is not; a coin has 0.5", "auroc"),
+        ("average precision ↑", "mean precision over the entailed pairs", "average_precision"),
+        ("balanced accuracy ↑", "mean of recall and specificity; a constant prediction has 0.5", "balanced_accuracy"),
+        ("false entailment ↓", "share of not-entailed pairs that are called entailed", "false_entailment"),
+        ("false contradiction ↓", "share of other pairs that are called a contradiction", "false_contradiction"),
+    )
+    for name, meaning, key in estimates:
+        if scores[key] is not None:
+            yield name, meaning, interval(scores[key])
+    if scores["calibration"] is not None:
+        found = scores["calibration"]
+        yield "Brier score ↓", "mean squared difference of probability and label", interval(found["brier"])
+        parts = (
+            ("reliability ↓", "part of the Brier score from bad calibration", "reliability"),
+            ("resolution ↑", "part that separates the labels; it is subtracted", "resolution"),
+            ("uncertainty", "variance of the labels; the Brier score of their share", "uncertainty"),
+            ("calibration error ↓", "mean distance of probability and share in the bins (ECE)", "ece"),
+            ("corrected error ↓", "the same less its bias from small bins", "ece_corrected"),
+        )
+        for name, meaning, key in parts:
+            yield name, meaning, f"{found[key]:.3f}"
+    if scores["risk_coverage"] is not None:
+        found = scores["risk_coverage"]
+        yield "AURC ↓", "area under the risk-coverage curve", f"{found['aurc']:.3f}"
+        yield "AURC, perfect order", "the same errors, with the lowest confidence", f"{found['oracle']:.3f}"
+        yield "AURC, random order", "the error rate", f"{found['random']:.3f}"
+
+
+def thresholds(group: Group) -> TextTable | None:
+    """Build the table of thresholds by target false-entailment rate; None if no model gives probabilities."""
+    several = len(group.scored) > 1
+    rows = [
+        (
+            f"{scored.model.name}: at most {100 * row['target']:g} %"
+            if several
+            else f"at most {100 * row['target']:g} %",
+            *_threshold_cells(row),
+        )
+        for scored, scores in _scored(group)
+        for row in scores["safe_thresholds"]
+    ]
+    heads = ("false entailments", "threshold", "upper limit, one half", "other half [95 %]", "recall [95 %]")
+    caption = (
+        "Thresholds that keep false entailments rare. Each was chosen on one half of the sources by the one-sided 95 % "
+        "upper limit of the rate, and confirmed on the other half."
+    )
+    return TextTable(caption, heads, tuple(rows)) if rows else None
+
+
+def _threshold_cells(row: Mapping[str, Any]) -> tuple[str, str, str, str]:
+    if row["threshold"] is not None:
+        found = (row["confirmed"], row["recall"])
+        confirmed, recall = ("–" if each is None else interval(each) for each in found)
+        return _threshold(row["threshold"]), f"{row['bound']:.3f}", confirmed, recall
+    if row["available"] < row["needed"]:
+        return f"none: needs {row['needed']:,} not-entailed pairs in each half, got {row['available']:,}", "–", "–", "–"
+    return "none reaches it", "–", "–", "–"
+
+
+def figures(group: Group) -> list[Figure]:
+    """Build the reliability diagram, the risk-coverage curve and the two rates of the threshold sweep."""
+    diagonal = tuple(Point(x, without_interval(x)) for x in (0.0, 1.0))
+    candidates = (
+        group_figure(
+            group,
+            _reliability,
+            references=(Series("calibrated", diagonal, is_reference=True),),
+            title="Reliability diagram",
+            about="Share of entailed pairs by probability of entailment, in bins of equally many pairs. A calibrated "
+            "model is on the diagonal.",
+            x="mean probability of entailment",
+            y="entailed pairs",
+            kind="curve",
+        ),
+        group_figure(
+            group,
+            _risk,
+            title="Risk-coverage curve",
+            about=f"Error rate on the pairs with the most confident decisions. {_areas(group)}",
+            x="coverage: share of the pairs",
+            y="error rate",
+            kind="curve",
+        ),
+        group_figure(
+            group,
+            lambda scores: _sweep(scores, "false_entailment"),
+            title="False entailments by threshold",
+            about="Share of not-entailed pairs with at least this probability of entailment. Lower is better.",
+            x="threshold",
+            y="false entailments",
+            kind="curve",
+        ),
+        group_figure(
+            group,
+            lambda scores: _sweep(scores, "recall"),
+            title="Recall by threshold",
+            about="Share of entailed pairs with at least this probability of entailment. Higher is better.",
+            x="threshold",
+            y="recall",
+            kind="curve",
+        ),
+    )
+    return [each for each in candidates if each is not None]
+
+
+def _scored(group: Group) -> Iterator[tuple[Scored, Mapping[str, Any]]]:
+    for scored in group.scored:
+        scores = verification_of(scored.result)
+        if scores is not None:
+            yield scored, scores
+
+
+def _reliability(scores: Any) -> list[tuple[float, Estimate]]:
+    found = (scores.get(VERIFICATION) or {}).get("calibration")
+    return [] if found is None else [(row["score"], row["share"]) for row in found["bins"]]
+
+
+def _risk(scores: Any) -> list[tuple[float, Estimate]]:
+    found = (scores.get(VERIFICATION) or {}).get("risk_coverage")
+    return [] if found is None else _curve(found["coverage"], found["risk"])
+
+
+def _sweep(scores: Any, name: str) -> list[tuple[float, Estimate]]:
+    rows = (scores.get(VERIFICATION) or {}).get("thresholds", [])
+    return _curve([row["threshold"] for row in rows], [row[name] for row in rows])
+
+
+def _curve(x: Sequence[float], y: Sequence[float]) -> list[tuple[float, Estimate]]:
+    return [(at, without_interval(value)) for at, value in zip(x, y, strict=True)]
+
+
+def _areas(group: Group) -> str:
+    """Describe the area under the curve of each model, beside that of a perfect and of a random order."""
+    parts = []
+    for scored, scores in _scored(group):
+        if scores["risk_coverage"] is not None:
+            areas = (scores["risk_coverage"][name] for name in ("aurc", "oracle", "random"))
+            own, oracle, random = (f"{area:.3f}" for area in areas)
+            name = f"{scored.model.name}: " if len(group.scored) > 1 else ""
+            parts.append(f"{name}{own} (perfect order {oracle}, random order {random})")
+    return f"Area under it: {'; '.join(parts)}."

@@ -1,0 +1,247 @@
+"""Scores of a model as a verifier on the rows of a set: by hand, for every kind of model, and laws."""
+
+import json
+
+import datasets
+import numpy as np
+import pytest
+
+from unbag import challenge_sets
+from unbag.baselines.lexical.words import ALL
+from unbag.challenge_sets import results
+from unbag.challenge_sets.base import SKILL, VERIFICATION, VERIFIER
+from unbag.challenge_sets.request import Request
+from unbag.challenge_sets.verifier_scores import verifier_scores
+from unbag.data import demo
+from unbag.data.labels import CONTRADICTION_OR_NOT, LABELS, TWO_WAY
+from unbag.data.predictions import SetPredictions, predictions_from_labels
+from unbag.evaluation.evaluator import evaluate_all
+from unbag.inference.single_output import entailment_probabilities, threshold_logit
+from unbag.scoring.bootstrap import to_json
+from unbag.scoring.nested import iter_estimates
+
+GOLD = [0, 1, 0, 2, 0, 2]
+SCORES = [0.9, 0.8, 0.6, 0.4, 0.3, 0.1]
+THREE = np.array([[p, 0.25 * (1 - p), 0.75 * (1 - p)] for p in SCORES])
+"""Predictions e e e c c c: the remaining probability is mostly contradiction's."""
+LIMITED = ("plain", "breaking_nli", "cs_lambda", "resnli", "recombined")
+
+
+def rows_of(labels=GOLD, names=LABELS):
+    features = datasets.Features(
+        {
+            "id": datasets.Value("string"),
+            "source_id": datasets.Value("string"),
+            "label": datasets.ClassLabel(names=names),
+        }
+    )
+    ids = [f"row {number}" for number in range(len(labels))]
+    return datasets.Dataset.from_dict({"id": ids, "source_id": ids, "label": labels}, features=features)
+
+
+def scored(answers, rows=None, **options):
+    return challenge_sets.get("plain").score_rows(rows_of() if rows is None else rows, answers, **options)[VERIFICATION]
+
+
+def test_score_rows_three_labels_gives_values_worked_out_by_hand():
+    found = scored(SetPredictions(THREE, LABELS, has_probabilities=True))
+    assert (found["n_entailed"], found["n_not_entailed"]) == (3, 3)
+    assert found["auroc"].value == pytest.approx(6 / 9)  # entailed pairs score above 3, 2 and 1 of the 3 others
+    assert found["false_entailment"].value == pytest.approx(1 / 3)  # of the others, the second row
+    assert found["balanced_accuracy"].value == pytest.approx((2 / 3 + 2 / 3) / 2)
+    assert found["false_contradiction"].value == pytest.approx(1 / 4)  # the fifth row, of four without contradiction
+    squares = [0.1**2, 0.8**2, 0.4**2, 0.4**2, 0.7**2, 0.1**2]
+    assert found["calibration"]["brier"].value == pytest.approx(sum(squares) / 6)
+
+
+def test_score_rows_labels_only_has_rates_and_no_probabilities():
+    found = scored(predictions_from_labels([0, 0, 0, 2, 2, 2]))
+    assert found["false_entailment"].value == pytest.approx(1 / 3)
+    assert found["auroc"] is found["calibration"] is found["risk_coverage"] is None
+
+
+def test_score_rows_abstention_is_neither_entailed_nor_contradicted():
+    unanswered = np.array([True, True, False, False, True, False])
+    found = scored(SetPredictions(THREE, LABELS, has_probabilities=True, unanswered=unanswered))
+    assert found["false_entailment"].value == 0  # the only false entailment was not given
+    assert found["false_contradiction"].value == 0
+    assert found["balanced_accuracy"].value == pytest.approx((1 / 3 + 1) / 2)
+    # Scores 0, 0, .6, .4, 0, .1: the entailed rows win 1/2 of one couple, 3 and 1/2 of one of 9.
+    assert found["auroc"].value == pytest.approx(4 / 9)
+
+
+def test_score_rows_two_way_gold_folds_three_labels():
+    found = scored(SetPredictions(THREE, LABELS, has_probabilities=True), rows_of([0, 1, 0, 1, 0, 1], TWO_WAY))
+    assert found["auroc"].value == pytest.approx(6 / 9)
+    assert found["false_contradiction"] is None
+
+
+def test_verifier_scores_model_that_finds_contradictions_is_none():
+    answers = SetPredictions(np.full((6, 2), 0.5), CONTRADICTION_OR_NOT, has_probabilities=True)
+    assert verifier_scores(GOLD, answers, range(6)) is None
+
+
+def test_score_rows_one_kind_of_label_is_none():
+    assert scored(SetPredictions(THREE, LABELS, has_probabilities=True), rows_of([1, 1, 2, 2, 1, 1])) is None
+
+
+@pytest.mark.parametrize("threshold", [0.25, 0.7, "break-even"])
+def test_score_rows_one_output_keeps_its_decision_and_its_own_probabilities(threshold):
+    logits = np.log(np.array(SCORES) / (1 - np.array(SCORES))) - threshold_logit(threshold)
+    centred = 1 / (1 + np.exp(-logits))
+    answers = SetPredictions(np.stack([centred, 1 - centred], axis=1), TWO_WAY, has_probabilities=True)
+    own = entailment_probabilities(answers, threshold)
+    assert own == pytest.approx(SCORES)
+    found = scored(answers, entailment=own)
+    called = [score >= (0.5 if threshold == "break-even" else threshold) for score in SCORES]
+    assert found["false_entailment"].value == pytest.approx(sum(called[row] for row in (1, 3, 5)) / 3)
+    assert [row["threshold"] for row in found["thresholds"]] == pytest.approx(SCORES)
+    contradictions = SetPredictions(answers.probabilities, CONTRADICTION_OR_NOT, has_probabilities=True)
+    assert entailment_probabilities(contradictions, threshold) is None
+
+
+def test_has_verification_is_set_where_labels_are_of_the_pairs_as_shown():
+    assert {each for each in challenge_sets.names() if challenge_sets.get(each).has_verification} == set(LIMITED)
+
+
+@pytest.mark.parametrize("name", LIMITED)
+def test_named_quantities_are_unique_and_have_no_role(name):
+    described = challenge_sets.get(name)
+    names = [each.name for each in described.named_quantities]
+    assert len(names) == len(set(names))
+    assert {each.name for each in VERIFIER} <= set(names)
+    assert not any(each.roles for each in VERIFIER)
+    assert {each.path for each in VERIFIER} <= set(described.quantities_by_path())
+
+
+def test_verification_samples_rest_on_the_sets_own_examples():
+    rng = np.random.default_rng(2)
+    labels = rng.integers(0, 3, 300)
+    probabilities = rng.dirichlet((1, 1, 1), 300)
+    answers = SetPredictions(probabilities, LABELS, has_probabilities=True)
+    scores = challenge_sets.get("plain").score_rows(rows_of(labels.tolist()), answers)
+    samples = {path: each.sample for path, each in iter_estimates(scores) if each.sample is not None}
+    wanted = {each.path for each in VERIFIER} - {"verification.average_precision"}
+    assert wanted <= set(samples)
+    assert len({len(samples[path].columns) for path in (*wanted, f"{SKILL}.score", "accuracy")}) == 1
+
+
+def test_score_rows_order_of_rows_changes_nothing():
+    rng = np.random.default_rng(4)
+    labels = rng.integers(0, 3, 400)
+    answers = SetPredictions(rng.dirichlet((1, 1, 1), 400).round(2), LABELS, has_probabilities=True)
+    order = rng.permutation(400)
+    rows = rows_of(labels.tolist())
+    one, two = (
+        verifier_scores(labels[index], answers._replace(probabilities=answers.probabilities[index]), names, resamples=0)
+        for index in (np.arange(400), order)
+        for names in [[rows["id"][row] for row in index]]
+    )
+    flat = [dict(iter_estimates(found)) for found in (one, two)]
+    assert flat[0]
+    assert set(flat[0]) == set(flat[1])
+    for path, estimate in flat[0].items():
+        for first, second in zip(estimate, flat[1][path], strict=True):
+            assert first == pytest.approx(second, abs=1e-9), path
+    for first, second in zip(one["safe_thresholds"], two["safe_thresholds"], strict=True):
+        assert first["threshold"] == second["threshold"]
+    assert one["risk_coverage"]["aurc"] == pytest.approx(two["risk_coverage"]["aurc"])
+
+
+def _record(verification):
+    scores = {"accuracy": None, VERIFICATION: verification}
+    return {
+        "schema": results.SCHEMA,
+        "results": [
+            {
+                "set": "plain",
+                "config": {},
+                "model": {"name": "m"},
+                "data": {"name": "d", "split": "", "origin": "d", "revision": "r", "sha256": "s"},
+                "scores": scores,
+                "environment": {},
+            }
+        ],
+    }
+
+
+def test_results_round_trip_and_damage_is_named(tmp_path):
+    found = scored(SetPredictions(THREE, LABELS, has_probabilities=True))
+    path = tmp_path / results.FILE
+    record = _record(to_json(found))
+    path.write_text(json.dumps(record))
+    [result] = results.read(path)
+    assert to_json(result.scores[VERIFICATION]) == to_json(found)
+    assert result.scores[VERIFICATION]["auroc"] == found["auroc"]
+    path.write_text(json.dumps(_record(None)))
+    assert results.read(path)[0].scores[VERIFICATION] is None
+    record["results"][0]["scores"][VERIFICATION]["thresholds"][0]["recall"] = "much"
+    path.write_text(json.dumps(record))
+    with pytest.raises(ValueError, match=r"scores\.verification\.thresholds\.0\.recall"):
+        results.read(path)
+
+
+@pytest.fixture(scope="module")
+def laws(tmp_path_factory):
+    """Give the verifier's scores on plain of a coin, a constant, a lexical baseline and an oracle."""
+    folder = tmp_path_factory.mktemp("laws")
+    pairs = {split: [each._asdict() | {"id": each.source_id} for each in demo.pairs(split)] for split in demo_splits()}
+    for split, some in pairs.items():
+        text = "".join(json.dumps(pair) + "\n" for pair in some[:1200])
+        (folder / f"{split}.jsonl").write_text(text, encoding="utf-8")
+    gold = {(pair["premise"], pair["hypothesis"]): LABELS.index(pair["label"]) for pair in pairs["validation"]}
+
+    class Answering:
+        label_space = LABELS
+
+        def __init__(self, name, answer):
+            self.identity, self._answer = {"name": name}, answer
+
+        def predict(self, premises, hypotheses):
+            pairs = list(zip(premises, hypotheses, strict=True))
+            return np.array([self._answer(pair) for pair in pairs], dtype=np.float32)
+
+    rng = np.random.default_rng(1)
+    drawn = {pair: rng.dirichlet((1, 1, 1)) for pair in gold}
+    models = [
+        Answering("coin", lambda pair: drawn.get(pair, (0.4, 0.3, 0.3))),
+        Answering("constant", lambda pair: (0.6, 0.3, 0.1)),
+        Answering("oracle", lambda pair: 0.02 + 0.94 * np.eye(3)[gold.get(pair, 0)]),
+    ]
+    request = Request("plain", options={"data": str(folder / "validation.jsonl")})
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("datasets.config.HF_DATASETS_CACHE", folder / "cache")
+        patch.setenv("XDG_CACHE_HOME", str(folder / "xdg"))
+        options = {"lexical_baseline": False, "shuffled": False, "trust_labels": True}
+        done = evaluate_all(models, [request], output_dir=folder / "out", **options)
+        train = {"train_data": (str(folder / "train.jsonl"),), "pipeline": ALL}
+        done += evaluate_all(["lexical"], [request], output_dir=folder / "lexical", **options, **train)
+    return {result.model["name"]: result.scores[VERIFICATION] for result in done}
+
+
+def demo_splits():
+    return ("validation", "train")
+
+
+def test_coin_separates_nothing(laws):
+    assert laws["coin"]["auroc"].low < 0.5 < laws["coin"]["auroc"].high
+    assert laws["coin"]["balanced_accuracy"].low < 0.5 < laws["coin"]["balanced_accuracy"].high
+
+
+def test_constant_is_at_one_half_exactly(laws):
+    found = laws["constant"]
+    assert found["auroc"].value == found["balanced_accuracy"].value == 0.5
+    assert found["false_entailment"].value == 1
+    assert found["false_contradiction"].value == 0
+
+
+def test_oracle_is_perfect(laws):
+    found = laws["oracle"]
+    assert found["auroc"].value == found["average_precision"].value == found["balanced_accuracy"].value == 1
+    assert found["false_entailment"].value == found["risk_coverage"]["aurc"] == 0
+
+
+def test_lexical_baseline_is_above_a_coin_and_below_an_oracle(laws):
+    [name] = set(laws) - {"coin", "constant", "oracle"}
+    assert 0.5 < laws[name]["auroc"].low < laws[name]["auroc"].value < 1
+    assert laws[name]["risk_coverage"]["oracle"] <= laws[name]["risk_coverage"]["aurc"]

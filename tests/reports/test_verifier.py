@@ -1,0 +1,236 @@
+"""The scores of a verifier on every surface: terminal, gates, comparison, tables to paste, HTML report."""
+
+import csv
+import io
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from rich.console import Console
+from typer.testing import CliRunner
+
+from tests.factories import ROWS, result, run
+from unbag import cli
+from unbag.challenge_sets.base import VERIFICATION, VERIFIER
+from unbag.challenge_sets.verifier_scores import verifier_scores
+from unbag.challenge_sets.views import verifier
+from unbag.challenge_sets.views.figures import Group, Model, Scored
+from unbag.data.labels import LABELS
+from unbag.data.predictions import SetPredictions, predictions_from_labels
+from unbag.evaluation import comparison, gates, quantities
+from unbag.evaluation.gates import GateBound
+from unbag.reports import run_tables, terminal
+from unbag.scoring.bootstrap import Estimate
+
+GOLD = np.arange(ROWS) % 3
+
+
+def verified(name="model", noise=0.1, *, has_probabilities=True, set_name="plain", rows=ROWS):
+    """Give a result on plain with the scores of a verifier; noise blurs the probabilities."""
+    rng = np.random.default_rng(3)
+    gold = np.arange(rows) % 3
+    entailment = np.clip(np.where(gold == 0, 0.8, 0.2) + rng.normal(0, noise, rows), 0.01, 0.99)
+    rest = (1 - entailment)[:, None] * np.where(gold[:, None] == 2, (0.2, 0.8), (0.8, 0.2))
+    answers = SetPredictions(np.column_stack([entailment, rest]), LABELS, has_probabilities=True)
+    if not has_probabilities:
+        answers = predictions_from_labels(answers.predicted.tolist())
+    made = result(name, 0.8, rows=rows)
+    found = verifier_scores(gold, answers, range(rows))
+    return replace(
+        made, set=set_name, scores={**made.scores, VERIFICATION: found, "labels": list(LABELS), "by_label": []}
+    )
+
+
+def shown(renderable):
+    console = Console(width=80, record=True, file=io.StringIO())
+    console.print(renderable)
+    return console.export_text()
+
+
+def group_of(*made):
+    return Group("set-0", "ours", tuple(Scored(Model(each.model["name"], {}, False), each, None) for each in made))
+
+
+def test_view_plain_shows_the_four_numbers_within_80_columns():
+    made = verified(noise=0.3)
+    text = shown(terminal.view(replace(made, scores={**made.scores, "by_label": [made.scores["accuracy"]] * 3})))
+    assert max(map(len, text.splitlines())) <= 80
+    assert "Verifier: 100 entailed pairs, 200 others" in text
+    for name in ("AUROC ↑", "balanced accuracy ↑", "false entailment ↓", "false contradiction ↓"):
+        assert sum(name in line for line in text.splitlines()) == 1
+    area = made.scores[VERIFICATION]["auroc"]
+    assert f"{area.value:.3f} [{area.low:.3f}, {area.high:.3f}]" in text
+    assert "Brier" not in text
+    assert "average precision" not in text
+
+
+def test_sentences_give_the_threshold_or_what_is_missing():
+    low, middle, high = verifier.sentences(verified())
+    assert low.startswith("At most 1 % false entailments: needs at least 299 not-entailed pairs in each half, got ")
+    found = verified().scores[VERIFICATION]["safe_thresholds"]
+    assert f"got {found[0]['available']}." in low
+    assert middle.startswith("At most 5 % false entailments (upper limit ")
+    assert "on one half of the sources): threshold 0." in middle
+    assert "; on the other half " in high
+    assert high.endswith(" %.")
+
+
+@pytest.mark.parametrize(
+    ("row", "sentence"),
+    [
+        (
+            {"threshold": 0.83, "bound": 0.047, "confirmed": Estimate(0.031, 0.01, 0.07, 130)}
+            | {"recall": Estimate(0.61, 0.5, 0.7, 80), "available": 120},
+            "At most 5 % false entailments (upper limit 4.7 % on one half of the sources): threshold 0.83; on the "
+            "other half 3.1 % [1.0, 7.0], recall 61.0 %.",
+        ),
+        (
+            {"threshold": 0.83, "bound": 0.047, "confirmed": None, "recall": None, "available": 120},
+            "At most 5 % false entailments (upper limit 4.7 % on one half of the sources): threshold 0.83; the other "
+            "half has no not-entailed pair to confirm it.",
+        ),
+        (
+            {"threshold": None, "available": 120},
+            "At most 5 % false entailments: no threshold has an upper limit this low on the 120 pairs of one half.",
+        ),
+    ],
+)
+def test_sentences_of_thresholds_in_full(row, sentence):
+    made = verified()
+    scores = {**made.scores[VERIFICATION], "safe_thresholds": [{"target": 0.05, "needed": 59, **row}]}
+    assert verifier.sentences(replace(made, scores={**made.scores, VERIFICATION: scores})) == [sentence]
+
+
+def test_sentences_of_labels_say_that_probabilities_are_missing():
+    [sentence] = verifier.sentences(verified(has_probabilities=False))
+    assert "gives no probabilities" in sentence
+
+
+def test_table_without_scores_of_a_verifier_is_none():
+    assert verifier.table(result()) is None
+    assert verifier.sentences(result()) == []
+    assert verifier.measures(group_of(result())) is None
+    assert verifier.figures(group_of(result())) == []
+
+
+def test_gates_bound_the_numbers_by_name():
+    made = verified(noise=0.3)
+    assert set(quantities.of_result(made)) == {"score", "accuracy", *(each.name for each in VERIFIER)}
+    bounds = [
+        GateBound("plain", "false_entailment", "max", 0.05),
+        GateBound("plain", "auroc", "min", 0.8),
+        GateBound("plain", "brier", "max", 0.3),
+    ]
+    outcomes = [(each.number, each.outcome) for each in gates.check([made], bounds)]
+    assert outcomes == [("false_entailment", "fails"), ("auroc", "passes"), ("brier", "passes")]
+
+
+def test_gates_of_labels_alone_are_inconclusive_on_auroc():
+    [checked] = gates.check([verified(has_probabilities=False)], [GateBound("plain", "auroc", "min", 0.8)])
+    assert checked.outcome not in ("passes", "fails")
+
+
+@pytest.fixture
+def folders(tmp_path):
+    return [run(tmp_path / name, verified(name, noise)) for name, noise in (("sharp", 0.1), ("dull", 0.5))]
+
+
+def test_compare_by_name_tests_all_but_average_precision(folders):
+    names = [each.name for each in VERIFIER]
+    compared = comparison.compare(*folders, quantities=names)
+    tests = {each.label: each.test for each in compared.differences}
+    assert tests == {
+        "AUROC": "bootstrap",
+        "average precision": "unpaired",
+        "balanced accuracy": "bootstrap",
+        "false entailment": "mcnemar",
+        "false contradiction": "mcnemar",
+        "Brier score": "bootstrap",
+    }
+    better = {each.label: compared.better(each) for each in compared.differences}
+    assert better["AUROC"] == better["false entailment"] == better["Brier score"] == compared.systems[0].letter
+    assert "Corpus · ours.jsonl: average precision not tested, interval unpaired" in compared.notes
+
+
+def test_compare_by_default_leaves_the_verifier_out(folders):
+    assert {each.label for each in comparison.compare(*folders).differences} == {"skill score", "accuracy"}
+
+
+def test_exports_have_the_numbers_of_verifiers(folders):
+    exported = run_tables.exported(folders)
+    assert "**As verifiers: sharp, dull**" in exported.text("md")
+    assert "false entailment" in exported.text("latex")
+    rows = list(csv.DictReader(io.StringIO(exported.text("csv"))))
+    area = verified("sharp", 0.1).scores[VERIFICATION]["auroc"].value
+    assert [float(row["value"]) for row in rows if row["number"] == "auroc" and row["model"] == "sharp"] == [
+        pytest.approx(area)
+    ]
+    assert {each.name for each in VERIFIER} <= {each["number"] for each in exported.as_json["numbers"]}
+    plain = run_tables.exported([run(folders[0].parent / "none", result("none"))])
+    assert "As verifiers" not in plain.text("md")
+
+
+def test_check_command_fails_and_passes(folders):
+    def check(*arguments):
+        return CliRunner().invoke(cli.app, ["check", str(folders[1]), *arguments]).exit_code
+
+    assert check("--min", "plain:false_entailment=.05") == 2, "lower is better"
+    assert check("--min", "swapped:auroc=.8") == 2, "the set has no such number"
+
+    assert check("--max", "plain:false_entailment=.05", "--min", "plain:auroc=.5") == 1
+    assert check("--max", "plain:false_entailment=.9", "--min", "plain:auroc=.5") == 0
+
+
+def test_figures_have_a_diagonal_the_areas_and_both_rates():
+    made = verified(noise=0.3)
+    reliability, risk, alarms, recall = verifier.figures(group_of(made))
+    own, diagonal = reliability.series
+    assert [(point.x, point.estimate.value) for point in diagonal.points] == [(0, 0), (1, 1)]
+    bins = made.scores[VERIFICATION]["calibration"]["bins"]
+    assert [point.estimate for point in own.points] == [each["share"] for each in bins]
+    areas = made.scores[VERIFICATION]["risk_coverage"]
+    assert (
+        f"{areas['aurc']:.3f} (perfect order {areas['oracle']:.3f}, random order {areas['random']:.3f})" in risk.about
+    )
+    for figure in (alarms, recall):
+        values = [point.estimate.value for point in figure.series[0].points]
+        assert values == sorted(values), "from strict thresholds to lenient ones"
+    assert alarms.places == recall.places
+
+
+def test_figures_without_probabilities_are_none():
+    made = verified(has_probabilities=False)
+    assert verifier.figures(group_of(made)) == []
+    assert verifier.thresholds(group_of(made)) is None
+    assert [row[0] for row in verifier.measures(group_of(made)).rows] == [
+        "balanced accuracy ↑",
+        "false entailment ↓",
+        "false contradiction ↓",
+    ]
+
+
+def test_thresholds_name_the_model_where_there_are_several():
+    one, two = verified("one"), verified("two", 0.5)
+    assert [row[0] for row in verifier.thresholds(group_of(one)).rows] == ["at most 1 %", "at most 5 %", "at most 10 %"]
+    assert verifier.thresholds(group_of(one, two)).rows[3][0] == "two: at most 1 %"
+
+
+def test_report_has_a_section_of_the_verifier(folders, tmp_path):
+    pytest.importorskip("vl_convert")
+    from unbag.reports import html
+
+    made = [
+        replace(each, scores={**each.scores, "by_label": [each.scores["accuracy"]] * 3})
+        for each in (verified("sharp"), verified("dull", 0.5))
+    ]
+    html.write([run(tmp_path / each.model["name"], each) for each in made], tmp_path / "report.html")
+    text = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert '<details class="verifier" open>' in text
+    for title in (
+        "Reliability diagram",
+        "Risk-coverage curve",
+        "False entailments by threshold",
+        "Recall by threshold",
+    ):
+        assert f">{title}</h4>" in text
+    assert "dull: at most 5 %" in text
