@@ -93,7 +93,7 @@ def _name_parts(options: Mapping[str, Any]) -> list[str]:
     """Format options as parts of a name: readable ones in full, shortest first, up to a limit; a hash of the rest.
 
     >>> _name_parts({"q": 5, "train_data": ("my data.csv",)})
-    ['q=5', '27dc26c8']
+    ['q=5', 'dfac582f']
     """
     parts = {}
     for name, value in options.items():
