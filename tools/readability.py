@@ -1,0 +1,118 @@
+"""Measure how the code reads: sizes of files and functions, and random samples of its prose for a reader to judge.
+
+python -m tools.readability                # sizes, one line each
+python -m tools.readability --sample 7     # samples, drawn with the seed 7
+"""
+
+import argparse
+import ast
+import random
+import re
+import statistics
+import tokenize
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+SOURCE = ROOT / "src/unbag"
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def trees() -> Iterator[tuple[Path, ast.Module]]:
+    """Parse every module of the library."""
+    for path in sorted(SOURCE.rglob("*.py")):
+        yield path, ast.parse(path.read_text(encoding="utf-8"))
+
+
+def sizes() -> Iterator[str]:
+    """Describe the sizes of files and functions, one line each."""
+    lengths, long_functions, many_parameters, comments = [], 0, 0, 0
+    for path, tree in trees():
+        lengths.append(len(path.read_text(encoding="utf-8").splitlines()))
+        with path.open("rb") as file:
+            comments += sum(token.type == tokenize.COMMENT for token in tokenize.tokenize(file.readline))
+        for node in ast.walk(tree):
+            if isinstance(node, Function):
+                long_functions += (node.end_lineno or node.lineno) - node.lineno + 1 > 60
+                arguments = node.args
+                names = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+                many_parameters += len([each for each in names if each.arg not in ("self", "cls")]) > 7
+    entries = [each for each in SOURCE.iterdir() if not each.name.startswith("__") and each.name != "py.typed"]
+    yield f"first-level entries: {len(entries)}"
+    yield f"files: {len(lengths)}, lines: {sum(lengths):,}"
+    percentile = sorted(lengths)[len(lengths) * 9 // 10]
+    yield f"lines per file: median {statistics.median(lengths):g}, 90th percentile {percentile}"
+    yield f"functions of more than 60 lines: {long_functions}; with more than 7 parameters: {many_parameters}"
+    yield f"comments per 100 lines: {100 * comments / sum(lengths):.2f}"
+
+
+def docstrings() -> Iterator[str]:
+    """Iterate over the first lines of all docstrings."""
+    for _, tree in trees():
+        for node in ast.walk(tree):
+            if isinstance(node, Function | ast.ClassDef | ast.Module) and (text := ast.get_docstring(node)):
+                name = getattr(node, "name", "module")
+                yield f"{name}: {text.splitlines()[0]}"
+
+
+def public_names() -> Iterator[str]:
+    """Iterate over the public functions, methods and classes, with their modules."""
+    for path, tree in trees():
+        for node in ast.walk(tree):
+            if isinstance(node, Function | ast.ClassDef) and not node.name.startswith("_"):
+                yield f"{path.relative_to(SOURCE).with_suffix('')}: {node.name}"
+
+
+def error_messages() -> Iterator[str]:
+    """Iterate over the messages of exceptions raised in the library."""
+    for _, tree in trees():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call) and node.exc.args:
+                message = node.exc.args[0]
+                if isinstance(message, ast.Constant | ast.JoinedStr | ast.BinOp):
+                    yield ast.unparse(message)
+
+
+def help_lines() -> Iterator[str]:
+    """Iterate over the help texts of options, as the commands declare them."""
+    for _, tree in trees():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Call):
+                yield from (ast.unparse(each.value) for each in node.keywords if each.arg == "help")
+                if isinstance(node.func, ast.Name) and node.func.id == "option" and node.args:
+                    yield ast.unparse(node.args[0])
+
+
+def paragraphs() -> Iterator[str]:
+    """Iterate over the paragraphs of the README and the documentation: no headings, tables or code."""
+    for path in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))):
+        text = re.sub(r"```.*?```", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)
+        for block in text.split("\n\n"):
+            if block.strip() and not block.lstrip().startswith(("#", "|", "-", "!", "[", ":", "(", "1.")):
+                yield " ".join(block.split())
+
+
+def main() -> None:
+    """Print sizes, or samples of prose."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--sample", type=int, metavar="SEED", help="Print samples of prose, drawn with this seed.")
+    seed = parser.parse_args().sample
+    if seed is None:
+        print("\n".join(sizes()))
+        return
+    rng = random.Random(seed)
+    kinds = {
+        "docstring first lines": (docstrings, 60),
+        "help lines": (help_lines, 30),
+        "error messages": (error_messages, 30),
+        "documentation paragraphs": (paragraphs, 30),
+        "public names": (public_names, 30),
+    }
+    for title, (found, n) in kinds.items():
+        print(f"\n## {title} (seed {seed})\n")
+        for number, each in enumerate(rng.sample(sorted(set(found())), n), start=1):
+            print(f"{number}. {each}")
+
+
+if __name__ == "__main__":
+    main()
