@@ -62,9 +62,7 @@ def check(
             help="Against RUN, which numbers, by their paths in results.json (default: the skill score).",
         ),
     ] = None,
-    strict: Annotated[
-        bool, typer.Option("--strict", help="Fail too where it cannot be told whether a number reaches its bound.")
-    ] = False,
+    strict: Annotated[bool, typer.Option("--strict", help="Fail on inconclusive gates too.")] = False,
     full: Full = False,
     output_dir: Annotated[
         Path | None,
