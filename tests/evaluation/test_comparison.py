@@ -111,7 +111,9 @@ def test_more_tests_than_the_resamples_can_correct_for_are_said(runs):
     compared = unbag.compare(runs / "weak", runs / "strong", resamples=99)
     [note] = [note for note in compared.notes if "resamples" in note]
     tested = sum(each.p is not None for each in compared.differences)
-    assert note.startswith(f"a bootstrap of 99 resamples gives no p below 0.02, which among {tested} tests is not")
+    assert note.startswith(
+        f"a bootstrap of 99 resamples gives no p below 0.02, which is not significant among {tested} tests"
+    )
     assert not any("resamples" in note for note in unbag.compare(runs / "weak", runs / "strong").notes)
 
 

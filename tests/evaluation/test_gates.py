@@ -196,7 +196,7 @@ def test_the_same_recipe_trained_again_under_its_name_is_another_system(tmp_path
 def test_a_record_that_cannot_be_read_to_its_end_is_refused_by_name(tmp_path):
     folder = run(tmp_path / "run", result(set_name="swapped"))
     record = json.loads((folder / "results.json").read_text())
-    record["results"][0]["scores"][SKILL]["sources"] = []
+    record["results"][0]["scores"][SKILL]["n_sources"] = []
     (folder / "results.json").write_text(json.dumps(record))
     with pytest.raises(ValueError, match=r"run/results\.json: the record cannot be read to its end \(TypeError"):
         check(folder, "--min", "swapped:score=.1")

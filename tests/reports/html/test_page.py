@@ -133,7 +133,7 @@ def test_published_figures_are_hollow_but_of_the_same_rows_and_without_training(
     hollow, about = _on_breaking_nli()
     assert [name for name in hollow if not hollow[name]] == ["WordNet Baseline"]
     assert hollow["KIM, SNLI"]
-    assert "Hollow: of other rows than these, or of a model whose training data differ or may." in about
+    assert "Hollow bars: other rows, or a model whose training data differ or may differ." in about
     drawn_from, _ = _on_breaking_nli(max_examples=600)
     assert all(drawn_from.values())
     assert len(drawn_from) == len(hollow) == 11
