@@ -1,4 +1,4 @@
-"""The numbers of runs as tables to paste: a column for each model, a row for each number."""
+"""Numbers of runs as exported tables: one column per model, one row per number."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,27 +16,27 @@ from unbag.reports.html.data import ReportData, gather
 
 
 def exported(folders: Sequence[Path]) -> ExportedTable:
-    """Return the numbers of the results in some folders, models side by side, in all forms to paste.
+    """Build the exported tables of the results in some folders, with models side by side.
 
-    The tables have the numbers that cards quote; the records have all that a set's description names.
+    The tables have the numbers with the role "quoted". The records have all numbers that a set describes.
 
     Raises:
-        ValueError: as `html.data.gather`.
+        ValueError: For the causes of `html.data.gather`.
     """
     gathered = gather(folders)
     verdicts = {model.name: of_model(_results(gathered, model)) for model in gathered.models}
-    told = quantities.summarize_verdicts(verdicts)
+    summary = quantities.summarize_verdicts(verdicts)
     everything = [each for of_one in verdicts.values() for each in of_one]
     notes = (
-        f"Values with 95 % intervals. Of the skill score {scale(everything)}",
+        f"Values with 95 % intervals. Skill score: {scale(everything)}",
         LOWER,
-        *(f"Verdict on {name}: {said}" for name, said in told["verdicts"].items()),
+        *(f"Verdict on {name}: {sentence}" for name, sentence in summary["verdicts"].items()),
     )
-    return ExportedTable([_table(gathered, notes)], told["numbers"], told)
+    return ExportedTable([_table(gathered, notes)], summary["numbers"], summary)
 
 
 def subject(folders: Sequence[Path]) -> list[SetVerdict]:
-    """Return how the model stands that a report on these folders is about."""
+    """Compute the verdicts on the subject of a report on some folders."""
     gathered = gather(folders)
     return of_model(_results(gathered, gathered.subject))
 
@@ -59,7 +59,7 @@ def _table(gathered: ReportData, notes: tuple[str, ...]) -> Table:
 
 
 def _rows(group: Group, models: Sequence[str]) -> list[tuple[str, ...]]:
-    """Return the rows of one set and its data."""
+    """Build the rows of one group."""
     by_model = {each.model.name: quantities.of_result(each.result) for each in group.scored}
     rows: list[tuple[str, ...]] = []
     for name, label, better in _quoted(group.scored[0].result):
@@ -82,6 +82,6 @@ def _quoted(result: Result) -> list[tuple[str, str, bool]]:
 
 
 def _counts(found: Sequence[Number]) -> str:
-    """Return how many examples a number rests on: one count where it is the same of all models, else one each."""
+    """Format the number of examples: one count if all models have the same, otherwise one per model."""
     counts = list(dict.fromkeys(f"{number.estimate.n:,}" for number in found))
     return counts[0] if len(counts) == 1 else " / ".join(f"{number.estimate.n:,}" for number in found)

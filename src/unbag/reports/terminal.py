@@ -33,23 +33,23 @@ def summary(results: Sequence[Result]) -> RenderableType:
     found = verdicts(results)
     names = list(found)
     sentences = [Text(f"Verdict{_of(name, names)}: {sentence(each)}", style="bold") for name, each in found.items()]
-    asked = [each for of_one in found.values() for each in of_one]
+    every = [each for of_one in found.values() for each in of_one]
     if len(names) > 1:
-        return Group(_several(found, results), Text(f"{scale(asked)} {_LEGEND}.", style="dim"), *sentences)
-    if len(asked) == 1:
-        [one] = asked
+        return Group(_several(found, results), Text(f"{scale(every)} {_LEGEND}.", style="dim"), *sentences)
+    if len(every) == 1:
+        [one] = every
         if one.score.value is None:
             line = f"No skill score: {TOO_FEW_ROWS}."
         else:
-            line = f"Skill score {interval(one.score)}, {one.score.n:,} rows. {scale(asked)}"
+            line = f"Skill score {interval(one.score)}, {one.score.n:,} rows. {scale(every)}"
         return Group(Text(line), *sentences)
     table = _empty("model", "shuffled", "lexical", "skill [95 %]", "")
-    few = next((each.reason for each in asked if each.reason), "")
-    for each in asked:
+    few = next((each.reason for each in every if each.reason), "")
+    for each in every:
         parts = (_part(value) for value in (each.model, each.shuffled, each.lexical))
         mark = "*" if each.reason else ""
         table.add_row(name_of(each.result, results), *parts, interval(each.score), f"{each.standing}{mark}")
-    note = f"In the first three columns 0 is chance. Skill score: {scale(asked)}"
+    note = f"In the first three columns 0 is chance. Skill score: {scale(every)}"
     note += f" * Inconclusive whatever the interval: {few}." if few else ""
     return Group(Text(names[0], style="italic"), table, Text(note, style="dim"), *sentences)
 

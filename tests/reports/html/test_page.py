@@ -94,11 +94,13 @@ def test_how_much_of_a_set_a_model_left_unanswered_does_not_make_it_another_mode
 
 
 def test_a_folder_without_results_is_refused(tmp_path, written):
-    with pytest.raises(ValueError, match=r"expected results.json in .*; name a folder that unbag evaluate left"):
+    with pytest.raises(
+        ValueError, match=r"expected a results.json, got none; name a folder written by `unbag evaluate`"
+    ):
         gather([tmp_path])
     with pytest.raises(ValueError, match="expected at least one folder"):
         gather([])
-    with pytest.raises(ValueError, match="found none; evaluate a model first"):
+    with pytest.raises(ValueError, match="got none; evaluate a model first"):
         gather([written()])
 
 
@@ -173,7 +175,7 @@ def test_each_result_says_how_to_get_it_again(written, tmp_path):
     text = (tmp_path / "report.html").read_text(encoding="utf-8")
     command = "unbag evaluate &#39;org/a b&#39; --sets plain --corpus snli --split test --max-examples 100 --seed 7"
     assert f"<code>{command} --no-lexical-baseline</code>" in text
-    assert text.count("No command asks the same again: the model was handed in from Python") == 1
+    assert text.count("No command reproduces this result: the model is a Python object") == 1
 
 
 @pytest.mark.parametrize("name", challenge_sets.names())

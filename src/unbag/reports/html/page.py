@@ -172,7 +172,7 @@ def profile(stand: Standings, gathered: ReportData) -> Figure:
     every = [each for of_model in stand.values() for each in of_model.values()]
     return Figure(
         title="Skill score by set",
-        about=f"{_sentence(verdict.scale(every))} Scores left of 0 are worse than the baseline. Lines are 95 % intervals.",
+        about=f"{_sentence(verdict.scale(every))} Left of 0 is worse than the baseline. Lines are 95 % intervals.",
         x="set",
         y="skill score",
         kind="dots",
