@@ -237,7 +237,7 @@ def test_damaged_or_foreign_examples_are_refused(runs, tmp_path):
     shutil.copytree(runs / "strong", tmp_path / "other")
     [file] = (tmp_path / "other" / "samples").glob("*plain*")
     shutil.copy(next((runs / "weak" / "samples").glob("*plain*")), file)
-    with pytest.raises(ValueError, match="is not of the results beside it"):
+    with pytest.raises(ValueError, match="does not belong to the results beside it"):
         unbag.compare(runs / "weak", tmp_path / "other")
     file.write_bytes(file.read_bytes()[:100])
     with pytest.raises(ValueError, match="cannot be read"):

@@ -232,7 +232,7 @@ def test_what_no_command_can_ask_says_so(here, tiny_bert):  # noqa: F811
     always = lambda premises, _: ["neutral"] * len(premises)  # noqa: E731
     assert "the model is a Python object" in said(always)
     assert "max_length=16 is available in Python only" in said(tiny_bert, max_length=16)
-    assert "pipeline=all can be given" in said("lexical", train_data=("pairs.csv",), pipeline=ALL)
+    assert "pipeline=all is available" in said("lexical", train_data=("pairs.csv",), pipeline=ALL)
 
 
 def test_a_data_set_of_the_hub_is_named_with_its_split(here):

@@ -41,9 +41,9 @@ class _NoCommandError(ValueError):
 def rerun(result: Result) -> ReproduceCommand:
     """Build the command that reproduces a result, bit by bit on the same machine with the same versions.
 
-    The command names the model's commit and all options that affect the numbers and differ from their defaults. It omits
-    the device, although devices round differently. A predictor with a command of its own states it in its identity, as
-    `command`.
+    The command names the model's commit and all options that affect the numbers and differ from their defaults. The
+    device is omitted, although devices round differently. A predictor with a command of its own states that command in
+    its identity, as `command`.
     """
     if command := result.model.get("command"):
         return ReproduceCommand(
