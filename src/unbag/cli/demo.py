@@ -46,7 +46,7 @@ def demo(
         report(found, output_dir, as_json=True)
         return
     leave(found, output_dir)
-    terminal.show([_who(), *terminal.together(found), *_told(disagreement(output_dir))], console())
+    terminal.show([_who(), *terminal.together(found), *_describe_disagreement(disagreement(output_dir))], console())
     echo(f"Every set's own table is in {output_dir / terminal.FILE}.")
     echo(f"Open {(output_dir / html.FILE).resolve()} in a browser")
 
@@ -57,22 +57,22 @@ def _who() -> str:
     return _WHO.format(pairs=sum(1 for _ in demo.pairs("train")))
 
 
-def _told(found: "Disagreement") -> list[Any]:
-    """Return where the reader and the bag of words part company, and the pair that shows it."""
+def _describe_disagreement(found: "Disagreement") -> list[Any]:
+    """Describe where the reader and the bag of words disagree, with an example pair."""
     from rich.console import Group
     from rich.table import Table
 
-    told = (
-        f"On {found.apart:,} of the {found.pairs:,} pairs as they are written reader and lexical answer differently: "
+    summary = (
+        f"Reader and lexical predict different labels on {found.n_different:,} of the {found.pairs:,} unchanged pairs: "
         f"reader is right on {found.reader_right:,} of these, lexical on {found.bag_right:,}."
     )
-    if found.shown is None:
-        return [told]
-    pair, reader, bag = found.shown
+    if found.example is None:
+        return [summary]
+    pair, reader, bag = found.example
     lines = Table.grid(padding=(0, 2))
     lines.add_row("premise", pair.premise)
     lines.add_row("hypothesis", pair.hypothesis)
     lines.add_row("label", pair.label, style="bold")
-    for name, said in (("reader", reader), ("lexical", bag)):
-        lines.add_row(name, f"{said.label}, probability {said.probability:.2f}")
-    return [Group(f"{told} One of those that reader has right:", "", lines)]
+    for name, prediction in (("reader", reader), ("lexical", bag)):
+        lines.add_row(name, f"{prediction.label}, probability {prediction.probability:.2f}")
+    return [Group(f"{summary} One of those that reader gets right:", "", lines)]
