@@ -106,19 +106,19 @@ def bound(text: str, side: Side) -> GateBound:
     if parts is None or value is None or not -1e9 < value < 1e9:
         raise ValueError(f"--{side}: expected SET:NUMBER=BOUND, such as permuted:score=.2, got {text!r}")
     set_name, name = parts["set"].strip(), parts["number"].strip()
-    known = quantities.quantities(set_name)
-    if name not in known:
-        alike = get_close_matches(name, known, n=1)
+    numbers = quantities.quantities(set_name)
+    if name not in numbers:
+        alike = get_close_matches(name, numbers, n=1)
         raise ValueError(
             f"--{side}: {set_name} has no number {name!r}{f', did you mean {alike[0]}?' if alike else ';'} it has "
-            f"{', '.join(known)}"
+            f"{', '.join(numbers)}"
         )
-    least, most = known[name].limits
+    least, most = numbers[name].limits
     if not least <= value <= most:
         between = f"from {least:g} to {most:g}" if math.isfinite(least) else f"of at most {most:g}"
         as_share = f"; of percent, write {value / 100:g}" if 1 < value <= 100 and most == 1 else ""
         raise ValueError(f"--{side} {text}: expected a bound {between}, got {value:g}{as_share}")
-    if known[name].higher_is_better != (side == "min"):
+    if numbers[name].higher_is_better != (side == "min"):
         right = "--min" if side == "max" else "--max"
         better = "higher" if side == "max" else "lower"
         raise ValueError(f"--{side} {text}: expected {right}, since {better} values of {set_name}:{name} are better")
@@ -143,13 +143,13 @@ def check(results: Sequence[Result], bounds: Iterable[GateBound]) -> list[GateRe
     """
     checked = []
     for each in bounds:
-        found = [result for result in results if result.set == each.set]
-        if not found:
+        matching = [result for result in results if result.set == each.set]
+        if not matching:
             there = ", ".join(dict.fromkeys(result.set for result in results)) or "none"
             raise ValueError(
                 f"--{each.side} {each.set}:{each.number}: expected results of {each.set}, got results of {there}"
             )
-        checked += [_check_bound(result, each) for result in found]
+        checked += [_check_bound(result, each) for result in matching]
     return checked
 
 
@@ -209,8 +209,8 @@ def _too_few(sources: int) -> str:
 
 def _label(set_name: str, path: str) -> str:
     described = challenge_sets.find(set_name)
-    known = {} if described is None else described.quantities_by_path()
-    return known[path].label if path in known else path
+    numbers = {} if described is None else described.quantities_by_path()
+    return numbers[path].label if path in numbers else path
 
 
 def _check_bound(result: Result, bound: GateBound) -> GateResult:

@@ -94,7 +94,7 @@ def draw(rows: Any, answers: SetPredictions, *, pairs: int = DEFAULT_PAIRS, seed
         cell = (RIGHT if in_order[source] else FLIPPED, _LONGER if words[accepted[source][0]] > median else _SHORTER)
         candidates[cell].append(source)
     each = pairs // len(_CELLS)
-    drawn = []
+    sampled = []
     for (drawn_from, length), sources_of_cell in candidates.items():
         if len(sources_of_cell) < each:
             raise ValueError(
@@ -104,10 +104,10 @@ def draw(rows: Any, answers: SetPredictions, *, pairs: int = DEFAULT_PAIRS, seed
         for source in sources_of_cell[:each]:
             orders = accepted[source]
             row = rows[orders[int(rng.key(seed, "people", source, "order")) % len(orders)]]
-            drawn.append(
+            sampled.append(
                 SampledPair(row["premise"], row["hypothesis"], row["id"], names[row["label"]], drawn_from, length)
             )
-    return sorted(drawn, key=lambda one: int(rng.key(seed, "people", one.id, "place")))
+    return sorted(sampled, key=lambda one: int(rng.key(seed, "people", one.id, "place")))
 
 
 def validate_pair_count(pairs: int) -> None:
@@ -120,10 +120,10 @@ def validate_pair_count(pairs: int) -> None:
         raise ValueError(f"expected a number of pairs that is a multiple of {len(_CELLS)}, got {pairs}")
 
 
-def write(drawn: Sequence[SampledPair], folder: Path) -> None:
+def write(sampled: Sequence[SampledPair], folder: Path) -> None:
     """Write `sheet.csv`, with an empty column `label` for the annotators, and its key to a folder."""
-    _write(folder / SHEET, ("number", "premise", "hypothesis", "label"), ((*one[:2], "") for one in drawn))
-    _write(folder / KEY, ("number", "id", "label", "drawn_from", "length"), (one[2:] for one in drawn))
+    _write(folder / SHEET, ("number", "premise", "hypothesis", "label"), ((*one[:2], "") for one in sampled))
+    _write(folder / KEY, ("number", "id", "label", "drawn_from", "length"), (one[2:] for one in sampled))
 
 
 def score(folder: Path, sheet: Path) -> PeopleScores:

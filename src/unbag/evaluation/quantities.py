@@ -48,13 +48,13 @@ def of_result(result: Result) -> dict[str, Number]:
     The skill score is included for every set that has one, even without a value.
     """
     if challenge_sets.find(result.set) is None:
-        top = {path: found for path, found in iter_estimates(result.scores) if "." not in path}
-        return {path: Number(path, path, None, found, found.n) for path, found in top.items()}
+        top = {path: estimate for path, estimate in iter_estimates(result.scores) if "." not in path}
+        return {path: Number(path, path, None, estimate, estimate.n) for path, estimate in top.items()}
     numbers = {}
     for name, quantity in quantities(result.set).items():
-        if (found := quantity.value(result.scores)) is not None:
-            sources = result.scores[SKILL]["n_sources"] if quantity is SCORE else found.n
-            numbers[name] = Number(name, quantity.label, quantity.higher_is_better, found, sources)
+        if (estimate := quantity.value(result.scores)) is not None:
+            sources = result.scores[SKILL]["n_sources"] if quantity is SCORE else estimate.n
+            numbers[name] = Number(name, quantity.label, quantity.higher_is_better, estimate, sources)
     return numbers
 
 
@@ -103,7 +103,7 @@ def summarize_verdicts(verdicts: Mapping[str, Sequence[SetVerdict]]) -> dict[str
 
 def by_model(results: Sequence[Result]) -> Mapping[str, list[Result]]:
     """Group results by their models' names, in order of first appearance."""
-    found: dict[str, list[Result]] = {}
+    groups: dict[str, list[Result]] = {}
     for result in results:
-        found.setdefault(str(result.model["name"]), []).append(result)
-    return found
+        groups.setdefault(str(result.model["name"]), []).append(result)
+    return groups

@@ -210,8 +210,8 @@ def _ability(verdict: SetVerdict) -> str:
     """Describe the smallest score that a set detects."""
     if verdict.score.value is None:
         return "too few rows"
-    shown = 1.0 if verdict.least is None else math.ceil(verdict.least * 100) / 100
-    return f"detects {shown:.2f} or more" if shown < 1 else "too few sources"
+    rounded = 1.0 if verdict.least is None else math.ceil(verdict.least * 100) / 100
+    return f"detects {rounded:.2f} or more" if rounded < 1 else "too few sources"
 
 
 def _title(result: Result, every: Sequence[SetVerdict]) -> str:

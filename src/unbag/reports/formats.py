@@ -74,10 +74,10 @@ def numbers_and_labels(value: str) -> str:
     """
     parts, end = [], 0
     value = " ".join(value.split())
-    for found in re.finditer(f"{_INDEXED.pattern}|{_MINUS.pattern}", value):
-        parts.append(_escaped(value[end : found.start()]))
-        parts.append("$-$" if found["base"] is None else _formula(found))
-        end = found.end()
+    for match in re.finditer(f"{_INDEXED.pattern}|{_MINUS.pattern}", value):
+        parts.append(_escaped(value[end : match.start()]))
+        parts.append("$-$" if match["base"] is None else _formula(match))
+        end = match.end()
     return "".join([*parts, _escaped(value[end:])])
 
 
@@ -85,11 +85,11 @@ def _escaped(value: str) -> str:
     return "".join(map(_character, value)).replace("--", "-{}-")  # LaTeX turns `--` into a dash
 
 
-def _formula(found: re.Match[str]) -> str:
-    base = _FORMULAS.get(found["base"], found["base"] if len(found["base"]) == 1 else rf"\mathrm{{{found['base']}}}")
-    index = found["index"].replace("_", r"\_")
+def _formula(match: re.Match[str]) -> str:
+    base = _FORMULAS.get(match["base"], match["base"] if len(match["base"]) == 1 else rf"\mathrm{{{match['base']}}}")
+    index = match["index"].replace("_", r"\_")
     letters = "".join(f"{_FORMULAS[one]} " if one in _FORMULAS else one for one in index)
-    return f"${base}{found['kind']}{{\\mathrm{{{letters.strip()}}}}}$"
+    return f"${base}{match['kind']}{{\\mathrm{{{letters.strip()}}}}}$"
 
 
 def _character(one: str) -> str:
@@ -187,7 +187,7 @@ def _marked(text: str) -> str:
     >>> print(_marked("a|b_c_d *e*"))
     a\|b_c_d \*e\*
     """
-    return _MARKS.sub(lambda found: f"\\{found.group()}", " ".join(text.split()))
+    return _MARKS.sub(lambda match: f"\\{match.group()}", " ".join(text.split()))
 
 
 def _latex(table: Table) -> str:

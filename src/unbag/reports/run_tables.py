@@ -63,11 +63,11 @@ def _rows(group: Group, models: Sequence[str]) -> list[tuple[str, ...]]:
     by_model = {each.model.name: quantities.of_result(each.result) for each in group.scored}
     rows: list[tuple[str, ...]] = []
     for name, label, better in _quoted(group.scored[0].result):
-        found = {model: by_model[model][name] for model in models if name in by_model.get(model, {})}
-        if any(number.estimate.value is not None for number in found.values()):
+        numbers = {model: by_model[model][name] for model in models if name in by_model.get(model, {})}
+        if any(number.estimate.value is not None for number in numbers.values()):
             title = "" if rows else f"{challenge_sets.display_name(group.set)} · {group.title}"
-            cells = (interval(found[model].estimate) if model in found else "" for model in models)
-            rows.append((title, with_direction(label, better), *cells, _counts(list(found.values()))))
+            cells = (interval(numbers[model].estimate) if model in numbers else "" for model in models)
+            rows.append((title, with_direction(label, better), *cells, _counts(list(numbers.values()))))
     return rows
 
 
@@ -81,7 +81,7 @@ def _quoted(result: Result) -> list[tuple[str, str, bool]]:
     ]
 
 
-def _counts(found: Sequence[Number]) -> str:
+def _counts(numbers: Sequence[Number]) -> str:
     """Format the number of examples: one count if all models have the same, otherwise one per model."""
-    counts = list(dict.fromkeys(f"{number.estimate.n:,}" for number in found))
-    return counts[0] if len(counts) == 1 else " / ".join(f"{number.estimate.n:,}" for number in found)
+    counts = list(dict.fromkeys(f"{number.estimate.n:,}" for number in numbers))
+    return counts[0] if len(counts) == 1 else " / ".join(f"{number.estimate.n:,}" for number in numbers)

@@ -30,12 +30,12 @@ def summary(results: Sequence[Result]) -> RenderableType:
 
     One model is shown with intervals and its baselines, several models with their values side by side.
     """
-    found = verdicts(results)
-    names = list(found)
-    sentences = [Text(f"Verdict{_of(name, names)}: {sentence(each)}", style="bold") for name, each in found.items()]
-    every = [each for of_one in found.values() for each in of_one]
+    by_model = verdicts(results)
+    names = list(by_model)
+    sentences = [Text(f"Verdict{_of(name, names)}: {sentence(each)}", style="bold") for name, each in by_model.items()]
+    every = [each for of_one in by_model.values() for each in of_one]
     if len(names) > 1:
-        return Group(_several(found, results), Text(f"{scale(every)} {_LEGEND}.", style="dim"), *sentences)
+        return Group(_several(by_model, results), Text(f"{scale(every)} {_LEGEND}.", style="dim"), *sentences)
     if len(every) == 1:
         [one] = every
         if one.score.value is None:
@@ -58,20 +58,20 @@ def _part(share: float | None) -> str:
     return "" if share is None else f"{share:.3f}"
 
 
-def _several(found: Mapping[str, Sequence[SetVerdict]], results: Sequence[Result]) -> RenderableType:
-    letters = {model: chr(ord("A") + index) if index < 26 else str(index + 1) for index, model in enumerate(found)}
+def _several(by_model: Mapping[str, Sequence[SetVerdict]], results: Sequence[Result]) -> RenderableType:
+    letters = {model: chr(ord("A") + index) if index < 26 else str(index + 1) for index, model in enumerate(by_model)}
     parts: list[RenderableType] = [Text("\n".join(f"{letter}  {model}" for model, letter in letters.items()))]
     names = list(letters)
     for start in range(0, len(names), _ACROSS):
-        shown = names[start : start + _ACROSS]
+        columns = names[start : start + _ACROSS]
         rows: dict[str, dict[str, str]] = {}
-        for model in shown:
-            for each in found[model]:
+        for model in columns:
+            for each in by_model[model]:
                 row = rows.setdefault(name_of(each.result, results), {"n": count(each.score)})
                 row[model] = f"{value(each.score)} {MARKS[each.standing]}"
-        table = _empty(*(letters[model] for model in shown), "rows")
+        table = _empty(*(letters[model] for model in columns), "rows")
         for name, row in rows.items():
-            table.add_row(name, *(row.get(model, "") for model in shown), row["n"])
+            table.add_row(name, *(row.get(model, "") for model in columns), row["n"])
         parts.append(table)
     return Group(*parts, Text("Skill scores; `unbag compare` tests the difference of two models.", style="dim"))
 

@@ -121,7 +121,7 @@ class RayEngine:
         return self._stack.enter_context(cluster())
 
     def validate_device(self, dtype: "Dtype | None", device: str | None) -> None:
-        """Accept any device. Nodes validate it when they load the model; this process may have others, or lack torch."""
+        """Accept any device. Nodes validate it when they load the model: this process may have others or lack torch."""
 
     def predictor_of(self, model: Model, **options: Any) -> tuple[RemotePredictor, str]:
         """Build a predictor that actors will load, and its display name.

@@ -71,10 +71,10 @@ def svg(figure: Figure, models: Sequence[str], width: int = NARROW) -> Markup:
         width: Width in pixels, including all labels.
     """
     spec = _curve(figure, models) if figure.kind == "curve" else _dots(figure, models)
-    drawn = vl_convert.vegalite_to_svg({**spec, "width": width, "config": _CONFIG}, vl_version=_VERSION)
+    picture = vl_convert.vegalite_to_svg({**spec, "width": width, "config": _CONFIG}, vl_version=_VERSION)
     # Screen readers read the table instead of the picture. Namespaces would look like links to the outside.
-    drawn = re.sub(r' (?:role|aria-[a-z]+|class|xmlns:xlink|version)="[^"]*"', "", drawn)
-    return Markup(drawn.replace("<svg ", '<svg aria-hidden="true" focusable="false" ', 1))
+    picture = re.sub(r' (?:role|aria-[a-z]+|class|xmlns:xlink|version)="[^"]*"', "", picture)
+    return Markup(picture.replace("<svg ", '<svg aria-hidden="true" focusable="false" ', 1))
 
 
 def folded(name: str) -> str:
@@ -239,9 +239,9 @@ def swatch(series: Series, models: Sequence[str], *, line: bool) -> Markup:
     """Draw the legend symbol of a series as an SVG element."""
     colour, shape, dash = style(series, models)
     pattern = "" if dash == (1, 0) else f' stroke-dasharray="{" ".join(map(str, dash))}"'
-    drawn = f'<path d="M0 8h30" stroke="{colour}" stroke-width="2"{pattern}/>' if line else ""
+    curve = f'<path d="M0 8h30" stroke="{colour}" stroke-width="2"{pattern}/>' if line else ""
     look = f'fill="none" stroke="{colour}" stroke-width="1.4"' if series.is_hollow else f'fill="{colour}"'
     mark = f"<g {look}>{_OUTLINES[shape]}</g>"
     return Markup(
-        f'<svg width="30" height="16" viewBox="0 0 30 16" aria-hidden="true" focusable="false">{drawn}{mark}</svg>'
+        f'<svg width="30" height="16" viewBox="0 0 30 16" aria-hidden="true" focusable="false">{curve}{mark}</svg>'
     )

@@ -40,14 +40,14 @@ def beside_papers(group: Group, described: ChallengeSet) -> Iterator[Figure]:
     training, as for annotators or a rule. All others are drawn hollow: their rows differ, or their training data differ
     or may differ, since no record states what a model on the Hub was trained on.
     """
-    drawn = any(scored.result.config.get("max_examples") is not None for scored in group.scored)
+    is_sampled = any(scored.result.config.get("max_examples") is not None for scored in group.scored)
     for quantity in described.quantities_with_role("beside_papers"):
         theirs = counterparts_of(quantity.counterparts, group.corpus)[:_MOST]
         if not theirs:
             continue
         ours = [(each.model.name, quantity.value(each.result.scores)) for each in group.scored]
         series = [Series(name, (Point(name, one),)) for name, one in ours if one is not None and one.value is not None]
-        full = [one for one in theirs if one.is_comparable and not drawn]
+        full = [one for one in theirs if one.is_comparable and not is_sampled]
         for name, some in ((_SAME, full), (_OTHER, [one for one in theirs if one not in full])):
             points = tuple(Point(one.model, without_interval(one.value), one.source) for one in some)
             if points:
