@@ -167,7 +167,7 @@ def test_a_notebook_shows_verdict_scores_and_numbers_and_no_name_is_markup():
 def test_report_without_results_names_the_reason():
     skipped = results.SkippedSet("sicck", None, "no such file")
     empty = unbag.Report((), demo.file("train").parent, [skipped])
-    assert repr(empty) == str(empty) == "Left out: sicck (no such file)"
+    assert repr(empty) == str(empty) == "Skipped: sicck (no such file)"
     assert "sicck (no such file)" in empty._repr_html_()
     with pytest.raises(ValueError, match=r"found none: sicck \(no such file\)"):
         empty.save("nowhere")

@@ -118,7 +118,7 @@ def make(shared: Path | None, *, quick: bool) -> Found:
     """
     from unbag.baselines.demo_reader import ReaderPredictor
     from unbag.cli.output import write_tables
-    from unbag.evaluation.demo import fill, fitted_to, requests, run
+    from unbag.evaluation.demo import fill, requests, run, training_options
     from unbag.evaluation.evaluator import evaluate_all
     from unbag.reports import html, terminal
 
@@ -128,7 +128,7 @@ def make(shared: Path | None, *, quick: bool) -> Found:
         some = [replace(each, max_examples=_EXAMPLES) for each in requests(here) if each.name in _FRACTIONS]
         some = [replace(each, options={**each.options, **_QUICK.get(each.name, {})}) for each in some]
         models, options = (ReaderPredictor(), "majority"), fitted_to(here)
-        results = evaluate_all(models, some, output_dir=here, lexical_baseline=False, **options)
+        results = evaluate_all(models, some, output_dir=here, lexical_baseline=False, **training_options(here))
     else:
         results = run(here)
         some = requests(here)

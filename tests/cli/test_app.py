@@ -229,7 +229,7 @@ def test_wrong_usage_exits_with_2(arguments):
             ["evaluate", "always:predict", "--corpus", "snli", "--split", "dev"],
             "expected a split of snli (validation, test, train)",
         ),
-        (["evaluate", "nowhere:predict", "--data", "pairs.csv"], "expected module:function, found 'nowhere:predict'"),
+        (["evaluate", "nowhere:predict", "--data", "pairs.csv"], "expected module:function, got 'nowhere:predict'"),
         (
             ["evaluate", "always:predict", "--data", "pairs.csv", "--dtype", "float16"],
             "dtype is for a Hub id",

@@ -34,13 +34,13 @@ def test_who_is_right_where_two_differ_is_counted(between):
     other = [LABELS[(label_id(label) + 1) % 3] for label in gold]
     found = between([*gold[:700], *other[700:]], [*other[:600], *gold[600:]])
     assert found[:4] == (1500, 600 + 800, 600, 800)
-    assert found.shown.pair in PAIRS[:600]
-    assert found.shown.reader.label == found.shown.pair.label != found.shown.bag.label
+    assert found.example.pair in PAIRS[:600]
+    assert found.example.reader.label == found.example.pair.label != found.example.bag.label
 
 
 def test_the_pair_shown_is_of_words_that_both_sentences_have(between):
     found = between([pair.label for pair in PAIRS], ["entailment"] * len(PAIRS))
-    pair = found.shown.pair
+    pair = found.example.pair
     assert sorted(pair.premise.lower().split()) == sorted(pair.hypothesis.lower().split())
     assert pair.label != "entailment"
 

@@ -13,7 +13,7 @@ from unbag.challenge_sets import results, suite
 from unbag.challenge_sets.base import SKILL
 from unbag.data import demo
 from unbag.evaluation import prefetch
-from unbag.evaluation.demo import MODELS, fill, fitted_to, requests, sets
+from unbag.evaluation.demo import MODELS, fill, requests, sets, training_options
 from unbag.evaluation.evaluator import evaluate_all
 
 
@@ -87,7 +87,9 @@ def test_every_set_is_scored_on_twenty_drawn_examples(tmp_path):
     fill(tmp_path)
     wanted = [replace(request, max_examples=20) for request in requests(tmp_path)]
     at_hand = [request for request in wanted if not prefetch.missing(prefetch.of_run([request]))]
-    found = evaluate_all((ReaderPredictor(), "lexical"), at_hand, output_dir=tmp_path / "out", **fitted_to(tmp_path))
+    found = evaluate_all(
+        (ReaderPredictor(), "lexical"), at_hand, output_dir=tmp_path / "out", **training_options(tmp_path)
+    )
     assert {"resnli", "cs_lambda", "permuted", "sicck", "swapped"} <= {request.name for request in at_hand}
     assert [result.set for result in found] == [request.name for request in at_hand] * 2
     resnli = next(result for result in found if result.set == "resnli")

@@ -6,9 +6,9 @@ import unbag
 from tests.cli.test_options import unbag as command
 
 REFUSED = [
-    ({"engine": "spark"}, "expected the engine ray, or none, found 'spark'"),
-    ({"num_gpus": 0.5}, "num-gpus is for the engine ray; without it see device"),
-    ({"engine": "ray", "shard": "0/2"}, "shard and engine both share the work; take one of them"),
+    ({"engine": "spark"}, "--engine: expected ray, or none, got 'spark'"),
+    ({"num_gpus": 0.5}, "--num-gpus: expected --engine ray, got none"),
+    ({"engine": "ray", "shard": "0/2"}, "--engine and --shard both distribute the work; use one of them"),
 ]
 
 
@@ -21,11 +21,11 @@ def test_an_engine_that_does_not_fit_is_refused(options, why):
 def test_processes_of_a_launcher_are_no_cluster(monkeypatch):
     monkeypatch.setenv("LOCAL_RANK", "0")
     monkeypatch.setenv("WORLD_SIZE", "2")
-    with pytest.raises(ValueError, match="the engine ray starts processes itself; go without torchrun"):
+    with pytest.raises(ValueError, match="--engine ray: expected a single process, got a launcher"):
         unbag.evaluate("majority", "plain", engine="ray")
 
 
 def test_the_command_says_the_same(tmp_path):
     done = command("evaluate", "majority", "--num-gpus", "0.5", "--output-dir", str(tmp_path))
     assert done.exit_code == 2
-    assert "num-gpus is for the engine ray" in " ".join(done.stderr.split())
+    assert "--num-gpus: expected --engine ray" in " ".join(done.stderr.split())

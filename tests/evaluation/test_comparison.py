@@ -104,14 +104,16 @@ def test_paired_by_mcnemar_where_examples_count_whole(runs):
 def test_few_examples_are_said_to_be_few(runs, monkeypatch):
     monkeypatch.setattr(comparison, "FEW", len(PAIRS) + 1)
     notes = unbag.compare(runs / "weak", runs / "strong").notes
-    assert "Permuted · ours.jsonl: 120 source examples are few to resample; p values are too small" in notes
+    assert "Permuted · ours.jsonl: the bootstrap has only 120 source examples; p values are too small" in notes
 
 
 def test_more_tests_than_the_resamples_can_correct_for_are_said(runs):
     compared = unbag.compare(runs / "weak", runs / "strong", resamples=99)
     [note] = [note for note in compared.notes if "resamples" in note]
     tested = sum(each.p is not None for each in compared.differences)
-    assert note.startswith(f"a bootstrap of 99 resamples gives no p below 0.02, which among {tested} tests is not")
+    assert note.startswith(
+        f"a bootstrap of 99 resamples gives no p below 0.02, which is not significant among {tested} tests"
+    )
     assert not any("resamples" in note for note in unbag.compare(runs / "weak", runs / "strong").notes)
 
 
@@ -141,7 +143,7 @@ def test_three_are_compared_two_by_two_and_a_missing_set_is_said(runs):
     found = unbag.compare(runs / "weak", runs / "strong", runs / "a-0")
     assert {(each.first, each.second) for each in found.differences} == {("A", "B"), ("A", "C"), ("B", "C")}
     assert [each.set for each in found.differences if each.second == "C"] == ["plain"] * 4
-    assert found.notes == ["Permuted · ours.jsonl: only A, B evaluated on it"]
+    assert found.notes == ["Permuted · ours.jsonl: evaluated for A, B only"]
 
 
 def test_without_its_examples_a_run_is_compared_by_its_intervals(runs, tmp_path):
@@ -150,7 +152,7 @@ def test_without_its_examples_a_run_is_compared_by_its_intervals(runs, tmp_path)
     found = unbag.compare(runs / "weak", tmp_path)
     assert {each.test for each in found.differences} == {"unpaired"}
     assert all(each.p is None and found.significant(each) is None for each in found.differences)
-    assert any("B kept no examples; intervals unpaired, no test" in note for note in found.notes)
+    assert any("B stored no examples; intervals unpaired, no test" in note for note in found.notes)
     alone = _by_name(found)["plain", "accuracy"].difference
     together = paired["plain", "accuracy"].difference
     assert alone.value == together.value
@@ -163,9 +165,9 @@ def test_who_kept_no_examples_is_said_once_a_set_not_once_a_pair(runs, tmp_path)
         folder.mkdir()
         shutil.copy(runs / "strong" / "results.json", folder)
     found = unbag.compare(runs / "weak", *bare)
-    said = [note for note in found.notes if "kept no examples" in note]
+    said = [note for note in found.notes if "stored no examples" in note]
     assert len(said) == len({each.set for each in found.differences})
-    assert all("B, C kept no examples" in note for note in said)
+    assert all("B, C stored no examples" in note for note in said)
 
 
 def test_other_data_are_refused_unless_told(runs):
@@ -200,7 +202,7 @@ def test_the_folder_of_a_recipe_is_its_seeds(runs, tmp_path):
         shutil.copytree(runs / f"a-{seed}", tmp_path / "a" / f"seed-{seed}" / "evaluation")
     found = unbag.compare(tmp_path / "a", runs / "weak")
     assert found.systems[0].seeds == ["0", "1", "2"]
-    with pytest.raises(ValueError, match="two models or more to compare, found one, runs/a, with seeds 0, 1, 2"):
+    with pytest.raises(ValueError, match="two models or more to compare, got one, runs/a, with seeds 0, 1, 2"):
         unbag.compare(tmp_path / "a")
     with pytest.raises(ValueError, match="runs/a, seed 0, has the set plain twice"):
         unbag.compare(tmp_path / "a", runs / "a-0", runs / "weak")
@@ -209,7 +211,7 @@ def test_the_folder_of_a_recipe_is_its_seeds(runs, tmp_path):
 def test_any_number_can_be_asked_for(runs):
     found = unbag.compare(runs / "weak", runs / "strong", quantities=["by_label.*", "omega_all"])
     assert set(_by_name(found)) == {("plain", f"by_label.{n}") for n in range(3)} | {("permuted", "omega_all")}
-    with pytest.raises(ValueError, match="no number is called nonsense"):
+    with pytest.raises(ValueError, match="no number matches nonsense"):
         unbag.compare(runs / "weak", runs / "strong", quantities=["nonsense"])
 
 
@@ -235,7 +237,7 @@ def test_damaged_or_foreign_examples_are_refused(runs, tmp_path):
     shutil.copytree(runs / "strong", tmp_path / "other")
     [file] = (tmp_path / "other" / "samples").glob("*plain*")
     shutil.copy(next((runs / "weak" / "samples").glob("*plain*")), file)
-    with pytest.raises(ValueError, match="is not of the results beside it"):
+    with pytest.raises(ValueError, match="does not belong to the results beside it"):
         unbag.compare(runs / "weak", tmp_path / "other")
     file.write_bytes(file.read_bytes()[:100])
     with pytest.raises(ValueError, match="cannot be read"):

@@ -57,7 +57,7 @@ def test_a_table_of_corpora_says_what_was_truncated(crossed):
     with console.capture() as captured:
         console.print(terminal.cross_table([cut, other]))
     name = cut.model["name"]
-    expected = f"{cut.corpus}: 25.0 % of the pairs (50) are longer than the input that {name} reads at most"
+    expected = f"{cut.corpus}: 25.0 % of the pairs (50) are longer than the longest input that {name} reads"
     assert expected in captured.get()
 
 

@@ -296,7 +296,9 @@ def test_a_predictor_of_another_order_is_refused_with_what_to_change(tmp_path, r
         def predict(self, premises, hypotheses):
             return _obvious(tuple(LABELS))(premises, hypotheses)[:, [2, 0, 1]]
 
-    with pytest.raises(MislabelledError, match="let its label_space name the columns of its predict in their order, "):
+    with pytest.raises(
+        MislabelledError, match="let its label_space name the columns of its predictions in their order, "
+    ):
         unbag.evaluate(Mine(), [request_], output_dir=tmp_path / "out")
 
 

@@ -33,9 +33,9 @@ def held(low, high, bound, side="min", n=100, name="accuracy"):
     ("low", "high", "bound", "outcome"),
     [
         (0.3, 0.5, 0.6, "fails"),
-        (0.3, 0.5, 0.4, "cannot be told"),
-        (0.3, 0.5, 0.45, "cannot be told"),  # the point lies below it, by chance or not
-        (0.3, 0.5, 0.5, "cannot be told"),
+        (0.3, 0.5, 0.4, "inconclusive"),
+        (0.3, 0.5, 0.45, "inconclusive"),  # the point lies below it, by chance or not
+        (0.3, 0.5, 0.5, "inconclusive"),
         (0.3, 0.5, 0.3, "passes"),
         (0.3, 0.5, 0.2, "passes"),
     ],
@@ -53,7 +53,7 @@ def test_the_interval_decides_and_not_the_point(low, high, bound, outcome):
 
 def test_of_a_few_examples_nothing_is_said():
     checked = held(0.0, 0.0, 0.9, n=9)
-    assert (checked.outcome, checked.why) == ("cannot be told", "9 source examples are too few")
+    assert (checked.outcome, checked.why) == ("inconclusive", "9 source examples are too few")
     assert held(0.0, 0.0, 0.9, n=10).outcome == "fails"
 
 
@@ -70,7 +70,7 @@ def test_a_number_without_a_value_is_not_told_and_stops_only_a_strict_build():
     made = result(right=1.0)
     made.scores[SKILL] = None
     [checked] = gates.check([made], [gates.bound("plain:score=.2", "min")])
-    assert (checked.outcome, checked.why) == ("cannot be told", TOO_FEW_ROWS)
+    assert (checked.outcome, checked.why) == ("inconclusive", TOO_FEW_ROWS)
     assert checked.stops(strict=True)
     assert not checked.stops(strict=False)
 
@@ -78,12 +78,12 @@ def test_a_number_without_a_value_is_not_told_and_stops_only_a_strict_build():
 @pytest.mark.parametrize(
     ("text", "side", "words"),
     [
-        ("plain:score", "min", "expected SET:SCORE=BOUND, such as permuted:score=.2, found 'plain:score'"),
+        ("plain:score", "min", "expected SET:SCORE=BOUND, such as permuted:score=.2, got 'plain:score'"),
         ("plain:score=high", "min", "expected SET:SCORE=BOUND"),
         ("plain:score=nan", "min", "expected SET:SCORE=BOUND"),
         ("plane:score=.2", "min", "expected a challenge set of "),
         ("swapped:acuracy_after=.2", "min", "did you mean accuracy_after? it has score, accuracy_before, "),
-        ("swapped:drop=.2", "min", "of swapped:drop lower is better: bound it by --max, found --min"),
+        ("swapped:drop=.2", "min", "expected --max, since lower values of swapped:drop are better"),
         (
             "plain:accuracy=75",
             "min",
@@ -93,7 +93,7 @@ def test_a_number_without_a_value_is_not_told_and_stops_only_a_strict_build():
         ("plain:accuracy=750", "min", "expected a bound from 0 to 1, got 750"),
         ("swapped:drop=10", "max", "expected a bound from -1 to 1, got 10; of percent, write 0.1"),
         ("permuted:score=20", "min", "expected a bound of at most 1, got 20; of percent, write 0.2"),
-        ("swapped:score=.2", "max", "of swapped:score higher is better: bound it by --min, found --max"),
+        ("swapped:score=.2", "max", "expected --min, since higher values of swapped:score are better"),
     ],
 )
 def test_what_is_no_bound_is_refused(text, side, words):
@@ -123,7 +123,7 @@ def test_a_coin_fails_at_a_bound_on_the_scale_and_an_oracle_passes():
 
 
 def test_a_gate_on_a_set_that_was_not_asked_is_refused():
-    with pytest.raises(ValueError, match="expected results of swapped, which a gate is on, found results of plain"):
+    with pytest.raises(ValueError, match="expected results of swapped, got results of plain"):
         gates.check([result()], [gates.bound("swapped:score=.2", "min")])
 
 
@@ -152,7 +152,7 @@ def test_no_worse_is_not_said_where_nothing_could_show_worse(tmp_path):
     one, two = result("one", 0.7, rows=45, seed=1), result("two", 0.7, rows=45, seed=2)
     [checked], _ = gates.no_worse_than(run(tmp_path / "two", two), run(tmp_path / "one", one))
     assert checked.p > 0.05
-    assert checked.outcome == "cannot be told"
+    assert checked.outcome == "inconclusive"
 
 
 def test_worse_is_not_said_of_a_few_examples(tmp_path):
@@ -163,7 +163,7 @@ def test_worse_is_not_said_of_a_few_examples(tmp_path):
         assert checked.p < 0.01
         return checked
 
-    assert (held(9).outcome, held(9).why) == ("cannot be told", "9 source examples are too few")
+    assert (held(9).outcome, held(9).why) == ("inconclusive", "9 source examples are too few")
     assert (held(10).outcome, held(10).why) == ("fails", "")
 
 
@@ -174,7 +174,7 @@ def test_of_lower_is_better_more_is_worse(tmp_path):
     [checked], _ = gates.no_worse_than(after, before, ["drop"])
     assert checked.estimate.value == pytest.approx(1 - few.scores["drop"].value)
     assert checked.outcome == "fails"
-    with pytest.raises(ValueError, match=r"expected a number whose direction is known, found overall\.drop of swapped"):
+    with pytest.raises(ValueError, match=r"expected a number with a direction, got overall\.drop of swapped"):
         gates.no_worse_than(after, before, ["overall.drop"])
 
 
@@ -184,7 +184,7 @@ def test_baselines_beside_a_model_do_not_count_and_two_models_are_refused(tmp_pa
     assert check(beside, "--min", "plain:accuracy=.5")[0] == 0
     assert [each.outcome for each in gates.no_worse_than(beside, alone)[0]] == ["passes"]
     two = run(tmp_path / "two", result("mine", 0.9), result("yours", 0.2))
-    with pytest.raises(ValueError, match=r"expected the results of one model in .*, found those of mine, yours"):
+    with pytest.raises(ValueError, match=r"expected the results of one model, got those of mine, yours"):
         check(two, "--min", "plain:accuracy=.5")
 
 
@@ -211,7 +211,7 @@ def test_exit_codes_are_those_of_ci(tmp_path):
     assert (code, "Failed: 1 of 2 gates." in said) == (1, True)
     undecided = (folder, "--min", "plain:accuracy=.74")
     code, said = check(*undecided)
-    assert (code, "Passed: no gate fails; of 1 of 1 it cannot be told." in said) == (0, True)
+    assert (code, "Passed: no gate fails; 1 of 1 inconclusive." in said) == (0, True)
     assert check(*undecided, "--strict")[0] == 1
     for wrong in ((), ("--min", "plain:acc=.5"), ("--min", "plain:accuracy=.5", "--corpus", "mnli"), ("--strict",)):
         assert check(folder, *wrong)[0] == 2
@@ -238,7 +238,7 @@ def test_a_row_names_the_number_the_interval_n_and_the_verdict_within_80_columns
     row = next(line for line in said.splitlines() if line.strip().startswith("plain:accuracy"))
     assert row.split()[:3] == ["plain:accuracy", "≥", "0.9"]
     assert row.split()[-2:] == [str(ROWS), "fails"]
-    assert "No worse: than b/another-one (A), pair by pair" in said
+    assert "No worse: compared with b/another-one (A), pair by pair" in said
 
 
 def test_json_and_csv_have_every_gate(tmp_path):
@@ -262,9 +262,9 @@ def test_a_set_that_cannot_be_checked_is_told_of(tmp_path):
     blank.scores[SKILL] = None
     checked, notes = gates.no_worse_than(run(tmp_path / "after", result("new", 0.8), blank), before)
     assert [each.set for each in checked] == ["plain"]
-    assert notes == ["Swapped: not checked, no such number in both"]
+    assert notes == ["Swapped: not checked, the number is not in both runs"]
     checked, notes = gates.no_worse_than(run(tmp_path / "less", result("new", 0.8)), before)
-    assert notes == ["Swapped · ours.jsonl: only A evaluated on it"]
+    assert notes == ["Swapped · ours.jsonl: evaluated for A only"]
 
 
 def test_numbers_are_named_as_the_sets_describe_them():

@@ -80,9 +80,9 @@ def test_the_seed_decides():
 @pytest.mark.parametrize(
     ("n", "pairs", "words"),
     [
-        (N, 6, "a number of pairs that 4 divides, found 6"),
-        (N, 0, "that 4 divides, found 0"),
-        (N, 40, r"expected 10 shorter examples of D\^c of which the model accepts an order, found 6"),
+        (N, 6, "a number of pairs that is a multiple of 4, got 6"),
+        (N, 0, "that is a multiple of 4, got 0"),
+        (N, 40, r"expected 10 shorter examples of D\^c with an order that the model accepts, got 6"),
     ],
 )
 def test_what_cannot_be_drawn_is_refused(n, pairs, words):
@@ -143,13 +143,13 @@ def test_a_pair_without_a_label_was_not_asked(folder):
 
 def test_a_sheet_of_other_pairs_is_refused(folder):
     (folder / "other.csv").write_text("number,label\n9,neutral\n")
-    with pytest.raises(ValueError, match=r"other.csv: expected each number of .*key.csv once, found '9'"):
+    with pytest.raises(ValueError, match=r"other.csv: expected each number of .*key.csv once, got '9'"):
         human_study.score(folder, folder / "other.csv")
     (folder / "other.csv").write_text("number,answer\n1,neutral\n")
-    with pytest.raises(ValueError, match="missing label"):
+    with pytest.raises(ValueError, match="got none named label"):
         human_study.score(folder, folder / "other.csv")
     (folder / "other.csv").write_text("number,label\n1,not_entailment\n")
-    with pytest.raises(DataError, match=r"line 2: expected a label of entailment, neutral, contradiction, found"):
+    with pytest.raises(DataError, match=r"line 2: expected a label of entailment, neutral, contradiction, got"):
         human_study.score(folder, folder / "other.csv")
 
 

@@ -69,7 +69,7 @@ def test_of_what_is_incomplete_the_parts_are_named_and_the_rest_is_scored(tmp_pa
     predictions = Folder(tmp_path / "shared" / "predictions")
     key = json.loads((predictions / "tasks").read("000-001.json"))["key"]
     (predictions / key).remove("part-00000.parquet")
-    with pytest.raises(StoreError, match=r"1 of 1 parts are missing in .*: 0; start a shard again"):
+    with pytest.raises(StoreError, match=r"1 of 1 chunks are missing in .*: 0; start a shard again"):
         score_tasks(predictions, output_dir=tmp_path / "again")
     failures = []
     [plain] = score_tasks(predictions, output_dir=tmp_path / "again", on_failure=failures.append)
@@ -154,7 +154,7 @@ def test_what_cannot_be_shared_is_refused(tmp_path, requests, monkeypatch):
         unbag.evaluate(
             names["made"], requests, output_dir=tmp_path / "x", shard="0/2", lexical_baseline=False, progress=False
         )
-    with pytest.raises(ValueError, match="found no tasks"):
+    with pytest.raises(ValueError, match="got a folder without tasks"):
         score_tasks(Folder(tmp_path / "nothing"), output_dir=tmp_path)
 
 
@@ -166,7 +166,7 @@ def test_what_cannot_be_shared_is_refused(tmp_path, requests, monkeypatch):
         (["score", "--run-dir", "x", "--set", "plain"], "expected no FILE, --set or source pairs"),
         (["score", "--run-dir", "x", "--no-lexical-baseline"], "--no-lexical-baseline: expected no --run-dir"),
         (["score"], "expected FILE or --run-dir, got neither"),
-        (["score", "--run-dir", "nowhere"], "found no tasks"),
+        (["score", "--run-dir", "nowhere"], "got a folder without tasks"),
         (["report", "runs", "--output", "s3://bucket/report.html"], "of this machine"),
     ],
 )
@@ -203,5 +203,5 @@ def test_a_task_that_someone_spoilt_is_refused_by_its_name(tmp_path, requests):
     (predictions / "tasks").write("000-000.json", json.dumps(later).encode())
     assert len(score_tasks(predictions, output_dir=tmp_path / "again")) == 2
     (predictions / "tasks").write("000-000.json", json.dumps({**task, "schema": 3}).encode())
-    with pytest.raises(ValueError, match="of version 2, found version 3; start the shards again"):
+    with pytest.raises(ValueError, match="of version 2, got version 3; start the shards again"):
         score_tasks(predictions, output_dir=tmp_path / "again")

@@ -198,7 +198,7 @@ def test_the_authors_pairs_are_downloaded_or_named(here, shared):
     told = ["--sets", "sicck", "--official-file", str(shared / "data" / "sicck")]
     [result] = run("evaluate", "always:predict", *told)
     assert rerun(result).command == "unbag evaluate always:predict --sets sicck --no-lexical-baseline"
-    assert rerun(result).remark == "It downloads the authors' file; a copy of yours is named with --official-file."
+    assert rerun(result).remark == "The command downloads the authors' file; pass a local copy with --official-file."
     assert run(*shlex.split(rerun(result).command)[1:], *told[2:]) == [result]
 
 
@@ -207,7 +207,7 @@ def test_data_with_columns_and_labels_of_its_own(here):
     asked = ["--data", "odd.csv", "--columns", columns, "--labels", "contradiction,neutral,entailment"]
     [words] = repeats("evaluate", "always:predict", "--sets", "swapped", *asked)
     assert columns in words
-    assert rerun(run(*words)[0]).remark == "To be given where odd.csv is."
+    assert rerun(run(*words)[0]).remark == "Run the command in the folder of odd.csv."
 
 
 def test_predictions_made_elsewhere(here):
@@ -230,9 +230,9 @@ def test_what_no_command_can_ask_says_so(here, tiny_bert):  # noqa: F811
         return remark
 
     always = lambda premises, _: ["neutral"] * len(premises)  # noqa: E731
-    assert "the model was handed in from Python" in said(always)
-    assert "max_length=16 can be given from Python only" in said(tiny_bert, max_length=16)
-    assert "pipeline=all can be given" in said("lexical", train_data=("pairs.csv",), pipeline=ALL)
+    assert "the model is a Python object" in said(always)
+    assert "max_length=16 is available in Python only" in said(tiny_bert, max_length=16)
+    assert "pipeline=all is available" in said("lexical", train_data=("pairs.csv",), pipeline=ALL)
 
 
 def test_a_data_set_of_the_hub_is_named_with_its_split(here):
@@ -245,7 +245,7 @@ def test_a_data_set_of_the_hub_is_named_with_its_split(here):
     assert "--data org/pairs --split dev" in command
     assert commit in remark
     lost = rerun(replace(result, data={**data, "load_options": {"data_config": "main"}}))
-    assert "data_config=main of the pairs can be given from Python only" in lost.remark
+    assert "data_config=main of the pairs is available in Python only" in lost.remark
 
 
 def test_a_table_of_embeddings_is_recorded_by_its_content(here):
@@ -264,4 +264,4 @@ def test_a_model_that_one_command_alone_asks_names_it(here):
     always = CallablePredictor(lambda premises, _: ["neutral"] * len(premises), identity={"command": "unbag demo"})
     [result] = unbag.evaluate(always, [Request("plain", options={"data": "pairs.csv"})], output_dir="out")
     assert rerun(result).command == "unbag demo"
-    assert "no other command" in rerun(result).remark
+    assert "Only this command" in rerun(result).remark

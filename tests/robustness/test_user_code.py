@@ -57,7 +57,7 @@ def test_module_that_raises_at_its_import_is_named_with_the_error_and_the_line(s
 def test_name_that_leads_to_no_function_is_refused(sixty_pairs, capsys, model, expected):
     Path("broken_model.py").write_text("number = 3\n")
     found = said(capsys, sixty_pairs, model)
-    assert "expected module:function, found " in found
+    assert "expected module:function, got " in found
     assert expected in found
 
 

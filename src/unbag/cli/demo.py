@@ -53,7 +53,9 @@ def demo(
         show_results(results, output_dir, as_json=True)
         return
     write_tables(results, output_dir)
-    terminal.show([_describe_models(), *terminal.together(results), *_view(disagreement(output_dir))], console())
+    terminal.show(
+        [_describe_models(), *terminal.together(results), *_describe_disagreement(disagreement(output_dir))], console()
+    )
     echo(f"Tables of all sets: {output_dir / terminal.FILE}")
     echo(f"Report for a browser: {(output_dir / html.FILE).resolve()}")
 
@@ -64,22 +66,22 @@ def _describe_models() -> str:
     return _MODELS.format(pairs=sum(1 for _ in demo.pairs("train")))
 
 
-def _view(found: "Disagreement") -> list[Any]:
-    """Build the sentence about pairs on which the reader and the bag of words disagree, with an example."""
+def _describe_disagreement(found: "Disagreement") -> list[Any]:
+    """Describe sentence about pairs on which the reader and the bag of words disagree, with an example pair."""
     from rich.console import Group
     from rich.table import Table
 
     summary = (
-        f"On {found.apart:,} of the {found.pairs:,} original pairs, reader and lexical predict different labels: "
+        f"Reader and lexical predict different labels on {found.n_different:,} of the {found.pairs:,} unchanged pairs: "
         f"reader is right on {found.reader_right:,} of these, lexical on {found.bag_right:,}."
     )
-    if found.shown is None:
+    if found.example is None:
         return [summary]
-    pair, reader, bag = found.shown
+    pair, reader, bag = found.example
     lines = Table.grid(padding=(0, 2))
     lines.add_row("premise", pair.premise)
     lines.add_row("hypothesis", pair.hypothesis)
     lines.add_row("label", pair.label, style="bold")
     for name, prediction in (("reader", reader), ("lexical", bag)):
         lines.add_row(name, f"{prediction.label}, probability {prediction.probability:.2f}")
-    return [Group(f"{summary} One pair that reader has right:", "", lines)]
+    return [Group(f"{summary} One pair that reader gets right:", "", lines)]

@@ -1,4 +1,4 @@
-"""Where models are loaded and asked: in this process and those that a launcher started beside it, or elsewhere."""
+"""Engines that load and run models: this process with its launcher's other processes, or a Ray cluster."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,80 +18,82 @@ if TYPE_CHECKING:
 
 
 RAY: Final = "ray"
-"""The name of the engine that is a Ray cluster."""
+"""Name of the Ray engine."""
 
 
 class Engine(Protocol):
-    """What loads models, and has them answer all rows of a data set; `ray.predicting.RayEngine` is another one."""
+    """An engine loads models and predicts all rows of a data set: `InProcess` or `ray.predicting.RayEngine`."""
 
     def validate_device(self, dtype: "Dtype | None", device: str | None) -> None:
-        """Refuse what this engine can tell not to be there, before anything is computed; None says nothing.
+        """Validate dtype and device before anything is computed, as far as the engine can; None is the default.
 
         Raises:
-            ValueError: if there is no such dtype or device.
+            ValueError: If the dtype or device does not exist.
         """
         ...
 
     def predictor_of(self, model: Model, **options: Any) -> tuple[Predictor, str]:
-        """Return a predictor and the name to show for it, as `predictors.predictor_of` does."""
+        """Load a predictor and its display name, as `model_loading.predictor_of` does."""
         ...
 
     def predict_rows(
         self, rows: "datasets.Dataset", predictor: Any, folder: str | Path, *, progress: Progress | None = None
     ) -> Predictions:
-        """Predict all rows with one of its predictors, as `inference.run.predict_rows` does."""
+        """Predict all rows with a predictor of this engine, as `inference.runner.predict_rows` does."""
         ...
 
 
 class InProcess:
-    """The engine of one process, or of those of a launcher."""
+    """The engine of one process, or of the processes of a launcher."""
 
     def validate_device(self, dtype: "Dtype | None", device: str | None) -> None:
-        """Try the device of this process."""
+        """Validate dtype and device in this process."""
         if dtype is not None or device is not None:
-            from unbag.inference.transformer import resolve_device  # torch, only where somebody names what is its own
+            from unbag.inference.transformer import resolve_device  # imports torch, so only if an option needs it
 
             resolve_device(dtype or "float32", device)
 
     def predictor_of(self, model: Model, **options: Any) -> tuple[Predictor, str]:
-        """Load the model here."""
+        """Load the model in this process."""
         return predictor_of(model, **options)
 
     def predict_rows(
         self, rows: "datasets.Dataset", predictor: Any, folder: str | Path, *, progress: Progress | None = None
     ) -> Predictions:
-        """Ask the model here."""
+        """Run the model in this process."""
         return predict_rows(rows, predictor, folder, progress=progress)
 
 
 def validate_backend(name: str | None, num_gpus: float | None, shard: str | None = None) -> None:
-    """Refuse an engine that cannot be, or does not go with what else is asked for.
+    """Validate the engine and the options that exclude it.
 
     Raises:
-        ValueError: if there is no such engine, GPUs are asked for without one that could share them out, a launcher
-            started this process, or shards share the work already.
+        ValueError: If the engine does not exist, `num_gpus` is given without an engine, a launcher started this
+            process, or the run is a shard.
     """
     if name not in (None, RAY):
-        raise ValueError(f"expected the engine {RAY}, or none, found {name!r}")
+        raise ValueError(f"--engine: expected {RAY}, or none, got {name!r}")
     if name is None and num_gpus is not None:
-        raise ValueError(f"num-gpus is for the engine {RAY}; without it see device")
+        raise ValueError(f"--num-gpus: expected --engine {RAY}, got none; choose a device with --device instead")
     if name and shard is not None:
-        raise ValueError("shard and engine both share the work; take one of them")
+        raise ValueError("--engine and --shard both distribute the work; use one of them")
     if name and is_distributed():
-        raise ValueError(f"the engine {RAY} starts processes itself; go without torchrun or accelerate launch")
+        raise ValueError(
+            f"--engine {RAY}: expected a single process, got a launcher; run without torchrun or accelerate launch"
+        )
 
 
 @contextmanager
 def open_backend(name: str | None, num_gpus: float | None = None) -> Iterator[Engine]:
-    """Give an engine that `require_engine` lets pass, for as long as the block takes; without a name this process's.
+    """Open an engine that `validate_backend` accepts, within a block. Without a name, it is this process.
 
     Raises:
-        ImportError: if the engine is not installed.
+        ImportError: If the engine is not installed.
     """
     if name is None:
         yield InProcess()
         return
     from unbag.evaluation.ray.predicting import RayEngine
 
-    with RayEngine(num_gpus) as ready:
-        yield ready
+    with RayEngine(num_gpus) as engine:
+        yield engine

@@ -1,4 +1,4 @@
-"""Results beside results: which differences between models are more than chance."""
+"""Comparison of results: differences between systems, with intervals and significance tests."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 from unbag import challenge_sets
 from unbag.challenge_sets.base import SCORE, SKILL
 from unbag.challenge_sets.results import Result
-from unbag.evaluation.systems import Run, System, asked_in, lettered, systems_in
+from unbag.evaluation.systems import Run, System, assign_letters, load_single_system, load_systems
 from unbag.scoring.bootstrap import Estimate, to_json
 from unbag.scoring.nested import iter_estimates
 from unbag.scoring.significance import (
@@ -32,27 +32,27 @@ from unbag.utils.options import check_int
 
 LEVEL: Final = 0.05
 FEW: Final = 30
-"""Source examples below which a bootstrap is said to be optimistic."""
+"""Number of source examples below which a note warns that the p values of a bootstrap are too small."""
 
 
 class Difference(NamedTuple):
-    """One number of two systems.
+    """The difference of one number between two systems.
 
     Attributes:
-        set: the challenge set.
-        data: what it is made from.
-        quantity: the number's path in the scores.
-        label: what to call it.
-        first: the one's letter.
-        second: the other's.
-        values: theirs; means over seeds.
-        deviations: standard deviations over seeds; None of one.
-        difference: second less first, with its 95 % interval; n is that of the number in either result, the smaller.
-        sources: the source examples, or the trained seeds, that the interval was drawn from.
-        test: `mcnemar`, `bootstrap`, `seeds`, or `unpaired` for none.
-        p: two-sided; None without a test.
-        p_holm: corrected for all tests of the comparison.
-        higher_is_better: the number's direction; None where nobody says it.
+        set: Name of the challenge set.
+        data: Corpus that the set is made from.
+        quantity: Path of the number in the scores.
+        label: Label of the number in tables.
+        first: Letter of the first system.
+        second: Letter of the second system.
+        values: Values of both systems; means over seeds.
+        deviations: Standard deviations over seeds; None with one seed.
+        difference: Second minus first, with its 95 % interval. n is the smaller n of the two results.
+        sources: Number of source examples, or of training seeds, that the interval is drawn from.
+        test: `mcnemar`, `bootstrap`, `seeds`, or `unpaired` without a test.
+        p: Two-sided p value; None without a test.
+        p_holm: p value corrected for all tests of the comparison.
+        higher_is_better: Direction of the number; None if unknown.
     """
 
     set: str
@@ -72,7 +72,7 @@ class Difference(NamedTuple):
 
 
 class _Title(NamedTuple):
-    """What a note is about: a set, and what it is made from."""
+    """Subject of a note: a set, and the corpus that it is made from."""
 
     set: str
     data: str
@@ -83,30 +83,31 @@ class _Title(NamedTuple):
 
 @dataclass(frozen=True)
 class Comparison:
-    """What came of a comparison.
+    """The outcome of a comparison.
 
     Attributes:
-        systems: what was compared.
-        differences: every number of every two.
-        notes: what could not be compared, or not pair by pair, and why.
-        level: at which a corrected p value is significant.
-        untold: the sets of which the notes say that a number, or all of them, could not be compared on some data.
+        systems: Compared systems.
+        differences: Differences of every number between every two systems.
+        notes: Reasons why numbers could not be compared, or not pair by pair.
+        level: Significance level for corrected p values.
+        incomparable_sets: Sets with a note that some or all of their numbers could not be compared on some data.
     """
 
     systems: list[System]
     differences: list[Difference]
     notes: list[str]
     level: float = LEVEL
-    untold: frozenset[str] = frozenset()
+    incomparable_sets: frozenset[str] = frozenset()
 
     def significant(self, difference: Difference) -> bool | None:
-        """Tell whether a difference is significant after correction; None where it was not tested."""
+        """Check whether a difference is significant after correction; None if it was not tested."""
         return None if difference.p_holm is None else difference.p_holm <= self.level
 
     def better(self, difference: Difference) -> str | None:
-        """Return the letter of the system that is significantly better by a number's own direction; None if neither.
+        """Find the letter of the system that is significantly better in a number's direction; None if neither is.
 
-        That number alone: a guess has a low P^c too, which only the skill score tells from reading.
+        This holds for that number alone: a model that guesses also has a low P^c, and only the skill score separates it
+        from a model that reads.
         """
         gap = difference.difference.value
         if not self.significant(difference) or not gap or difference.higher_is_better is None:
@@ -114,11 +115,11 @@ class Comparison:
         return difference.second if (gap > 0) == difference.higher_is_better else difference.first
 
     def name(self, letter: str) -> str:
-        """Return the name of the system that a letter stands for."""
+        """Look up the name of a system by its letter."""
         return next(system.name for system in self.systems if system.letter == letter)
 
     def as_json(self) -> dict[str, Any]:
-        """Return all of it as JSON takes it."""
+        """Convert the comparison to a JSON object."""
         return {
             "level": self.level,
             "correction": "holm",
@@ -147,64 +148,63 @@ def compare(
     level: float = LEVEL,
     resamples: int = DEFAULT_RESAMPLES,
 ) -> Comparison:
-    """Compare the results of two systems or more.
+    """Compare the results of two or more systems.
 
-    Results of the same set, made from the same data with the same options, are compared example by example: by
-    McNemar's test where each example counts whole or not at all, else by a paired bootstrap over source examples.
-    Models whose names differ in a training seed alone (`…seed-1`, `…seed-2`) are one system: its numbers are means,
-    tested over seeds. All p values are corrected together (`scoring.significance`). Differences have the intervals of
-    `scoring.intervals`. Runs that kept no examples are compared by their intervals only, as if they were independent,
-    without a test.
+    Results on the same set, data and options are compared example by example. McNemar's test applies if every example
+    is either right or wrong, otherwise a paired bootstrap over source examples. Models whose names differ only in a
+    training seed (`…seed-1`, `…seed-2`) are one system. Its numbers are means, and the test is over seeds. All p
+    values are corrected together (`scoring.significance`). Differences have the intervals of `scoring.intervals`. Runs
+    without stored examples are compared by their intervals, as if they were independent, without a test.
 
     Args:
-        paths: results files, folders that `unbag.evaluate` left, trained models with an evaluation in them, or the
-            folder of a recipe with several seeds.
-        across_data: compare also what was not evaluated on the same data with the same options, unpaired.
-        quantities: which numbers: their names (`auroc`), or patterns of their paths, such as `p_c` or `by_category.*`;
-            by default those of the role "compared" (`challenge_sets`).
-        level: at which a corrected p value is significant.
-        resamples: of the bootstrap.
+        paths: Results files, folders written by `unbag.evaluate`, trained models with an evaluation, or the folder of
+            a recipe with several seeds.
+        across_data: Whether to compare results on different data or with different options too, unpaired.
+        quantities: Patterns of the paths of numbers, such as `p_c` or `by_category.*`. Default: the numbers with the
+            role "compared" (`challenge_sets`).
+        level: Significance level for corrected p values.
+        resamples: Number of bootstrap resamples.
 
     Raises:
-        ValueError: if there are no results, fewer than two systems, nothing in common, or other data or options.
+        ValueError: If there are no results, fewer than two systems, no common set, or different data or options.
     """
-    _require(quantities, level, resamples)
-    systems = lettered(systems_in(paths))
+    _validate_options(quantities, level, resamples)
+    systems = assign_letters(load_systems(paths))
     if len(systems) < 2:
         only = f"one, {systems[0].name}" + (f", with seeds {', '.join(systems[0].seeds)}" if systems[0].seeds else "")
-        raise ValueError(f"expected two models or more to compare, found {only}")
-    return _compared(systems, across_data=across_data, quantities=quantities, level=level, resamples=resamples)
+        raise ValueError(f"expected two models or more to compare, got {only}")
+    return _compare_systems(systems, across_data=across_data, quantities=quantities, level=level, resamples=resamples)
 
 
 def compare_two(
     before: Path | str, after: Path | str, *, quantities: Sequence[str] = (), level: float = LEVEL
 ) -> Comparison:
-    """Compare the one model of a path with the one of another, as `compare` does; baselines beside them do not count.
+    """Compare the only model of one path with that of another, as `compare` does. Baselines are ignored.
 
-    Names say nothing here: the same recipe trained again under its old name is another system.
+    Names do not matter: a recipe that was trained again under the same name is another system.
 
     Raises:
-        ValueError: if a path has several models, or as `compare`.
+        ValueError: If a path has several models, or for the causes of `compare`.
     """
-    _require(quantities, level)
-    systems = [asked_in(path) for path in (before, after)]
-    return _compared(lettered(systems), across_data=False, quantities=quantities, level=level)
+    _validate_options(quantities, level)
+    systems = [load_single_system(path) for path in (before, after)]
+    return _compare_systems(assign_letters(systems), across_data=False, quantities=quantities, level=level)
 
 
-def _require(quantities: Sequence[str], level: float, resamples: int = DEFAULT_RESAMPLES) -> None:
-    """Refuse what says nothing of how to compare.
+def _validate_options(quantities: Sequence[str], level: float, resamples: int = DEFAULT_RESAMPLES) -> None:
+    """Validate the options of a comparison.
 
     Raises:
-        ValueError: naming the first that is something else.
+        ValueError: Names the first invalid option.
     """
     if not (isinstance(quantities, list | tuple) and all(isinstance(each, str) for each in quantities)):
-        raise ValueError(f"expected quantities to be a list of patterns, such as ['p_c'], found {quantities!r}")
+        raise ValueError(f"quantities: expected a list of patterns, such as ['p_c'], got {quantities!r}")
     if isinstance(level, bool) or not isinstance(level, Real) or not 0 <= level <= 1:
-        raise ValueError(f"expected a level from 0 to 1, found {level!r}")
+        raise ValueError(f"level: expected a number from 0 to 1, got {level!r}")
     check_int("resamples", resamples, least=1)
 
 
-def _compared(
+def _compare_systems(
     systems: list[System],
     *,
     across_data: bool,
@@ -219,35 +219,38 @@ def _compared(
     for one, two in combinations(systems, 2):
         for ours, theirs, same in _matched(one, two, notes, alone, across=across_data):
             differences += pairs.differences(one, ours, two, theirs, same=same, notes=notes)
-    notes += [f"{title}: only {_listed(letters)} evaluated on it" for title, letters in alone.items()]
+    notes += [f"{title}: evaluated for {_listed(letters)} only" for title, letters in alone.items()]
     notes += [
-        f"{title}: {_listed(letters)} kept no examples; intervals unpaired, no test"
+        f"{title}: {_listed(letters)} stored no examples; intervals unpaired, no test"
         for title, letters in pairs.without_examples.items()
     ]
     if not differences:
         raise ValueError(
-            "nothing to compare: " + ("; ".join(notes) or f"no number is called {', '.join(quantities)} in both")
+            "nothing to compare: " + ("; ".join(notes) or f"no number matches {', '.join(quantities)} in both")
         )
     tested = [index for index, difference in enumerate(differences) if difference.p is not None]
     for index, p in zip(tested, holm([differences[index].p or 0.0 for index in tested]), strict=True):
         differences[index] = differences[index]._replace(p_holm=float(p))
+    # A two-sided p value of a bootstrap cannot be smaller, so that Holm's correction may rule out any significance.
     least = 2 / (resamples + 1)
     if len(tested) * least > level and any(differences[index].test == "bootstrap" for index in tested):
         notes.append(
-            f"a bootstrap of {resamples:,} resamples gives no p below {least:.1g}, which among {len(tested)} tests is "
-            "not significant; compare fewer systems, or name the numbers (--metric)"
+            f"a bootstrap of {resamples:,} resamples gives no p below {least:.1g}, which is not significant among "
+            f"{len(tested)} tests; compare fewer systems, or name the numbers (--metric)"
         )
-    untold = frozenset(title.set for title in (*alone, *pairs.other_baselines))
-    return Comparison(systems, differences, list(dict.fromkeys(notes)), level, untold)
+    incomparable_sets = frozenset(title.set for title in (*alone, *pairs.other_baselines))
+    return Comparison(systems, differences, list(dict.fromkeys(notes)), level, incomparable_sets)
 
 
 def _matched(
     one: System, two: System, notes: list[str], alone: dict[_Title, set[str]], *, across: bool
 ) -> Iterator[tuple[list[Run], list[Run], bool]]:
-    """Yield the runs of both systems on each task, and whether it is the same one; note who alone has a task.
+    """Iterate over the runs of both systems on each set, with whether their tasks are the same.
+
+    Sets that only one system has are added to `alone`.
 
     Raises:
-        ValueError: if a set was evaluated on other data or with other options, unless across these.
+        ValueError: If a set was evaluated on different data or with different options, unless `across`.
     """
     ours, theirs = one.tasks(), two.tasks()
     for task, runs in ours.items():
@@ -261,18 +264,18 @@ def _matched(
     for runs in ours_only:
         first = runs[0].result
         others = [each for each in theirs_only if each[0].result.set == first.set]
-        if first.set in shared:  # both have the set elsewhere: here it is missing, unless it is of the same pairs
+        if first.set in shared:  # both have the set on another task: match only runs on the same corpus
             others = [each for each in others if _title(each[0].result) == _title(first)]
         if not others:
             alone.setdefault(_title(first), set()).add(one.letter)
             continue
         other = others[0]
         theirs_only.remove(other)
-        how = runs[0].differs(other[0])
+        how = runs[0].describe_difference(other[0])
         if not across:
             raise ValueError(
                 f"{one.name} and {two.name} were not evaluated on the same {first.set} set ({how}); evaluate both with "
-                "the same options (`unbag compare --across-data` compares them unpaired all the same)"
+                "the same options, or compare them unpaired (`unbag compare --across-data`)"
             )
         notes.append(f"{first.set}: {one.letter} and {two.letter} differ in {how}; intervals unpaired, no test")
         yield runs, other, False
@@ -281,11 +284,11 @@ def _matched(
 
 
 class _Pairs:
-    """Makes the differences of two systems; the resamples are drawn once for all systems on a task.
+    """Differences between two systems. The resamples are drawn once for all systems on a task.
 
     Attributes:
-        without_examples: by task, the letters of the systems that kept none.
-        other_baselines: the tasks whose skill score are held against different baselines, and so not compared.
+        without_examples: Letters of the systems without stored examples, by task.
+        other_baselines: Tasks whose skill scores have different baselines and so are not compared.
     """
 
     def __init__(self, systems: Sequence[System], quantities: Sequence[str], resamples: int) -> None:
@@ -297,7 +300,7 @@ class _Pairs:
     def differences(
         self, one: System, ours: list[Run], two: System, theirs: list[Run], *, same: bool, notes: list[str]
     ) -> Iterator[Difference]:
-        """Yield the difference of each quantity that both have."""
+        """Iterate over the differences of the numbers that both systems have."""
         first, second = ours[0], theirs[0]
         alone = len(ours) == len(theirs) == 1
         scores = [[dict(iter_estimates(run.result.scores)) for run in runs] for runs in (ours, theirs)]
@@ -307,31 +310,31 @@ class _Pairs:
         for path, (label, direction) in self._chosen(first.result).items():
             if path == SCORE.path and len({_baselines(run) for run in (*ours, *theirs)}) > 1:
                 self.other_baselines.add(_title(first.result))
-                notes.append(f"{_title(first.result)}: skill score against other baselines, hence not compared")
+                notes.append(f"{_title(first.result)}: skill scores with different baselines, not compared")
                 continue
             values = [[by_path[path].value for by_path in each if path in by_path] for each in scores]
-            known = [[value for value in each if value is not None] for each in values]
-            if not all(known):
+            present = [[value for value in each if value is not None] for each in values]
+            if not all(present):
                 continue
             n = min(by_path[path].n for each in scores for by_path in each if path in by_path)
-            spreads = [spread(each) for each in known]
-            about = (first.result.set, first.result.corpus, path, label, one.letter, two.letter)
+            spreads = [spread(each) for each in present]
+            fields = (first.result.set, first.result.corpus, path, label, one.letter, two.letter)
             means = (spreads[0].mean, spreads[1].mean)
             deviations = (spreads[0].standard_deviation, spreads[1].standard_deviation)
-            made = partial(Difference, *about, means, deviations, higher_is_better=direction)
+            difference = partial(Difference, *fields, means, deviations, higher_is_better=direction)
             if not alone:
-                seeds = sum(map(len, known))
+                seeds = sum(map(len, present))
                 if same:
-                    tested = seed_test(*known)
-                    yield made(tested.difference.of(None, n), seeds, "seeds", tested.p)
+                    tested = seed_test(*present)
+                    yield difference(tested.difference.of(None, n), seeds, "seeds", tested.p)
                 else:
-                    yield made(Estimate(means[1] - means[0], None, None, n), seeds, "unpaired", None)
+                    yield difference(Estimate(means[1] - means[0], None, None, n), seeds, "unpaired", None)
                 continue
             pair = tuple((run.samples or {}).get(path) for run in (first, second))
             if not same or pair[0] is None or pair[1] is None:
                 if same and first.samples and second.samples:  # both kept examples, which do not give this number
                     notes.append(f"{_title(first.result)}: {label} not tested, interval unpaired")
-                yield made(unpaired_difference(scores[0][0][path], scores[1][0][path]), n, "unpaired", None)
+                yield difference(unpaired_difference(scores[0][0][path], scores[1][0][path]), n, "unpaired", None)
                 continue
             drawn = [self._draws(run)[run.file, run.number, path] for run in (first, second)]
             bootstrap = difference_of_draws(pair[0], pair[1], drawn[0], drawn[1], level=0.95)
@@ -339,15 +342,15 @@ class _Pairs:
             test, p = ("bootstrap", bootstrap.p) if binary is None else ("mcnemar", mcnemar(*binary).p)
             sources = bootstrap.difference.n
             if binary is None and sources < FEW:
-                few = f"{sources} source examples are few to resample; p values are too small"
+                few = f"the bootstrap has only {sources} source examples; p values are too small"
                 notes.append(f"{_title(first.result)}: {few}")
-            yield made(bootstrap.difference.of(None, n), sources, test, p)
+            yield difference(bootstrap.difference.of(None, n), sources, test, p)
 
     def _chosen(self, result: Result) -> dict[str, tuple[str, bool | None]]:
-        """Return the quantities of a result to compare, by path: what to call each, and whether higher is better."""
+        """Select the numbers of a result to compare: label and direction by path."""
         paths = [path for path, _ in iter_estimates(result.scores)]
         described = challenge_sets.find(result.set)
-        known = {} if described is None else described.quantities_by_path()
+        described_numbers = {} if described is None else described.quantities_by_path()
         if self._quantities:
             names = {path: each.name for path, each in known.items()}
             chosen = [
@@ -355,11 +358,11 @@ class _Pairs:
                 for path in paths
                 if any(pattern == names.get(path) or fnmatch(path, pattern) for pattern in self._quantities)
             ]
-            named = {path: (each.label, each.higher_is_better) for path, each in known.items()}
+            named = {path: (each.label, each.higher_is_better) for path, each in described_numbers.items()}
             return {path: named.get(path, (path, None)) for path in chosen}
-        if described is None:  # not installed here: the numbers on top
+        if described is None:  # the set is not installed: compare its top-level numbers
             return {path: (path, None) for path in paths if "." not in path}
-        # Few: every further one makes the correction of all p values harsher.
+        # Only a few by default: each further number makes the correction of all p values stricter.
         return {
             each.path: (each.label, each.higher_is_better)
             for each in described.quantities_with_role("compared")
@@ -367,7 +370,7 @@ class _Pairs:
         }
 
     def _draws(self, run: Run) -> dict[tuple[Path, int, str], Floats]:
-        """Return the resampled values of all systems with examples on a run's task."""
+        """Resample the values of all systems with stored examples on a run's task. The draws are cached."""
         task = run.task
         if task not in self._drawn:
             on_task = [other for system in self._systems for other in system.runs if other.task == task]
@@ -384,9 +387,9 @@ class _Pairs:
 
 
 def _baselines(run: Run) -> str:
-    """Return what a run's skill score was held against, as text: the lexical model, by what made it."""
-    beyond = run.result.scores.get(SKILL) or {}
-    return json.dumps([beyond.get("lexical_model"), beyond.get("shuffled") is not None], sort_keys=True)
+    """Build a key of the baselines of a run's skill score: lexical model, and whether shuffled words count."""
+    skill = run.result.scores.get(SKILL) or {}
+    return json.dumps([skill.get("lexical_model"), skill.get("shuffled") is not None], sort_keys=True)
 
 
 def _listed(letters: set[str]) -> str:

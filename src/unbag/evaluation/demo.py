@@ -1,4 +1,4 @@
-"""`unbag demo`: the whole flow on the demonstration's pairs, offline, and one pair on which its models disagree."""
+"""`unbag demo`: an offline evaluation on the demonstration's pairs, and one pair on which its models disagree."""
 
 import json
 import shutil
@@ -23,39 +23,39 @@ from unbag.utils.files import atomic_write
 from unbag.utils.offline import go_offline
 
 MODELS: Final = ("reader", "lexical", "hypothesis-only")
-"""A network that reads the words in their order; a bag of words; and that when it may not see the premise."""
+"""A network that reads the words in order; a bag of words; and a bag of words without the premise."""
 
-_FOR_SEEDS: Final = 60  # pairs: some fifteen seeds, as the authors of SICCK had; hundreds would take minutes
-_FOR_MANY_ROWS: Final = 440  # pairs for the sets that make several rows of a pair; all 1,500 would take half a minute
-_Q: Final = 20  # permutations of a pair
+_FOR_SEEDS: Final = 60  # pairs, which give about fifteen seeds, as in SICCK; hundreds would take minutes
+_FOR_MANY_ROWS: Final = 440  # pairs for sets with several rows per pair; all 1,500 would take half a minute
+_Q: Final = 20  # permutations per pair
 _BUILT: Final = {"soswap_addamod": demo.SOSWAP_ADDAMOD, "recombined": demo.RECOMBINED}
-"""The sets that are shipped built, since their builders need a parser."""
-_LEAST_TOLD: Final = 1_000  # pairs, those of which words tell least: fifty in each of twenty partitions
+"""Sets that the package ships built, since their builders need a parser."""
+_TEST_SIZE: Final = 1_000  # pairs that are hardest for a bag of words: fifty in each of twenty partitions
 
 
 def requests(output_dir: Path) -> list[Request]:
-    """Return requests for the sets that the demonstration builds, in the order of the suite.
+    """Build requests for the sets that the demonstration builds, in the order of the suite.
 
     Args:
-        output_dir: the folder where `run` puts the pairs and the word vectors.
+        output_dir: Folder where `run` writes the pairs and the word vectors.
     """
     data, training = str(output_dir / demo.file("validation").name), (str(output_dir / demo.file("train").name),)
     own: dict[str, dict[str, Any]] = {
         "sicck": {"data": str(_first(output_dir, _FOR_SEEDS))},
         "breaking_nli": {"data": str(_first(output_dir, _FOR_MANY_ROWS)), "train_data": training},
-        # No tagger is sure to be had offline: here every word counts.
+        # A tagger may not be installed, and the demonstration is offline. So every word counts.
         "cs_lambda": {"train_data": training, "pipeline": ALL},
-        "resnli": {"embeddings": str(output_dir / demo.VECTORS.name), "test_size": _LEAST_TOLD},
+        "resnli": {"embeddings": str(output_dir / demo.VECTORS.name), "test_size": _TEST_SIZE},
         "permuted": {"data": str(_first(output_dir, _FOR_MANY_ROWS)), "q": _Q},
     }
     return [Request(name, options={"data": data, **own.get(name, {})}) for name in suite.names() if name not in _BUILT]
 
 
 def sets(output_dir: Path) -> list[Request | BuiltSet]:
-    """Return all sets, made from the demonstration's pairs, in the order of the suite.
+    """List all sets on the demonstration's pairs, in the order of the suite.
 
     Args:
-        output_dir: see `requests`.
+        output_dir: See `requests`.
     """
     order = suite.names()
     built = map(read_back, _BUILT.values())
@@ -69,20 +69,18 @@ def run(
     progress_callback: OnProgress | None = None,
     on_result: OnResult | None = None,
 ) -> list[Result]:
-    """Evaluate the reader and bags of words on all sets, made from the demonstration's pairs.
+    """Evaluate the reader and bags of words on all sets, built from the demonstration's pairs.
 
-    Pairs and results are left in a folder.
-
-    From here on the process keeps off the network.
+    Pairs and results are written to a folder. From this call on, the process does not use the network.
 
     Args:
-        output_dir: the folder.
-        on_set: see `unbag.evaluation.evaluator`.
-        progress_callback: likewise.
-        on_result: likewise.
+        output_dir: Folder to write to.
+        on_set: See `unbag.evaluation.evaluator`.
+        progress_callback: See `unbag.evaluation.evaluator`.
+        on_result: See `unbag.evaluation.evaluator`.
 
     Returns:
-        One result for each model and set.
+        One result per model and set.
     """
     go_offline()
     fill(output_dir)
@@ -93,21 +91,21 @@ def run(
         on_set=on_set,
         progress_callback=progress_callback,
         on_result=on_result,
-        **fitted_to(output_dir),
+        **training_options(output_dir),
     )
 
 
-def fitted_to(output_dir: Path) -> dict[str, Any]:
-    """Return what the bags of words are fitted to, and which words count, as options of `predictors.predictor_of`.
+def training_options(output_dir: Path) -> dict[str, Any]:
+    """Build the training options of the bags of words, for `model_loading.predictor_of`.
 
     Args:
-        output_dir: see `requests`.
+        output_dir: See `requests`.
     """
     return {"train_data": (str(output_dir / demo.file("train").name),), "pipeline": ALL}
 
 
 def fill(output_dir: Path) -> None:
-    """Put the pairs and the word vectors into the folder, for whoever wants to look at them or go on with them."""
+    """Write the pairs and the word vectors to the folder, where users can inspect and reuse them."""
     for path in (*map(demo.file, demo.SPLITS), demo.VECTORS):
         with atomic_write(output_dir / path.name) as tmp:
             shutil.copyfile(path, tmp)
@@ -121,68 +119,70 @@ def _first(output_dir: Path, pairs: int) -> Path:
     return output_dir / f"demo-validation-{pairs}.jsonl"
 
 
-_DECIMALS: Final = 4  # of how sure both are: near ties are broken by the order of the pairs
+_DECIMALS: Final = 4  # of the joint confidence: rounded, so that near ties are broken by the order of the pairs
 
 
-class Said(NamedTuple):
-    """A model's answer to a pair, and the probability it gives it."""
+class LabelPrediction(NamedTuple):
+    """A predicted label and its probability."""
 
     label: str
     probability: float
 
 
-class Shown(NamedTuple):
-    """A pair that the reader gets right and the bag does not, with what each says."""
+class DisputedPair(NamedTuple):
+    """A pair that the reader gets right and the bag of words gets wrong, with both predictions."""
 
     pair: Example
-    reader: Said
-    bag: Said
+    reader: LabelPrediction
+    bag: LabelPrediction
 
 
 class Disagreement(NamedTuple):
-    """How two models' answers to the same pairs differ.
+    """The disagreement of two models on the same pairs.
 
     Attributes:
-        pairs: how many were asked.
-        apart: on how many the two give different labels.
-        reader_right: of these, how many the reader has right.
-        bag_right: likewise the bag; on the others both are wrong.
-        shown: of those that the reader has right, the pair that says another thing in the most nearly same words: one
-            that is not entailed, with the fewest words that only one side has; of several, where both are surest. None
-            if the reader has none right.
+        pairs: Number of pairs.
+        n_different: Number of pairs with different predictions.
+        reader_right: Number of these that the reader gets right.
+        bag_right: Number of these that the bag of words gets right; both models are wrong on the others.
+        example: Pair with a different meaning in nearly the same words, among those that the reader gets right: not
+            entailed, and with the fewest words that only one sentence has. Ties go to the highest joint confidence.
+            None if the reader gets none right.
     """
 
     pairs: int
-    apart: int
+    n_different: int
     reader_right: int
     bag_right: int
-    shown: Shown | None
+    example: DisputedPair | None
 
 
 def disagreement(output_dir: Path) -> Disagreement:
-    """Ask the reader and the bag of words the demonstration's validation pairs, as they are written.
+    """Compare the reader and the bag of words on the demonstration's unchanged validation pairs.
 
     Args:
-        output_dir: the folder that `run` filled.
+        output_dir: Folder that `run` filled.
     """
     pairs = list(demo.pairs("validation"))
     sentences = [pair.premise for pair in pairs], [pair.hypothesis for pair in pairs]
-    bag_of_words, _ = predictor_of("lexical", **fitted_to(output_dir))
+    bag_of_words, _ = predictor_of("lexical", **training_options(output_dir))
     reader, bag = (model.predict(*sentences) for model in (ReaderPredictor(), bag_of_words))  # (n, 3)
     gold = np.array([label_id(pair.label) for pair in pairs])
-    apart = reader.argmax(axis=1) != bag.argmax(axis=1)
-    reader_right, bag_right = (apart & (each.argmax(axis=1) == gold) for each in (reader, bag))
-    sure = np.round(reader.max(axis=1) * bag.max(axis=1), _DECIMALS)
+    differs = reader.argmax(axis=1) != bag.argmax(axis=1)
+    reader_right, bag_right = (differs & (each.argmax(axis=1) == gold) for each in (reader, bag))
+    confidence = np.round(reader.max(axis=1) * bag.max(axis=1), _DECIMALS)
     order = sorted(
         np.flatnonzero(reader_right).tolist(),
-        key=lambda row: (pairs[row].label == ENTAILMENT, _only_in_one(pairs[row]), -sure[row]),
+        key=lambda row: (pairs[row].label == ENTAILMENT, _only_in_one(pairs[row]), -confidence[row]),
     )
-    shown = Shown(pairs[order[0]], *(_said(each[order[0]]) for each in (reader, bag))) if order else None
-    return Disagreement(len(pairs), int(apart.sum()), int(reader_right.sum()), int(bag_right.sum()), shown)
+    example = (
+        DisputedPair(pairs[order[0]], *(_label_prediction(each[order[0]]) for each in (reader, bag))) if order else None
+    )
+    return Disagreement(len(pairs), int(differs.sum()), int(reader_right.sum()), int(bag_right.sum()), example)
 
 
-def _said(probabilities: NDArray[np.floating[Any]]) -> Said:
-    return Said(LABELS[int(probabilities.argmax())], float(probabilities.max()))
+def _label_prediction(probabilities: NDArray[np.floating[Any]]) -> LabelPrediction:
+    return LabelPrediction(LABELS[int(probabilities.argmax())], float(probabilities.max()))
 
 
 def _only_in_one(pair: Example) -> int:

@@ -1,4 +1,4 @@
-"""A model and challenge sets in; predictions, scores and the record of both out."""
+"""Evaluation of models on challenge sets: predictions, scores and the record of both."""
 
 import logging
 from collections.abc import Callable, Sequence
@@ -42,13 +42,13 @@ _ONE_PAIR: Final = (("A man is sleeping.",), ("A person is asleep.",))
 logger = logging.getLogger(__name__)
 
 OnSet = Callable[[str], None]
-"""Called with the name of the set that comes next, before it is built."""
+"""Called with the name of the next set, before it is built."""
 
 OnResult = Callable[[Result], None]
-"""Called with each result as soon as it is there, in the first process."""
+"""Called with each result as soon as it is scored, in the first process."""
 
 OnFailure = Callable[[Failure], None]
-"""Called with each set that could not be evaluated; the others go on. A model of doubtful labels ends the run still."""
+"""Called with each set that fails; the other sets still run. A failed label probe still ends the run."""
 
 
 def evaluate_all(
@@ -70,56 +70,56 @@ def evaluate_all(
     predictions_csv: Path | None = None,
     **model_options: Any,
 ) -> list[Result]:
-    """Evaluate models on challenge sets; leave `results.json`, the predictions and the examples in a folder.
+    """Evaluate models on challenge sets; write `results.json`, the predictions and the examples to a folder.
 
-    A run that was stopped goes on where it was when called again with the same arguments, and its results are those of
-    an unbroken run. Started by `torchrun` or `accelerate launch`, the processes share the work, and the first of them
-    scores and writes. Each set is built once, and put to all models in turn.
+    A stopped run continues when called again with the same arguments. Its results equal those of an unbroken run.
+    Processes started by `torchrun` or `accelerate launch` share the work; the first process scores and writes. Each set
+    is built once, then all models are evaluated on it.
 
     A folder with results of the same models keeps them beside those of this run; a folder with results of other models
     is rejected (`result_folder`).
 
     Args:
-        models: each a Hub id, a folder, a built-in model, `module:function`, a function, a `CrossEncoder`, a
-            text-classification pipeline or a predictor (`unbag.evaluation.model_loading`).
-        sets: what to evaluate on: requests, sets that are already built, or names. A name means all of that set of its
-            default corpus.
-        output_dir: the folder for the results of all.
-        predictions: the folder where predictions are kept, which may be one for many runs, or its address; by default
-            a folder in `output_dir`.
-        trust_labels: go on although the label probe finds that another label order fits a model clearly better.
-        lexical_baseline: hold the scores against a lexical model on the same rows
+        models: Models: Hub ids, folders, built-in models, `module:function`, functions, `CrossEncoder`s,
+            text-classification pipelines or predictors (`unbag.evaluation.model_loading`).
+        sets: Requests, built sets, or names. A name means the whole set on its default corpus.
+        output_dir: Folder for all results.
+        predictions: Folder of stored predictions, or its address; several runs may share it. Default: a folder in
+            `output_dir`.
+        trust_labels: Whether to continue if the label probe finds that another label order fits a model clearly better.
+        lexical_baseline: Whether to compare the scores with a lexical model on the same rows
             (`evaluation.lexical_baseline.LexicalBaseline`), fitted to `train_data` if given.
-        shuffled: hold the scores against each model's own answers to the rows with shuffled words too
-            (`challenge_sets.perturbations.shuffled`), which takes about as many predictions again.
-        skipped: sets that could not even be asked for, for the record.
-        on_set: see `OnSet`.
-        progress_callback: see `OnProgress`.
-        on_result: see `OnResult`.
-        on_failure: see `OnFailure`; without it the first set that fails ends the run.
-        engine: where models are loaded and asked; here by default.
-        shard: which of several processes this is that nothing connects but `predictions`.
-        predictions_csv: a file for every pair with gold label, prediction and probabilities
+        shuffled: Whether to compare the scores with each model's own predictions for shuffled words
+            (`challenge_sets.perturbations.shuffled`). This doubles the number of predictions.
+        skipped: Sets whose requests failed already, for the record.
+        on_set: See `OnSet`.
+        progress_callback: See `OnProgress`.
+        on_result: See `OnResult`.
+        on_failure: See `OnFailure`. Without it, the first set that fails ends the run.
+        engine: Engine that loads and runs models. Default: this process.
+        shard: Index of this process among unconnected processes that share `predictions`.
+        predictions_csv: CSV file for every pair with gold label, prediction and probabilities
             (`evaluation.prediction_table.PredictionTable`).
-        model_options: see `unbag.evaluation.model_loading.predictor_of`: `revision`, `dtype`, `device`, `label_map`, …
+        model_options: Options of `unbag.evaluation.model_loading.predictor_of`: `revision`, `dtype`, `device`,
+            `label_map`, …
 
     Returns:
-        One result for each model and set, model by model; none in the processes after the first, or in a shard that
-        leaves the scoring to another.
+        One result per model and set, model by model. Empty in all processes but the first, and in a shard that does not
+        score.
 
     Raises:
-        ValueError: if an input is not what is expected, before anything is computed where an option fits none of the
-            models; `data.labels.LabelError` if the label order is unknown or refuted.
+        ValueError: If an input is invalid. An option that fits none of the models is rejected before anything is
+            computed. `data.labels.LabelError` if the label order is unknown or refuted.
     """
     several, engine = len(models) > 1, engine or InProcess()
     if shard is not None and process_group().world > 1:
-        raise ValueError("a launcher (torchrun) shares the work itself, and so does a shard; take one of them")
+        raise ValueError("--shard: expected a single process, got a launcher (torchrun); use one of them")
     validate_unsharded(shard, predictions_csv)
     model_loading.check(models, model_options)
     validate_writable(Path(output_dir), folder=True)
     requests = [suite.request(item) if isinstance(item, str) else item for item in sets]
     names = [str(model) for model in models if isinstance(model, str | Path)]
-    if len(names) == len(models):  # before any of them is loaded
+    if len(names) == len(models):  # fails before any model is loaded
         result_folder.check(Path(output_dir), dict.fromkeys(names), _names(requests))
     for model in models:
         validate_model(model)
@@ -128,7 +128,7 @@ def evaluate_all(
     if model_options.get("threshold") is not None:
         model_options["threshold"] = parse_threshold(model_options["threshold"])
     if model_options.get("num_fewshot") is not None:
-        Prompt(model_options["num_fewshot"])  # refuses other numbers
+        Prompt(model_options["num_fewshot"])  # validates the number
     validate_corpus_names(model_options.get("train_data") or ())
     failures = list(skipped)
 
@@ -139,46 +139,47 @@ def evaluate_all(
         failures.append(Failure(name, error, model))
         on_failure(failures[-1])
 
-    asked = []
-    for request in requests:  # what cannot be made is told now, not when the set's turn comes
+    valid = []
+    for request in requests:  # invalid requests fail now, not when the turn of the set comes
         try:
             if isinstance(request, Request):
                 validated_builder(request)
-            asked.append(request)
+            valid.append(request)
         except Exception as error:
             failed(request.name, error)
-    if not asked:
+    if not valid:
         return []
     group = process_group()
     if parallel.num_proc() > 1 and group.rank == 0:
-        build_ahead([each for each in asked if isinstance(each, Request)], _progress_of(progress_callback, BUILDING))
+        build_ahead([each for each in valid if isinstance(each, Request)], _progress_of(progress_callback, BUILDING))
     named: list[LabelCheckedModel] = []
     for model in models:
-        own_options = model_loading.fitting(model, model_options)
+        own_options = model_loading.select_options(model, model_options)
         predictor, model_name = engine.predictor_of(model, **own_options)
         if model_loading.kind_of(model) is model_loading.FUNCTION:
-            _try_out(predictor)
+            _run_one_pair(predictor)
         options = recorded_options(model, predictor, own_options)
         record = {"name": model_name, **({} if options is None else {"options": options})}
         if model_loading.kind_of(model) is model_loading.FUNCTION and own_options.get("label_map") is not None:
             record["label_order"] = ",".join(order_of(predictor))
         named.append(LabelCheckedModel(predictor, record, trust_labels=trust_labels))
-    result_folder.check(Path(output_dir), {each.record["name"]: each.record for each in named}, _names(asked))
+    result_folder.check(Path(output_dir), {each.record["name"]: each.record for each in named}, _names(valid))
     fitted_to = {name: model_options.get(name) for name in _FOR_BASELINES}
-    counter = LexicalBaseline(fitted_to, progress_callback) if lexical_baseline else None
+    baseline = LexicalBaseline(fitted_to, progress_callback) if lexical_baseline else None
     store = Path(output_dir) / PREDICTIONS if predictions is None else predictions
-    places = [(model_index, set_index) for model_index in range(len(named)) for set_index in range(len(asked))]
-    sharing = (
+    places = [(model_index, set_index) for model_index in range(len(named)) for set_index in range(len(valid))]
+    sharded = (
         None if shard is None else ShardedEvaluation(shard, store, places, fitted_to if lexical_baseline else None)
     )
     done: dict[tuple[int, int], Scored] = {}
     table = None if predictions_csv is None else PredictionTable()
-    for set_index, request in enumerate(asked):
+    for set_index, request in enumerate(valid):
         if on_set is not None:
             on_set(request.name)
         try:
             item = _built(request)
-            words = BaselinePredictions() if counter is None or sharing is not None else counter.of(item, store)
+            has_baseline = baseline is not None and sharded is None
+            words = baseline.predict(item, store) if baseline and has_baseline else BaselinePredictions()
         except Exception as error:
             failed(request.name, error)
             continue
@@ -188,29 +189,29 @@ def evaluate_all(
             except LabelError as error:
                 failed(request.name, error, each.name)
                 continue
-            place, known = (model_index, set_index), each.known(item.language)
+            place, record = (model_index, set_index), each.record_for(item.language)
             title = f"{request.name}, {each.name}" if several else request.name
             progress = _progress_of(progress_callback, title)
             try:
-                is_own_control = shuffled and is_order_blind(known)
+                is_own_control = shuffled and is_order_blind(record)
                 control = item.control if shuffled and not is_own_control else None
-                if sharing is not None:
-                    sharing.begin(place, item, each, known, progress, control, is_own_control=is_own_control)
+                if sharded is not None:
+                    sharded.begin(place, item, each, record, progress, control, is_own_control=is_own_control)
                     continue
                 predicted = engine.predict_rows(item.rows, each.predictor, store, progress=progress)
-                asked_again = predicted if is_own_control else None
+                control_predictions = predicted if is_own_control else None
                 if control is not None:
                     progress = _progress_of(progress_callback, f"{title}, words shuffled")
-                    asked_again = engine.predict_rows(control, each.predictor, store, progress=progress)
+                    control_predictions = engine.predict_rows(control, each.predictor, store, progress=progress)
                 if group.rank == 0:
                     threshold = getattr(each.predictor, "threshold", None)
                     done[place] = score_predictions(
                         item,
                         predicted,
-                        known,
+                        record,
                         threshold=threshold,
                         words=words,
-                        control=asked_again,
+                        control=control_predictions,
                         table=table,
                     )
             except Exception as error:
@@ -218,8 +219,8 @@ def evaluate_all(
                 continue
             if group.rank == 0 and on_result is not None:
                 on_result(done[place][0])
-    if sharing is not None:
-        return sharing.finish(
+    if sharded is not None:
+        return sharded.finish(
             Path(output_dir), failures, progress_callback=progress_callback, on_result=on_result, on_failure=failed
         )
     if table and predictions_csv is not None:
@@ -228,15 +229,15 @@ def evaluate_all(
 
 
 def validate_unsharded(shard: Shard | str | None, predictions_csv: Path | str | None) -> None:
-    """Reject a file of all predictions in a process that has some of them.
+    """Validate that a file of all predictions is not combined with a shard, which has only some of them.
 
     Raises:
-        ValueError: if both are given.
+        ValueError: If both are given.
     """
     if shard is not None and predictions_csv is not None:
         raise ValueError(
-            "--predictions-csv: expected a run without --shard, got one; give the command again without --shard when "
-            "all shards are done: it reads what they predicted"
+            "--predictions-csv: expected a run without --shard, got a shard; when all shards are done, run the command "
+            "again without --shard, which reads their predictions"
         )
 
 
@@ -248,31 +249,33 @@ def evaluate_file(
     predictions: Path | str | None = None,
     lexical_baseline: bool = True,
 ) -> Result:
-    """Score a file of predictions made elsewhere; leave `results.json` and the examples in a folder.
+    """Score a file of predictions; write `results.json` and the examples to a folder.
 
     Args:
-        path: the file, as `unbag.inference.prediction_files` reads it.
-        of: the set that was predicted, to be built or as `challenge_sets.request.read_back` has it.
-        output_dir: the folder.
-        predictions: the folder where the lexical model's are kept, or its address; by default in the user's cache
+        path: File of predictions (`unbag.inference.prediction_files`).
+        of: Set that was predicted: a request, or a built set from `challenge_sets.request.read_back`.
+        output_dir: Folder to write to.
+        predictions: Folder of the stored predictions of the lexical baseline, or its address. Default: the user's cache
             folder.
-        lexical_baseline: see `evaluate_all`.
+        lexical_baseline: See `evaluate_all`.
 
     Raises:
-        ValueError: if the file does not have one valid prediction for each row of the set, or
-            (`data.labels.LabelError`) tells contradictions from the rest and the set's labels entailment.
+        ValueError: If the file does not have one valid prediction per row of the set. `data.labels.LabelError` if its
+            labels separate contradiction from the rest, and those of the set entailment.
     """
     validate_writable(Path(output_dir), folder=True)
-    label_space_of_file(path)  # before anything is built
+    label_space_of_file(path)  # fails before the set is built
     result_folder.check(Path(output_dir), {path.name: None}, ())
     built = build(of) if isinstance(of, Request) else of
-    given = read_predictions(path, column(built.rows, "id"))
+    file_predictions = read_predictions(path, column(built.rows, "id"))
     store = cache_folder(PREDICTIONS) if predictions is None else predictions
-    words = LexicalBaseline({}).of(built, store) if lexical_baseline else BaselinePredictions()
-    model: dict[str, Any] = {"name": path.name, "kind": "file", "sha256": given.sha256}
+    words = LexicalBaseline({}).predict(built, store) if lexical_baseline else BaselinePredictions()
+    model: dict[str, Any] = {"name": path.name, "kind": "file", "sha256": file_predictions.sha256}
     result_folder.check(Path(output_dir), {path.name: model}, {built.request.name})
-    answers = SetPredictions(given.probabilities, given.label_space, given.has_probabilities)
-    if (fit := label_check.of_rows(built, answers)) is not None:
+    answers = SetPredictions(
+        file_predictions.probabilities, file_predictions.label_space, file_predictions.has_probabilities
+    )
+    if (fit := label_check.fit_corpus_rows(built, answers)) is not None:
         model["label_probe"] = {"rows": f"{fit.right:,} of {fit.rows:,}"}
         if fit.warning is not None:
             model["label_probe_warning"] = fit.warning
@@ -284,15 +287,15 @@ def evaluate_file(
 
 
 def _built(item: Request | BuiltSet) -> BuiltSet:
-    """Build a set that is not built yet, in the first process before the others."""
+    """Build a set unless it is built already. The first process builds before the others, which then load it."""
     return item if isinstance(item, BuiltSet) else process_group().main_process_first(lambda: build(item))
 
 
-def _try_out(function: Predictor) -> None:
-    """Ask a function one pair, so that answers that cannot be read are told before anything is made.
+def _run_one_pair(function: Predictor) -> None:
+    """Run a function on one pair, so that invalid outputs fail before any set is built.
 
     Raises:
-        ValueError: of its answer. What goes wrong inside it will, where it counts.
+        ValueError: If the output is invalid. Errors inside the function are only logged: it may not accept this pair.
     """
     try:
         function.predict(*_ONE_PAIR)

@@ -1,8 +1,8 @@
-"""People asked what a model was asked: permuted pairs that it accepts, and the answers of those who were given them.
+"""Human study: annotators label permuted pairs that a model accepts.
 
-Sinha et al. (2021), section 7: two experts were given 200 permuted pairs, all of which RoBERTa labels as their
-original; half of them of examples that it gets right in order (D^c), half of examples that it gets wrong (D^f); half
-of them short, half long (Table 4).
+Sinha et al. (2021), section 7: two experts labelled 200 permuted pairs, to all of which RoBERTa gives the gold label of
+the original. Half are from examples that RoBERTa gets right in order (D^c), half from examples that it gets wrong
+(D^f). Half are short, half long (Table 4).
 """
 
 import csv
@@ -33,7 +33,7 @@ _CELLS: Final = tuple((drawn_from, length) for drawn_from in (RIGHT, FLIPPED) fo
 
 
 class SampledPair(NamedTuple):
-    """A permuted pair to be asked, and what the sheet does not tell: its row's id, its label, where it is from."""
+    """A permuted pair for annotators, with the fields that are hidden from them: row id, label, subset and length."""
 
     premise: str
     hypothesis: str
@@ -44,14 +44,14 @@ class SampledPair(NamedTuple):
 
 
 class PeopleScores(TypedDict):
-    """What one person's answers come to.
+    """Scores of one annotator.
 
     Attributes:
-        answered: of how many pairs there is an answer; all else is of these.
-        accuracy: share of the gold label, with its 95 % interval over pairs.
-        macro_f1: mean of the F1 of the labels that occur in the gold labels or the answers.
-        d_c: the accuracy on pairs of examples that the model gets right in order.
-        d_f: likewise of those that it gets wrong.
+        answered: Number of labelled pairs, which all other scores are computed on.
+        accuracy: Share of gold labels, with its 95 % interval over pairs.
+        macro_f1: Mean F1 of the labels that occur among gold labels or answers.
+        d_c: Accuracy on pairs of examples that the model gets right in order.
+        d_f: Accuracy on pairs of examples that the model gets wrong in order.
     """
 
     answered: int
@@ -62,20 +62,20 @@ class PeopleScores(TypedDict):
 
 
 def draw(rows: Any, answers: SetPredictions, *, pairs: int = DEFAULT_PAIRS, seed: int = 13) -> list[SampledPair]:
-    """Draw permuted pairs that a model accepts, in an order that says nothing.
+    """Sample permuted pairs that a model accepts, in random order.
 
-    A quarter each of shorter and longer examples of D^c and D^f, each example once, in one of its accepted orders. The
-    paper does not say longer than what: here an example is longer if premise and hypothesis have more words than the
-    median of all examples of which an order is accepted.
+    One quarter each are shorter and longer examples of D^c and D^f. Each example occurs once, in one of its accepted
+    orders. The paper does not define "longer". Here an example is longer if premise and hypothesis have more words than
+    the median of all examples with an accepted order.
 
     Args:
-        rows: the permuted set, a `datasets.Dataset`.
-        answers: the model's.
-        pairs: how many.
-        seed: decides the draw, together with the examples' ids.
+        rows: The permuted set, a `datasets.Dataset`.
+        answers: Predictions of the model.
+        pairs: Number of pairs; a multiple of 4.
+        seed: Random seed. The sample depends on the seed and the ids of the examples only.
 
     Raises:
-        ValueError: if 4 does not divide `pairs`, or there are too few examples of a kind.
+        ValueError: If `pairs` is not a multiple of 4, or a quarter has too few examples.
     """
     validate_pair_count(pairs)
     sources: list[str] = rows["source_id"][:]
@@ -94,63 +94,63 @@ def draw(rows: Any, answers: SetPredictions, *, pairs: int = DEFAULT_PAIRS, seed
         cell = (RIGHT if in_order[source] else FLIPPED, _LONGER if words[accepted[source][0]] > median else _SHORTER)
         candidates[cell].append(source)
     each = pairs // len(_CELLS)
-    drawn = []
-    for (drawn_from, length), found in candidates.items():
-        if len(found) < each:
+    sampled = []
+    for (drawn_from, length), sources_of_cell in candidates.items():
+        if len(sources_of_cell) < each:
             raise ValueError(
-                f"expected {each} {length} examples of {drawn_from} of which the model accepts an order, found "
-                f"{len(found)}; ask for fewer pairs, or draw from more examples"
+                f"expected {each} {length} examples of {drawn_from} with an order that the model accepts, got "
+                f"{len(sources_of_cell)}; request fewer pairs, or sample from more examples"
             )
-        for source in found[:each]:
+        for source in sources_of_cell[:each]:
             orders = accepted[source]
             row = rows[orders[int(rng.key(seed, "people", source, "order")) % len(orders)]]
-            drawn.append(
+            sampled.append(
                 SampledPair(row["premise"], row["hypothesis"], row["id"], names[row["label"]], drawn_from, length)
             )
-    return sorted(drawn, key=lambda one: int(rng.key(seed, "people", one.id, "place")))
+    return sorted(sampled, key=lambda one: int(rng.key(seed, "people", one.id, "place")))
 
 
 def validate_pair_count(pairs: int) -> None:
-    """Refuse a number of pairs that cannot be drawn.
+    """Validate a number of pairs.
 
     Raises:
-        ValueError: if 4 does not divide it.
+        ValueError: If it is not a positive multiple of 4.
     """
     if pairs < len(_CELLS) or pairs % len(_CELLS):
-        raise ValueError(f"expected a number of pairs that {len(_CELLS)} divides, found {pairs}")
+        raise ValueError(f"expected a number of pairs that is a multiple of {len(_CELLS)}, got {pairs}")
 
 
-def write(drawn: Sequence[SampledPair], folder: Path) -> None:
-    """Leave in a folder what people are given, `sheet.csv` with a column `label` to fill in, and the key to it."""
-    _write(folder / SHEET, ("number", "premise", "hypothesis", "label"), ((*one[:2], "") for one in drawn))
-    _write(folder / KEY, ("number", "id", "label", "drawn_from", "length"), (one[2:] for one in drawn))
+def write(sampled: Sequence[SampledPair], folder: Path) -> None:
+    """Write `sheet.csv`, with an empty column `label` for the annotators, and its key to a folder."""
+    _write(folder / SHEET, ("number", "premise", "hypothesis", "label"), ((*one[:2], "") for one in sampled))
+    _write(folder / KEY, ("number", "id", "label", "drawn_from", "length"), (one[2:] for one in sampled))
 
 
 def score(folder: Path, sheet: Path) -> PeopleScores:
-    """Score a filled-in sheet by the key in a folder; pairs without a label count as not asked.
+    """Score a filled-in sheet by the key in a folder. Pairs without a label are ignored.
 
-    Where the key tells entailment from the rest, what a person calls neutral or contradiction is the rest.
+    If the key has two-way labels, neutral and contradiction count as not entailment.
 
     Raises:
-        DataError: if a column is missing, a number is not the key's or comes twice, or a label is none.
-        ValueError: if nothing is answered.
+        DataError: If a column is missing, a number is not in the key or occurs twice, or a label is unknown.
+        ValueError: If no pair has a label.
     """
     key = _key(folder / KEY)
     space = TWO_WAY if any(row["label"] == NOT_ENTAILMENT for row in key.values()) else LABELS
-    said: dict[str, str | None] = {}
+    labels: dict[str, str | None] = {}
     for place, row in _read(sheet, ("number", "label")):
-        if row["number"] not in key or row["number"] in said:
-            raise DataError(f"{sheet}: expected each number of {folder / KEY} once, found {row['number']!r}")
+        if row["number"] not in key or row["number"] in labels:
+            raise DataError(f"{sheet}: expected each number of {folder / KEY} once, got {row['number']!r}")
         try:
             label = fold(canonical(row["label"]), space) if row["label"].strip() else None
         except LabelError as error:
             raise DataError(f"{place}: {error}") from None
         if label not in (None, *space):
-            raise DataError(f"{place}: expected a label of {', '.join(space)}, found {row['label']!r}")
-        said[row["number"]] = label
-    answered = {number: label for number, label in said.items() if label is not None}
+            raise DataError(f"{place}: expected a label of {', '.join(space)}, got {row['label']!r}")
+        labels[row["number"]] = label
+    answered = {number: label for number, label in labels.items() if label is not None}
     if not answered:
-        raise ValueError(f"{sheet}: expected labels in the column label, found none filled in")
+        raise ValueError(f"{sheet}: expected labels in the column label, got none; fill in the column")
     gold = np.array([key[number]["label"] for number in answered])
     given = np.array(list(answered.values()))
     right: NDArray[np.bool_] = gold == given
@@ -169,15 +169,15 @@ def score(folder: Path, sheet: Path) -> PeopleScores:
 
 
 def _key(path: Path) -> dict[str, dict[str, str]]:
-    """Return the rows of a key by their numbers."""
+    """Read the rows of a key by their numbers."""
     key: dict[str, dict[str, str]] = {}
     for place, row in _read(path, ("number", "label", "drawn_from")):
         if row["number"] in key:
-            raise DataError(f"{place}: expected each number once, found {row['number']!r} again")
+            raise DataError(f"{place}: expected each number once, got {row['number']!r} again")
         if row["label"] not in (*LABELS, NOT_ENTAILMENT) or row["drawn_from"] not in (RIGHT, FLIPPED):
             raise DataError(
                 f"{place}: expected one of {', '.join((*LABELS, NOT_ENTAILMENT))}, drawn from {RIGHT} or {FLIPPED}, "
-                f"as `unbag human-study sample` wrote it; found {row['label']!r}, {row['drawn_from']!r}"
+                f"as `unbag human-study sample` wrote it; got {row['label']!r}, {row['drawn_from']!r}"
             )
         key[row["number"]] = row
     return key
@@ -191,9 +191,11 @@ def _write(path: Path, header: Sequence[str], rows: Iterable[Sequence[str]]) -> 
 
 
 def _read(path: Path, columns: Sequence[str]) -> Iterator[tuple[str, dict[str, str]]]:
-    """Yield the place of each row of a file, for messages, and its text by column."""
+    """Iterate over the rows of a file: location for messages, and text by column."""
     file = open_file(path)
     if missing := set(columns) - set(file.columns):
-        raise DataError(f"{path}: expected the columns {', '.join(columns)}, missing {', '.join(sorted(missing))}")
+        raise DataError(
+            f"{path}: expected the columns {', '.join(columns)}, got none named {', '.join(sorted(missing))}"
+        )
     for row in file.read():
         yield row.place, {name: "" if cell(row, name) is None else str(cell(row, name)) for name in columns}

@@ -1,8 +1,8 @@
-"""The label check of an evaluation: whether the labels of a model mean what it says.
+"""The label check of an evaluation: whether the label order of a model or file is right.
 
-A model predicts pairs with obvious answers (`inference.label_probe`). A file of predictions has no model to ask, so its
-labels are checked on the set's own rows. Only rows that are unchanged pairs of a corpus count: on rows that were
-altered, or chosen because models fail on them, another order may fit a model whose labels are right.
+A model predicts pairs with obvious labels (`inference.label_probe`). A file of predictions has no model to run, so its
+labels are checked on the rows of the set. Only rows that are unchanged pairs of a corpus count. On rows that were
+altered, or selected because models fail on them, a wrong order may fit better than the right one.
 """
 
 import logging
@@ -27,15 +27,15 @@ logger = logging.getLogger(__name__)
 
 
 class LabelCheckedModel:
-    """A model of an evaluation.
+    """A model of an evaluation, with its label check.
 
     Args:
-        predictor: what is asked.
-        record: its `name`, and the `options` that it was named with.
-        trust_labels: go on although another order of its labels fits it clearly better.
+        predictor: Predictor of the model.
+        record: `name` of the model, and the `options` that it was loaded with.
+        trust_labels: Whether to continue if another label order fits the model clearly better.
 
     Attributes:
-        record: what is recorded of it on every set: `record`, and the identity of the predictor.
+        record: Record of the model on every set: `record` and the identity of the predictor.
     """
 
     def __init__(self, predictor: Predictor, record: Mapping[str, Any], *, trust_labels: bool = False) -> None:
@@ -45,69 +45,73 @@ class LabelCheckedModel:
         self._trust_labels = trust_labels
         self._probed: dict[str, ProbeReport | None] = {}
 
-    def known(self, language: str) -> dict[str, Any]:
-        """Return what is recorded of it on a set in a language, where it is asked a dozen obvious pairs first, once.
+    def record_for(self, language: str) -> dict[str, Any]:
+        """Build the model record for one language. Runs the label probe on first use.
 
         Raises:
-            MislabelledError: if another order of the labels fits clearly better, unless the declared one is trusted.
+            MislabelledError: If another label order fits clearly better, unless the declared order is trusted.
         """
-        known = dict(self.record)
-        if known.get("kind") in BASELINES:  # made here, of labels by name: nothing declares them
-            return known
-        in_words = _is_in_words(known)
-        # A classifier declares its labels in a file that may be wrong, a function's are what its user names; words say
-        # what they mean, so that the count of right answers is for the record only.
-        trust = self._trust_labels or in_words
-        # The order of the labels is the same in all languages, but who fails in a foreign one is not at chance.
-        asked_in = language if language in PAIRS else "en"
-        own = asked_in == language
-        if asked_in not in self._probed:
-            self._probed[asked_in] = _probed(self.predictor, asked_in, known, trust=trust, own=own)
-        report = self._probed[asked_in]
+        record = dict(self.record)
+        if record.get("kind") in BASELINES:  # fitted by unbag to labels by name, so there is no order to check
+            return record
+        is_verbal = _is_verbal(record)
+        # A classifier declares its label order in a config that may be wrong, and a function's user states it. Language
+        # models answer with words, which have no order: their probe is for the record only.
+        trust = self._trust_labels or is_verbal
+        # The label order is the same in all languages. But in a foreign language a model's errors are not uniform, so
+        # that probing in English says nothing about its accuracy there.
+        probe_language = language if language in PAIRS else "en"
+        is_same_language = probe_language == language
+        if probe_language not in self._probed:
+            self._probed[probe_language] = _run_probe(
+                self.predictor, probe_language, record, trust=trust, is_same_language=is_same_language
+            )
+        report = self._probed[probe_language]
         if report is None:
-            return known
-        known["label_probe"] = {asked_in: f"{report.right_declared} of {report.pairs}"}
-        if report.warning and own:
-            known["label_probe_warning"] = report.warning
-        if report.mislabelled and not in_words and "options" in known:
-            known["options"] = {**known["options"], "trust_labels": True}
-        return known
+            return record
+        record["label_probe"] = {probe_language: f"{report.right_declared} of {report.pairs}"}
+        if report.warning and is_same_language:
+            record["label_probe_warning"] = report.warning
+        if report.mislabelled and not is_verbal and "options" in record:
+            record["options"] = {**record["options"], "trust_labels": True}
+        return record
 
 
-def _probed(
-    predictor: Predictor, language: str, known: Mapping[str, Any], *, trust: bool, own: bool = True
+def _run_probe(
+    predictor: Predictor, language: str, record: Mapping[str, Any], *, trust: bool, is_same_language: bool = True
 ) -> ProbeReport | None:
-    """Return what becomes of obvious pairs, and say so where it is doubtful; None where it has no answers to them.
+    """Run the label probe, and warn if its result is doubtful; None if the model cannot predict the probe's pairs.
 
     Raises:
-        MislabelledError: if another order of the labels fits clearly better, unless the declared one is trusted.
+        MislabelledError: If another label order fits clearly better, unless the declared order is trusted.
     """
     try:
         report = probe(predictor, language)
     except Exception as error:
-        if known.get("kind") == "transformer" or _is_in_words(known):
+        if record.get("kind") == "transformer" or _is_verbal(record):
             raise
-        # A user's own model may know the rows of its sets alone; what else is wrong with it shows on these.
-        logger.debug("%s was not asked the obvious pairs", known["name"], exc_info=error)
+        # A user's own function may only have predictions for the rows of its sets. Other errors show on these rows.
+        logger.debug("%s did not predict the pairs of the label probe", record["name"], exc_info=error)
         return None
     if report.mislabelled:
-        found = _mislabelled(report, predictor, known)
+        error_with_fix = _mislabelled(report, predictor, record)
         if not trust:
-            raise found
-        logger.warning("%s", _takes_words_for_others(report, known) if _is_in_words(known) else found)
-    elif report.warning and own:  # of another language than the pairs' it says nothing
-        logger.warning("%s %s", known["name"], report.warning)
+            raise error_with_fix
+        logger.warning("%s", _describe_verbal_mismatch(report, record) if _is_verbal(record) else error_with_fix)
+    elif report.warning and is_same_language:  # accuracy in another language does not matter
+        logger.warning("%s %s", record["name"], report.warning)
     return report
 
 
-def _is_in_words(known: Mapping[str, Any]) -> bool:
-    return known.get("kind") in ("causal", "endpoint")
+def _is_verbal(record: Mapping[str, Any]) -> bool:
+    """Check whether the model answers with words, as language models do."""
+    return record.get("kind") in ("causal", "endpoint")
 
 
-def _mislabelled(report: ProbeReport, predictor: Predictor, known: Mapping[str, Any]) -> MislabelledError:
-    """Return the error that names what corrects the model, as it is named or handed in."""
+def _mislabelled(report: ProbeReport, predictor: Predictor, record: Mapping[str, Any]) -> MislabelledError:
+    """Build the error, with the fix for a model given by name or as an object."""
     best = ",".join(report.best)
-    is_named = "options" in known
+    is_named = "options" in record
     override = "--trust-labels (trust_labels=True in Python)" if is_named else "trust_labels=True"
     fix = f'pass --label-map {best} (label_map="{best}" in Python)' if is_named else f'pass label_map="{best}"'
     if isinstance(predictor, CallablePredictor):
@@ -116,46 +120,47 @@ def _mislabelled(report: ProbeReport, predictor: Predictor, known: Mapping[str, 
             renamed = ", ".join(f"{meant} for its {name}" for name, meant in pairs if name != meant)
             other_space = set(report.best) != set(report.declared)
             fix = f"let the function return {renamed}{f' and {fix}' if other_space else ''}"
-    elif not is_named and known.get("kind") != "transformer":
-        fix = f"let its label_space name the columns of its predict in their order, {best}"
+    elif not is_named and record.get("kind") != "transformer":
+        fix = f"let its label_space name the columns of its predictions in their order, {best}"
     return MislabelledError(report, fix=fix, override=override)
 
 
-def _takes_words_for_others(report: ProbeReport, known: Mapping[str, Any]) -> str:
-    """Return what to say of a language model whose words fit other labels better: there is no order to correct."""
+def _describe_verbal_mismatch(report: ProbeReport, record: Mapping[str, Any]) -> str:
+    """Build the warning for a language model whose words fit other labels better. It has no label order to correct."""
     orders = zip(report.declared, report.best, strict=True)
     other = " and ".join(f"{WORDS[label]} as {best}" for label, best in orders if label != best)
     form = (
         ", or the other form of question (--apply-chat-template or --no-apply-chat-template)"
-        if known["kind"] == "causal"
+        if record["kind"] == "causal"
         else ""
     )
     return (
-        f"{known['name']} gets {report.right_declared} of {report.pairs} obvious pairs right, and {report.right_best} "
-        f"of {report.pairs} read with {other}: it seems to take the question's words for others. Its answers count as "
-        f"the question defines them; try another number of worked examples (--num-fewshot "
+        f"{record['name']} gets {report.right_declared} of {report.pairs} obvious pairs right, and {report.right_best} "
+        f"of {report.pairs} if its answers are read with {other}: the model seems to confuse the answer words. Its "
+        f"answers are scored as the prompt defines them; try another number of worked examples (--num-fewshot "
         f"{', '.join(map(str, SHOTS))}){form}"
     )
 
 
 LEAST_ROWS: Final = 8
-"""Rows that each of the three labels must have: a coin then fits another order once in a thousand files or less."""
+"""Rows that each of the three labels must have. Random predictions then fit another order in at most one of a thousand
+files."""
 
 ENOUGH: Final = 10 / 12
-"""The mean over gold labels of the share right that another order must have, as `inference.probe` has it of pairs."""
+"""Smallest balanced accuracy of another order for a warning, as in `inference.label_probe`."""
 
 MARGIN: Final = 0.2
-"""How much more than as the file names its labels. As contradiction or not, what tells entailment from the rest has a
-quarter less."""
+"""Smallest gain in balanced accuracy of another order over the declared one for a warning. A two-way model that
+separates entailment from the rest loses 0.25 if its labels are read as contradiction or not."""
 
 
 class LabelFit(NamedTuple):
-    """How a file's predictions fit the rows that are pairs of a corpus.
+    """The fit of a file's predictions to the rows that are pairs of a corpus.
 
     Attributes:
-        right: how many are right as the file names its labels.
-        rows: how many there are.
-        warning: what is to be said where another order fits clearly better; None where none does.
+        right: Number of right predictions with the file's label names.
+        rows: Number of rows.
+        warning: Warning if another label order fits clearly better; otherwise None.
     """
 
     right: int
@@ -163,11 +168,10 @@ class LabelFit(NamedTuple):
     warning: str | None
 
 
-def of_rows(built: BuiltSet, answers: SetPredictions) -> LabelFit | None:
-    """Return how predictions fit the set's rows that are pairs of a corpus; None where that says nothing.
+def fit_corpus_rows(built: BuiltSet, answers: SetPredictions) -> LabelFit | None:
+    """Compute the fit of predictions to the set's rows that are pairs of a corpus.
 
-    It says nothing of a set without such rows, of pairs that tell entailment from the rest alone, and where a label has
-    fewer than `LEAST_ROWS` rows.
+    None for sets without such rows, for two-way gold labels, and if a label has fewer than `LEAST_ROWS` rows.
     """
     wanted = challenge_sets.get(built.request.name).corpus_pairs
     if wanted is None or NOT_ENTAILMENT in built.rows.features["label"].names:
@@ -184,13 +188,13 @@ def of_rows(built: BuiltSet, answers: SetPredictions) -> LabelFit | None:
 def fit(
     predicted: NDArray[np.intp], labels: NDArray[np.intp], declared: Sequence[str], *, has_columns: bool
 ) -> LabelFit:
-    """Compare the names of a file's labels with every other order of them.
+    """Compare the label order of a file with every other order.
 
     Args:
-        predicted: positions in `declared`, shape (n,).
-        labels: gold ids, shape (n,), all three among them.
-        declared: the labels as the file names them.
-        has_columns: whether the file has a column of probabilities for each, or names labels.
+        predicted: Positions in `declared`, shape (n,).
+        labels: Gold label ids, shape (n,). All three labels occur.
+        declared: Labels in the file's order.
+        has_columns: Whether the file has a column of probabilities per label; otherwise it has label names.
     """
     orders = candidate_orders(declared)
     shares = [_balanced(predicted, labels, order) for order in orders]
@@ -201,7 +205,7 @@ def fit(
             f"{name} to {meant}" for name, meant in zip(orders[0], orders[best], strict=True) if name != meant
         )
         warning = (
-            f"gets {shares[0]:.1%} of {len(labels):,} pairs of the corpus right, the mean over labels, and "
+            f"gets {shares[0]:.1%} of {len(labels):,} pairs of the corpus right (mean over labels), and "
             f"{shares[best]:.1%} with its labels renamed: its {'columns' if has_columns else 'predictions'} may be "
             f"named in the wrong order; if so, change {renamed} in the file"
         )
@@ -210,7 +214,7 @@ def fit(
 
 
 def _balanced(predicted: NDArray[np.intp], labels: NDArray[np.intp], order: tuple[str, ...]) -> float:
-    """Return the mean over gold labels of the share right, were the predictions' labels in that order."""
+    """Compute the balanced accuracy (mean recall over gold labels) if the predictions' labels had that order."""
     space = label_space_of(order)
     gold = np.array([order.index(fold(label, space)) for label in LABELS])[labels]
     return float(np.mean([(predicted[gold == label] == label).mean() for label in range(len(order))]))

@@ -1,4 +1,4 @@
-"""The lexical model that every score is held against: what counting words gets on the same rows."""
+"""The lexical baseline: predictions of a bag-of-words model on the same rows, which scores are compared with."""
 
 import logging
 from collections.abc import Mapping
@@ -21,31 +21,31 @@ PAIRS: Final = {
     "en": ("snli", 20_000, PIPELINES["en"]),
     "zh": ("ocnli", 10_000, ALL),
 }
-"""What it is fitted to by default, by language: a corpus, how many pairs of its training split, and what tells which
-words count. Chinese words are all counted: what the words are depends on their order, so none has a tag of its own."""
+"""Default training data by language: corpus, number of training pairs, and the tagger that selects words. All Chinese
+words count: segmentation depends on word order, so that a word of a bag has no tag of its own."""
 
 FITTING: Final = "fitting the lexical model"
-"""What goes on while it is fitted."""
+"""Progress stage of fitting."""
 
 logger = logging.getLogger(__name__)
 
 
 class BaselinePredictions(NamedTuple):
-    """A lexical model's answers to a set, and its record; None where it was not asked."""
+    """Predictions of the lexical baseline on a set, and the identity of the model; None if it was not evaluated."""
 
     answers: SetPredictions | None = None
-    about: Mapping[str, str] | None = None
+    identity: Mapping[str, str] | None = None
 
 
 class LexicalBaseline:
-    """The built-in model `lexical`, fitted to 20,000 pairs of SNLI by default, asked of each set in turn.
+    """The built-in model `lexical`, fitted to 20,000 pairs of SNLI by default, and evaluated on each set in turn.
 
-    All of SNLI and MNLI, what the model `lexical` is fitted to where it is named, takes half an hour of tagging.
+    The default of the model `lexical` elsewhere is all of SNLI and MNLI, which takes half an hour of tagging.
 
     Args:
-        options: `train_data`, `max_train_pairs` and `pipeline` of `baselines.lexical.fitting.Recipe`, where they are
-            not the defaults.
-        progress_callback: Called with (stage, done, total): of the pairs it is fitted to, and of the rows it predicts.
+        options: `train_data`, `max_train_pairs` and `pipeline` of `baselines.lexical.fitting.Recipe` that differ from
+            the defaults.
+        progress_callback: Called with (stage, done, total), for the training pairs and for the predicted rows.
     """
 
     def __init__(self, options: Mapping[str, Any], progress_callback: OnProgress | None = None) -> None:
@@ -53,15 +53,15 @@ class LexicalBaseline:
         self._on_progress = progress_callback
         self._by_language: dict[str, Predictor | None] = {}
 
-    def of(self, built: BuiltSet, store: Path | str) -> BaselinePredictions:
-        """Return its answers to a set; none where the model cannot be had, which is warned of once.
+    def predict(self, built: BuiltSet, store: Path | str) -> BaselinePredictions:
+        """Predict a set; without predictions if the model cannot be fitted, which logs one warning.
 
         Args:
-            built: the set.
-            store: the folder where predictions are kept, or its address.
+            built: Set to predict.
+            store: Folder of stored predictions, or its address.
         """
         if built.language not in self._by_language:
-            self._by_language[built.language] = self._fitted(built.language)
+            self._by_language[built.language] = self._fit(built.language)
         predictor = self._by_language[built.language]
         if predictor is None:
             return BaselinePredictions()
@@ -72,7 +72,7 @@ class LexicalBaseline:
         answers = SetPredictions(predicted.array(), predicted.label_space, predicted.has_probabilities)
         return BaselinePredictions(answers, dict(predictor.identity or {}))
 
-    def _fitted(self, language: str) -> Predictor | None:
+    def _fit(self, language: str) -> Predictor | None:
         options = {**self._options, "language": language}
         if "train_data" not in options:
             if language not in PAIRS:
@@ -84,12 +84,12 @@ class LexicalBaseline:
             return process_group().main_process_first(lambda: LexicalPredictor(fit_cached(recipe, progress=progress)))
         except Exception as error:
             logger.warning(
-                "the lexical model that scores are held against cannot be had (%s); 0 of the skill score is a "
-                "guess in this run",
+                "the lexical baseline could not be fitted (%s); skill scores of this run have no lexical baseline; fix "
+                "the cause and evaluate again",
                 error,
             )
             return None
 
     def _progress(self, name: str) -> Progress | None:
-        tell = self._on_progress
-        return None if tell is None else lambda done, total: tell(name, done, total)
+        callback = self._on_progress
+        return None if callback is None else lambda done, total: callback(name, done, total)

@@ -1,4 +1,4 @@
-"""The kinds of models by how a user names them, the options that each takes, and the predictor of each."""
+"""Loading of models by name or object: the kinds of models, their options and their predictors."""
 
 import re
 import sys
@@ -20,7 +20,7 @@ from unbag.utils.user_code import user_code_error
 
 
 class Kind(NamedTuple):
-    """A kind of model: what it is, how one is named, and its options."""
+    """A kind of model: description, how models of this kind are named, and their options."""
 
     what: str
     named: str
@@ -28,7 +28,7 @@ class Kind(NamedTuple):
 
 
 _OF_NETWORKS: Final = frozenset({"label_map", "max_length", "batch_tokens"})
-# As the loaders have them, which are too heavy to import for a look at a name; a test holds them together.
+# Copies of the options of the loaders, which are too slow to import for validating a name. A test compares them.
 CLASSIFIER: Final = Kind(
     "a classifier",
     "a Hub id or a folder",
@@ -69,7 +69,7 @@ KINDS: Final = (CLASSIFIER, CAUSAL, ENDPOINT, BUILT_IN, IN_MEMORY, FUNCTION, PRE
 
 
 def kind_of(model: Any) -> Kind:
-    """Return the kind of a model as it is named or handed in."""
+    """Determine the kind of a model given by name or as an object."""
     if isinstance(model, str):
         return _kind_by_name(model)
     if isinstance(model, Path):
@@ -83,32 +83,32 @@ def _kind_by_name(name: str) -> Kind:
     from unbag.baselines.lexical.predictors import BASELINES
 
     before, colon, _ = name.partition(":")
-    if colon and not re.match(r"[A-Za-z]:[\\/]", name):  # a drive of Windows is a folder's
+    if colon and not re.match(r"[A-Za-z]:[\\/]", name):  # `C:\…` is a folder on Windows
         return {"causal": CAUSAL, "endpoint": ENDPOINT}.get(before, FUNCTION)
     return BUILT_IN if name in BASELINES and not Path(name).exists() else CLASSIFIER
 
 
-def fitting(model: Any, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return those options that a model of this kind takes."""
+def select_options(model: Any, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Select the options that apply to the kind of a model."""
     return {name: value for name, value in options.items() if name in kind_of(model).options}
 
 
 def check(models: Sequence[Any], options: Mapping[str, Any]) -> None:
-    """Refuse an option that none of some models takes.
+    """Validate that every option applies to at least one of the models.
 
     Args:
-        models: as they are named or handed in.
-        options: by name; None says nothing.
+        models: Models by name or as objects.
+        options: Options by name; None means not given.
 
     Raises:
-        ValueError: saying what takes it, and what the models take.
+        ValueError: Names the models that an option is for, and the options of the first model.
 
     >>> check(["my:model"], {"head": "plain"})
     Traceback (most recent call last):
         ...
     ValueError: head is for a Hub id or a folder; my:model is a function, which takes only label_map, long_premise
     """
-    kinds = {_shown(model): kind_of(model) for model in models}
+    kinds = {_display_name(model): kind_of(model) for model in models}
     for option in (name for name, value in options.items() if value is not None):
         if any(option in kind.options for kind in kinds.values()):
             continue
@@ -120,13 +120,16 @@ def check(models: Sequence[Any], options: Mapping[str, Any]) -> None:
 
 
 def is_recognised(model: Any) -> bool:
-    """Tell whether a model's predictions are found again another time; those of a function of no name are not."""
+    """Check whether a model has a stable identity, so that later runs can reuse its stored predictions.
+
+    Functions without a name have none.
+    """
     if kind_of(model) in (FUNCTION, PREDICTOR):
         return getattr(model, "identity", None) is not None
     return True
 
 
-def _shown(model: Any) -> str:
+def _display_name(model: Any) -> str:
     return str(model) if isinstance(model, str | Path) else str(getattr(model, "__qualname__", type(model).__name__))
 
 
@@ -137,7 +140,7 @@ DEFAULTS: Final[Mapping[str, Any]] = {
     "long_premise": "truncate",
     "trust_remote_code": False,
 }
-"""The options of models that have a default of their own, as their `load` has it; a test holds them together."""
+"""Defaults of the options of models, copied from their `load` methods. A test compares them."""
 
 _OF_WORDNET: Final = frozenset({"natlog", "wordnet"})
 
@@ -149,22 +152,22 @@ see `predictor_of`."""
 
 
 def predictor_of(model: Model, **options: Any) -> tuple[Predictor, str]:
-    """Return a predictor and the name to show for it.
+    """Load the predictor of a model, and its display name.
 
     Args:
-        model: the name of a built-in model (`baselines.lexical.predictors.BASELINES`); a Hub id or a folder, of a
-            classifier (`TransformerPredictor`) or of a lexical model; `causal:` and the Hub id or folder of a causal
+        model: One of: the name of a built-in model (`baselines.lexical.predictors.BASELINES`); the Hub id or folder of
+            a classifier (`TransformerPredictor`) or of a lexical model; `causal:` and the Hub id or folder of a causal
             language model (`inference.llm.causal`); `endpoint:` and the name of a model behind an API
-            (`inference.llm.endpoint`); `module:function`, a function to import from the current folder or an installed
-            package (`CallablePredictor`); a function itself; a `CrossEncoder` or a text-classification pipeline
-            (`in_memory`); or a predictor.
-        options: for a Hub id or folder: those of `TransformerPredictor.load`; for a language model: those of
-            `CausalPredictor.load` or `EndpointPredictor.load`; for a built-in model: those of
-            `baselines.lexical.fitting.Recipe`; for a function: `label_map`, of `CallablePredictor`. For
-            classifiers and functions also `long_premise` (`inference.long_premises`). None says nothing.
+            (`inference.llm.endpoint`); `module:function`, imported from the current folder or an installed package
+            (`CallablePredictor`); a function; a `CrossEncoder` or a text-classification pipeline
+            (`inference.in_memory`); a predictor.
+        options: Options of the kind of model. Hub id or folder: those of `TransformerPredictor.load`. Language model:
+            those of `CausalPredictor.load` or `EndpointPredictor.load`. Built-in model: those of
+            `baselines.lexical.fitting.Recipe`. Function: `label_map` of `CallablePredictor`. Classifiers and functions
+            also have `long_premise` (`inference.long_premises`). None means not given.
 
     Raises:
-        ValueError: if there is no such model or function, or the options do not fit the kind of model.
+        ValueError: If the model or function does not exist, or an option does not apply to the kind of model.
     """
     options = {name: value for name, value in options.items() if value is not None}
     check([model], options)
@@ -186,17 +189,17 @@ def _predictor_of(model: Model, options: dict[str, Any]) -> tuple[Predictor, str
         raise ValueError(
             f"expected a model as text (a Hub id, a folder, …), a CrossEncoder, a text-classification pipeline of "
             f"transformers, a function of premises and hypotheses, or a predictor with `label_space`, `identity` and "
-            f"`predict` (unbag.inference.Predictor); found {type(model).__module__}.{type(model).__qualname__}. A "
-            "function that asks it will do: lambda premises, hypotheses: …"
+            f"`predict` (unbag.inference.Predictor); got {type(model).__module__}.{type(model).__qualname__}; "
+            "wrap it in a function: lambda premises, hypotheses: …"
         )
     return CallablePredictor(model, **options), getattr(model, "__qualname__", type(model).__qualname__)
 
 
 def validate_model(model: Model) -> None:
-    """Refuse what names no model, before another one of several is loaded; what is on the Hub, loading tells.
+    """Validate the name of a model without loading it. Whether a Hub id exists is checked when the model is loaded.
 
     Raises:
-        ValueError: if it is a file, a folder without a model, no function, or no name that the Hub takes.
+        ValueError: If the name is a file, a folder without a model, not a function, or not a valid Hub id.
     """
     if not isinstance(model, str | Path):
         return
@@ -208,22 +211,22 @@ def validate_model(model: Model) -> None:
     if kind_of(model) is not CLASSIFIER:
         before, _, name = name.partition(":")
         if not name.strip():
-            raise ValueError(f"expected the name of a model after {before}:, found none")
+            raise ValueError(f"expected the name of a model after {before}:, got none")
         if kind_of(model) is ENDPOINT:
             return
     path = Path(name).expanduser()
     if path.is_dir():
         validate_file(path / "config.json")
     elif path.exists() or not is_model_name(name):
-        raise ValueError(f"expected a model: a Hub id such as org/name, or a folder with one, found {name!r}")
+        raise ValueError(f"expected a model: a Hub id such as org/name, or a folder with one, got {name!r}")
 
 
 def validate_lexicon(model: Model) -> None:
-    """Refuse a built-in model that looks words up in WordNet where that is not on this machine.
+    """Check that WordNet is installed, for built-in models that need it.
 
     Raises:
-        ImportError: without NLTK; the message names the extra.
-        ValueError: without WordNet; the message names the step that installs it.
+        ImportError: Without NLTK; the message names the extra.
+        ValueError: Without WordNet; the message names the step that installs it.
     """
     if kind_of(model) is BUILT_IN and model in _OF_WORDNET:
         from unbag.baselines.wordnet.database import validate_wordnet
@@ -232,7 +235,7 @@ def validate_lexicon(model: Model) -> None:
 
 
 def cache_key_config(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return those of a model's options that decide its numbers and are not as by default; on any device."""
+    """Select the options that affect a model's predictions and differ from their defaults. The device is excluded."""
     return {
         name: value
         for name, value in options.items()
@@ -241,9 +244,10 @@ def cache_key_config(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def recorded_options(model: Model, predictor: Predictor, options: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return the options that a model was named with, for the record; None of an object, which has no name.
+    """Build the recorded options of a model given by name; None for an object.
 
-    The commit of a revision is in the predictor's identity, and the meaning of a label map is the order of outputs.
+    The revision is omitted, since the predictor's identity has its commit. A label map is recorded as the order of the
+    outputs.
     """
     if not isinstance(model, str | Path):
         return None
@@ -254,7 +258,7 @@ def recorded_options(model: Model, predictor: Predictor, options: Mapping[str, A
 
 
 def order_of(predictor: Predictor) -> tuple[str, ...]:
-    """Return the labels of a model's outputs in their order; of one that has no other, those of `label_space`."""
+    """List the labels of a model's outputs in their order. Default: `label_space`."""
     return tuple(getattr(predictor, "order", predictor.label_space))
 
 
@@ -270,7 +274,7 @@ def _load_by_name(model: str | Path, options: dict[str, Any]) -> Predictor:
     validate_model(model)
     name = str(model).partition(":")[2]
     if kind is ENDPOINT:
-        from unbag.inference.llm.endpoint import EndpointPredictor  # which says which extra is missing, if it is
+        from unbag.inference.llm.endpoint import EndpointPredictor  # its import error names the extra
 
         return EndpointPredictor.load(name, **options)
     with _hub(name):
@@ -280,7 +284,7 @@ def _load_by_name(model: str | Path, options: dict[str, Any]) -> Predictor:
 
 
 def _hub(name: str) -> AbstractContextManager[Any]:
-    """Return what to do the loading of a model within: where it is on the Hub, and that is out of reach, the cache."""
+    """Build the context for loading a model. For a Hub id, it falls back to the cache if the Hub is unreachable."""
     from unbag.data.readers import is_hub_id
 
     return unless_unreachable() if is_hub_id(name) else nullcontext()
@@ -315,23 +319,23 @@ def _of_hub_or_folder(model: str | Path, options: dict[str, Any]) -> Predictor:
 def _function(name: str) -> Callable[[list[str], list[str]], Any]:
     module_name, _, attribute = name.partition(":")
     if not (attribute and all(module_name.split("."))):
-        raise ValueError(f"expected module:function, found {name!r}; name a module and a function in it")
-    sys.path.insert(0, str(Path.cwd()))  # as `python -m` does: the user's own module is found
+        raise ValueError(f"expected module:function, got {name!r}; name a module and a function in it")
+    sys.path.insert(0, str(Path.cwd()))  # as `python -m` does, so that the user's own module can be imported
     try:
         module = import_module(module_name)
-    except (Exception, SystemExit) as error:  # a script may end the process where it is imported
+    except (Exception, SystemExit) as error:  # a script may call sys.exit when imported
         if isinstance(error, ModuleNotFoundError) and f"{module_name}.".startswith(f"{error.name}."):
-            raise ValueError(f"expected module:function, found {name!r}: {error}") from error
+            raise ValueError(f"expected module:function, got {name!r}: {error}") from error
         raise user_code_error(f"{name}: expected to import the module {module_name}", error, "correct it") from error
     finally:
         sys.path.pop(0)
     try:
         function: Callable[[list[str], list[str]], Any] = getattr(module, attribute)
     except AttributeError as error:
-        raise ValueError(f"expected module:function, found {name!r}: {error}") from error
+        raise ValueError(f"expected module:function, got {name!r}: {error}") from error
     if not callable(function):
         raise ValueError(
-            f"expected module:function, found {name!r}, which is of type {type(function).__name__}; name a function of "
+            f"expected module:function, got {name!r}, which is of type {type(function).__name__}; name a function of "
             "a list of premises and a list of hypotheses"
         )
     return function

@@ -1,4 +1,4 @@
-"""A table of every pair that models were asked, with gold label, prediction and probabilities, as a csv file."""
+"""CSV table of every predicted pair, with gold label, prediction and probabilities."""
 
 import csv
 from collections.abc import Iterator
@@ -13,12 +13,12 @@ from unbag.data.labels import LABELS, NOT_ENTAILMENT
 from unbag.data.predictions import SetPredictions
 from unbag.utils.files import atomic_write
 
-_ABOUT: Final = ("model", "set", "data", "id", "premise", "hypothesis", "gold", "prediction")
+_COLUMNS: Final = ("model", "set", "data", "id", "premise", "hypothesis", "gold", "prediction")
 _DECIMALS: Final = 6
 
 
 class _Part(NamedTuple):
-    """What one model answered on one set: the result, the n rows of the set, and the answers to them."""
+    """Predictions of one model on one set: the result, the n rows of the set, and their predictions."""
 
     result: Result
     rows: Any
@@ -26,7 +26,7 @@ class _Part(NamedTuple):
 
 
 class PredictionTable:
-    """The predictions of a run, collected while it scores and written at its end.
+    """The predictions of a run, collected during scoring and written at the end.
 
     Columns: `model`, `set`, `data` (corpus and split), `id`, `premise`, `hypothesis`, `gold`, `prediction`, and the
     probability of each label, rounded to six decimals. Gold label and prediction are in the label space that the model
@@ -41,31 +41,31 @@ class PredictionTable:
         return sum(len(part.rows) for part in self._parts)
 
     def add(self, result: Result, rows: Any, answers: SetPredictions) -> None:
-        """Add what one model answered on one set.
+        """Add the predictions of one model on one set.
 
         Args:
-            result: the result.
-            rows: the n rows of the set, a `datasets.Dataset`.
-            answers: the answers to them, as they were scored.
+            result: Result of the model on the set.
+            rows: The n rows of the set, a `datasets.Dataset`.
+            answers: Predictions of the rows, as they were scored.
         """
         self._parts.append(_Part(result, rows, answers))
 
     def write(self, path: Path) -> None:
-        """Write the table as UTF-8, quoted where a cell has a comma, a quote or a line break (RFC 4180)."""
+        """Write the table as UTF-8. Cells with a comma, a quote or a line break are quoted (RFC 4180)."""
         spaces = [part.answers.label_space for part in self._parts if part.answers.has_probabilities]
         labels = [label for label in (*LABELS, NOT_ENTAILMENT) if any(label in space for space in spaces)]
         with atomic_write(path) as tmp, tmp.open("w", encoding="utf-8", newline="") as file:
             writer = csv.writer(file, lineterminator="\n")
-            writer.writerow([*_ABOUT, *labels])
+            writer.writerow([*_COLUMNS, *labels])
             for part in self._parts:
                 writer.writerows(_lines(part, labels))
 
 
 def _lines(part: _Part, labels: list[str]) -> Iterator[list[Any]]:
-    """Yield the cells of each row, a batch of rows in memory at a time."""
+    """Iterate over the cells of each row, with one batch of rows in memory at a time."""
     result, rows, answers = part
     space = list(answers.label_space)
-    about = [result.model["name"], result.set, result.corpus]
+    fields = [result.model["name"], result.set, result.corpus]
     texts = [column(rows, name) for name in ("id", "premise", "hypothesis")]
     gold = answers.gold(column(rows, "label").to_numpy())
     predicted = answers.names
@@ -75,6 +75,6 @@ def _lines(part: _Part, labels: list[str]) -> Iterator[list[Any]]:
     for start in range(0, len(rows), ROWS_PER_TABLE):
         cells = zip(*(each[start : start + ROWS_PER_TABLE].to_pylist() for each in texts), strict=True)
         for row, cell in enumerate(cells, start):
-            known = {} if has_none[row] else dict(zip(space, rounded[row].tolist(), strict=True))
-            values = [known.get(label, "") for label in labels]
-            yield [*about, *cell, space[gold[row]], str(predicted[row]), *values]
+            probabilities = {} if has_none[row] else dict(zip(space, rounded[row].tolist(), strict=True))
+            values = [probabilities.get(label, "") for label in labels]
+            yield [*fields, *cell, space[gold[row]], str(predicted[row]), *values]

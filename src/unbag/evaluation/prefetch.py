@@ -1,4 +1,4 @@
-"""All that a run reads from elsewhere: fetched beforehand, or, offline, listed at once where it is not there."""
+"""Files that a run reads from the network: fetched before the run, or, offline, checked before it starts."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -24,21 +24,21 @@ def of_run(
     train_data: Sequence[str] | None = None,
     lexical_baseline: bool = False,
 ) -> list[Requirement]:
-    """Return what evaluating models on challenge sets reads, each thing once.
+    """List the requirements of evaluating models on challenge sets, without duplicates.
 
     Args:
-        requests: the sets.
-        models: Hub ids, or whatever else names a model.
-        revision: of the models.
-        train_data: what built-in models are fitted to; None for the default.
-        lexical_baseline: also what the lexical model is fitted to that scores are held against. A run can do without.
+        requests: Requests for the sets.
+        models: Names of models, such as Hub ids.
+        revision: Revision of the models.
+        train_data: Training data of built-in models; None for the default.
+        lexical_baseline: Whether to include the training data of the lexical baseline, which a run can do without.
     """
     requirements: list[Requirement] = []
     for request in requests:
         builder = loading.builder(request.name, request.config, **request.options)
         requirements += builder.requirements()
         if lexical_baseline:
-            requirements += of_word_counter(builder.config.sentences_in)
+            requirements += of_lexical_baseline(builder.config.sentences_in)
     for model in models:
         requirements += of_model(model, revision=revision, train_data=train_data)
     return list({each.name: each for each in requirements}.values())
@@ -47,7 +47,7 @@ def of_run(
 def of_model(
     model: str, *, revision: str | None = None, train_data: Sequence[str] | None = None
 ) -> Iterator[Requirement]:
-    """Yield what a model reads: its files, or for a built-in model what it is fitted to or looks up."""
+    """Iterate over the requirements of a model: its files, or the training data or lexicon of a built-in model."""
     from unbag.baselines.lexical.fitting import DEFAULT_TRAINING
     from unbag.baselines.lexical.predictors import BASELINES
 
@@ -59,15 +59,17 @@ def of_model(
     elif model in BASELINES:
         yield from requirements.train_splits(train_data or DEFAULT_TRAINING["en"])
         yield requirements.pipeline("")
-    elif is_hub_id(repository := model.removeprefix("causal:")):  # no function or endpoint: those have a colon still
+    elif is_hub_id(
+        repository := model.removeprefix("causal:")
+    ):  # functions and endpoints still have a colon, so they are no Hub ids
         at = f" at {revision}" if revision else ""
         yield Requirement(f"the model {repository}{at}", lambda: _model_files(repository, revision))
     elif (Path(model) / _CONFIG).is_file() and (parser := _parser_of(Path(model))):
         yield requirements.pipeline(parser)
 
 
-def of_word_counter(language: str) -> Iterator[Requirement]:
-    """Yield what the lexical model is fitted to that scores are held against (`word_counter`)."""
+def of_lexical_baseline(language: str) -> Iterator[Requirement]:
+    """Iterate over the requirements of the lexical baseline of a language (`evaluation.lexical_baseline`)."""
     from unbag.baselines.lexical.words import ALL
     from unbag.evaluation.lexical_baseline import PAIRS
 
@@ -79,7 +81,7 @@ def of_word_counter(language: str) -> Iterator[Requirement]:
 
 
 def of_training(model: str, corpora: Sequence[str], *, revision: str | None = None) -> list[Requirement]:
-    """Return what training a model reads: its files, and the train and validation splits of corpora."""
+    """List the requirements of training a model: its files, and the train and validation splits of the corpora."""
     return [
         *of_model(model, revision=revision),
         *requirements.train_splits(corpora),
@@ -93,7 +95,7 @@ def of_training(model: str, corpora: Sequence[str], *, revision: str | None = No
 
 
 def missing(wanted: Iterable[Requirement]) -> dict[str, str]:
-    """Get things, and return for each that cannot be had why not, by name."""
+    """Fetch requirements. Returns the error message of each requirement that cannot be fetched, by its name."""
     reasons = {}
     for each in wanted:
         try:
@@ -104,21 +106,21 @@ def missing(wanted: Iterable[Requirement]) -> dict[str, str]:
 
 
 def require(wanted: Iterable[Requirement]) -> None:
-    """Refuse to begin, offline, without something that is needed.
+    """Validate, offline, that all requirements are on this machine.
 
     Raises:
-        MissingError: naming everything that is missing.
+        MissingError: Lists everything that is missing.
     """
     if lacking := missing(wanted):
         raise MissingError(
             f"offline, and {len(lacking)} of the things this needs {'is' if len(lacking) == 1 else 'are'} not on this "
-            f"machine: {'; '.join(lacking)}. Fetch them while there is a network: the same command with `unbag "
-            "prefetch` in place of `unbag evaluate`"
+            f"machine: {'; '.join(lacking)}. Fetch them while online: run the same command with `unbag prefetch` in "
+            "place of `unbag evaluate`"
         )
 
 
 def _model_files(model: str, revision: str | None) -> Path:
-    """Return the folder of a model's files: all that loading it may read, and no weights twice."""
+    """Download all files that loading a model may read, with weights in one format only. Returns the folder."""
     from huggingface_hub.errors import RepositoryNotFoundError
 
     from unbag.baselines.lexical.hub import is_lexical_model, open_lexical_model
@@ -126,24 +128,26 @@ def _model_files(model: str, revision: str | None) -> Path:
     try:
         if is_lexical_model(model, revision=revision):
             return open_lexical_model(model, revision=revision)
-        folder = hub_files.download_model_files(model, revision, code=True)  # which only a run that trusts it will run
+        folder = hub_files.download_model_files(model, revision, code=True)  # runs only with --trust-remote-code
     except RepositoryNotFoundError as error:
         raise ValueError(missing_repo_message(error, "model", model)) from error
     if not any(folder.glob("*.safetensors")) and not any(folder.glob("*.bin")):
-        raise ValueError(f"{model}: found no weights in {folder}")
+        raise ValueError(
+            f"{model}: expected weights (*.safetensors or *.bin), got none in {folder}; name another model"
+        )
     if parser := _parser_of(folder):
         requirements.pipeline(parser).get()
     return folder
 
 
 def _parser_of(folder: Path) -> str | None:
-    """Return the spaCy pipeline that a model parses sentences with: those of `unbag.models` that read trees."""
+    """Read the name of the spaCy parser of a model of `unbag.models` that reads trees; None for other models."""
     config = read_json_object(folder / _CONFIG) if (folder / _CONFIG).is_file() else {}
     return config.get("parser") if str(config.get("model_type")).startswith("unbag-") else None
 
 
 def _quietly(get: Callable[[], object]) -> None:
-    """Get something without the progress bars of `datasets`: there is one line for each thing."""
+    """Fetch something without the progress bars of `datasets`, since the command prints one line per requirement."""
     import datasets
 
     enabled = datasets.is_progress_bar_enabled()

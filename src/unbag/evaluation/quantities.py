@@ -1,4 +1,4 @@
-"""The numbers of a result by name, each with its direction: what gates are set on, and what exports say of a run."""
+"""Numbers of a result by name, with their directions, for gates and exports."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -12,18 +12,18 @@ from unbag.scoring.bootstrap import Estimate, to_json
 from unbag.scoring.nested import iter_estimates
 
 SCORE_NAME: Final = "score"
-"""What the skill score is called beside the numbers that a set describes."""
+"""Name of the skill score among the numbers that a set describes."""
 
 
 class Number(NamedTuple):
     """One number of a result.
 
     Attributes:
-        name: for machines.
-        label: for people.
-        higher_is_better: its direction; None where nobody says it.
-        estimate: its value, interval and n.
-        sources: source examples that the interval was drawn from.
+        name: Name in gates and exports.
+        label: Label in tables.
+        higher_is_better: Direction of the number; None if unknown.
+        estimate: Value, interval and n.
+        sources: Number of source examples that the interval is drawn from.
     """
 
     name: str
@@ -34,45 +34,48 @@ class Number(NamedTuple):
 
 
 def quantities(set_name: str) -> dict[str, Quantity]:
-    """Return what a challenge set's numbers are, by name: `score` and those that its `SET` describes.
+    """Collect the descriptions of a challenge set's numbers by name: `score` and those of its `SET`.
 
     Raises:
-        ValueError: if there is no such set.
+        ValueError: If the set does not exist.
     """
     return {SCORE_NAME: SCORE} | {each.name: each for each in challenge_sets.get(set_name).named_quantities}
 
 
 def of_result(result: Result) -> dict[str, Number]:
-    """Return the numbers that a result has, by name; of a set that is not installed here, those on top of its scores.
+    """Collect the numbers of a result by name. For a set that is not installed, these are its top-level scores.
 
-    The skill score is there where the set has that scale, also without value.
+    The skill score is included for every set that has one, even without a value.
     """
     if challenge_sets.find(result.set) is None:
-        top = {path: found for path, found in iter_estimates(result.scores) if "." not in path}
-        return {path: Number(path, path, None, found, found.n) for path, found in top.items()}
+        top = {path: estimate for path, estimate in iter_estimates(result.scores) if "." not in path}
+        return {path: Number(path, path, None, estimate, estimate.n) for path, estimate in top.items()}
     numbers = {}
     for name, quantity in quantities(result.set).items():
-        if (found := quantity.value(result.scores)) is not None:
-            sources = result.scores[SKILL]["n_sources"] if quantity is SCORE else found.n
-            numbers[name] = Number(name, quantity.label, quantity.higher_is_better, found, sources)
+        if (estimate := quantity.value(result.scores)) is not None:
+            sources = result.scores[SKILL]["n_sources"] if quantity is SCORE else estimate.n
+            numbers[name] = Number(name, quantity.label, quantity.higher_is_better, estimate, sources)
     return numbers
 
 
 def verdicts(results: Sequence[Result]) -> dict[str, list[SetVerdict]]:
-    """Return how each model stands on its sets, by the models' names."""
+    """Compute the verdicts on each model, by the models' names."""
     return {name: of_model(of_one) for name, of_one in by_model(results).items()}
 
 
 def records(verdicts: Mapping[str, Sequence[SetVerdict]]) -> list[dict[str, Any]]:
-    """Return every number of the results that models were judged by as a flat record, by what the models are called.
+    """Convert every number of the models' results to a flat record.
 
-    `standing` is that of the skill score (`verdict`).
+    `standing` is set for the skill score only (`verdict`).
+
+    Args:
+        verdicts: Verdicts by the models' display names.
     """
     rows = []
     for name, of_one in verdicts.items():
         for verdict in of_one:
             result = verdict.result
-            about = {
+            fields = {
                 "model": name,
                 "revision": result.model.get("revision"),
                 "set": result.set,
@@ -82,25 +85,25 @@ def records(verdicts: Mapping[str, Sequence[SetVerdict]]) -> list[dict[str, Any]
                 "data_sha256": result.data["sha256"],
             }
             for number in of_result(result).values():
-                tested = number.name == SCORE_NAME
+                is_score = number.name == SCORE_NAME
                 rows.append(
-                    about
+                    fields
                     | {"number": number.name, "label": number.label, "higher_is_better": number.higher_is_better}
                     | number.estimate._asdict()
-                    | {"standing": verdict.standing if tested else None}
+                    | {"standing": verdict.standing if is_score else None}
                 )
     return rows
 
 
 def summarize_verdicts(verdicts: Mapping[str, Sequence[SetVerdict]]) -> dict[str, Any]:
-    """Return what a script is told beside the results themselves: every number by name, and each model's verdict."""
+    """Build the JSON summary of runs: every number by name, and each model's verdict as a sentence."""
     sentences = {name: sentence(of_one) for name, of_one in verdicts.items()}
     return {"numbers": records(verdicts), "verdicts": sentences}
 
 
 def by_model(results: Sequence[Result]) -> Mapping[str, list[Result]]:
-    """Return results by their models' names, in the order in which these come."""
-    found: dict[str, list[Result]] = {}
+    """Group results by their models' names, in order of first appearance."""
+    groups: dict[str, list[Result]] = {}
     for result in results:
-        found.setdefault(str(result.model["name"]), []).append(result)
-    return found
+        groups.setdefault(str(result.model["name"]), []).append(result)
+    return groups

@@ -1,4 +1,4 @@
-"""The examples of a run that its report shows: selected when a model is scored, with rows and answers at hand."""
+"""Selected examples of a run for its report, selected during scoring while rows and predictions are in memory."""
 
 import json
 from collections.abc import Sequence
@@ -19,16 +19,16 @@ _LISTS: Final = ("examples", "candidates")
 
 
 def select(result: Result, rows: Any, answers: SetPredictions) -> ExampleSelection:
-    """Select examples of what was scored.
+    """Select examples of a scored set.
 
     Args:
-        result: the scores.
-        rows: the set's rows that were predicted.
-        answers: the model's, in the order of the rows.
+        result: Result of the model on the set.
+        rows: Predicted rows of the set.
+        answers: Predictions of the model, in the order of the rows.
     """
     chooser = challenge_sets.get(result.set).module("examples")
     examples = tuple(chooser.choose(rows, answers))
-    candidates = getattr(chooser, "candidates", None)  # a set of another package may have none
+    candidates = getattr(chooser, "candidates", None)  # optional for sets of other packages
     return ExampleSelection(
         set=result.set,
         model=result.model["name"],
@@ -40,17 +40,17 @@ def select(result: Result, rows: Any, answers: SetPredictions) -> ExampleSelecti
 
 
 def write(selections: Sequence[ExampleSelection], path: Path) -> None:
-    """Write selections, in the order of the results, as JSON."""
+    """Write selections as JSON, in the order of the results."""
     record = {"schema": SCHEMA, "selections": [asdict(each) for each in selections]}
     with atomic_write(path) as tmp:
         tmp.write_text(json.dumps(record, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def read(path: Path) -> list[ExampleSelection]:
-    """Read what `write` wrote.
+    """Read selections that `write` wrote.
 
     Raises:
-        ValueError: if the file is of another schema, or not one of these.
+        ValueError: If the file has another schema or other contents.
     """
     try:
         record = results.read_record(path, results.ExamplesRecord, "examples")
@@ -66,21 +66,23 @@ def read(path: Path) -> list[ExampleSelection]:
 
 def _example(*, lines: list[list[Any]], before: list[Any] | None, **fields: Any) -> ReportExample:
     return ReportExample(
-        lines=tuple(_line(*line) for line in lines), before=None if before is None else _said(*before), **fields
+        lines=tuple(_line(*line) for line in lines),
+        before=None if before is None else _original_prediction(*before),
+        **fields,
     )
 
 
 def _line(name: str, text: str, marks: list[list[Any]]) -> Line:
-    _require(Line, isinstance(name, str) and isinstance(text, str))
-    _require(Mark, all(isinstance(end, int) for mark in marks for end in mark[:2]))
+    _validate_fields(Line, isinstance(name, str) and isinstance(text, str))
+    _validate_fields(Mark, all(isinstance(end, int) for mark in marks for end in mark[:2]))
     return Line(name, text, tuple(Mark(*mark) for mark in marks))
 
 
-def _said(where: str, answer: str, probability: float | None) -> OriginalPrediction:
-    _require(OriginalPrediction, isinstance(answer, str) and isinstance(probability, float | int | None))
+def _original_prediction(where: str, answer: str, probability: float | None) -> OriginalPrediction:
+    _validate_fields(OriginalPrediction, isinstance(answer, str) and isinstance(probability, float | int | None))
     return OriginalPrediction(where, answer, probability)
 
 
-def _require(kind: type, fits: bool) -> None:
-    if not fits:
-        raise TypeError(f"a {kind.__name__.lower()} of other values than it has")
+def _validate_fields(kind: type, is_valid: bool) -> None:
+    if not is_valid:
+        raise TypeError(f"a field of a {kind.__name__.lower()} has the wrong type")

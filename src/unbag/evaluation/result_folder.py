@@ -1,8 +1,8 @@
-"""A folder of results: which runs may write to it, and what it holds after one more run.
+"""Folders of results: the runs that may write to a folder, and its contents after another run.
 
-A folder belongs to the models of its first run. A later run of them adds its results; one on the same set and corpus
-takes the place of the earlier one. A run of another model is rejected before anything is computed, so that no results
-are lost: the same rule as for the folder of a training.
+A folder belongs to the models of its first run. A later run of these models adds its results, and replaces earlier
+results on the same set and corpus. A run of another model is rejected before anything is computed, so that no results
+are lost. Folders of trainings have the same rule.
 """
 
 import json
@@ -19,10 +19,10 @@ from unbag.scoring.bootstrap import to_json
 from unbag.utils.storage import Folder, is_address, local_copy
 
 FILES: Final = (results.FILE, report_examples.FILE)
-"""The files that a later run adds to; `evaluation.samples.FOLDER` has the others."""
+"""Files that a later run adds to, besides those in `evaluation.samples.FOLDER`."""
 
 _VERSION: Final = ("revision", "sha256")
-"""Where a model's record names its weights, or the file of its predictions."""
+"""Keys of a model's record that identify its weights, or its file of predictions."""
 
 _REMEDY: Final = "name another folder with --output-dir"
 
@@ -31,8 +31,8 @@ class Entry(NamedTuple):
     """A result of a folder.
 
     Attributes:
-        result: the result.
-        number: its position in the file before this run; None for a result of this run.
+        result: The result.
+        number: Index in the file before this run; None for a result of this run.
     """
 
     result: Result
@@ -40,10 +40,10 @@ class Entry(NamedTuple):
 
 
 def read(folder: Path) -> tuple[list[Result], list[SkippedSet]]:
-    """Read the results in a folder, and the sets without one; nothing where no run has written.
+    """Read the results in a folder, and the skipped sets. Both are empty without a results file.
 
     Raises:
-        ValueError: if its results file cannot be read.
+        ValueError: If the results file cannot be read.
     """
     file = folder / results.FILE
     if not file.exists():
@@ -55,16 +55,16 @@ def read(folder: Path) -> tuple[list[Result], list[SkippedSet]]:
 
 
 def check(folder: Path, models: Mapping[str, Mapping[str, Any] | None], sets: Collection[str]) -> None:
-    """Reject a folder whose results a run would lose, or mix with those of other weights.
+    """Validate that a run would neither lose results of a folder nor mix them with those of other weights.
 
     Args:
-        folder: where the run writes.
-        models: the record of each model by its name; None where the model is not loaded yet.
-        sets: the names of the sets that the run evaluates.
+        folder: Output folder of the run.
+        models: Record of each model by its name; None for a model that is not loaded yet.
+        sets: Names of the sets that the run evaluates.
 
     Raises:
-        ValueError: if the folder holds results of another model, of the same with other options, or of an earlier
-            version of it on sets that the run does not repeat.
+        ValueError: If the folder has results of another model, of the same model with other options, or of an earlier
+            version of the model on sets that the run does not repeat.
     """
     earlier, _ = read(folder)
     stored: dict[str, list[Result]] = {}
@@ -96,11 +96,11 @@ def combined(earlier: Sequence[Result], new: Sequence[Result]) -> list[Entry]:
     """Combine the results of a folder with those of one more run of its models.
 
     Args:
-        earlier: the results in the folder.
-        new: the results of the run. One on the set and corpus of an earlier one of its model takes its place.
+        earlier: Results in the folder.
+        new: Results of the run. They replace earlier results of the model on the same set and corpus.
 
     Returns:
-        All results, model by model: the earlier ones in their order, then the further sets. Results of an earlier
+        All results, model by model: earlier results in their order, then those on further sets. Results of an earlier
         version of a model are dropped.
     """
     versions = {result.model["name"]: _version(result.model) for result in new}
@@ -118,7 +118,7 @@ def combined(earlier: Sequence[Result], new: Sequence[Result]) -> list[Entry]:
 
 
 def replaced(earlier: Sequence[Result], new: Sequence[Result]) -> list[str]:
-    """Describe the earlier results of other rows, options or weights whose place a run takes."""
+    """Describe the earlier results that a run replaces although rows, options or weights differ."""
     described = []
     for result in new:
         before = [each for each in earlier if _slot(each) == _slot(result)]
@@ -130,11 +130,11 @@ def replaced(earlier: Sequence[Result], new: Sequence[Result]) -> list[str]:
 
 @contextmanager
 def local_folder(place: str, *, further: Sequence[str] = ()) -> Iterator[Path]:
-    """Provide the folder of a run on this machine; what an address holds is copied there first, and sent at the end.
+    """Provide a local folder for a run. The contents of an address are copied there first, and uploaded at the end.
 
     Args:
-        place: the folder, or its address.
-        further: the names of further files that a run adds to.
+        place: The folder, or its address.
+        further: Names of further files that a run adds to.
     """
     with local_copy(place, last=results.FILE) as folder:
         if is_address(place):
@@ -143,12 +143,12 @@ def local_folder(place: str, *, further: Sequence[str] = ()) -> Iterator[Path]:
 
 
 def receive(place: str, folder: Path, *, further: Sequence[str] = ()) -> None:
-    """Copy what earlier runs left at an address into a folder on this machine, for another run to add to.
+    """Copy the files of earlier runs from an address into a local folder, for another run to add to.
 
     Args:
-        place: the address.
-        folder: the folder.
-        further: the names of further files to copy.
+        place: The address.
+        folder: The local folder.
+        further: Names of further files to copy.
     """
     root = Folder(place)
     names = root.names()
@@ -162,25 +162,27 @@ def receive(place: str, folder: Path, *, further: Sequence[str] = ()) -> None:
 
 
 def _slot(result: Result) -> tuple[str, ...]:
-    """Return what a folder has one result of: a model on a set of a corpus."""
+    """Build the key of a result: a folder has one result per model, set and corpus."""
     return str(result.model["name"]), result.set, result.corpus
 
 
 def _basis(result: Result) -> list[Any]:
-    """Return what decides a result beside its slot."""
+    """Build the key of a result's inputs besides its slot: options, rows and weights."""
     return [_as_json(result.config), result.data.get("sha256"), _version(result.model)]
 
 
 def _options(model: Mapping[str, Any]) -> dict[str, Any]:
-    # Whether doubtful labels were trusted becomes known only when the model is asked.
+    # `trust_labels` is recorded only after the label probe, so it is not compared.
     options = _as_json(model.get("options") or {})
-    if isinstance(options.get("train_data"), list):  # files as they were typed, from whichever folder
+    if isinstance(
+        options.get("train_data"), list
+    ):  # paths may be relative to different folders, so only file names are compared
         options["train_data"] = [str(each).rpartition("/")[2] for each in options["train_data"]]
     return {name: value for name, value in options.items() if name != "trust_labels"}
 
 
 def _as_json(value: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a mapping as it is read back from a file."""
+    """Convert a mapping to the form that it has when it is read back from a file."""
     read_back: dict[str, Any] = json.loads(json.dumps(to_json(value), default=str))
     return read_back
 

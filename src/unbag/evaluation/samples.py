@@ -1,9 +1,10 @@
-"""What a run keeps of each example beside its results, so that runs can be compared pair by pair.
+"""Samples: the per-example values behind each number of a run, so that runs can be compared pair by pair.
 
-    <run>/samples/00-permuted.parquet      of the first result in results.json: a row a source example
+    <run>/samples/00-permuted.parquet      samples of the first result in results.json: one row per source example
 
-Its columns are what the numbers are sums of (right or wrong, permutations accepted, …): whatever a metric does with
-rows and labels is done. A comparison needs neither the set nor the model again, and draws both models' examples alike.
+The columns are the terms of the sums behind each number (right or wrong, permutations accepted, …), so that everything
+a metric computes from rows and labels is done. A comparison therefore needs neither the set nor the model, and can draw
+the same bootstrap resamples for both models.
 """
 
 import hashlib
@@ -28,18 +29,18 @@ from unbag.utils.files import atomic_write
 FOLDER: Final = "samples"
 SCHEMA: Final = 1
 _META: Final = b"unbag.sources"
-_CLOSE: Final = 1e-9  # a sum taken in another order may differ in its last bits, a wrong file differs by more
+_CLOSE: Final = 1e-9  # sums in another order differ in their last bits; samples of another result differ by more
 
 
 def write(results: Sequence[Result], run: Path, earlier: Mapping[int, int] = MappingProxyType({})) -> None:
-    """Keep the examples of results that were just scored, in a run's folder; what was there before is removed.
+    """Write the samples of newly scored results to a run's folder, and remove files that belong to no result.
 
-    Quantities that rest on other examples than the set's (SICCK's, by modifier) are left out.
+    Quantities with other units than the set's source examples (those of SICCK by modifier) are excluded.
 
     Args:
-        results: the results.
-        run: the folder.
-        earlier: of those that were not just scored but stay in the folder, the earlier position by the new one.
+        results: All results of the folder.
+        run: Folder of the run.
+        earlier: For results that were not scored now but stay in the folder, the previous index by the new index.
     """
     files = {new: _file(run, old, results[new]) for new, old in earlier.items()}
     contents = {new: file.read_bytes() for new, file in files.items() if file.is_file()}
@@ -59,23 +60,23 @@ def write(results: Sequence[Result], run: Path, earlier: Mapping[int, int] = Map
         file = _file(run, number, result)
         written.add(file)
         with atomic_write(file) as tmp:
-            kept = {path: sample for path, sample in samples if len(sample.columns) == n}
-            pq.write_table(_table(kept, result), tmp, compression="zstd")
+            same_units = {path: sample for path, sample in samples if len(sample.columns) == n}
+            pq.write_table(_table(same_units, result), tmp, compression="zstd")
     for old in (run / FOLDER).glob("*.parquet"):
         if old not in written:
             old.unlink()
 
 
 def read(run: Path, number: int, result: Result) -> dict[str, Sample] | None:
-    """Return the examples behind each quantity of a result by its path; None if the run kept none.
+    """Read the samples of each quantity of a result, by path; None if the run stored none.
 
     Args:
-        run: the folder with results.json.
-        number: the place of the result in it.
-        result: the result.
+        run: Folder with results.json.
+        number: Index of the result in that file.
+        result: The result.
 
     Raises:
-        ValueError: if the file is damaged, of another version, or not of this result.
+        ValueError: If the file is damaged, of another version, or of another result.
     """
     file = _file(run, number, result)
     if not file.is_file():
@@ -92,15 +93,17 @@ def read(run: Path, number: int, result: Result) -> dict[str, Sample] | None:
             for path, (statistic, indices) in meta["quantities"].items()
             if statistic in STATISTICS
         }
-        if meta.get("checksum") not in (None, _checksum(table)):  # older ones have none
-            raise ValueError("damaged: it is not what was written")
+        if meta.get("checksum") not in (None, _checksum(table)):  # older files have no checksum
+            raise ValueError("damaged: the checksum differs")
     except (OSError, pa.ArrowException, KeyError, TypeError, ValueError) as error:
-        raise ValueError(f"{file} cannot be read ({error}); evaluate again, or delete it to go on unpaired") from error
+        raise ValueError(
+            f"{file} cannot be read ({error}); evaluate again, or delete it to compare unpaired"
+        ) from error
     recorded = dict(iter_estimates(result.scores))
     for path, sample in samples.items():
-        known = recorded[path].value if path in recorded else None
-        if path not in recorded or (known is not None and abs(sample_value(sample) - known) > _CLOSE):
-            raise ValueError(f"{file} is not of the results beside it ({path} differs); evaluate again")
+        value = recorded[path].value if path in recorded else None
+        if path not in recorded or (value is not None and abs(sample_value(sample) - value) > _CLOSE):
+            raise ValueError(f"{file} does not belong to the results beside it ({path} differs); evaluate again")
     return samples
 
 
@@ -113,19 +116,19 @@ def _file(run: Path, number: int, result: Result) -> Path:
 
 
 def _table(samples: dict[str, Sample], result: Result) -> pa.Table:
-    """Return the columns of all samples, each once however many quantities are made of it."""
+    """Build the table of all samples. A column that several quantities share is stored once."""
     positions: dict[str, int] = {}
     columns: list[Any] = []
     quantities: dict[str, tuple[str, list[int]]] = {}
     for path, sample in samples.items():
-        of_sample = []
+        indices = []
         for column in np.ascontiguousarray(sample.columns.T):
             key = hashlib.sha256(column.tobytes()).hexdigest()
             if key not in positions:
                 positions[key] = len(columns)
                 columns.append(column)
-            of_sample.append(positions[key])
-        quantities[path] = (sample.statistic, of_sample)
+            indices.append(positions[key])
+        quantities[path] = (sample.statistic, indices)
     table = pa.table({str(position): column for position, column in enumerate(columns)})
     meta = {
         "schema": SCHEMA,

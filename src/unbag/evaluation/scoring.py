@@ -1,4 +1,4 @@
-"""From a model's predictions on a set to its result, and results to the files of a run."""
+"""Scoring of predictions on a set, and the files of a run."""
 
 import logging
 from collections.abc import Mapping, Sequence
@@ -32,18 +32,18 @@ from unbag.inference.single_output import (
 from unbag.utils import locks
 
 _MAY_NOT_ANSWER: Final = ("endpoint", "wordnet", "natlog")
-"""Kinds of models that have no answer to some pairs, and give all labels alike then."""
+"""Kinds of models that abstain on some pairs, with equal probabilities for all labels."""
 
 logger = logging.getLogger(__name__)
 
 Scored = tuple[Result, ExampleSelection]
-"""A result, and the examples of it that a report shows."""
+"""A result, and its selected examples for reports."""
 
 
 def score_predictions(
     built: BuiltSet,
     predicted: Predictions,
-    known: Mapping[str, Any],
+    model: Mapping[str, Any],
     *,
     threshold: Threshold | None = None,
     words: BaselinePredictions | None = None,
@@ -53,19 +53,19 @@ def score_predictions(
     """Score predictions of all rows of a set.
 
     Args:
-        built: the set.
-        predicted: the predictions.
-        known: the record of the model that made them.
-        threshold: of a model of one output, from where on a pair is entailed.
-        words: the answers of the lexical baseline; none where it was not asked.
-        control: the predictions of the rows with shuffled words (`BuiltSet.control`); `predicted` itself of a model
-            that is blind to word order; none where these were not asked.
-        table: the table that the answers to the rows are added to, as they are scored.
+        built: Set that was predicted.
+        predicted: Predictions of all rows.
+        model: Record of the model.
+        threshold: Score from which a model with one output predicts entailment.
+        words: Predictions of the lexical baseline; None if it was not evaluated.
+        control: Predictions of the rows with shuffled words (`BuiltSet.control`). `predicted` itself for a model that
+            is blind to word order; None without the control.
+        table: Table that the predictions are added to.
 
     Raises:
-        ValueError: if predictions are missing or damaged, or there is nothing to score.
+        ValueError: If predictions are missing or damaged, or there is nothing to score.
     """
-    may_not_answer = known.get("kind") in _MAY_NOT_ANSWER
+    may_not_answer = model.get("kind") in _MAY_NOT_ANSWER
     answers = _answers(predicted, slice(None), may_not_answer)
     if answers.unanswered is not None:
         _report_unanswered(answers.unanswered, built.request.name)
@@ -89,7 +89,7 @@ def score_predictions(
         counts["n_abstained"] = int(answers.unanswered.sum())
     answers = answers.for_gold(built.rows.features["label"].names)
     draws = [answers] if control is predicted else [scatter_predictions(each, built.decisive) for each in draws]
-    result = score_answers(built, answers, {**known, **counts}, words, draws, entailment)
+    result = score_answers(built, answers, {**model, **counts}, words, draws, entailment)
     if table is not None:
         table.add(result, built.rows, answers)
     return result, report_examples.select(result, built.rows, answers)
@@ -97,7 +97,7 @@ def score_predictions(
 
 def _answers(predicted: Predictions, rows: slice, may_not_answer: bool) -> SetPredictions:
     probabilities = predicted.array()[rows]
-    # No label is likelier than another: all are given alike.
+    # Predictors mark a pair without an answer by equal probabilities for all labels.
     unanswered = (probabilities == probabilities[:, :1]).all(axis=1) if may_not_answer else None
     return SetPredictions(probabilities, predicted.label_space, predicted.has_probabilities, unanswered)
 
@@ -110,14 +110,14 @@ def score_answers(
     draws: Sequence[SetPredictions] = (),
     entailment: NDArray[np.float64] | None = None,
 ) -> Result:
-    """Score a `model`'s answers, and record what was scored.
+    """Score the predictions of a model, and build the result.
 
     Args:
-        built: the set.
-        answers: the model's.
-        model: its record.
-        words: the answers of the lexical baseline; none where it was not asked.
-        draws: the model's answers to the rows with shuffled words, one for each draw; none where these were not asked.
+        built: Set that was predicted.
+        answers: Predictions of the model.
+        model: Record of the model.
+        words: Predictions of the lexical baseline; None if it was not evaluated.
+        draws: Predictions for the rows with shuffled words, one per draw; empty without the control.
         entailment: the model's own probabilities of entailment, shape (n,), if they differ from those of `answers`.
     """
     words = words or BaselinePredictions()
@@ -131,7 +131,7 @@ def score_answers(
             answers,
             words.answers,
             draws,
-            lexical_model=words.about,
+            lexical_model=words.identity,
             entailment=entailment,
         ),
         environment=results.environment(),
@@ -139,14 +139,14 @@ def score_answers(
 
 
 def write(each: Sequence[Scored], output_dir: Path, failures: Sequence[Failure] = ()) -> list[Result]:
-    """Add results to those in a folder, what they rest on first: where results.json is, all is.
+    """Add results to a folder. Writes nothing without results.
 
-    Where there are no results, nothing is written.
+    results.json is written last, so that its presence means that the folder is complete.
 
     Args:
-        each: the results, in their order.
-        output_dir: the folder (`evaluation.result_folder.combined` says what of it stays).
-        failures: the sets that have none.
+        each: Results with their examples, in their order.
+        output_dir: Folder to write to (`evaluation.result_folder.combined` defines which earlier results stay).
+        failures: Sets without a result.
 
     Returns:
         The results of `each`.
@@ -154,7 +154,7 @@ def write(each: Sequence[Scored], output_dir: Path, failures: Sequence[Failure] 
     done = [result for result, _ in each]
     if not done:
         return done
-    with locks.exclusive_lock(output_dir, "writing results", wait=True):  # the files are of one run, all of them
+    with locks.exclusive_lock(output_dir, "writing results", wait=True):  # the files must all be of one run
         earlier, before = result_folder.read(output_dir)
         if replaced := result_folder.replaced(earlier, done):
             logger.warning("%s: replacing earlier results on other rows: %s", output_dir, "; ".join(replaced))
@@ -164,18 +164,18 @@ def write(each: Sequence[Scored], output_dir: Path, failures: Sequence[Failure] 
         selections = _selections(output_dir) if stays else {}
         selections |= {(chosen.set, chosen.model, chosen.sha256): chosen for _, chosen in each}
         keys = [(result.set, result.model["name"], result.data["sha256"]) for result in together]
-        there = [selections[key] for key in keys if key in selections]
-        report_examples.write(there, output_dir / report_examples.FILE)
+        examples = [selections[key] for key in keys if key in selections]
+        report_examples.write(examples, output_dir / report_examples.FILE)
         samples.write(together, output_dir, stays)
         new = [results.SkippedSet(each.set, each.model, each.reason) for each in failures]
-        found = {result.set for result in together}
-        skipped = [each for each in before if each.set not in found and each not in new] + new
+        evaluated = {result.set for result in together}
+        skipped = [each for each in before if each.set not in evaluated and each not in new] + new
         results.write(together, output_dir / results.FILE, skipped)
     return done
 
 
 def _selections(folder: Path) -> dict[tuple[str, ...], ExampleSelection]:
-    """Return the examples that a report shows of a folder's results; none of an earlier version's file."""
+    """Read the selected examples of a folder; empty, with a warning, if the file is of another version."""
     try:
         chosen = report_examples.read(folder / report_examples.FILE)
     except ValueError as error:

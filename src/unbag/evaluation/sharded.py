@@ -1,12 +1,12 @@
-"""An evaluation that processes share which nothing connects: what they predict, and the scores at the end.
+"""Evaluation shared by unconnected processes (shards): predictions, and the scores at the end.
 
-    <predictions>/tasks/000-001.json   what was asked of the first model on the second set, and where the answers are
-    <predictions>/claims/scoring.json  who scores
-    <predictions>/<key>/…              the answers (`inference.prediction_store`), claimed in pieces
-    (`inference.shards`)
+    <predictions>/tasks/000-001.json   task of the first model on the second set, with the keys of its predictions
+    <predictions>/claims/scoring.json  lease of the process that scores
+    <predictions>/<key>/…              predictions (`inference.prediction_store`), leased in chunk shards
+                                       (`inference.shards`)
 
-Each process makes what is left of each task, waits until all is there, and one of them scores. With the tasks written
-down, `score_tasks` does that without the model.
+Each process predicts the remaining chunk shards of each task and waits until all are stored. One process scores. Since
+the tasks are stored, `score_tasks` can score without the models.
 """
 
 import json
@@ -33,7 +33,7 @@ from unbag.utils.storage import Folder
 
 _TASKS: Final = "tasks"
 _SCORING: Final = "scoring"
-_MOST_NAMED: Final = 10  # parts that a message names
+_MOST_NAMED: Final = 10  # chunks that a message lists
 _SCHEMA: Final = 2
 _KEY: Final = re.compile(r"[0-9a-f]{64}")
 
@@ -41,21 +41,21 @@ _KEY: Final = re.compile(r"[0-9a-f]{64}")
 class _Turn(NamedTuple):
     """One model on one set, as this process began it."""
 
-    file: str  # of the task
-    name: str  # the set's
+    file: str  # name of the task's file
+    name: str  # name of the set
     model: str
-    works: tuple[PredictionJob, ...]  # the rows, and those with shuffled words
+    jobs: tuple[PredictionJob, ...]  # the rows, and the rows with shuffled words
     progress: Callable[[int, int], None] | None
 
 
 class ShardedEvaluation:
-    """The part of one process in a shared evaluation.
+    """The work of one process in a shared evaluation.
 
     Args:
-        shard: which of the processes this is.
-        predictions: the folder of the answers, which all of them see; a path or an address.
-        places: of all tasks: the number of a model and of a set, which the results are in the order of.
-        fitted_to: what the lexical model is fitted to (`LexicalBaseline`); None where none is asked.
+        shard: Index of this process, and number of processes.
+        predictions: Folder of the predictions, visible to all processes; a path or an address.
+        places: Indices of model and set of all tasks, in the order of the results.
+        fitted_to: Training options of the lexical baseline (`LexicalBaseline`); None without the baseline.
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class ShardedEvaluation:
         self._turns: list[_Turn] = []
         self._built: dict[str, BuiltSet] = {}
         tasks = self._folder / _TASKS
-        for name in set(tasks.names()) - {_file(place) for place in places}:  # of another command
+        for name in set(tasks.names()) - {_file(place) for place in places}:  # left by another command
             tasks.remove(name)
 
     def begin(
@@ -77,41 +77,41 @@ class ShardedEvaluation:
         place: tuple[int, int],
         item: BuiltSet,
         model: LabelCheckedModel,
-        known: Mapping[str, Any],
+        record: Mapping[str, Any],
         progress: Callable[[int, int], None] | None,
         control: Any = None,
         *,
         is_own_control: bool = False,
     ) -> None:
-        """Write a task down and predict what of it nobody else does, without waiting for them.
+        """Store a task, and predict the chunk shards that no other process has leased, without waiting for the others.
 
         Args:
-            place: of the task.
-            item: the set.
-            model: the model.
-            known: its record.
-            progress: told how far it is.
-            control: the rows with shuffled words (`BuiltSet.control`); None where these are not asked.
-            is_own_control: whether the answers to the rows stand for those to shuffled words too.
+            place: Indices of model and set.
+            item: The set.
+            model: The model.
+            record: Record of the model.
+            progress: Called after every chunk shard with (rows done, rows in total).
+            control: Rows with shuffled words (`BuiltSet.control`); None without the control.
+            is_own_control: Whether the predictions of the rows also serve as those for shuffled words.
 
         Raises:
-            ValueError: if the answers are no probabilities, or nothing says what decides them.
+            ValueError: If the outputs are not probabilities, or the model has no identity.
         """
-        asked = (item.rows,) if control is None else (item.rows, control)
-        works = tuple(build_shared_job(rows, model.predictor, str(self._folder)) for rows in asked)
+        tables = (item.rows,) if control is None else (item.rows, control)
+        jobs = tuple(build_shared_job(rows, model.predictor, str(self._folder)) for rows in tables)
         task = Task(
-            request=_plain(asdict(item.request)),
-            model=dict(known),
+            request=_to_json(asdict(item.request)),
+            model=dict(record),
             threshold=getattr(model.predictor, "threshold", None),
-            key=works[0].store.key,
-            control_key=works[-1].store.key if control is not None or is_own_control else None,
-            fitted_to=_plain(self._fitted_to),
+            key=jobs[0].store.key,
+            control_key=jobs[-1].store.key if control is not None or is_own_control else None,
+            fitted_to=_to_json(self._fitted_to),
         )
-        self._built[_known_by(task)] = item
+        self._built[_request_key(task)] = item
         (self._folder / _TASKS).write(_file(place), (json.dumps(asdict(task), ensure_ascii=False) + "\n").encode())
-        for work in works:
-            predict_shard(work, self._shard, wait=False, progress=progress)
-        self._turns.append(_Turn(_file(place), item.request.name, model.name, works, progress))
+        for job in jobs:
+            predict_shard(job, self._shard, wait=False, progress=progress)
+        self._turns.append(_Turn(_file(place), item.request.name, model.name, jobs, progress))
 
     def finish(
         self,
@@ -122,25 +122,25 @@ class ShardedEvaluation:
         on_result: Callable[[Result], None] | None,
         on_failure: Callable[[str, Exception, str | None], None],
     ) -> list[Result]:
-        """Wait until all that was begun is there, do what others leave undone, and score if nobody else does.
+        """Wait for the predictions of all tasks, predict what other processes leave undone, and score if no other does.
 
         Args:
-            output_dir: the folder for the results.
-            failures: the sets that have none.
-            progress_callback: see `utils.progress.OnProgress`.
-            on_result: see `evaluation.evaluator.OnResult`.
-            on_failure: told of a set, what went wrong with it, and with which model.
+            output_dir: Folder for the results.
+            failures: Sets without a result.
+            progress_callback: See `utils.progress.OnProgress`.
+            on_result: See `evaluation.evaluator.OnResult`.
+            on_failure: Called with (set, error, model) for every failure.
 
         Returns:
-            The results; none where another process scores.
+            The results; empty if another process scores.
         """
-        if not self._turns:  # of no set: why, the failures say
+        if not self._turns:  # all sets failed; `failures` has the reasons
             return []
         predicted = []
         for turn in self._turns:
             try:
-                for work in turn.works:
-                    predict_shard(work, self._shard, progress=turn.progress)
+                for job in turn.jobs:
+                    predict_shard(job, self._shard, progress=turn.progress)
             except Exception as error:
                 on_failure(turn.name, error, turn.model)
             else:
@@ -148,9 +148,9 @@ class ShardedEvaluation:
         with LeaseManager(self._folder / CLAIMS, f"shard {self._shard}", self._shard.lease) as claims:
             if not claims.take(_SCORING):
                 return []
-            for work in (work for turn in predicted for work in turn.works):
-                for part in work.missing():  # damaged since
-                    work.predict(*work.store.chunk_shards([part]))
+            for job in (job for turn in predicted for job in turn.jobs):
+                for chunk in job.missing():  # damaged since it was stored
+                    job.predict(*job.store.chunk_shards([chunk]))
             return score_tasks(
                 self._folder,
                 output_dir=output_dir,
@@ -165,17 +165,17 @@ class ShardedEvaluation:
 
 @dataclass(frozen=True)
 class Task:
-    """What is asked of one model on one set, as it is written down.
+    """The stored task of one model on one set.
 
     Attributes:
-        request: the fields of the set's `Request`.
-        model: the model's record.
-        threshold: of a model of one output.
-        key: of the store of its answers.
-        fitted_to: what the lexical model is fitted to; None where none is asked.
-        control_key: of the store of its answers to the rows with shuffled words, which is `key` where the model is
-            blind to word order; None where these are not asked.
-        schema: the version of this record.
+        request: Fields of the set's `Request`.
+        model: Record of the model.
+        threshold: Threshold of a model with one output; otherwise None.
+        key: Key of the store of the predictions.
+        fitted_to: Training options of the lexical baseline; None without the baseline.
+        control_key: Key of the store of the predictions for shuffled words. Equal to `key` for a model that is blind to
+            word order; None without the control.
+        schema: Version of this record.
     """
 
     request: dict[str, Any]
@@ -188,10 +188,10 @@ class Task:
 
     @classmethod
     def read(cls, folder: Folder, name: str) -> "Task":
-        """Read one.
+        """Read a stored task.
 
         Raises:
-            ValueError: if it is none.
+            ValueError: If the file is not a task of this version.
         """
         what = f"{folder.where(name)}: expected a task of `unbag evaluate --shard`"
         try:
@@ -201,13 +201,13 @@ class Task:
         checked = results.validate_record(record, results.TaskRecord, what)
         if checked["schema"] != _SCHEMA:
             raise ValueError(
-                f"{what} of version {_SCHEMA}, found version {checked['schema']}; start the shards again with this "
+                f"{what} of version {_SCHEMA}, got version {checked['schema']}; start the shards again with this "
                 "version of unbag"
             )
-        task = cls(**{**_known(cls, checked), "request": _known(Request, checked["request"])})
+        task = cls(**{**_select_fields(cls, checked), "request": _select_fields(Request, checked["request"])})
         for key in (task.key, task.control_key):
-            if key is not None and not _KEY.fullmatch(key):  # it becomes the name of a folder
-                raise ValueError(f"{what}, found the key {key!r:.80}")
+            if key is not None and not _KEY.fullmatch(key):  # a key is the name of a folder, so it must be safe
+                raise ValueError(f"{what}, got the key {key!r:.80}")
         return task
 
 
@@ -222,54 +222,54 @@ def score_tasks(
     on_result: Callable[[Result], None] | None = None,
     on_failure: Callable[[Failure], None] | None = None,
 ) -> list[Result]:
-    """Score what shards have predicted, without the models; leave `results.json` and the examples in a folder.
+    """Score the predictions of shards without the models; write `results.json` and the examples to a folder.
 
     Args:
-        predictions: the folder of the answers.
-        output_dir: the folder to write to.
-        skipped: what has no result, for the record.
-        only: the names of the tasks that are scored; all by default. Of the others it is known why not, or they are an
-            earlier command's.
-        built: sets that are built already.
-        progress_callback: see `utils.progress.OnProgress`; of the lexical model.
-        on_result: see `evaluation.evaluator.OnResult`.
-        on_failure: told of each model and set of which answers are missing; without it the first ends it.
+        predictions: Folder of the predictions.
+        output_dir: Folder to write to.
+        skipped: Sets without a result, for the record.
+        only: Names of the tasks to score. Default: all.
+        built: Sets that are built already, by request.
+        progress_callback: See `utils.progress.OnProgress`; for the lexical baseline.
+        on_result: See `evaluation.evaluator.OnResult`.
+        on_failure: Called with each failed model and set, such as one with missing predictions. Without it, the first
+            failure ends the run.
 
     Raises:
-        ValueError: if no shard was at work there, or answers are missing.
+        ValueError: If the folder has no tasks, or predictions are missing.
     """
     names = (predictions / _TASKS).names()
     if not names:
         raise ValueError(
-            f"{predictions}: expected what `unbag evaluate --shard` leaves in the {PREDICTIONS} of its --output-dir, "
-            "found no tasks"
+            f"{predictions}: expected the {PREDICTIONS} folder of `unbag evaluate --shard`, got a folder without "
+            "tasks; name the --output-dir of that command"
         )
     done: list[Scored] = []
     failures = list(skipped)
     items = dict(built or {})
-    counters: dict[str, LexicalBaseline] = {}
+    baselines: dict[str, LexicalBaseline] = {}
     words: dict[tuple[str, str], BaselinePredictions] = {}
     for task in (Task.read(predictions / _TASKS, name) for name in names if only is None or name in only):
-        asked, fitted_to = _known_by(task), json.dumps(task.fitted_to)
+        request, fitted_to = _request_key(task), json.dumps(task.fitted_to)
         try:
-            found = Predictions.open(predictions / task.key)
-            if asked not in items:
-                items[asked] = build(Request(**task.request))
-            item = items[asked]
-            _require_whole(found.store, item.rows)
+            predicted = Predictions.open(predictions / task.key)
+            if request not in items:
+                items[request] = build(Request(**task.request))
+            item = items[request]
+            _validate_complete(predicted.store, item.rows)
             control = None
             if task.control_key == task.key:
-                control = found
+                control = predicted
             elif task.control_key is not None:
                 control = Predictions.open(predictions / task.control_key)
-                _require_whole(control.store, item.control)
-            if (asked, fitted_to) not in words:
-                counter = counters.setdefault(fitted_to, LexicalBaseline(task.fitted_to or {}, progress_callback))
-                words[asked, fitted_to] = (
-                    BaselinePredictions() if task.fitted_to is None else counter.of(item, str(predictions))
+                _validate_complete(control.store, item.control)
+            if (request, fitted_to) not in words:
+                baseline = baselines.setdefault(fitted_to, LexicalBaseline(task.fitted_to or {}, progress_callback))
+                words[request, fitted_to] = (
+                    BaselinePredictions() if task.fitted_to is None else baseline.predict(item, str(predictions))
                 )
             each = score_predictions(
-                item, found, task.model, threshold=task.threshold, words=words[asked, fitted_to], control=control
+                item, predicted, task.model, threshold=task.threshold, words=words[request, fitted_to], control=control
             )
         except Exception as error:
             if on_failure is None:
@@ -283,24 +283,24 @@ def score_tasks(
     return write(done, output_dir, failures)
 
 
-def _require_whole(store: Store, rows: Any) -> None:
-    """Refuse to score what is not all there.
+def _validate_complete(store: Store, rows: Any) -> None:
+    """Validate that a store has the predictions of all rows.
 
     Raises:
-        StoreError: naming the parts that are missing or of other rows, and who is at work on them.
+        StoreError: Lists the chunks that are missing or belong to other rows.
     """
     if len(rows) != store.rows:
         raise StoreError(
-            f"{store.folder} has the answers to {store.rows:,} rows, the set has {len(rows):,}: is it made of the "
-            "same pairs here?"
+            f"{store.folder}: expected predictions for the {len(rows):,} rows of the set, got {store.rows:,}; build "
+            "the set from the same pairs"
         )
     hashes = chunk_hashes(select_model_columns(rows), store)
-    missing = [part for part, sha256 in enumerate(hashes) if not store.has_chunk(part, sha256)]
+    missing = [chunk for chunk, sha256 in enumerate(hashes) if not store.has_chunk(chunk, sha256)]
     if missing:
         named = ", ".join(map(str, missing[:_MOST_NAMED])) + (", …" if len(missing) > _MOST_NAMED else "")
         raise StoreError(
-            f"{len(missing):,} of {store.n_chunks:,} parts are missing in {store.folder}: {named}; start a shard again "
-            "(unbag evaluate … --shard 0/1), or wait for those at work"
+            f"{len(missing):,} of {store.n_chunks:,} chunks are missing in {store.folder}: {named}; start a shard "
+            "again (unbag evaluate … --shard 0/1), or wait for the running shards"
         )
 
 
@@ -309,20 +309,20 @@ def _file(place: tuple[int, int]) -> str:
     return f"{model:03}-{of_set:03}.json"
 
 
-def _known_by(task: Task) -> str:
-    """Return what a task's set is known by."""
+def _request_key(task: Task) -> str:
+    """Build the key of a task's set."""
     return json.dumps(task.request, sort_keys=True)
 
 
-def _known(kind: Any, record: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a record says of the fields of a dataclass; a later version may have put more in it."""
+def _select_fields(kind: Any, record: Mapping[str, Any]) -> dict[str, Any]:
+    """Select the fields of a dataclass from a record. A later version may have added others."""
     return {field.name: record[field.name] for field in fields(kind)}
 
 
-def _plain(value: Any) -> Any:
-    """Return a value as JSON has it, with paths as text."""
+def _to_json(value: Any) -> Any:
+    """Convert a value to JSON types, with paths as text."""
     if isinstance(value, Mapping):
-        return {name: _plain(each) for name, each in value.items()}
+        return {name: _to_json(each) for name, each in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(each) for each in value]
+        return [_to_json(each) for each in value]
     return str(value) if isinstance(value, Path) else value

@@ -1,4 +1,4 @@
-"""Which results belong to one system that is compared: a model, or one recipe trained with several seeds."""
+"""Systems to compare: the results of one model, or of one recipe trained with several seeds."""
 
 import json
 import re
@@ -23,13 +23,13 @@ _SAME: Final = ("name", "split", "origin", "revision", "sha256")  # of a result'
 
 @dataclass(frozen=True)
 class Run:
-    """One result, and where it lies.
+    """One result and its location.
 
     Attributes:
-        result: the result.
-        file: the results.json it is in.
-        number: its place there.
-        seed: the training seed, where the model's name tells one.
+        result: The result.
+        file: The results.json file.
+        number: Index of the result in the file.
+        seed: Training seed in the model's name; None if the name has none.
     """
 
     result: Result
@@ -39,12 +39,12 @@ class Run:
 
     @cached_property
     def samples(self) -> dict[str, Sample] | None:
-        """The examples behind its numbers, where the run kept them."""
+        """The examples behind the numbers; None if the run stored none."""
         return paired_samples.read(self.file.parent, self.number, self.result)
 
     @property
     def task(self) -> str:
-        """All that must be the same for two results to be compared pair by pair, as text."""
+        """Key of the task. Results with equal keys can be compared pair by pair."""
         data = {name: self.result.data.get(name) for name in _SAME}
         return json.dumps([self.result.set, data, to_json(self.result.config), self._labels], sort_keys=True)
 
@@ -52,8 +52,8 @@ class Run:
     def _labels(self) -> Any:
         return self.result.scores.get("labels")
 
-    def differs(self, other: "Run") -> str:
-        """Say in what two results are not of the same task."""
+    def describe_difference(self, other: "Run") -> str:
+        """List the fields in which the tasks of two results differ."""
         ours, theirs = (
             {f"data {name}": run.result.data.get(name) for name in _SAME}
             | dict(to_json(run.result.config))
@@ -69,9 +69,9 @@ class System:
     """A model, or one recipe trained with several seeds.
 
     Attributes:
-        letter: what stands for it.
-        name: of the model or recipe.
-        runs: its results: of each set one, or one a seed.
+        letter: Letter that stands for the system in tables.
+        name: Name of the model or recipe.
+        runs: Results: one per set, or one per set and seed.
     """
 
     letter: str
@@ -80,28 +80,33 @@ class System:
 
     @property
     def seeds(self) -> list[str]:
-        """The training seeds, in the order given; none of a model whose name tells none."""
+        """The training seeds in their order; empty if the model's name has none."""
         return list(dict.fromkeys(run.seed for run in self.runs if run.seed is not None))
 
     def tasks(self) -> dict[str, list[Run]]:
-        """Return the runs of each task."""
+        """Group the runs by task.
+
+        Raises:
+            ValueError: If two runs of a seed have the same task.
+        """
         by_task: dict[str, list[Run]] = {}
         for run in self.runs:
             same = by_task.setdefault(run.task, [])
             if any(run.seed == other.seed for other in same):
                 what = "" if run.seed is None else f", seed {run.seed},"
                 raise ValueError(
-                    f"{self.name}{what} has the set {run.result.set} twice: in {same[0].file} and {run.file}"
+                    f"{self.name}{what} has the set {run.result.set} twice: in {same[0].file} and {run.file}; "
+                    "pass one of them"
                 )
             same.append(run)
         return by_task
 
 
-def systems_in(paths: Sequence[Path | str]) -> list[tuple[str, System]]:
-    """Read results, and gather what belongs to one system; with the path that each was found by.
+def load_systems(paths: Sequence[Path | str]) -> list[tuple[str, System]]:
+    """Read results and group them by system. Each system comes with the path that it was read from.
 
     Raises:
-        ValueError: if there are no paths, one is no path, or there are no results.
+        ValueError: If there are no paths, one is not a path, or there are no results.
     """
     if not paths:
         raise ValueError(
@@ -110,7 +115,7 @@ def systems_in(paths: Sequence[Path | str]) -> list[tuple[str, System]]:
         )
     for path in paths:
         if not isinstance(path, str | PathLike):
-            raise ValueError(f"expected the path of results, found {path!r}")
+            raise ValueError(f"expected the path of results, got {path!r}")
     systems: dict[tuple[str, str], System] = {}
     for path in map(Path, paths):
         for file in _files(path):
@@ -126,8 +131,8 @@ def systems_in(paths: Sequence[Path | str]) -> list[tuple[str, System]]:
     return [(where, system) for (where, _), system in systems.items()]
 
 
-def lettered(systems: Sequence[tuple[str, System]]) -> list[System]:
-    """Return systems with a letter each, and where they were found in the names that several have."""
+def assign_letters(systems: Sequence[tuple[str, System]]) -> list[System]:
+    """Give each system a letter. Systems of the same name get their path in the name."""
     names = [system.name for _, system in systems]
     return [
         replace(
@@ -140,42 +145,43 @@ def lettered(systems: Sequence[tuple[str, System]]) -> list[System]:
 
 
 def _files(path: Path) -> list[Path]:
-    """Return the results files that a path stands for."""
+    """Resolve a path to its results files."""
     if path.is_file():
         return [path]
     for file in (path / results.FILE, path / "evaluation" / results.FILE):
         if file.is_file():
             return [file]
-    if seeds := sorted(path.glob(f"*seed-*/evaluation/{results.FILE}")):  # as training.seeds leaves them
+    if seeds := sorted(path.glob(f"*seed-*/evaluation/{results.FILE}")):  # the layout that training.seeds writes
         return seeds
-    raise ValueError(f"expected a {results.FILE} or a folder with one (unbag evaluate leaves it), found {path}")
+    raise ValueError(f"expected a {results.FILE} or a folder with one (from `unbag evaluate`), got {path}")
 
 
-def asked_in(path: Path | str) -> tuple[str, System]:
-    """Return the one system in a path that is no baseline, or else the one baseline, and where it is."""
-    found = [(system.name, system.runs[0].result, system) for _, system in systems_in([path])]
-    return str(path), one_asked(found, str(path))
+def load_single_system(path: Path | str) -> tuple[str, System]:
+    """Load the only system of a path, ignoring baselines unless there are no other models."""
+    systems = [(system.name, system.runs[0].result, system) for _, system in load_systems([path])]
+    return str(path), select_single_model(systems, str(path))
 
 
-def one_asked(found: Sequence[tuple[str, Result, T]], where: str) -> T:
-    """Return what there is of the one model that is no baseline, or else of the one baseline.
+def select_single_model(models: Sequence[tuple[str, Result, T]], where: str) -> T:
+    """Select the item of the only model, ignoring baselines unless there are no other models.
 
     Args:
-        found: of each model its name, a result, and what there is of it.
-        where: it was found.
+        models: Name, one result, and item of each model.
+        where: Path of the results, for error messages.
 
     Raises:
-        ValueError: if there are several.
+        ValueError: If there are several such models.
     """
-    from unbag.baselines.lexical.predictors import (
-        is_baseline,  # with all that fits one; other comparisons need not wait for it
-    )
+    # Imported here, since the module imports everything that fits a baseline, which other comparisons do not need.
+    from unbag.baselines.lexical.predictors import is_baseline
 
-    asked = [each for each in found if not is_baseline(each[1].model)] or found
-    if len(asked) != 1:
-        names = ", ".join(name for name, *_ in asked) or "none"
-        raise ValueError(f"expected the results of one model in {where}, found those of {names}; evaluate them apart")
-    [(*_, one)] = asked
+    selected = [each for each in models if not is_baseline(each[1].model)] or models
+    if len(selected) != 1:
+        names = ", ".join(name for name, *_ in selected) or "none"
+        raise ValueError(
+            f"{where}: expected the results of one model, got those of {names}; evaluate each into a folder of its own"
+        )
+    [(*_, one)] = selected
     return one
 
 

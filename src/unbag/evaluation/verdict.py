@@ -141,19 +141,19 @@ def sentence(verdicts: Sequence[SetVerdict]) -> str:
 
     The last sentence lists the sets with truncated pairs, and the share of these pairs.
     """
-    asked = sorted((each for each in verdicts if not each.is_control), key=lambda each: _place(each.result))
+    evaluated = sorted((each for each in verdicts if not each.is_control), key=lambda each: _place(each.result))
     cut = [each for each in sorted(verdicts, key=lambda each: _place(each.result)) if each.result.truncated_share]
     listed = ", ".join(f"{_title(each.result, verdicts)} ({percentage(each.result.truncated_share)})" for each in cut)
     truncated = [f"Truncated pairs: {listed}."] if cut else []
-    if not asked:
+    if not evaluated:
         return " ".join(["No challenge set was evaluated.", *truncated])
-    better, same, worse, unknown = ([each for each in asked if each.standing == standing] for standing in MARKS)
-    sets = f"{len(asked)} challenge set{'' if len(asked) == 1 else 's'}"
-    named = f" ({_listed(better, asked)})" if better else ""
+    better, same, worse, unknown = ([each for each in evaluated if each.standing == standing] for standing in MARKS)
+    sets = f"{len(evaluated)} challenge set{'' if len(evaluated) == 1 else 's'}"
+    named = f" ({_listed(better, evaluated)})" if better else ""
     parts = [f"Better than the baseline on {len(better)} of {sets}{named}."]
-    parts += [f"No better: {_listed(same, asked)}."] if same else []
-    parts += [f"Worse: {_listed(worse, asked)}."] if worse else []
-    parts += [f"Inconclusive: {_listed(unknown, asked, least=True)}."] if unknown else []
+    parts += [f"No better: {_listed(same, evaluated)}."] if same else []
+    parts += [f"Worse: {_listed(worse, evaluated)}."] if worse else []
+    parts += [f"Inconclusive: {_listed(unknown, evaluated, least=True)}."] if unknown else []
     return " ".join(parts + truncated)
 
 
@@ -174,9 +174,10 @@ def scale(verdicts: Sequence[SetVerdict]) -> str:
     parts = ["chance", "a constant prediction"]
     lexical = {each.lexical is not None for each in scored}
     shuffled = {each.shuffled is not None for each in scored if each.needs_control}
-    for asked, name in ((lexical, "the lexical baseline"), (shuffled, "the model's own answers to shuffled words")):
-        if True in asked:
-            parts.append(name if len(asked) == 1 else f"{name} (where evaluated)")
+    # A set of Booleans: {True} if all scored sets have the baseline, {True, False} if only some have it.
+    for present, name in ((lexical, "the lexical baseline"), (shuffled, "the model's own answers to shuffled words")):
+        if True in present:
+            parts.append(name if len(present) == 1 else f"{name} (where evaluated)")
     several = sum(not each.is_control for each in scored) > 1
     together = " The intervals of the challenge sets hold together (95 %)." if several else ""
     return f"0 is the best of {', '.join(parts[:-1])} and {parts[-1]}; 1 is a perfect reader.{together}"
@@ -200,21 +201,21 @@ def _place(result: Result) -> int:
     return described.report_order if described else LAST
 
 
-def _listed(some: Sequence[SetVerdict], asked: Sequence[SetVerdict], *, least: bool = False) -> str:
+def _listed(some: Sequence[SetVerdict], every: Sequence[SetVerdict], *, least: bool = False) -> str:
     """List the titles of some sets; with `least`, each with its smallest detectable score in brackets."""
-    return ", ".join(_title(each.result, asked) + (f" ({_ability(each)})" if least else "") for each in some)
+    return ", ".join(_title(each.result, every) + (f" ({_ability(each)})" if least else "") for each in some)
 
 
 def _ability(verdict: SetVerdict) -> str:
     """Describe the smallest score that a set detects."""
     if verdict.score.value is None:
         return "too few rows"
-    shown = 1.0 if verdict.least is None else math.ceil(verdict.least * 100) / 100
-    return f"detects {shown:.2f} or more" if shown < 1 else "too few sources"
+    rounded = 1.0 if verdict.least is None else math.ceil(verdict.least * 100) / 100
+    return f"detects {rounded:.2f} or more" if rounded < 1 else "too few sources"
 
 
-def _title(result: Result, asked: Sequence[SetVerdict]) -> str:
+def _title(result: Result, every: Sequence[SetVerdict]) -> str:
     """Return the title of a set, with its corpus if the set was evaluated on several."""
     title = challenge_sets.display_name(result.set)
-    several = len({each.result.corpus for each in asked if each.result.set == result.set}) > 1
+    several = len({each.result.corpus for each in every if each.result.set == result.set}) > 1
     return f"{title} of {result.corpus}" if several else title

@@ -1,1 +1,1 @@
-"""Results to look at."""
+"""Reports of results: terminal tables, HTML page, notebook view, exported tables and badges."""

@@ -1,4 +1,4 @@
-"""A badge for a model's card: on how many challenge sets the model is shown to do more than count words."""
+"""Badge for a model card: the number of challenge sets on which the model is better than its baseline."""
 
 from collections.abc import Sequence
 from html import escape
@@ -9,13 +9,13 @@ from unbag.evaluation.verdict import SetVerdict
 from unbag.utils.files import atomic_write, write_json
 
 _COLOURS: Final = {True: ("blue", "#0a6ebd"), False: ("lightgrey", "#6b6b6b")}
-"""By whether there is any such set: the name that shields.io knows, and what has a contrast of 4.5 with white."""
-_SPACE: Final = 12
-_LETTER: Final = 6.6  # pixels, of Verdana at 11; what it is exactly, `textLength` makes it
+"""Colours with and without such a set: the name of shields.io, and a colour with a contrast of 4.5 to white."""
+_SPACE: Final = 12  # pixels
+_LETTER: Final = 6.6  # pixels: mean width in Verdana at 11 px; `textLength` scales the text to the exact width
 
 _SVG: Final = """\
-<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="20" role="img" aria-label="{said}">
-<title>{said}</title>
+<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="20" role="img" aria-label="{sentence}">
+<title>{sentence}</title>
 <rect width="{left}" height="20" fill="#444"/>
 <rect x="{left}" width="{right}" height="20" fill="{colour}"/>
 <g fill="#fff" text-anchor="middle" font-family="Verdana,DejaVu Sans,sans-serif" font-size="11">
@@ -30,11 +30,12 @@ def write(verdicts: Sequence[SetVerdict], path: Path) -> None:
     """Write the badge of one model.
 
     Args:
-        verdicts: how it stands on each set; the corpus itself does not count.
-        path: an `.svg`; or a `.json`, as shields.io takes it from an address (https://shields.io/badges/endpoint-badge).
+        verdicts: Verdicts on the model, one per set. The corpus itself does not count.
+        path: File to write: `.svg`, or `.json` for the endpoint of shields.io
+            (https://shields.io/badges/endpoint-badge).
 
     Raises:
-        ValueError: if the file is neither, or no challenge set was asked.
+        ValueError: If the suffix is another one, or no challenge set was evaluated.
     """
     label, message = words(verdicts)
     name, colour = _COLOURS[bool(_better(verdicts))]
@@ -44,28 +45,28 @@ def write(verdicts: Sequence[SetVerdict], path: Path) -> None:
         with atomic_write(path) as tmp:
             tmp.write_text(_svg(label, message, colour), encoding="utf-8")
     else:
-        raise ValueError(f"expected a badge as .svg or .json, found {path}")
+        raise ValueError(f"expected a badge as .svg or .json, got {path}")
 
 
 def words(verdicts: Sequence[SetVerdict]) -> tuple[str, str]:
-    """Return what a badge says, on its left and on its right; what cannot be told is not shown.
+    """Format the left and the right text of a badge. Inconclusive sets do not count as better.
 
     Raises:
-        ValueError: if no challenge set was asked.
+        ValueError: If no challenge set was evaluated.
     """
-    asked = [each for each in verdicts if not each.is_control]
-    if not asked:
-        raise ValueError("expected the results of a challenge set for a badge, found none")
+    evaluated = [each for each in verdicts if not each.is_control]
+    if not evaluated:
+        raise ValueError("expected the results of a challenge set for a badge, got none; evaluate the model on one")
     better = _better(verdicts)
-    # A model that was not asked with shuffled words is not said to need their order.
-    lexical = all(each.lexical is not None for each in (better or asked))
-    shuffled = all(each.shuffled is not None or not each.needs_control for each in (better or asked))
+    # Without shuffled words or the lexical baseline, a badge cannot claim that the model uses more than words.
+    lexical = all(each.lexical is not None for each in (better or evaluated))
+    shuffled = all(each.shuffled is not None or not each.needs_control for each in (better or evaluated))
     label = "reads more than words" if lexical and shuffled else "better than chance"
-    return label, f"shown on {len(better)} of {len(asked)} set{'' if len(asked) == 1 else 's'}"
+    return label, f"shown on {len(better)} of {len(evaluated)} set{'' if len(evaluated) == 1 else 's'}"
 
 
 def _better(verdicts: Sequence[SetVerdict]) -> list[SetVerdict]:
-    """Return where it is shown: on the other sets it may be no better, or not be told."""
+    """Select the challenge sets on which the model is better than its baseline."""
     return [each for each in verdicts if each.standing == "better" and not each.is_control]
 
 
@@ -83,5 +84,5 @@ def _svg(label: str, message: str, colour: str) -> str:
         colour=colour,
         label=escape(label),
         message=escape(message),
-        said=escape(f"{label}: {message}"),
+        sentence=escape(f"{label}: {message}"),
     )

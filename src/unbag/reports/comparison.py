@@ -1,4 +1,4 @@
-"""A comparison as tables, for a terminal and to paste: each two systems, set by set."""
+"""Comparison tables for a terminal and for export: one per two systems, set by set."""
 
 from collections.abc import Sequence
 from itertools import groupby
@@ -20,15 +20,15 @@ _TESTS = {
     "seeds": "a t test over training seeds",
 }
 
-LOWER: Final = f"↓ Lower is better. Some of these a guess has low too, which only the score {SCORE.label} allows for."
-"""What to know of numbers with that arrow."""
+LOWER: Final = f"↓ Lower is better. Guessing also lowers some of these numbers; only the {SCORE.label} corrects for it."
+"""Note on the numbers with that arrow."""
 
-_WIDTHS = (-27, 6, 6, 23, 6, 6)  # of the columns; below 0 for words. One table a set would not align them.
+_WIDTHS = (-27, 6, 6, 23, 6, 6)  # characters; negative for text. Fixed, so that the tables of all sets align.
 _LINE = sum(map(abs, _WIDTHS)) + len(_WIDTHS) - 1
 
 
 def view(comparison: Comparison) -> RenderableType:
-    """Return the systems by letter, a table for each two of them, and what to make of it."""
+    """Build the view of a comparison: systems by letter, one table per two systems, notes and verdict."""
     named = [
         f"{system.letter}  {system.name}" + (f" (seeds {', '.join(system.seeds)})" if system.seeds else "")
         for system in comparison.systems
@@ -47,7 +47,7 @@ def view(comparison: Comparison) -> RenderableType:
 
 
 def exported(comparison: Comparison) -> ExportedTable:
-    """Return a comparison in all forms to paste, with who is better by name."""
+    """Build the exported tables of a comparison. The better system is named."""
     pairs = [list(pair) for _, pair in groupby(comparison.differences, key=lambda each: (each.first, each.second))]
     sentences = (*(f"{note}." for note in comparison.notes), *_remarks(comparison), verdict(comparison, named=True))
     tables = [_to_paste(comparison, pair, notes=sentences if pair is pairs[-1] else ()) for pair in pairs]
@@ -55,32 +55,37 @@ def exported(comparison: Comparison) -> ExportedTable:
 
 
 def verdict(comparison: Comparison, *, named: bool = False) -> str:
-    """Return what differs, in a sentence; systems by their names or by their letters."""
+    """Format the significant differences as a sentence.
+
+    Args:
+        comparison: The comparison.
+        named: Whether systems appear by name; otherwise by letter.
+    """
     tested = [difference for difference in comparison.differences if difference.p_holm is not None]
     if not tested:
-        return "Verdict: none; nothing could be tested."
-    real = [difference for difference in tested if comparison.significant(difference)]
-    if not real:
+        return "Verdict: none, since no difference could be tested."
+    significant = [difference for difference in tested if comparison.significant(difference)]
+    if not significant:
         one, many = "the one difference is not significant", f"none of {len(tested)} differences is significant"
         return f"Verdict: {one if len(tested) == 1 else many}."
-    phrases = [f"{_at(each)} ({_ahead(comparison, each, named=named)})" for each in real]
-    of = f"{len(real)} of {len(tested)} differences {'is' if len(real) == 1 else 'are'} significant"
-    return f"Verdict: {of}: {', '.join(phrases)}."
+    phrases = [f"{_name_of(each)} ({_direction(comparison, each, named=named)})" for each in significant]
+    counts = f"{len(significant)} of {len(tested)} differences {'is' if len(significant) == 1 else 'are'} significant"
+    return f"Verdict: {counts}: {', '.join(phrases)}."
 
 
-def _ahead(comparison: Comparison, difference: Difference, *, named: bool) -> str:
-    """Say who is better, or where a number has no direction, who is above."""
-    called = {letter: comparison.name(letter) if named else letter for letter in (difference.first, difference.second)}
+def _direction(comparison: Comparison, difference: Difference, *, named: bool) -> str:
+    """Describe which system is better, or has the higher value if the number has no direction."""
+    names = {letter: comparison.name(letter) if named else letter for letter in (difference.first, difference.second)}
     better = comparison.better(difference)
     if better is not None:
         worse = difference.first if better == difference.second else difference.second
-        return f"{called[better]} better than {called[worse]}"
+        return f"{names[better]} better than {names[worse]}"
     above = (difference.difference.value or 0) > 0
-    return f"{called[difference.second]} {'above' if above else 'below'} {called[difference.first]}"
+    return f"{names[difference.second]} {'above' if above else 'below'} {names[difference.first]}"
 
 
 def _remarks(comparison: Comparison, *, significant: str = "significant") -> list[str]:
-    """Return how differences were tested, and what to know where lower is better."""
+    """List the remarks on the tests, and on numbers whose lower values are better."""
     lower = any(each.higher_is_better is False for each in comparison.differences)
     return [_method(comparison, significant), *([LOWER] if lower else [])]
 
@@ -122,7 +127,7 @@ def _name_of_better(comparison: Comparison, difference: Difference) -> str:
 
 
 def _record(comparison: Comparison, difference: Difference) -> dict[str, Any]:
-    """Return a difference as a flat record."""
+    """Convert a difference to a flat record."""
     better = comparison.better(difference)
     return {
         "set": difference.set,
@@ -159,7 +164,7 @@ def _table(comparison: Comparison, differences: Sequence[Difference]) -> Rendera
             mark = "↓" if difference.higher_is_better is False else " "
             label = f"{mark} {difference.label}"
             style = "bold" if comparison.significant(difference) else ""
-            if len(label) > -_WIDTHS[0]:  # mostly a path, whose end tells it from the next
+            if len(label) > -_WIDTHS[0]:  # mostly a path; its end distinguishes it from the next, so it is not cut
                 parts.append(Text(label, style=style))
                 label = ""
             cells = (label, *_cells(difference))
@@ -171,7 +176,7 @@ def _table(comparison: Comparison, differences: Sequence[Difference]) -> Rendera
 
 
 def _aligned(cell: str, width: int) -> str:
-    """Return a cell of a column: words to the left and cut to the width, numbers to the right."""
+    """Align a cell: text to the left and cut to the width, numbers to the right."""
     if width > 0:
         return cell.rjust(width)
     return cell.ljust(-width) if len(cell) <= -width else f"{cell[: -width - 1]}…"
@@ -186,7 +191,7 @@ def _values(difference: Difference) -> list[str]:
 
 
 def gap(estimate: Estimate) -> str:
-    """Return a difference with its sign and its interval."""
+    """Format a difference with its sign and interval."""
     if estimate.value is None:
         return "–"
     if estimate.low is None or estimate.high is None:
@@ -199,13 +204,13 @@ def _deviation(value: float | None) -> str:
 
 
 def p_value(value: float | None) -> str:
-    """Return a p value; a dash where nothing was tested."""
+    """Format a p value; a dash without a test."""
     if value is None:
         return "–"
     return "<.001" if value < 0.001 else f"{value:.3f}".removeprefix("0")
 
 
-def _at(difference: Difference) -> str:
+def _name_of(difference: Difference) -> str:
     return f"{challenge_sets.display_name(difference.set)} · {difference.data} {difference.label}"
 
 
@@ -213,6 +218,6 @@ def _method(comparison: Comparison, significant: str) -> str:
     tests = {difference.test for difference in comparison.differences if difference.p is not None}
     count = sum(difference.p is not None for difference in comparison.differences)
     if not tests:
-        return "Intervals as of independent examples; without their examples nothing is tested."
+        return "Intervals assume independent examples; differences are not tested, since runs store no examples."
     names = " or ".join(words for name, words in _TESTS.items() if name in tests)
     return f"p by {names}; Holm: corrected for {count} tests, {significant} at {comparison.level:g}."

@@ -1,6 +1,6 @@
-"""Tables as Markdown, LaTeX, CSV and JSON of the same numbers, for every command that shows any.
+"""Tables as Markdown, LaTeX, CSV and JSON of the same numbers, for every command that prints numbers.
 
-LaTeX text compiles with any engine and without packages: special characters are escaped, our letters are formulas.
+LaTeX text compiles with any engine without packages: special characters are escaped, Greek letters are formulas.
 """
 
 import csv
@@ -27,7 +27,7 @@ _SPECIAL: Final = {
     ">": r"\textgreater{}",
     "|": r"\textbar{}",
     "`": r"\`{}",
-    "[": "{[}",  # behind the end of a row it would be an argument
+    "[": "{[}",  # after `\\` at the end of a row, LaTeX would read a bracket as an argument
     "]": "{]}",
     "–": r"\textendash{}",
     "…": r"\dots{}",
@@ -50,7 +50,7 @@ _FORMULAS: Final = {
     "β": r"\beta",
 }
 _ACCENTS: Final = frozenset("\u0300\u0301\u0302\u0303\u0304\u0306\u0307\u0308\u030a\u030b\u030c\u0327")
-"""Those that the oldest encoding of fonts can put on a letter."""
+"""Accents that the oldest font encoding (OT1) can put on a letter."""
 _INDEXED: Final = re.compile(
     r"(?<![\w./-])(?P<base>Ω|P|H|F|D|CS)(?P<kind>[_^])(?P<index>\w+(?:\.\d+)?)"
 )  # Ω_max, P^c, CS_0.7
@@ -58,7 +58,7 @@ _MINUS: Final = re.compile(r"(?<![\w.)-])-(?=\.?\d)")
 
 
 def text(value: str) -> str:
-    r"""Return text that is shown as it is; a letter that engines of eight bits lack by its number.
+    r"""Escape text for LaTeX. Letters that 8-bit engines lack appear by their code point.
 
     >>> print(text("50 % of a_b & 中"))
     50 \% of a\_b \& \texttt{U+4E2D}
@@ -67,29 +67,29 @@ def text(value: str) -> str:
 
 
 def numbers_and_labels(value: str) -> str:
-    r"""Return a cell of ours: indices of labels and signs of numbers as formulas, all else as `text`.
+    r"""Format a cell for LaTeX: indices of labels and minus signs of numbers as formulas, the rest as `text`.
 
     >>> print(numbers_and_labels("P^c, Ω_max: -0.1 [-0.2, 0.0]"))
     $P^{\mathrm{c}}$, $\Omega_{\mathrm{max}}$: $-$0.1 {[}$-$0.2, 0.0{]}
     """
     parts, end = [], 0
     value = " ".join(value.split())
-    for found in re.finditer(f"{_INDEXED.pattern}|{_MINUS.pattern}", value):
-        parts.append(_escaped(value[end : found.start()]))
-        parts.append("$-$" if found["base"] is None else _formula(found))
-        end = found.end()
+    for match in re.finditer(f"{_INDEXED.pattern}|{_MINUS.pattern}", value):
+        parts.append(_escaped(value[end : match.start()]))
+        parts.append("$-$" if match["base"] is None else _formula(match))
+        end = match.end()
     return "".join([*parts, _escaped(value[end:])])
 
 
 def _escaped(value: str) -> str:
-    return "".join(map(_character, value)).replace("--", "-{}-")  # which would be a dash
+    return "".join(map(_character, value)).replace("--", "-{}-")  # LaTeX turns `--` into a dash
 
 
-def _formula(found: re.Match[str]) -> str:
-    base = _FORMULAS.get(found["base"], found["base"] if len(found["base"]) == 1 else rf"\mathrm{{{found['base']}}}")
-    index = found["index"].replace("_", r"\_")
+def _formula(match: re.Match[str]) -> str:
+    base = _FORMULAS.get(match["base"], match["base"] if len(match["base"]) == 1 else rf"\mathrm{{{match['base']}}}")
+    index = match["index"].replace("_", r"\_")
     letters = "".join(f"{_FORMULAS[one]} " if one in _FORMULAS else one for one in index)
-    return f"${base}{found['kind']}{{\\mathrm{{{letters.strip()}}}}}$"
+    return f"${base}{match['kind']}{{\\mathrm{{{letters.strip()}}}}}$"
 
 
 def _character(one: str) -> str:
@@ -114,13 +114,13 @@ class Table:
     """A table of text, in groups of rows.
 
     Attributes:
-        title: what it shows.
-        columns: the headings.
-        groups: rows of cells; between groups there is some room.
-        words: so many columns are words, the others numbers; and so are the last ones, `words_last`.
-        words_last: how many.
-        names: columns of somebody's names, which have no formulas in them, as headings have none.
-        notes: sentences below it.
+        title: Title of the table.
+        columns: Headings.
+        groups: Rows of cells, in groups that are separated by some space.
+        words: Number of leading columns with text. The columns after them have numbers.
+        words_last: Number of trailing columns with text.
+        names: Indices of columns with names of models or sets, which are escaped without formulas, as headings are.
+        notes: Sentences below the table.
     """
 
     title: str
@@ -132,18 +132,18 @@ class Table:
     notes: tuple[str, ...] = ()
 
     def is_number(self, column: int) -> bool:
-        """Tell whether a column is of numbers."""
+        """Check whether a column has numbers."""
         return self.words <= column < len(self.columns) - self.words_last
 
 
 @dataclass(frozen=True)
 class ExportedTable:
-    """What a command has to show, in all forms.
+    """The output of a command in all formats.
 
     Attributes:
-        tables: for people.
-        records: for spreadsheets, one a number; all have the same keys.
-        as_json: for scripts.
+        tables: Tables for Markdown and LaTeX.
+        records: Records for CSV, one per number; all have the same keys.
+        as_json: Object for JSON.
     """
 
     tables: Sequence[Table]
@@ -151,7 +151,7 @@ class ExportedTable:
     as_json: Any
 
     def text(self, form: Format) -> str:
-        """Return it in a form, with a newline at the end."""
+        """Format the output, with a newline at the end."""
         if form == "json":
             return json.dumps(self.as_json, ensure_ascii=False) + "\n"
         if form == "csv":
@@ -160,7 +160,7 @@ class ExportedTable:
 
 
 def _csv(records: Sequence[Mapping[str, Any]]) -> str:
-    """Return records as CSV; a truth value as `true` or `false`, nothing for None, numbers in full."""
+    """Format records as CSV: Booleans as `true` or `false`, None as an empty cell, numbers in full precision."""
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(records[0] if records else ())
@@ -182,16 +182,16 @@ def _markdown(table: Table) -> str:
 
 
 def _marked(text: str) -> str:
-    r"""Return text that Markdown shows as it is.
+    r"""Escape text for Markdown.
 
     >>> print(_marked("a|b_c_d *e*"))
     a\|b_c_d \*e\*
     """
-    return _MARKS.sub(lambda found: f"\\{found.group()}", " ".join(text.split()))
+    return _MARKS.sub(lambda match: f"\\{match.group()}", " ".join(text.split()))
 
 
 def _latex(table: Table) -> str:
-    """Return a `table` with the rules of booktabs."""
+    """Format a table for LaTeX, with the rules of booktabs."""
     kinds = "".join("r" if table.is_number(column) else "l" for column in range(len(table.columns)))
 
     def cells(row: Sequence[str]) -> str:

@@ -1,4 +1,4 @@
-"""What gates came to, as a table for a terminal and to paste."""
+"""Outcomes of gates as a terminal table and as exported tables."""
 
 from collections.abc import Sequence
 
@@ -14,14 +14,14 @@ from unbag.reports.comparison import gap, p_value
 from unbag.reports.formats import ExportedTable
 from unbag.reports.formats import Table as ToPaste
 
-_STYLES = {"passes": "green", "fails": "bold red", "cannot be told": "yellow"}
+_STYLES = {"passes": "green", "fails": "bold red", "inconclusive": "yellow"}
 
 
 def view(checked: Sequence[GateResult], notes: Sequence[str], *, strict: bool) -> RenderableType:
-    """Return a row for each gate, and whether a build goes on."""
+    """Build a table with one row per gate, and the verdict on the build."""
     tested = any(each.p is not None for each in checked)
-    columns = ("number", "asked", "value [95 %]", "n", *(["p"] if tested else []), "")
-    table = Table(*columns, box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))  # which fits 80 columns
+    columns = ("number", "bound", "value [95 %]", "n", *(["p"] if tested else []), "")
+    table = Table(*columns, box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))  # fits 80 columns
     table.columns[0].overflow = "fold"
     table.columns[1].no_wrap = True
     for column in table.columns[2:]:
@@ -32,35 +32,36 @@ def view(checked: Sequence[GateResult], notes: Sequence[str], *, strict: bool) -
         same = sum((other.set, other.number, other.asked) == (each.set, each.number, each.asked) for other in checked)
         name = f"{each.set}:{each.number}" + (f" · {each.data}" if same > 1 else "")
         table.add_row(name, each.asked, _value(each), count(each.estimate), *p, outcome)
-    said = [*_remarks(checked), *(f"{note}." for note in notes)]
+    remarks = [*_remarks(checked), *(f"{note}." for note in notes)]
     return Group(
-        table, *(Text(line, style="dim") for line in said), Text(verdict(checked, strict=strict), style="bold")
+        table, *(Text(line, style="dim") for line in remarks), Text(verdict(checked, strict=strict), style="bold")
     )
 
 
 def verdict(checked: Sequence[GateResult], *, strict: bool) -> str:
-    """Return what a build is told, in a sentence.
+    """Format the verdict on the build as a sentence.
 
     >>> from unbag.scoring.bootstrap import Estimate
-    >>> undecided = GateResult("plain", "snli", "score", "", "≥ 0.2", Estimate(0.2, 0.1, 0.3, 90), "cannot be told")
+    >>> undecided = GateResult("plain", "snli", "score", "", "≥ 0.2", Estimate(0.2, 0.1, 0.3, 90), "inconclusive")
     >>> verdict([undecided], strict=False)
-    'Passed: no gate fails; of 1 of 1 it cannot be told.'
+    'Passed: no gate fails; 1 of 1 inconclusive.'
     >>> verdict([undecided], strict=True)
-    'Failed, since strict: of 1 of 1 it cannot be told.'
+    'Failed (strict): 1 of 1 inconclusive.'
     """
     total = len(checked)
     failed = sum(each.outcome == "fails" for each in checked)
-    unknown = sum(each.outcome == "cannot be told" for each in checked)
-    untold = f"of {unknown} of {total} it cannot be told"
+    unknown = sum(each.outcome == "inconclusive" for each in checked)
+    inconclusive = f"{unknown} of {total} inconclusive"
     if failed:
-        return f"Failed: {failed} of {total} gate{'' if total == 1 else 's'}" + (f"; {untold}." if unknown else ".")
+        end = f"; {inconclusive}." if unknown else "."
+        return f"Failed: {failed} of {total} gate{'' if total == 1 else 's'}{end}"
     if unknown:
-        return f"Failed, since strict: {untold}." if strict else f"Passed: no gate fails; {untold}."
+        return f"Failed (strict): {inconclusive}." if strict else f"Passed: no gate fails; {inconclusive}."
     return f"Passed: {'the one gate' if total == 1 else f'all {total} gates'}."
 
 
 def exported(checked: Sequence[GateResult], notes: Sequence[str], *, strict: bool) -> ExportedTable:
-    """Return the gates in all forms to paste."""
+    """Build the exported tables of the gates."""
     rows = [
         (
             f"{challenge_sets.display_name(each.set)} · {each.data}",
@@ -73,26 +74,26 @@ def exported(checked: Sequence[GateResult], notes: Sequence[str], *, strict: boo
         )
         for each in checked
     ]
-    said = verdict(checked, strict=strict)
+    sentence = verdict(checked, strict=strict)
     passed = not any(each.stops(strict=strict) for each in checked)
     records = [each.as_json() for each in checked]
     flat = [
         {name: value for name, value in record.items() if name != "estimate"} | record["estimate"] for record in records
     ]
-    sentences = (*_remarks(checked), *(f"{note}." for note in notes), said)
-    columns = ("set", "number", "asked", "value [95 %]", "n", "p (Holm)", "verdict")
+    sentences = (*_remarks(checked), *(f"{note}." for note in notes), sentence)
+    columns = ("set", "number", "bound", "value [95 %]", "n", "p (Holm)", "verdict")
     table = ToPaste("Gates", columns, [rows], words=3, words_last=1, names=frozenset({0}), notes=sentences)
-    as_json = {"passed": passed, "strict": strict, "gates": records, "notes": list(notes), "verdict": said}
+    as_json = {"passed": passed, "strict": strict, "gates": records, "notes": list(notes), "verdict": sentence}
     return ExportedTable([table], flat, as_json)
 
 
 def _value(each: GateResult) -> str:
-    """Return the number, or the difference to the run that it is held against."""
+    """Format the number, or its difference from the earlier run."""
     return gap(each.estimate) if each.against else interval(each.estimate)
 
 
 def _remarks(checked: Sequence[GateResult]) -> list[str]:
-    """Return whom gates are held against, and why of some it cannot be told."""
+    """List the models that gates compare with, and the reasons of inconclusive gates."""
     names = dict.fromkeys(each.against for each in checked if each.against)
-    against = [f"No worse: than {name} (A), pair by pair; values are differences to it." for name in names]
+    against = [f"No worse: compared with {name} (A), pair by pair; values are differences from it." for name in names]
     return against + [f"{each.set}:{each.number}: {each.why}." for each in checked if each.why]

@@ -1,4 +1,4 @@
-"""A run as a notebook shows it: a fragment of HTML with styles of its own, for light and dark, without a script."""
+"""Notebook view of a run: an HTML fragment with inline styles for light and dark themes, without a script."""
 
 from collections.abc import Sequence
 from html import escape
@@ -11,7 +11,7 @@ from unbag.evaluation import quantities, verdict
 from unbag.evaluation.verdict import SetVerdict, Standing
 from unbag.reports import terminal
 
-# Of a lightness that can be told from white and from black.
+# The lightness contrasts with white and with black, since the fragment does not know the notebook's theme.
 _GREY: Final = "#7d868e"
 _COLOURS: Final[dict[Standing, str]] = {
     "better": "#2a8a4a",
@@ -28,11 +28,11 @@ _QUIET: Final = "opacity:.7;font-size:.9em;margin:.3em 0"
 
 
 def fragment(results: Sequence[Result], skipped: Sequence[SkippedSet] = ()) -> str:
-    """Return the verdict on a model, its skill score on each set, and all numbers folded away.
+    """Build the fragment: verdict on the model, skill score on each set, and all numbers in collapsed sections.
 
     Args:
-        results: of one model.
-        skipped: sets without a result.
+        results: Results of one model.
+        skipped: Sets without a result.
     """
     standings = verdict.of_model(results)
     parts = ['<div style="font-family:system-ui,sans-serif;line-height:1.4;max-width:52em">']
@@ -44,7 +44,7 @@ def fragment(results: Sequence[Result], skipped: Sequence[SkippedSet] = ()) -> s
             f'<p style="{_QUIET}">{escape(verdict.scale(standings))}</p>',
             *(_numbers(result, results) for result in results),
         ]
-    parts += [f'<p style="{_QUIET}">Left out: {escape(each.set)} ({escape(each.reason)})</p>' for each in skipped]
+    parts += [f'<p style="{_QUIET}">Skipped: {escape(each.set)} ({escape(each.reason)})</p>' for each in skipped]
     return "\n".join([*parts, "</div>"])
 
 
@@ -77,7 +77,7 @@ def _table(standings: Sequence[SetVerdict], results: Sequence[Result]) -> str:
 
 
 def _bar(standing: SetVerdict, low: float, high: float) -> str:
-    """Draw a score with its interval on a line from the least to the most; 0 and 1 are marked."""
+    """Draw a score with its interval on a line from `low` to `high`; 0 and 1 are marked."""
     score, middle = standing.score, _HEIGHT / 2
     if score.value is None:
         return ""
@@ -100,7 +100,7 @@ def _bar(standing: SetVerdict, low: float, high: float) -> str:
 
 
 def _numbers(result: Result, results: Sequence[Result]) -> str:
-    """Return all numbers of a set, folded away."""
+    """Build the collapsed section with all numbers of a set."""
     rows = "".join(
         f'<tr style="background:none"><td style="{_WORDS}">{escape(number.label)}</td>'
         f'<td style="{_NUMBER}">{interval(number.estimate)}</td><td style="{_NUMBER}">n = {number.estimate.n:,}</td>'

@@ -1,4 +1,4 @@
-"""The papers' tables in a terminal."""
+"""Tables of the papers for a terminal and for JSON."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
@@ -11,11 +11,11 @@ from rich.text import Text
 from unbag.challenge_sets.papers import Cell, PaperTable
 
 DEVIATION: Final = " ±"
-"""What the name of a column of standard deviations ends in."""
+"""Suffix of the names of columns with standard deviations."""
 
 
 def cells(table: PaperTable) -> tuple[list[str], list[list[str]]]:
-    """Return the names of a table's columns and its rows as text; standard deviations stand beside their numbers."""
+    """Format the column names and rows of a table. Standard deviations are joined to their numbers."""
     names = [*table.keys, *table.values]
     decimals = {name: _decimals(table, index) for index, name in enumerate(names)}
     columns = [name for name in names if not name.endswith(DEVIATION)]
@@ -28,13 +28,13 @@ def cells(table: PaperTable) -> tuple[list[str], list[list[str]]]:
 
 
 def view(table: PaperTable) -> RenderableType:
-    """Return a table that fits 80 columns."""
+    """Build a terminal table that fits 80 columns."""
     names, rows = cells(table)
     title = f"{table.source} · {table.about}{_unit(table.units)}"
     grid = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     for column, name in enumerate(names):
         is_number = name in table.values
-        # Numbers stay whole; what is too long for a line is a heading or the name of a model.
+        # Numbers are never broken; only headings and names of models wrap.
         least = max(len(row[column]) for row in rows) if is_number else None
         grid.add_column(name, justify="right" if is_number else "left", overflow="fold", min_width=least)
     for row in rows:
@@ -43,7 +43,7 @@ def view(table: PaperTable) -> RenderableType:
 
 
 def record(tables: Sequence[PaperTable]) -> list[dict[str, Any]]:
-    """Return tables for JSON, each row an object by the names of the columns."""
+    """Convert tables to JSON objects. Each row is an object whose keys are the column names."""
     return [
         {
             "source": table.source,
@@ -62,7 +62,7 @@ def _unit(units: Mapping[str, str]) -> str:
 
 
 def _decimals(table: PaperTable, column: int) -> int:
-    """Return how many decimals the paper prints in a column: a number in a file loses its last zeros."""
+    """Infer the number of decimals of a column from its longest number, since numbers lose trailing zeros in a file."""
     numbers = [row[column] for row in table.rows if isinstance(row[column], float)]
     return max((len(repr(number).partition(".")[2]) for number in numbers), default=0)
 

@@ -1,4 +1,4 @@
-"""A run of one model as Python holds it: its results, what they say together, and their ways out."""
+"""The report of one model's run in Python: results, verdict, and export to files and pandas."""
 
 import io
 import shutil
@@ -21,22 +21,22 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _DIRECTIONS = {True: "higher", False: "lower", None: ""}
-_WIDTH = 80  # characters, as in the table that a command leaves
+_WIDTH = 80  # characters, as in the file that `unbag evaluate` writes
 
 
 class Report(Sequence[Result]):
-    """What came of a model on challenge sets. It is the list of their results, too: `[result] = report`.
+    """The results of a model on challenge sets. The report is also the sequence of its results: `[result] = report`.
 
     Attributes:
-        results: one a set, in the order asked; none in the processes after the first.
-        skipped: the sets without one, and why.
-        folder: where `results.json`, the examples and the samples lie.
+        results: One result per set, in the order of the request. Empty in all processes but the first.
+        skipped: Sets without a result, with the reasons.
+        folder: Folder with `results.json`, the examples and the samples.
     """
 
     def __init__(
         self, results: Iterable[Result], folder: Path, skipped: Iterable[SkippedSet] = (), *, temporary: bool = False
     ) -> None:
-        """Hold the results that lie in a folder, which, where it is temporary, goes with the report."""
+        """Create the report of the results in a folder. A temporary folder is deleted with the report."""
         self.results = list(results)
         self.skipped = list(skipped)
         self.folder = folder
@@ -55,16 +55,16 @@ class Report(Sequence[Result]):
 
     @property
     def verdict(self) -> str:
-        """How the model stands, in a sentence: on which sets it does better than who only counts words, or guesses."""
+        """The verdict as a sentence: the sets on which the model is better than its baseline."""
         return verdict.sentence(verdict.of_model(self.results))
 
     def to_pandas(self) -> "pd.DataFrame":
-        """Return the numbers that the sets describe, a row each, by the names that gates and exports have too.
+        """Convert the numbers of all sets to a data frame, one row per number, by the names that gates use.
 
         Returns:
-            The columns `set`, `data` (what the set is made from), `number` (its name), `label` (the same for people),
-            `value`, `low` and `high` (its 95 % interval), NaN where there is none, `n` (the examples that it rests on)
-            and `direction`: whether `higher` or `lower` is better, or nothing where no set says it.
+            The columns `set`, `data` (the corpus), `number` (the name), `label`, `value`, `low` and `high` (the 95 %
+            interval; NaN if there is none), `n` (the number of examples), and `direction`: `higher` or `lower` if that
+            is better, empty if unknown.
         """
         import pandas as pd
 
@@ -83,22 +83,22 @@ class Report(Sequence[Result]):
         return table.astype({"value": "float64", "low": "float64", "high": "float64", "n": "int64"})
 
     def save(self, folder: Path | str) -> Path:
-        """Leave the run in a folder as `unbag evaluate` does, for `unbag compare`, `report` and `publish`.
+        """Write the run to a folder as `unbag evaluate` does, for `unbag compare`, `report` and `publish`.
 
         Args:
-            folder: made where absent.
+            folder: Target folder. Created if it does not exist.
 
         Returns:
             The folder.
 
         Raises:
-            ValueError: if there are no results.
+            ValueError: If there are no results.
         """
         self._require_results()
         target = Path(folder)
         if target.resolve() != self.folder.resolve():
             samples = (self.folder / paired_samples.FOLDER).glob("*.parquet")
-            # Last what says that all is there.
+            # results.json comes last: its presence means that the folder is complete.
             for file in (*samples, self.folder / report_examples.FILE, self.folder / results.FILE):
                 with atomic_write(target / file.relative_to(self.folder)) as tmp:
                     shutil.copyfile(file, tmp)
@@ -107,24 +107,27 @@ class Report(Sequence[Result]):
         return target
 
     def to_html(self, path: Path | str) -> Path:
-        """Write the HTML report, which `unbag report` writes too, and return its path.
+        """Write the HTML report, as `unbag report` does.
+
+        Returns:
+            The path.
 
         Raises:
-            ValueError: if there are no results.
+            ValueError: If there are no results.
         """
         self._require_results()
         html.write([self.folder], Path(path))
         return Path(path)
 
     def __str__(self) -> str:
-        """Return each set's table and what they are together, as the command prints it."""
+        """Format the table of each set and the summary, as `unbag evaluate` prints them."""
         return _text(self._views() if self.results else [], self.skipped)
 
     def __repr__(self) -> str:
         return _text(terminal.together(self.results) if self.results else [], self.skipped)
 
     def _repr_html_(self) -> str:
-        """Return what a notebook shows."""
+        """Build the notebook view."""
         return notebook.fragment(self.results, self.skipped)
 
     def _views(self) -> list[RenderableType]:
@@ -132,16 +135,14 @@ class Report(Sequence[Result]):
 
     def _require_results(self) -> None:
         if not self.results:
-            raise ValueError(f"expected results to write, found none: {_listed(self.skipped) or 'no set was asked'}")
+            raise ValueError(f"expected results to write, got none: {_listed(self.skipped) or 'no set was evaluated'}")
 
 
 def _text(views: Sequence[RenderableType], skipped: Sequence[SkippedSet]) -> str:
     to = io.StringIO()
     terminal.show(views, console(file=to, width=_WIDTH))
     lines = [line.rstrip() for line in to.getvalue().splitlines()]
-    return "\n".join([*lines, *([escape_control_chars(f"Left out: {_listed(skipped)}")] if skipped else [])]).strip(
-        "\n"
-    )
+    return "\n".join([*lines, *([escape_control_chars(f"Skipped: {_listed(skipped)}")] if skipped else [])]).strip("\n")
 
 
 def _listed(skipped: Sequence[SkippedSet]) -> str:

@@ -1,4 +1,4 @@
-"""The command that reproduces a result, and remarks on how a model's output was read and what code it ran."""
+"""The command that reproduces a result, and remarks on how a model's output was read and what code the model ran."""
 
 import shlex
 from typing import Any, Final, NamedTuple
@@ -23,11 +23,11 @@ _SWITCHES: Final = {
 
 
 class ReproduceCommand(NamedTuple):
-    """How to get a result again.
+    """The command that reproduces a result.
 
     Attributes:
-        command: the command; nothing where none can ask that.
-        remark: what it takes beside, or why there is none; nothing where nothing is to say.
+        command: Command line; empty if no command reproduces the result.
+        remark: Further inputs of the command, or the reason why there is none; may be empty.
     """
 
     command: str
@@ -35,19 +35,19 @@ class ReproduceCommand(NamedTuple):
 
 
 class _NoCommandError(ValueError):
-    """What decided the numbers has no place in a command."""
+    """An input of the result cannot be given on the command line."""
 
 
 def rerun(result: Result) -> ReproduceCommand:
-    """Return the command that gives a result again, on the same machine with the same versions to the bit.
+    """Build the command that reproduces a result, bit by bit on the same machine with the same versions.
 
-    The model is named with the commit that was asked, and so are all options that decide the numbers and are not as by
-    default. The device is left out: another one rounds differently. A predictor that has a command of its own names it
-    in its identity, as `command`.
+    The command names the model's commit and all options that affect the numbers and differ from their defaults. The
+    device is omitted, although devices round differently. A predictor with a command of its own states that command in
+    its identity, as `command`.
     """
     if command := result.model.get("command"):
         return ReproduceCommand(
-            str(command), "This model is asked by no other command; it asks it on every set that it makes."
+            str(command), "Only this command evaluates the model. It evaluates all sets that it builds."
         )
     try:
         if result.model.get("kind") == "file":
@@ -55,37 +55,39 @@ def rerun(result: Result) -> ReproduceCommand:
         else:
             words = ["evaluate", *_model(result), "--sets", result.set]
         words += [*_pairs(result), *_options(result)]
-        if (beyond := result.scores.get(SKILL)) and beyond["lexical_model"] is None:
+        if (skill := result.scores.get(SKILL)) and skill["lexical_model"] is None:
             words.append("--no-lexical-baseline")
-        if beyond and beyond.get("shuffled") is None and challenge_sets.get(result.set).has_shuffled_control:
+        if skill and skill.get("shuffled") is None and challenge_sets.get(result.set).has_shuffled_control:
             words.append("--no-shuffled")
         return ReproduceCommand(shlex.join(["unbag", *words]), _remark(result))
     except _NoCommandError as error:
-        return ReproduceCommand("", f"No command asks the same again: {error}.")
+        return ReproduceCommand("", f"No command reproduces this result: {error}.")
 
 
 def _remark(result: Result) -> str:
-    """Return what a command takes that is not on the Hub at the commit it was read at."""
+    """Describe the inputs of the command that are not pinned by a commit on the Hub."""
     data = result.data
     on_hub = not _is_own(result) or data["split"]  # a file has no splits
     files = [str(result.model["name"])] if result.model.get("kind") == "file" else []
     files += [] if on_hub else [data["origin"]]
-    sentences = [f"To be given where {' and '.join(files)} {'is' if len(files) == 1 else 'are'}."] if files else []
+    sentences = [f"Run the command in the folder of {' and '.join(files)}."] if files else []
     if data["name"] == OFFICIAL:
-        sentences.append("It downloads the authors' file; a copy of yours is named with --official-file.")
+        sentences.append("The command downloads the authors' file; pass a local copy with --official-file.")
     if _is_own(result) and on_hub:
-        sentences.append(f"The data set is read as it is on that day; here it was commit {data['revision']}.")
+        sentences.append(
+            f"The command reads the latest version of the data set; this result is on commit {data['revision']}."
+        )
     return " ".join(sentences)
 
 
 def _model(result: Result) -> list[str]:
-    """Return what a command says of the model, but for what it is trained on."""
+    """Build the arguments that name the model, except its training data."""
     model = result.model
     if "options" not in model:
-        raise _NoCommandError("the model was handed in from Python; hand it to unbag.evaluate again")
+        raise _NoCommandError("the model is a Python object; pass it to unbag.evaluate again")
     words = [str(model["name"])]
     revision = str(model.get("revision", ""))
-    if len(revision) == _COMMIT:  # of the Hub; a folder has a hash
+    if len(revision) == _COMMIT:  # a commit on the Hub; the revision of a folder is a longer hash
         words += ["--revision", revision]
     for name, value in model["options"].items():
         if name in _VALUES:
@@ -93,21 +95,22 @@ def _model(result: Result) -> list[str]:
         elif name in _SWITCHES:
             words.append(_SWITCHES[name][value])
         elif name != "train_data":
-            raise _NoCommandError(f"the model's option {name}={value} can be given from Python only")
+            raise _NoCommandError(f"the model's option {name}={value} is available in Python only")
     return words
 
 
 def _is_own(result: Result) -> bool:
-    """Tell whether the pairs are a user's own."""
+    """Check whether the pairs are a user's own."""
     return result.data["name"] not in (*CORPORA, OFFICIAL)
 
 
 def _pairs(result: Result) -> list[str]:
-    """Return what a command says of the pairs and how many of them."""
+    """Build the arguments that name the pairs, and their maximum number."""
     data = result.data
     load_options: dict[str, Any] = data.get("load_options", {})
-    if lost := sorted(load_options.keys() - {"columns", "labels", "language"}):
-        raise _NoCommandError(f"{lost[0]}={load_options[lost[0]]} of the pairs can be given from Python only")
+    if python_only := sorted(load_options.keys() - {"columns", "labels", "language"}):
+        name = python_only[0]
+        raise _NoCommandError(f"the option {name}={load_options[name]} of the pairs is available in Python only")
     words: list[str] = []
     if _is_own(result):
         words += ["--data", *([data["name"], "--split", data["split"]] if data["split"] else [data["origin"]])]
@@ -126,9 +129,9 @@ def _pairs(result: Result) -> list[str]:
 
 
 def _options(result: Result) -> list[str]:
-    """Return what a command says of the set's own options and of what a built-in model is fitted to."""
+    """Build the arguments for the set's own options, and for the training data of a built-in model."""
     defaults: dict[str, Any] = {option.name: option.default for option in loading.described_options(result.set)}
-    defaults["seed"] = result.config.get("sample_seed", DEFAULT_SEED)  # --seed is for all that is drawn
+    defaults["seed"] = result.config.get("sample_seed", DEFAULT_SEED)  # --seed is the default seed of all sampling
     options = {name: _listed(value) for name, value in result.config.items() if name in loading.options(result.set)}
     words: list[str] = []
     train_data = result.model.get("options", {}).get("train_data")
@@ -138,7 +141,7 @@ def _options(result: Result) -> list[str]:
         if value in (defaults[name], None, "", []):
             continue
         if name == "embeddings" and str(value).startswith("sha256:"):
-            raise _NoCommandError(f"the word embeddings are known by their content alone, {value}")
+            raise _NoCommandError(f"the file of the word embeddings is unknown, only its hash is recorded: {value}")
         words += ["-o", f"{name}={','.join(map(str, value)) if isinstance(value, list) else value}"]
     return words
 
@@ -148,18 +151,18 @@ def _listed(value: Any) -> Any:
 
 
 def remarks(result: Result) -> list[str]:
-    """Return a sentence or two for each thing that a reader of a result must know of its model; most have none."""
+    """List remarks on a result: output threshold, truncated pairs, and code that the model ran. Often empty."""
     model = result.model
-    said = []
+    sentences = []
     if ranking := model.get("ranking"):
         label = positive_label(str(model.get("label_order", "")).split(","))
-        said.append(describe_ranking(str(model["name"]), ranking, str(model.get("threshold")), label))
+        sentences.append(describe_ranking(str(model["name"]), ranking, str(model.get("threshold")), label))
     if result.truncated_share:
-        limit = f"{model['max_length']} tokens that" if "max_length" in model else "input that"
-        said.append(
+        limit = f"{model['max_length']} tokens that" if "max_length" in model else "longest input that"
+        sentences.append(
             f"{percentage(result.truncated_share)} of the pairs ({model['truncated_pairs']:,}) are longer than the "
-            f"{limit} {model['name']} reads at most; they were truncated."
+            f"{limit} {model['name']} reads; they were truncated."
         )
     if "trusted_code" in model:
-        said.append(f"{model['name']} ran Python code of its own repository, as asked (--trust-remote-code).")
-    return said
+        sentences.append(f"{model['name']} ran Python code from its repository (--trust-remote-code).")
+    return sentences

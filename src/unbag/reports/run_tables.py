@@ -1,4 +1,4 @@
-"""The numbers of runs as tables to paste: a column for each model, a row for each number."""
+"""Numbers of runs as exported tables: one column per model, one row per number."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -17,32 +17,32 @@ from unbag.reports.html.data import ReportData, gather
 
 
 def exported(folders: Sequence[Path]) -> ExportedTable:
-    """Return the numbers of the results in some folders, models side by side, in all forms to paste.
+    """Build the exported tables of the results in some folders, with models side by side.
 
-    The tables have the numbers that cards quote, and those of the models as verifiers; the records have all that a
-    set's description names.
+    The tables have the numbers with the role "quoted". The records have all numbers that a
+    set describes.
 
     Raises:
-        ValueError: as `html.data.gather`.
+        ValueError: For the causes of `html.data.gather`.
     """
     gathered = gather(folders)
     verdicts = {model.name: of_model(_results(gathered, model)) for model in gathered.models}
-    told = quantities.summarize_verdicts(verdicts)
+    summary = quantities.summarize_verdicts(verdicts)
     everything = [each for of_one in verdicts.values() for each in of_one]
     notes = (
-        f"Values with 95 % intervals. Of the skill score {scale(everything)}",
+        f"Values with 95 % intervals. Skill score: {scale(everything)}",
         LOWER,
-        *(f"Verdict on {name}: {said}" for name, said in told["verdicts"].items()),
+        *(f"Verdict on {name}: {sentence}" for name, sentence in summary["verdicts"].items()),
     )
     tables = [_table(gathered, "Numbers of", _is_quoted, notes)]
     verifiers = _table(gathered, "As verifiers:", _is_of_verifier, ("Values with 95 % intervals.",))
     if verifiers.groups:
         tables.append(verifiers)
-    return ExportedTable(tables, told["numbers"], told)
+    return ExportedTable(tables, summary["numbers"], summary)
 
 
 def subject(folders: Sequence[Path]) -> list[SetVerdict]:
-    """Return how the model stands that a report on these folders is about."""
+    """Compute the verdicts on the subject of a report on some folders."""
     gathered = gather(folders)
     return of_model(_results(gathered, gathered.subject))
 
@@ -65,22 +65,22 @@ def _table(gathered: ReportData, title: str, chosen: Callable[[Quantity], bool],
 
 
 def _rows(group: Group, models: Sequence[str], chosen: Callable[[Quantity], bool]) -> list[tuple[str, ...]]:
-    """Return the rows of one set and its data."""
+    """Build the rows of one group."""
     by_model = {each.model.name: quantities.of_result(each.result) for each in group.scored}
     rows: list[tuple[str, ...]] = []
     for name, quantity in quantities.quantities(group.set).items():
         if not chosen(quantity):
             continue
-        found = {model: by_model[model][name] for model in models if name in by_model.get(model, {})}
-        if any(number.estimate.value is not None for number in found.values()):
+        numbers = {model: by_model[model][name] for model in models if name in by_model.get(model, {})}
+        if any(number.estimate.value is not None for number in numbers.values()):
             title = "" if rows else f"{challenge_sets.display_name(group.set)} · {group.title}"
-            cells = (interval(found[model].estimate) if model in found else "" for model in models)
+            cells = (interval(numbers[model].estimate) if model in numbers else "" for model in models)
             rows.append(
                 (
                     title,
                     with_direction(quantity.label, quantity.higher_is_better),
                     *cells,
-                    _counts(list(found.values())),
+                    _counts(list(numbers.values())),
                 )
             )
     return rows
@@ -94,7 +94,7 @@ def _is_of_verifier(quantity: Quantity) -> bool:
     return quantity in VERIFIER
 
 
-def _counts(found: Sequence[Number]) -> str:
-    """Return how many examples a number rests on: one count where it is the same of all models, else one each."""
-    counts = list(dict.fromkeys(f"{number.estimate.n:,}" for number in found))
-    return counts[0] if len(counts) == 1 else " / ".join(f"{number.estimate.n:,}" for number in found)
+def _counts(numbers: Sequence[Number]) -> str:
+    """Format the number of examples: one count if all models have the same, otherwise one per model."""
+    counts = list(dict.fromkeys(f"{number.estimate.n:,}" for number in numbers))
+    return counts[0] if len(counts) == 1 else " / ".join(f"{number.estimate.n:,}" for number in numbers)

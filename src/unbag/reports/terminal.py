@@ -31,26 +31,26 @@ def summary(results: Sequence[Result]) -> RenderableType:
 
     One model is shown with intervals and its baselines, several models with their values side by side.
     """
-    found = verdicts(results)
-    names = list(found)
-    sentences = [Text(f"Verdict{_of(name, names)}: {sentence(each)}", style="bold") for name, each in found.items()]
-    asked = [each for of_one in found.values() for each in of_one]
+    by_model = verdicts(results)
+    names = list(by_model)
+    sentences = [Text(f"Verdict{_of(name, names)}: {sentence(each)}", style="bold") for name, each in by_model.items()]
+    every = [each for of_one in by_model.values() for each in of_one]
     if len(names) > 1:
-        return Group(_several(found, results), Text(f"{scale(asked)} {_LEGEND}.", style="dim"), *sentences)
-    if len(asked) == 1:
-        [one] = asked
+        return Group(_several(by_model, results), Text(f"{scale(every)} {_LEGEND}.", style="dim"), *sentences)
+    if len(every) == 1:
+        [one] = every
         if one.score.value is None:
             line = f"No skill score: {TOO_FEW_ROWS}."
         else:
-            line = f"Skill score {interval(one.score)}, {one.score.n:,} rows. {scale(asked)}"
+            line = f"Skill score {interval(one.score)}, {one.score.n:,} rows. {scale(every)}"
         return Group(Text(line), *sentences)
     table = _empty("model", "shuffled", "lexical", "skill [95 %]", "")
-    few = next((each.reason for each in asked if each.reason), "")
-    for each in asked:
+    few = next((each.reason for each in every if each.reason), "")
+    for each in every:
         parts = (_part(value) for value in (each.model, each.shuffled, each.lexical))
         mark = "*" if each.reason else ""
         table.add_row(name_of(each.result, results), *parts, interval(each.score), f"{each.standing}{mark}")
-    note = f"In the first three columns 0 is chance. Skill score: {scale(asked)}"
+    note = f"In the first three columns 0 is chance. Skill score: {scale(every)}"
     note += f" * Inconclusive whatever the interval: {few}." if few else ""
     return Group(Text(names[0], style="italic"), table, Text(note, style="dim"), *sentences)
 
@@ -59,20 +59,20 @@ def _part(share: float | None) -> str:
     return "" if share is None else f"{share:.3f}"
 
 
-def _several(found: Mapping[str, Sequence[SetVerdict]], results: Sequence[Result]) -> RenderableType:
-    letters = {model: chr(ord("A") + index) if index < 26 else str(index + 1) for index, model in enumerate(found)}
+def _several(by_model: Mapping[str, Sequence[SetVerdict]], results: Sequence[Result]) -> RenderableType:
+    letters = {model: chr(ord("A") + index) if index < 26 else str(index + 1) for index, model in enumerate(by_model)}
     parts: list[RenderableType] = [Text("\n".join(f"{letter}  {model}" for model, letter in letters.items()))]
     names = list(letters)
     for start in range(0, len(names), _ACROSS):
-        shown = names[start : start + _ACROSS]
+        columns = names[start : start + _ACROSS]
         rows: dict[str, dict[str, str]] = {}
-        for model in shown:
-            for each in found[model]:
+        for model in columns:
+            for each in by_model[model]:
                 row = rows.setdefault(name_of(each.result, results), {"n": count(each.score)})
                 row[model] = f"{value(each.score)} {MARKS[each.standing]}"
-        table = _empty(*(letters[model] for model in shown), "rows")
+        table = _empty(*(letters[model] for model in columns), "rows")
         for name, row in rows.items():
-            table.add_row(name, *(row.get(model, "") for model in shown), row["n"])
+            table.add_row(name, *(row.get(model, "") for model in columns), row["n"])
         parts.append(table)
     return Group(*parts, Text("Skill scores; `unbag compare` tests the difference of two models.", style="dim"))
 

@@ -20,46 +20,46 @@ _DOMAIN: Final = "plain"  # the set of a corpus's own pairs
 
 
 def view(record: Mapping[str, Any], comparison: Comparison | None) -> RenderableType:
-    """Return what a terminal shows: the comparison, or why there is none.
+    """Build the terminal view of a mended model: the comparison, or the reason why there is none.
 
     Args:
-        record: what `training.mended.mend` returned.
-        comparison: of the model with what it was.
+        record: Return value of `training.mended.mend`.
+        comparison: Comparison of the mended model with the original; None if there is none.
     """
-    told = [Text(line, style="dim") for line in _remarks(record)]
+    remarks = [Text(line, style="dim") for line in _remarks(record)]
     if comparison is None:
-        return Group(*told)
-    return Group(compared.view(comparison), Text(price(comparison)), *told)
+        return Group(*remarks)
+    return Group(compared.view(comparison), Text(price(comparison)), *remarks)
 
 
 def price(comparison: Comparison) -> str:
-    """Return in a sentence what mending cost or gained on the corpora's own pairs."""
+    """Format the change of accuracy on the corpora's own pairs as a sentence."""
     own = [each for each in comparison.differences if each.set == _DOMAIN and each.quantity == "accuracy"]
     if not own:
-        return "In domain: not asked."
+        return "In domain: not evaluated."
     parts = []
     for each in own:
         points = _points(each.difference)
-        sure = {True: "significant", False: "not significant", None: "not tested"}[comparison.significant(each)]
-        parts.append(f"{each.data}, accuracy {points} points ({sure})")
+        outcome = {True: "significant", False: "not significant", None: "not tested"}[comparison.significant(each)]
+        parts.append(f"{each.data}, accuracy {points} points ({outcome})")
     return f"In domain: {'; '.join(parts)}."
 
 
 def card(record: Mapping[str, Any], comparison: Comparison | None, *, about: str, command: str, name: str) -> str:
-    """Return the README of a mended model's folder, in Markdown.
+    """Build the README of a mended model's folder, in Markdown.
 
     Args:
-        record: what `training.mended.mend` returned.
-        comparison: of the model with what it was; None where there is none.
-        about: what the recipe does.
-        command: what makes the model again.
-        name: of the model.
+        record: Return value of `training.mended.mend`.
+        comparison: Comparison of the mended model with the original; None if there is none.
+        about: Description of the recipe.
+        command: Command that reproduces the model.
+        name: Name of the model.
     """
     [trained] = record["runs"]
     parts = [
         f"# {name}",
-        f"`{trained['model']['name']}` (revision `{trained['model']['revision']}`), mended by unbag: an ordinary "
-        "classifier of transformers, whose labels are named in its config.",
+        f"`{trained['model']['name']}` (revision `{trained['model']['revision']}`), mended by unbag: a standard "
+        "transformers classifier with named labels in its config.",
         about,
         f"```\n{command}\n```",
     ]
@@ -71,7 +71,7 @@ def card(record: Mapping[str, Any], comparison: Comparison | None, *, about: str
 
 
 def _points(difference: Estimate) -> str:
-    """Return a difference of shares in points, with its interval."""
+    """Format a difference of shares in percentage points, with its interval."""
     value, low, high = (None if bound is None else 100 * bound for bound in difference[:3])
     if value is None:
         return "–"
@@ -80,7 +80,7 @@ def _points(difference: Estimate) -> str:
 
 def _remarks(record: Mapping[str, Any]) -> list[str]:
     lines = [f"Nothing to compare: {record['why_not']}."] if record["why_not"] else []
-    lines += [f"Left out: {name} ({why})." for name, why in record["skipped"].items()]
+    lines += [f"Skipped: {name} ({why})." for name, why in record["skipped"].items()]
     return lines
 
 
@@ -89,7 +89,7 @@ _PROTOCOLS: Final = {
     "spread": "pairs of each seed spread",
     "whole_seeds": "whole seeds",
 }
-_SPARED: Final = "none"  # the pairs without modifier: the paper has no table of these
+_OMITTED: Final = "none"  # the pairs without modifier: the paper has no table of these
 _KFOLD_NAMES: Final = {
     "adjective/adverb": "adj./adverb",
     "seen": "seen seed",
@@ -98,12 +98,12 @@ _KFOLD_NAMES: Final = {
 
 
 def kfold_table(done: Mapping[str, Any]) -> Table:
-    """Return two lines for each group of pairs: the model as it is, and fine-tuned, mean ± standard deviation."""
+    """Build the table with two lines per group of pairs: original model, and fine-tuned (mean ± standard deviation)."""
     seeds, folds = len(done["seeds"]), done["config"]["folds"]
     grid = new_table(
         f"{done['model']['name']} · sicck · {folds} folds, {_PROTOCOLS[done['config']['protocol']]}",
         *("", "F1", "precision", "recall", "accuracy", "pairs"),
-        caption=f"{_mean_of(seeds)}, each pair by a model that was not trained on it",
+        caption=f"{_mean_of(seeds)}; models are not trained on the pairs that they predict",
     )
     for column in grid.columns[1:]:
         column.no_wrap = True
@@ -112,7 +112,7 @@ def kfold_table(done: Mapping[str, Any]) -> Table:
     for name in ("modifier_type", "part", "seed"):
         grid.add_section()
         for value, group in summary[name].items():
-            if value != _SPARED:
+            if value != _OMITTED:
                 _add(grid, _KFOLD_NAMES.get(value, value), group)
     return grid
 
@@ -133,17 +133,17 @@ def _mean_of(seeds: int) -> str:
 
 _REARRANGED_NAMES: Final = {
     "finetune": "fine-tuned",
-    "hex": "HEX, f([h, 0])",  # as text, or some consoles take the brackets for a style
+    "hex": "HEX, f([h, 0])",  # wrapped in Text below, since Rich reads brackets as markup
     "hex, residual head": "HEX, F_L",
 }
 
 
 def rearranged_table(done: Mapping[str, Any]) -> Table:
-    """Return the accuracy on the corpus as it is and rearranged, and what HEX changes on the same pairs."""
+    """Build the table of accuracies on the original and the rearranged corpus, and the differences that HEX makes."""
     (corpus, plain), (_, rearranged) = done["arrangements"].items()
     seeds, several = len(done["seeds"]), len(done["seeds"]) > 1
     grid = new_table(
-        f"{done['config']['model']} · trained and tested on {corpus} as it is, and rearranged",
+        f"{done['config']['model']} · trained and tested on {corpus}, original and rearranged",
         *("", f"{corpus} [95 %]", "rearranged [95 %]", "easiest", "hardest"),
         caption=f"{_pairs(plain)} and {_pairs(rearranged)}; "
         + (f"means over {seeds} training seeds, ± their standard deviation. " if several else "one training seed. ")

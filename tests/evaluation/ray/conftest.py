@@ -18,13 +18,13 @@ _SECONDS_TO_START = 240
 def _two_processors():
     import ray
     from ray._private import services
-    from unbag.evaluation.ray.cluster import signals_kept
+    from unbag.evaluation.ray.cluster import preserve_sigterm
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
         patch.setenv("RAY_worker_niceness", "0")  # or other tests would leave its processes no time
         patch.setattr(services, "get_node", _patient(services.get_node))
-        with signals_kept():
+        with preserve_sigterm():
             ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level=logging.ERROR)
         yield
         ray.shutdown()

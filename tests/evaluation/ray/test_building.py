@@ -70,7 +70,7 @@ def test_parts_of_other_options_are_made_anew_and_other_files_refused(pairs, tmp
     build(request(pairs), tmp_path)
     other = build(request(pairs, seed=5), tmp_path)
     assert other == export(request(pairs, seed=5), tmp_path / "own")
-    with pytest.raises(ValueError, match=r"expected no other set's rows, found data-00000-of-00004\.parquet"):
+    with pytest.raises(ValueError, match=r"expected no other set's rows, got data-00000-of-00004\.parquet"):
         build(request(write(tmp_path / "few.csv", demo_rows()[:30])), tmp_path)
 
 
@@ -108,7 +108,7 @@ def test_a_folder_that_is_another_one_on_a_node_is_named(pairs):
 
 
 def test_what_it_cannot_do_is_told(pairs, tmp_path):
-    with pytest.raises(ValueError, match="leave out --max-examples"):
+    with pytest.raises(ValueError, match="omit --max-examples"):
         build(Request("plain", options={"data": str(pairs)}, max_examples=3), tmp_path)
-    with pytest.raises(ValueError, match=r"leave out \.parquet"):
+    with pytest.raises(ValueError, match=r"omit \.parquet"):
         build(request(pairs), tmp_path / "set.parquet")

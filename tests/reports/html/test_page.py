@@ -94,11 +94,11 @@ def test_how_much_of_a_set_a_model_left_unanswered_does_not_make_it_another_mode
 
 
 def test_a_folder_without_results_is_refused(tmp_path, written):
-    with pytest.raises(ValueError, match=r"expected results.json in .*; name a folder that unbag evaluate left"):
+    with pytest.raises(ValueError, match=r"expected a results.json, got none; name a folder written"):
         gather([tmp_path])
     with pytest.raises(ValueError, match="expected at least one folder"):
         gather([])
-    with pytest.raises(ValueError, match="found none; evaluate a model first"):
+    with pytest.raises(ValueError, match="got none; evaluate a model first"):
         gather([written()])
 
 
@@ -133,7 +133,7 @@ def test_published_figures_are_hollow_but_of_the_same_rows_and_without_training(
     hollow, about = _on_breaking_nli()
     assert [name for name in hollow if not hollow[name]] == ["WordNet Baseline"]
     assert hollow["KIM, SNLI"]
-    assert "Hollow: of other rows than these, or of a model whose training data differ or may." in about
+    assert "Hollow bars: other rows, or a model whose training data differ or may differ." in about
     drawn_from, _ = _on_breaking_nli(max_examples=600)
     assert all(drawn_from.values())
     assert len(drawn_from) == len(hollow) == 11
@@ -173,7 +173,7 @@ def test_each_result_says_how_to_get_it_again(written, tmp_path):
     text = (tmp_path / "report.html").read_text(encoding="utf-8")
     command = "unbag evaluate &#39;org/a b&#39; --sets plain --corpus snli --split test --max-examples 100 --seed 7"
     assert f"<code>{command} --no-lexical-baseline</code>" in text
-    assert text.count("No command asks the same again: the model was handed in from Python") == 1
+    assert text.count("No command reproduces this result: the model is a Python object") == 1
 
 
 @pytest.mark.parametrize("name", challenge_sets.names())

@@ -9,7 +9,7 @@ from unbag.challenge_sets.views.examples import ExampleSelection, Line, Original
 from unbag.challenge_sets.views.figures import Group, Model, Scored
 from unbag.reports.html.data import ReportData
 from unbag.reports.html.examples import SHORT as SHORT_PAIR
-from unbag.reports.html.examples import _cut, telling
+from unbag.reports.html.examples import _shorten_lines, select_featured_pairs
 
 SHORT, LONG = "A boat navigates a man", "A boat that is very long navigates a man who is very old and does not mind"
 
@@ -38,7 +38,7 @@ def _gathered(*groups):
 
 
 def _picked(*groups):
-    return {key: pair.example.id for key, pair in telling(_gathered(*groups)).items()}
+    return {key: pair.example.id for key, pair in select_featured_pairs(_gathered(*groups)).items()}
 
 
 def test_the_surest_mistake_is_picked_and_of_equals_the_shortest():
@@ -54,7 +54,7 @@ def test_a_document_is_not_picked_where_a_pair_is_short_and_is_cut_where_none_is
     document = _pair(0, "entailment", 1.0, "A man reads. " * 2_000)
     assert _picked(("plain", {"m": [document, _pair(1, "contradiction", 0.5)]})) == {"set-0": "r1"}
     assert _picked(("plain", {"m": [document]})) == {"set-0": "r0"}
-    shown = _cut(document).lines
+    shown = _shorten_lines(document).lines
     assert [len(line.text) for line in shown] == [SHORT_PAIR + 1, SHORT_PAIR + 1]
     assert all(line.text.startswith("A man reads. A man") and line.text.endswith("…") for line in shown)
 
@@ -67,7 +67,7 @@ def test_who_fails_on_none_is_shown_where_another_does():
 
 def test_all_models_are_shown_on_the_same_pair():
     other = [_pair(0, "neutral"), _pair(1, "neutral")]
-    [pair] = telling(_gathered(("plain", {"m": [_pair(0, "entailment")], "other": other}))).values()
+    [pair] = select_featured_pairs(_gathered(("plain", {"m": [_pair(0, "entailment")], "other": other}))).values()
     assert {name: each.answer for name, each in pair.answers.items()} == {"m": "entailment", "other": "neutral"}
     assert {each.id for each in pair.answers.values()} == {"r0"}
 

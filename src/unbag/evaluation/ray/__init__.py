@@ -1,5 +1,5 @@
-"""Ray Data as the engine: sets built, and models asked, on as many machines as a Ray cluster has.
+"""The Ray Data engine, which builds sets and runs models on all machines of a Ray cluster.
 
-Thin shells: rows are made by the builder's own `tables`, answers by the same predictors, in tasks and actors that Ray
-places, retries and scales. Nothing else of ours imports ray.
+The code here is a thin shell: builders make the rows and the usual predictors make the predictions, in tasks and actors
+that Ray places, retries and scales. No other package imports ray.
 """

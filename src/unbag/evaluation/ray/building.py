@@ -1,7 +1,7 @@
-"""Challenge sets built on a Ray cluster: each part by a task, as one file that is whole or not there.
+"""Building of challenge sets on a Ray cluster. Each task builds one part, as a file that is written atomically.
 
-<out>/<split>-00000-of-00012.parquet   the rows of the first spans of the source, in order
-<out>/record.json                      what `unbag build` tells of the set, once all parts are there
+<output>/<split>-00000-of-00012.parquet   rows of the first spans of the source, in order
+<output>/record.json                      record of the set, written when all parts exist
 """
 
 import json
@@ -22,28 +22,29 @@ from unbag.challenge_sets import build_stats, loading
 from unbag.challenge_sets.request import Request, records, to_built_set, validated_builder
 from unbag.data.columns import count_distinct
 from unbag.data.sources import Source
-from unbag.evaluation.ray.cluster import caught, cluster, unpack_outcome, validate_ray
+from unbag.evaluation.ray.cluster import cluster, pack_outcome, unpack_outcome, validate_ray
 from unbag.evaluation.ray.rows_in_parts import META, RowsInParts, meta_of
 from unbag.utils.storage import Folder
 
 RECORD: Final = "record.json"
 _MOST_SPANS: Final = 40
-"""Of a part: 20,000 pairs of a source, some ten MB of rows."""
+"""Largest number of spans of a part: 20,000 pairs of a source, about 10 MB of rows."""
 _LEAST_PARTS: Final = 32
-"""Of what has as many spans, for a cluster to share. How many there are does not depend on the cluster."""
-_OF_SOURCES: Final = ("source", "sources")
-"""What of a builder's `_generate_tables` each process opens for itself, for what is behind it is on its disk."""
-_NOTES: Final = ("counts", "read")
+"""Smallest number of parts if a split has as many spans. It does not depend on the cluster, so that files are equal on
+all clusters."""
+_SOURCE_ARGUMENTS: Final = ("source", "sources")
+"""Arguments of a builder's `_generate_tables` that each process opens itself, since the files are on its own disk."""
+_COUNT_KINDS: Final = ("counts", "read")
 _USED: Final = "used"
 
 
 class Part(NamedTuple):
-    """Some of the rows of a split.
+    """A part of the rows of a split.
 
     Attributes:
-        file: its name.
-        key: a hash of what decides its rows.
-        spans: what of the sources it is made of.
+        file: Name of the file.
+        key: Hash of the inputs of the rows.
+        spans: Spans of the sources that the rows are built from.
     """
 
     file: str
@@ -54,38 +55,42 @@ class Part(NamedTuple):
 def build(request: Request, output: str | Path) -> dict[str, Any]:
     """Build a challenge set into a folder of Parquet files, and return its record, as `request.export` does.
 
-    The rows, their order, their ids and their hash are those of `request.export`, whatever the cluster. A build that
-    was stopped goes on: the parts that are there are not made again.
+    Rows, order, ids and hash equal those of `request.export` on any cluster. A stopped build continues from the parts
+    that exist.
 
     Args:
-        request: the set, all examples of it.
-        output: a folder that all nodes see, by its path or address.
+        request: Request for the whole set.
+        output: Folder that all nodes see; a path or an address.
 
     Raises:
-        ValueError: as `request.build`; if examples are to be drawn, or something else is in the folder.
-        ImportError: without the extra `ray`.
+        ValueError: For the causes of `request.build`; if the request samples examples, or the folder has other files.
+        ImportError: Without the extra `ray`.
     """
     if request.max_examples is not None:
-        raise ValueError("the engine ray builds whole sets; leave out --max-examples, or --engine ray")
+        raise ValueError("--engine ray builds whole sets only; omit --max-examples or --engine ray")
     if str(output).endswith(".parquet"):
-        raise ValueError(f"the engine ray writes a folder of files, found --output-dir {output}; leave out .parquet")
+        raise ValueError(f"--engine ray: expected a folder, got --output-dir {output}; omit .parquet")
     validate_ray()
     folder, builder = Folder(output), validated_builder(request)
     with TemporaryDirectory(prefix="unbag-") as tmp:
-        builder._output_dir = _prepared(tmp)
-        # Before Ray is there: what is made ready may be made by forks of this process, which its threads would hinder.
+        builder._output_dir = _create_build_folder(tmp)
+        # Before Ray starts: builders may fork this process, and forking is unsafe once Ray has started its threads.
         splits = builder._split_generators(SimpleNamespace(is_streaming=False))
         parts = {split.name: _parts(builder, split) for split in splits}
         wanted = {part.file for each in parts.values() for part in each}
-        _require_own(folder, wanted)
+        _validate_folder(folder, wanted)
         with cluster() as ray:
-            said = [each for split in splits for each in _make(ray, request, builder, split, parts[split.name], folder)]
-        _require_seen(folder, wanted)
-        for number, notes in enumerate(said):
-            for kind in _NOTES:
-                build_stats.save_counts(Path(builder._output_dir), f"{kind}-part", number, notes[kind])
+            part_counts = [
+                each
+                for split in splits
+                for each in _build_parts(ray, request, builder, split, parts[split.name], folder)
+            ]
+        _validate_shared_folder(folder, wanted)
+        for number, counts in enumerate(part_counts):
+            for kind in _COUNT_KINDS:
+                build_stats.save_counts(Path(builder._output_dir), f"{kind}-part", number, counts[kind])
         rows = {name: RowsInParts(folder, [part.file for part in each]) for name, each in parts.items()}
-        _require_unique(builder, said, rows)
+        _validate_unique_ids(builder, part_counts, rows)
         loading.validate_row_range(builder, map(len, rows.values()))
         built = to_built_set(request, builder, rows[builder.EVALUATED or splits[0].name])
         _, record = records(built, rows)
@@ -93,76 +98,79 @@ def build(request: Request, output: str | Path) -> dict[str, Any]:
     return record
 
 
-def _make(
+def _build_parts(
     ray: Any, request: Request, builder: Any, split: Any, parts: Sequence[Part], folder: Folder
 ) -> list[Mapping[str, Mapping[str, int]]]:
-    """Make the parts of a split, and return what was noted of each, in their order."""
+    """Build the parts of a split, and return the counts of each part, in order."""
     config = builder.config
-    pinned = {"revision": config.revision} if config.revision else {}  # a branch may move while this goes on
-    plan = {name: value for name, value in split.gen_kwargs.items() if name not in (*_OF_SOURCES, "spans")}
-    asked = json.dumps((request.name, request.config, {**request.options, **pinned}), default=str)
-    shared = ray.put((asked, plan, folder, os.getcwd()))
+    pinned = {"revision": config.revision} if config.revision else {}  # a branch may move during the build
+    plan = {name: value for name, value in split.gen_kwargs.items() if name not in (*_SOURCE_ARGUMENTS, "spans")}
+    builder_spec = json.dumps((request.name, request.config, {**request.options, **pinned}), default=str)
+    shared = ray.put((builder_spec, plan, folder, os.getcwd()))
     items = [{"number": number, "part": json.dumps(part)} for number, part in enumerate(parts)]
-    tasks = ray.data.from_items(items, override_num_blocks=len(items)).map(_made, fn_args=(_Shared(shared),))
-    found = dict(unpack_outcome(row["outcome"]) for row in tasks.iter_rows())
-    return [found[number] for number in range(len(parts))]
+    tasks = ray.data.from_items(items, override_num_blocks=len(items)).map(
+        _build_part, fn_args=(_SharedArguments(shared),)
+    )
+    counts = dict(unpack_outcome(row["outcome"]) for row in tasks.iter_rows())
+    return [counts[number] for number in range(len(parts))]
 
 
-class _Shared(NamedTuple):
-    """What all tasks read, by a reference that Ray is not to resolve for each of them."""
+class _SharedArguments(NamedTuple):
+    """Reference to the arguments of all tasks. The wrapper keeps Ray from resolving the reference for each task."""
 
     reference: Any
 
 
-def _made(row: Mapping[str, Any], shared: _Shared) -> dict[str, bytes]:
-    """Make a part, in a task, unless it is there; the outcome is its number and what was noted of it."""
+def _build_part(row: Mapping[str, Any], shared: _SharedArguments) -> dict[str, bytes]:
+    """Build a part in a task, unless it exists. The outcome is the number of the part and its counts."""
     import ray
 
     number, part = int(row["number"]), Part(*json.loads(row["part"]))
-    asked, plan, folder, here = ray.get(shared.reference)
-    return {"outcome": caught(lambda: (number, _notes(asked, plan, folder, part)), here)}
+    builder_spec, plan, folder, driver_folder = ray.get(shared.reference)
+    return {"outcome": pack_outcome(lambda: (number, _write_part(builder_spec, plan, folder, part)), driver_folder)}
 
 
-def _notes(asked: str, plan: Mapping[str, Any], folder: Folder, part: Part) -> dict[str, dict[str, int]]:
-    there = meta_of(folder, part.file)
-    if there is not None and there["key"] == part.key:
-        found: dict[str, dict[str, int]] = there["noted"]
-        return found
-    builder, sources = _opened(asked)
+def _write_part(builder_spec: str, plan: Mapping[str, Any], folder: Folder, part: Part) -> dict[str, dict[str, int]]:
+    """Write a part unless its file exists with the same key, and return its counts."""
+    stored = meta_of(folder, part.file)
+    if stored is not None and stored["key"] == part.key:
+        stored_counts: dict[str, dict[str, int]] = stored["noted"]
+        return stored_counts
+    builder, sources = _open_builder(builder_spec)
     merged = "sources" in signature(builder._generate_tables).parameters
     opened: dict[str, Any] = {"sources": sources} if merged else {"source": sources[0]}
     with TemporaryDirectory(prefix="unbag-") as tmp:
-        builder._output_dir = _prepared(tmp)
+        builder._output_dir = _create_build_folder(tmp)
         tables = [table for _, table in builder._generate_tables(**plan, **opened, spans=part.spans)]
         for source in sources:
             build_stats.validate_unique_ids(source, Path(builder._output_dir))
-        notes = {kind: dict(build_stats.load_counts(Path(builder._output_dir), kind)) for kind in _NOTES}
+        counts = {kind: dict(build_stats.load_counts(Path(builder._output_dir), kind)) for kind in _COUNT_KINDS}
     schema = builder.info.features.arrow_schema
     table = pa.concat_tables([table.cast(schema) for table in tables]) if tables else schema.empty_table()
-    notes[_USED] = {_USED: len(table.column("source_id").unique())}
-    meta = {"key": part.key, "noted": notes}
+    counts[_USED] = {_USED: len(table.column("source_id").unique())}
+    meta = {"key": part.key, "noted": counts}
     buffer = pa.BufferOutputStream()
     with_meta = table.replace_schema_metadata({**(schema.metadata or {}), META: json.dumps(meta).encode()})
     pq.write_table(with_meta, buffer, compression="zstd", write_page_checksum=True)
     folder.write(part.file, buffer.getvalue().to_pybytes())
-    return notes
+    return counts
 
 
 @lru_cache(maxsize=4)
-def _opened(asked: str) -> tuple[Any, tuple[Source, ...]]:
-    """Return a builder and its sources, opened once a process."""
-    name, config, options = json.loads(asked)
+def _open_builder(builder_spec: str) -> tuple[Any, tuple[Source, ...]]:
+    """Open a builder and its sources, once per process."""
+    name, config, options = json.loads(builder_spec)
     builder = loading.builder(name, config, **options)
     sources = tuple(builder.sources())
     for source in sources:
-        _ = source.spans  # where the rows of a text file begin, or each part would read all lines before its own
+        _ = source.spans  # indexes the rows of a text file, so that a part need not read all lines before its own
     return builder, sources
 
 
-_FOLDER: Final = "rows.incomplete"  # as `datasets` calls one in which a set is being prepared
+_FOLDER: Final = "rows.incomplete"  # the name that `datasets` gives to folders of unfinished builds
 
 
-def _prepared(tmp: str) -> str:
+def _create_build_folder(tmp: str) -> str:
     folder = Path(tmp) / _FOLDER
     folder.mkdir()
     return str(folder)
@@ -179,27 +187,29 @@ def _parts(builder: Any, split: Any) -> list[Part]:
     ]
 
 
-def _require_own(folder: Folder, wanted: set[str]) -> None:
-    """Refuse a folder with files that whoever loads it would take for rows of this set."""
+def _validate_folder(folder: Folder, wanted: set[str]) -> None:
+    """Validate that a folder has no other Parquet files, which loaders would read as rows of this set."""
     if other := [name for name in folder.names() if name.endswith(".parquet") and name not in wanted]:
-        raise ValueError(f"{folder}: expected no other set's rows, found {', '.join(other[:3])}; name another folder")
+        raise ValueError(f"{folder}: expected no other set's rows, got {', '.join(other[:3])}; name another folder")
 
 
-def _require_seen(folder: Folder, wanted: set[str]) -> None:
-    """Refuse a folder that is another one on another node."""
-    if unseen := sorted(wanted.difference(folder.names())):
+def _validate_shared_folder(folder: Folder, wanted: set[str]) -> None:
+    """Validate that all nodes wrote to the same folder."""
+    if missing := sorted(wanted.difference(folder.names())):
         raise ValueError(
-            f"{folder}: this process does not see {unseen[0]}, which a node of the cluster wrote; name a folder that "
+            f"{folder}: this process does not see {missing[0]}, which a node of the cluster wrote; name a folder that "
             "all nodes see, or an address such as s3://… (--output-dir)"
         )
 
 
-def _require_unique(builder: Any, said: Sequence[Mapping[str, Mapping[str, int]]], rows: Mapping[str, Any]) -> None:
-    """Refuse a source of which an id comes in two parts; one that comes twice in a part is refused there."""
+def _validate_unique_ids(
+    builder: Any, part_counts: Sequence[Mapping[str, Mapping[str, int]]], rows: Mapping[str, Any]
+) -> None:
+    """Validate that no source id occurs in two parts. Duplicates within a part fail when the part is built."""
     sources = builder.sources()
     if not any(source.has_ids for source in sources):
         return
-    used = sum(notes[_USED][_USED] for notes in said)
+    used = sum(counts[_USED][_USED] for counts in part_counts)
     if used > sum(count_distinct(each, "source_id") for each in rows.values()):
         for source in sources:
-            source.count()  # looks at the ids themselves
+            source.count()  # reads all ids, and raises an error that names the duplicate

@@ -1,4 +1,4 @@
-"""Models asked on a Ray cluster: actors load the model and make the pieces of a `Work`, as any process may."""
+"""Prediction on a Ray cluster: actors load the model and predict the chunk shards of a `PredictionJob`."""
 
 import os
 import socket
@@ -15,7 +15,14 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from unbag.evaluation.model_loading import ENDPOINT, Model, kind_of, predictor_of, validate_model
-from unbag.evaluation.ray.cluster import caught, cluster, explained, slots, unpack_outcome, validate_ray
+from unbag.evaluation.ray.cluster import (
+    cluster,
+    count_workers,
+    pack_outcome,
+    translate_ray_errors,
+    unpack_outcome,
+    validate_ray,
+)
 from unbag.inference.prediction_store import ChunkRows, ChunkShard, Predictions, Store
 from unbag.inference.predictor import Predictor
 from unbag.inference.runner import PredictionJob, Progress, predict_chunk_shard
@@ -26,19 +33,19 @@ if TYPE_CHECKING:
 
     from unbag.inference.transformer import Dtype
 
-_TOLD: Final = ("label_space", "identity", "has_probabilities", "threshold", "order")
-"""What of a predictor others than its `predict` read."""
+_ATTRIBUTES: Final = ("label_space", "identity", "has_probabilities", "threshold", "order")
+"""Attributes of a predictor that other code reads."""
 
 
 @dataclass(frozen=True)
 class RemotePredictor:
-    """A model that is loaded on the cluster alone, never in this process.
+    """A model that is loaded on the cluster only, never in this process.
 
     Attributes:
-        ray: the module, connected.
-        model: as it is named.
-        options: the model's.
-        num_gpus: GPUs that whoever loads it takes.
+        ray: The module, connected.
+        model: Name of the model.
+        options: Options of the model.
+        num_gpus: GPUs per process that loads the model.
     """
 
     ray: Any
@@ -48,50 +55,53 @@ class RemotePredictor:
 
     @property
     def label_space(self) -> tuple[str, ...]:
-        """As the model has it."""
-        return tuple(self._about["label_space"])
+        """The model's label space."""
+        return tuple(self._attributes["label_space"])
 
     @property
     def identity(self) -> Mapping[str, str] | None:
-        """As the model has it, there."""
-        identity: Mapping[str, str] | None = self._about["identity"]
+        """The model's identity on the cluster."""
+        identity: Mapping[str, str] | None = self._attributes["identity"]
         return identity
 
     def __getattr__(self, name: str) -> Any:
-        if name in _TOLD and name in self._about:
-            return self._about[name]
+        if name in _ATTRIBUTES and name in self._attributes:
+            return self._attributes[name]
         raise AttributeError(name)
 
     def predict(self, premises: Sequence[str], hypotheses: Sequence[str]) -> NDArray[np.float32]:
-        """Return the probabilities of a few pairs, shape (n, labels), for which the model is loaded once more.
+        """Predict a few pairs in a task, which loads the model again.
+
+        Returns:
+            Probabilities, shape (n, labels).
 
         Raises:
-            ValueError: as the model's own.
+            ValueError: For the causes of the model's `predict`.
         """
-        answers: NDArray[np.float32] = self._elsewhere(_answers, list(premises), list(hypotheses))
-        return answers
+        probabilities: NDArray[np.float32] = self._run_remotely(_predict, list(premises), list(hypotheses))
+        return probabilities
 
     @cached_property
-    def _about(self) -> dict[str, Any]:
-        about: dict[str, Any] = self._elsewhere(_about)
-        return about
+    def _attributes(self) -> dict[str, Any]:
+        attributes: dict[str, Any] = self._run_remotely(_read_attributes)
+        return attributes
 
-    def _elsewhere(self, work: Any, *arguments: Any) -> Any:
-        task = self.ray.remote(num_cpus=1, num_gpus=self.num_gpus)(_caught_there)
-        with explained():
+    def _run_remotely(self, work: Any, *arguments: Any) -> Any:
+        task = self.ray.remote(num_cpus=1, num_gpus=self.num_gpus)(_run_with_model)
+        with translate_ray_errors():
             return unpack_outcome(
                 self.ray.get(task.remote(work, os.getcwd(), self.model, dict(self.options), *arguments))
             )
 
 
 class RayEngine:
-    """Evaluates on a Ray cluster (`backends.Engine`), within its context; it connects when the first model is named.
+    """The engine of a Ray cluster (`backends.Engine`), a context manager. It connects when the first model is loaded.
 
     Args:
-        num_gpus: GPUs an actor, of which a share is one too; None for one where the cluster has any, else none.
+        num_gpus: GPUs per actor, possibly a fraction. Default: one if the cluster has GPUs, otherwise none.
 
     Raises:
-        ImportError: without the extra `ray`.
+        ImportError: Without the extra `ray`.
     """
 
     def __init__(self, num_gpus: float | None = None) -> None:
@@ -107,30 +117,31 @@ class RayEngine:
 
     @cached_property
     def ray(self) -> Any:
-        """The module, connected: not before, since sets may be built by forks of this process, which threads hinder."""
+        """The module, connected on first use: sets may be built by forks, which are unsafe after Ray starts threads."""
         return self._stack.enter_context(cluster())
 
     def validate_device(self, dtype: "Dtype | None", device: str | None) -> None:
-        """Leave it to whoever loads the model: the nodes have other devices than this process, which may lack torch."""
+        """Accept any device. Nodes validate it when they load the model: this process may have others or lack torch."""
 
     def predictor_of(self, model: Model, **options: Any) -> tuple[RemotePredictor, str]:
-        """Return a model that actors will load, and the name to show for it.
+        """Build a predictor that actors will load, and its display name.
 
         Raises:
-            ValueError: if it is none that another process can load, or cannot be loaded there.
+            ValueError: If other processes cannot load the model.
         """
         if not isinstance(model, str | Path):
             raise ValueError(
-                f"the engine ray asks models by their names, found an object of {type(model).__qualname__}"
+                f"engine ray: expected the name of a model, got an object of type {type(model).__qualname__}; name a "
+                "Hub id, a folder or module:function"
             )
         if kind_of(model) is ENDPOINT:
-            raise ValueError(f"{model} is asked over the network: leave out --engine ray, and see --concurrency")
+            raise ValueError(f"{model} runs behind an endpoint: omit --engine ray, and use --concurrency instead")
         validate_model(model)
-        given = {name: value for name, value in options.items() if value is not None}
+        options = {name: value for name, value in options.items() if value is not None}
         has_gpus = self.ray.cluster_resources().get("GPU", 0) > 0
         gpus = float(has_gpus) if self._num_gpus is None else self._num_gpus
-        predictor = RemotePredictor(self.ray, str(model), given, gpus)
-        _ = predictor.identity  # loads it: what is wrong with it is told now
+        predictor = RemotePredictor(self.ray, str(model), options, gpus)
+        _ = predictor.identity  # loads the model, so that errors appear before sets are built
         return predictor, str(model)
 
     def predict_rows(
@@ -141,130 +152,140 @@ class RayEngine:
         *,
         progress: Progress | None = None,
     ) -> Predictions:
-        """Predict all rows as `inference.run.predict_rows` does, by actors that write to the same folder.
+        """Predict all rows as `inference.runner.predict_rows` does, with actors that write to the same folder.
 
-        Ray begins and ends actors as the cluster grows and shrinks, and has another one make what a lost one began.
+        Ray starts and stops actors as the cluster grows and shrinks. Another actor repeats the work of a lost one.
 
         Args:
-            rows: as `predict_rows` takes them; their parts travel by Ray's object store.
-            predictor: from `predictor_of`.
-            folder: one that all nodes see: a shared path, or an address.
-            progress: told after each piece.
+            rows: Rows as for `predict_rows`. Their chunks are sent through Ray's object store.
+            predictor: Predictor from `predictor_of`.
+            folder: Folder that all nodes see: a shared path, or an address.
+            progress: Called after every chunk shard with (rows done, rows in total).
 
         Raises:
-            ValueError: as `predict_rows`; if a node does not see the folder, or its model is another one.
+            ValueError: For the causes of `predict_rows`; if a node does not see the folder or has another model.
         """
         ray = self.ray
-        work = PredictionJob.of(rows, predictor, folder)
-        store = work.store
-        store.describe(work.material)
+        job = PredictionJob.of(rows, predictor, folder)
+        store = job.store
+        store.describe(job.material)
         store.clean()
-        todo = work.missing()
-        pieces = store.chunk_shards(todo, work.shards_per_chunk(slots(ray, predictor.num_gpus)))
-        reused = done = store.rows - sum(work.size(piece) for piece in store.chunk_shards(todo))
+        todo = job.missing()
+        chunk_shards = store.chunk_shards(todo, job.shards_per_chunk(count_workers(ray, predictor.num_gpus)))
+        reused = done = store.rows - sum(job.size(each) for each in store.chunk_shards(todo))
         if progress is not None:
             progress(done, store.rows)
-        if pieces:
-            seen = f"seen-{uuid4().hex}"
-            store.folder.write(seen, b"")
+        if chunk_shards:
+            # Actors look for this file, so that a node with another folder of the same path fails.
+            marker = f"seen-{uuid4().hex}"
+            store.folder.write(marker, b"")
             try:
-                order = _Order(predictor.model, predictor.options, predictor.identity, store, seen, os.getcwd())
-                asked = ray.data.from_arrow_refs([ray.put(_packed(work, piece)) for piece in pieces]).map(
-                    _Asked,
-                    fn_constructor_args=(order,),
+                task = _ActorTask(predictor.model, predictor.options, predictor.identity, store, marker, os.getcwd())
+                outcomes = ray.data.from_arrow_refs([ray.put(_pack(job, each)) for each in chunk_shards]).map(
+                    _PredictionActor,
+                    fn_constructor_args=(task,),
                     compute=ray.data.ActorPoolStrategy(min_size=1),
                     num_cpus=1,
                     num_gpus=predictor.num_gpus,
                 )
-                with explained():
-                    for each in asked.iter_rows():
-                        done = min(done + work.size(unpack_outcome(each["outcome"])), store.rows)
+                with translate_ray_errors():
+                    for each in outcomes.iter_rows():
+                        done = min(done + job.size(unpack_outcome(each["outcome"])), store.rows)
                         if progress is not None:
                             progress(done, store.rows)
             finally:
-                store.folder.remove(seen)
-            for part in store.missing():  # whose shares were finished in the same moment
-                work.join_shards(part)
+                store.folder.remove(marker)
+            # If actors finish the shards of a chunk at the same time, none of them sees all shards and joins them.
+            for chunk in store.missing():
+                job.join_shards(chunk)
         return Predictions(store, reused=reused)
 
 
-def _packed(work: PredictionJob, piece: ChunkShard) -> pa.Table:
-    """Return a piece with the rows of its part as a row that goes to whoever makes it."""
-    rows = work.chunk(piece.chunk)
+def _pack(job: PredictionJob, chunk_shard: ChunkShard) -> pa.Table:
+    """Pack a chunk shard and the rows of its chunk into one row, which Ray sends to an actor."""
+    rows = job.chunk(chunk_shard.chunk)
     buffer = pa.BufferOutputStream()
     with pa.ipc.new_stream(buffer, rows.table.schema) as stream:
         stream.write_table(rows.table)
-    return pa.Table.from_pylist([{**piece._asdict(), "sha256": rows.sha256, "rows": buffer.getvalue().to_pybytes()}])
+    return pa.Table.from_pylist(
+        [{**chunk_shard._asdict(), "sha256": rows.sha256, "rows": buffer.getvalue().to_pybytes()}]
+    )
 
 
-class _Order(NamedTuple):
-    """What an actor is to do.
+class _ActorTask(NamedTuple):
+    """The task of an actor.
 
     Attributes:
-        model: as it is named.
-        options: the model's.
-        identity: of the model, as it was where it was first loaded.
-        store: where its answers go.
-        seen: a file that the driver wrote there.
-        folder: the driver's.
+        model: Name of the model.
+        options: Options of the model.
+        identity: Identity of the model where it was first loaded.
+        store: Store of the predictions.
+        marker: Name of a file that the driver wrote to the store's folder.
+        folder: Working folder of the driver.
     """
 
     model: str
     options: Mapping[str, Any]
     identity: Mapping[str, str] | None
     store: Store
-    seen: str
+    marker: str
     folder: str
 
 
-class _Asked:
-    """An actor. It loads the model when it makes its first piece: what is wrong with it is told as with any piece."""
+class _PredictionActor:
+    """An actor that predicts chunk shards.
 
-    def __init__(self, order: _Order) -> None:
-        self._order = order
+    The model is loaded with the first chunk shard, so that errors of loading reach the driver as an outcome. Ray would
+    retry an actor whose constructor fails.
+    """
+
+    def __init__(self, task: _ActorTask) -> None:
+        self._task = task
 
     def __call__(self, row: Mapping[str, Any]) -> dict[str, bytes]:
-        piece = ChunkShard(int(row["chunk"]), int(row["shard"]), int(row["shards"]))
-        return {"outcome": caught(lambda: self._make(piece, row["rows"], row["sha256"]), self._order.folder)}
+        chunk_shard = ChunkShard(int(row["chunk"]), int(row["shard"]), int(row["shards"]))
+        return {
+            "outcome": pack_outcome(lambda: self._predict(chunk_shard, row["rows"], row["sha256"]), self._task.folder)
+        }
 
-    def _make(self, piece: ChunkShard, rows: bytes, sha256: str) -> ChunkShard:
+    def _predict(self, chunk_shard: ChunkShard, rows: bytes, sha256: str) -> ChunkShard:
         predict_chunk_shard(
-            self._predictor, self._order.store, piece, ChunkRows(pa.ipc.open_stream(rows).read_all(), sha256)
+            self._predictor, self._task.store, chunk_shard, ChunkRows(pa.ipc.open_stream(rows).read_all(), sha256)
         )
-        return piece
+        return chunk_shard
 
     @cached_property
     def _predictor(self) -> Predictor:
-        order = self._order
-        _require_seen(order.store.folder, order.seen)
-        predictor, _ = predictor_of(order.model, **order.options)
-        expected, found = dict(order.identity or {}), dict(predictor.identity or {})
-        if differing := sorted(name for name in {**expected, **found} if expected.get(name) != found.get(name)):
+        task = self._task
+        _validate_shared_folder(task.store.folder, task.marker)
+        predictor, _ = predictor_of(task.model, **task.options)
+        expected, actual = dict(task.identity or {}), dict(predictor.identity or {})
+        if differing := sorted(name for name in {**expected, **actual} if expected.get(name) != actual.get(name)):
             raise ValueError(
-                f"{order.model} is another predictor on {socket.gethostname()} than where it was first loaded (in "
+                f"{task.model} is another predictor on {socket.gethostname()} than where it was first loaded (in "
                 f"{', '.join(differing)}); give all nodes of the cluster the same packages and devices"
             )
         return predictor
 
 
-def _require_seen(folder: Folder, name: str) -> None:
+def _validate_shared_folder(folder: Folder, name: str) -> None:
     try:
         folder.read(name)
     except FileNotFoundError:
         raise ValueError(
-            f"{socket.gethostname()}, a node of the cluster, does not see what the driver writes to {folder}; name a "
+            f"{socket.gethostname()}, a node of the cluster, does not see files of the driver in {folder}; name a "
             "folder that all nodes see, or an address such as s3://… (--output-dir)"
         ) from None
 
 
-def _caught_there(work: Any, folder: str, model: str, options: Mapping[str, Any], *arguments: Any) -> bytes:
-    """Do some work with a model, in a task."""
-    return caught(lambda: work(predictor_of(model, **options)[0], *arguments), folder)
+def _run_with_model(work: Any, folder: str, model: str, options: Mapping[str, Any], *arguments: Any) -> bytes:
+    """Load a model in a task, and run a function with it."""
+    return pack_outcome(lambda: work(predictor_of(model, **options)[0], *arguments), folder)
 
 
-def _about(predictor: Predictor) -> dict[str, Any]:
-    return {name: getattr(predictor, name) for name in _TOLD if hasattr(predictor, name)}
+def _read_attributes(predictor: Predictor) -> dict[str, Any]:
+    return {name: getattr(predictor, name) for name in _ATTRIBUTES if hasattr(predictor, name)}
 
 
-def _answers(predictor: Predictor, premises: list[str], hypotheses: list[str]) -> NDArray[np.float32]:
+def _predict(predictor: Predictor, premises: list[str], hypotheses: list[str]) -> NDArray[np.float32]:
     return predictor.predict(premises, hypotheses)

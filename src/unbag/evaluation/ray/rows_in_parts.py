@@ -1,4 +1,4 @@
-"""Rows in files of a folder, read one file after another: as much of a `datasets.Dataset` as a set's record takes."""
+"""Rows in the files of a folder, read file by file, with the methods of `datasets.Dataset` that a set's record uses."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -15,17 +15,17 @@ from unbag.utils.safe_io import DataError
 from unbag.utils.storage import Folder
 
 META: Final = b"unbag.part"
-"""Of a file's schema: what decides its rows, and what was noted while they were made."""
+"""Key of the schema metadata with the hash of the inputs of the rows, and the counts of building them."""
 
 
 @dataclass(frozen=True)
 class RowsInParts:
-    """The rows of some files, in their order.
+    """The rows of several files, in order.
 
     Attributes:
-        folder: where they are.
-        files: their names.
-        columns: those that are read; None for all.
+        folder: Folder of the files.
+        files: Names of the files.
+        columns: Columns to read; None for all.
     """
 
     folder: Folder
@@ -42,19 +42,19 @@ class RowsInParts:
             return list(pq.read_schema(file).names)
 
     def select_columns(self, names: str | Sequence[str]) -> "RowsInParts":
-        """Return the same rows with fewer columns."""
+        """Select columns of the rows."""
         return replace(self, columns=[names] if isinstance(names, str) else list(names))
 
     def with_format(self, form: str) -> "RowsInParts":
-        """Return the rows as Arrow has them, which they are."""
+        """Return the rows unchanged: Arrow is their only format."""
         assert form == "arrow"
         return self
 
     def iter(self, batch_size: int) -> Iterator[pa.Table]:
-        """Yield the rows as tables of at most so many.
+        """Iterate over tables of at most `batch_size` rows.
 
         Raises:
-            DataError: at a file that is damaged.
+            DataError: If a file is damaged.
         """
         for name in self.files:
             try:
@@ -68,7 +68,7 @@ class RowsInParts:
                 yield table.slice(start, batch_size)
 
     def unique(self, name: str) -> list[Any]:
-        """Return the different values of a column."""
+        """Collect the distinct values of a column."""
         columns = [table.column(name).combine_chunks() for table in self.select_columns(name).iter(1 << 20)]
         values: list[Any] = pc.unique(pa.chunked_array(columns)).to_pylist()
         return values
@@ -84,10 +84,10 @@ class RowsInParts:
 
 
 def meta_of(folder: Folder, name: str) -> dict[str, Any] | None:
-    """Return what stands in the metadata of a file of ours; None where there is no such file, or no whole one."""
+    """Read unbag's metadata of a file; None if the file does not exist, is damaged, or has none."""
     try:
         with folder.open(name) as file:
-            found: dict[str, Any] = json.loads(pq.read_schema(file).metadata[META])
+            meta: dict[str, Any] = json.loads(pq.read_schema(file).metadata[META])
     except (OSError, pa.ArrowException, KeyError, TypeError, ValueError):
         return None
-    return found
+    return meta

@@ -1,8 +1,7 @@
-"""One HTML file that shows results: self-contained, so it opens from a disk and asks no network for anything.
+"""HTML report: one self-contained file that needs no network.
 
-`gathered` reads what runs left; the sets' own modules say what is shown of them, as figures of plain numbers and as
-examples. `telling` picks the pairs that the page begins with, `cards` puts models' answers and scores to them, `told`
-has examples in words, `beside_papers` published figures; `charts` draws; `page` puts it all into the template.
+`data` reads the results of runs. The modules of each set choose its figures and examples. `examples` selects the pairs
+of the cards at the top and formats examples. `charts` draws figures as SVG. `page` renders the template.
 """
 
 from collections.abc import Sequence
@@ -16,14 +15,14 @@ FILE: Final = "report.html"
 
 
 def write(folders: Sequence[Path], path: Path) -> None:
-    """Write the report of the results in some folders, their models side by side.
+    """Write the report of the results in some folders, with models side by side.
 
     Args:
-        folders: what `unbag.evaluate` left: `results.json`, and `examples.json` for the examples.
-        path: the file.
+        folders: Folders written by `unbag.evaluate`, with `results.json` and, for the examples, `examples.json`.
+        path: HTML file to write.
 
     Raises:
-        ValueError: if a folder has no results, or they cannot be read.
+        ValueError: If a folder has no results, or they cannot be read.
     """
     from unbag.reports.html.page import render  # slow to import
 

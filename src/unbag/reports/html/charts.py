@@ -1,8 +1,8 @@
-"""Figures drawn as SVG: Vega-Lite specifications, turned into pictures by vl-convert, without a browser or a network.
+"""Figures as SVG, rendered from Vega-Lite specifications by vl-convert without a browser or a network.
 
-Vega-Lite says what is drawn and not how, so a chart is a page of data here; the pictures are text that a page inlines,
-with no script; and a colour may be the name of a variable of the page, so one picture serves light, dark and paper.
-Six models differ by colour, shape and dash, so that no one has to tell colours apart; a seventh by shape and dash.
+Vega-Lite is declarative, so each chart is a short specification. The page inlines the SVG text, which has no script.
+Colours are CSS variables of the page, so that one picture serves the light, dark and print styles. Six models differ by
+colour, shape and dash, so that colour is never the only difference. A seventh differs by shape and dash.
 """
 
 import math
@@ -15,26 +15,26 @@ from markupsafe import Markup
 
 from unbag.challenge_sets.views.figures import Figure, Series
 
-_COLOURS: Final = 6  # of models in the style sheet; not as many as shapes, so that two of one colour differ in shape
+_COLOURS: Final = 6  # in the style sheet; fewer than shapes, so that two models of one colour differ in shape
 SHAPES: Final = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right")
 BAR: Final = "M-0.17,-1.2h0.34v2.4h-0.34z"
-"""An upright bar: what models are held against."""
+"""An upright bar, for the references that models are compared with."""
 HOLLOW_BAR: Final = "M-0.3,-1.1h0.6v2.2h-0.6z"
-"""The same with room inside."""
+"""A hollow upright bar, for references on other rows or with other training data."""
 DASHES: Final = ((1, 0), (7, 3), (2, 2), (9, 3, 2, 3), (4, 2), (12, 3), (12, 3, 2, 3, 2, 3))
 _REFERENCE_DASHES: Final = ((2, 4), (6, 4))
-NARROW: Final = 350  # pixels with labels: a phone's, so that text has its natural size there
+NARROW: Final = 350  # pixels with labels: the width of a phone, so that text is not scaled there
 WIDE: Final = 760
 _CURVE_HEIGHT: Final = 190
-_LANE: Final = 11  # height of one model's dot beside a name
-_LETTER: Final = 6.6  # mean width in the widest of the usual fonts; what measures text here has a narrower one
-_BREAK: Final = ": "  # where a name goes on in a second line
-_LONGEST: Final = 28  # characters of a name in a line: of a phone's width, half is left for the marks
-_LINE: Final = 16  # height of a line of a name
-_FEW: Final = 25  # points that are told apart: more make a line
-_VERSION: Final = "6.1"  # of Vega-Lite, so that another release of vl-convert draws the same
+_LANE: Final = 11  # pixels: height of one model's dot beside a name
+_LETTER: Final = 6.6  # pixels: mean width in the widest common font; vl-convert measures text in a narrower font
+_BREAK: Final = ": "  # a name continues on a second line after it
+_LONGEST: Final = 28  # characters per line of a name: leaves half of a phone's width for the marks
+_LINE: Final = 16  # pixels: height of a line of a name
+_FEW: Final = 25  # largest number of points that a curve marks one by one; more points merge into the line
+_VERSION: Final = "6.1"  # of Vega-Lite, pinned so that all releases of vl-convert draw the same
 _CONFIG: Final = {
-    "aria": False,  # the page has a table for those who cannot see the picture
+    "aria": False,  # the page has a table for screen readers
     "background": "transparent",
     "font": "system-ui, sans-serif",
     "view": {"stroke": None},
@@ -54,7 +54,7 @@ _CONFIG: Final = {
 
 
 def style(series: Series, models: Sequence[str]) -> tuple[str, str, tuple[int, ...]]:
-    """Return the colour, shape and dash of a series: a model's by its place in the report."""
+    """Choose the colour, shape and dash of a series. Those of a model depend on its position in the report."""
     if series.is_reference:
         bar = HOLLOW_BAR if series.is_hollow else BAR
         return "var(--reference)", bar, _REFERENCE_DASHES[series.number % len(_REFERENCE_DASHES)]
@@ -63,22 +63,22 @@ def style(series: Series, models: Sequence[str]) -> tuple[str, str, tuple[int, .
 
 
 def svg(figure: Figure, models: Sequence[str], width: int = NARROW) -> Markup:
-    """Return a figure as an SVG element.
+    """Draw a figure as an SVG element.
 
     Args:
-        figure: the figure.
-        models: the names of the report's models, which decide what each looks like.
-        width: in pixels, with all labels.
+        figure: Figure to draw.
+        models: Names of the report's models. Their order decides the style of each.
+        width: Width in pixels, including all labels.
     """
     spec = _curve(figure, models) if figure.kind == "curve" else _dots(figure, models)
-    drawn = vl_convert.vegalite_to_svg({**spec, "width": width, "config": _CONFIG}, vl_version=_VERSION)
-    # The picture is decoration to a screen reader, and a namespace is no link that anyone follows.
-    drawn = re.sub(r' (?:role|aria-[a-z]+|class|xmlns:xlink|version)="[^"]*"', "", drawn)
-    return Markup(drawn.replace("<svg ", '<svg aria-hidden="true" focusable="false" ', 1))
+    picture = vl_convert.vegalite_to_svg({**spec, "width": width, "config": _CONFIG}, vl_version=_VERSION)
+    # Screen readers read the table instead of the picture. Namespaces would look like links to the outside.
+    picture = re.sub(r' (?:role|aria-[a-z]+|class|xmlns:xlink|version)="[^"]*"', "", picture)
+    return Markup(picture.replace("<svg ", '<svg aria-hidden="true" focusable="false" ', 1))
 
 
 def folded(name: str) -> str:
-    r"""Return a name in lines, at `_BREAK` and where it grows long after a space, a slash or a hyphen.
+    r"""Break a name into lines: at `_BREAK`, and in long lines after a space, a slash or a hyphen.
 
     >>> folded("ynie/roberta-large-snli-mnli-anli"), folded("D^c: right in order")
     ('ynie/roberta-large-snli-\nmnli-anli', 'D^c\nright in order')
@@ -86,11 +86,11 @@ def folded(name: str) -> str:
     lines = []
     for part in name.split(_BREAK):
         line = ""
-        for piece in re.findall(r"[^\s/-]*[\s/-]+|[^\s/-]+", part):
-            if line and len(line) + len(piece.rstrip()) > _LONGEST:
+        for token in re.findall(r"[^\s/-]*[\s/-]+|[^\s/-]+", part):
+            if line and len(line) + len(token.rstrip()) > _LONGEST:
                 lines.append(line.rstrip())
                 line = ""
-            line += piece
+            line += token
         lines.append(line)
     return "\n".join(lines)
 
@@ -111,7 +111,7 @@ def _values(figure: Figure) -> dict[str, Any]:
 
 
 def _scales(figure: Figure, models: Sequence[str]) -> dict[str, Any]:
-    """Return the encodings that tell series apart."""
+    """Build the encodings (colour, shape, dash) that distinguish the series."""
     styles = {series.name: style(series, models) for series in figure.series}
     encodings = {}
     for channel, part in (("color", 0), ("shape", 1), ("strokeDash", 2)):
@@ -121,7 +121,7 @@ def _scales(figure: Figure, models: Sequence[str]) -> dict[str, Any]:
 
 
 def _share(channel: str, figure: Figure) -> dict[str, Any]:
-    """Return the encoding of a share from 0 to 1; of a score that goes below 0, from the quarter below its least."""
+    """Build the encoding of a share from 0 to 1. An axis with values below 0 begins at the next lower quarter."""
     lows = [low if low is not None else value for series in figure.series for _, (value, low, _, _), _ in series.points]
     quarters = math.floor(4 * min([0.0, *(low for low in lows if low is not None)]))
     axis: dict[str, Any] = {"values": [number / 4 for number in range(quarters, 5)], "title": figure.y}
@@ -173,7 +173,7 @@ def _dots(figure: Figure, models: Sequence[str]) -> dict[str, Any]:
     look = _scales(figure, models)
     ticks, names = [folded(str(tick)) for tick in figure.places], [series.name for series in figure.series]
     lines = max(tick.count("\n") + 1 for tick in ticks)
-    # A lane for each series, so that no dot hides another; none where each place has one dot only.
+    # One lane per series, so that no dot hides another. Lanes are not needed if each place has only one dot.
     lanes = len(names) if len(ticks) < sum(len(series.points) for series in figure.series) else 1
     step = max(lanes * _LANE + 8, lines * _LINE + 8)
     return {
@@ -213,7 +213,7 @@ def _dots(figure: Figure, models: Sequence[str]) -> dict[str, Any]:
 
 
 def _filled(colour: dict[str, Any]) -> dict[str, Any]:
-    """Return the encodings of marks that are full but for the hollow ones."""
+    """Build the encodings that fill all marks except the hollow ones."""
     hollow = "isValid(datum.hollow)"
     return {
         "fill": colour,
@@ -236,12 +236,12 @@ _OUTLINES: Final = {
 
 
 def swatch(series: Series, models: Sequence[str], *, line: bool) -> Markup:
-    """Return the sign of a series for a legend."""
+    """Draw the legend symbol of a series as an SVG element."""
     colour, shape, dash = style(series, models)
     pattern = "" if dash == (1, 0) else f' stroke-dasharray="{" ".join(map(str, dash))}"'
-    drawn = f'<path d="M0 8h30" stroke="{colour}" stroke-width="2"{pattern}/>' if line else ""
+    curve = f'<path d="M0 8h30" stroke="{colour}" stroke-width="2"{pattern}/>' if line else ""
     look = f'fill="none" stroke="{colour}" stroke-width="1.4"' if series.is_hollow else f'fill="{colour}"'
     mark = f"<g {look}>{_OUTLINES[shape]}</g>"
     return Markup(
-        f'<svg width="30" height="16" viewBox="0 0 30 16" aria-hidden="true" focusable="false">{drawn}{mark}</svg>'
+        f'<svg width="30" height="16" viewBox="0 0 30 16" aria-hidden="true" focusable="false">{curve}{mark}</svg>'
     )

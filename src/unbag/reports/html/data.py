@@ -16,7 +16,7 @@ from unbag.evaluation import report_examples
 from unbag.evaluation.verdict import SetVerdict, of_model
 from unbag.scoring.bootstrap import to_json
 
-_OF_THE_RUN: Final = (
+_RUN_KEYS: Final = (
     "label_probe",
     "label_probe_warning",
     "options",
@@ -25,12 +25,18 @@ _OF_THE_RUN: Final = (
     "truncated_share",
     "n_abstained",
 )
-"""What is not of the model but of what it was asked, and how."""
+"""Keys of a model record that describe one run, not the model."""
 
 
 @dataclass(frozen=True)
 class ReportData:
-    """What a report is made of: the models asked, before the baselines; their results; the sets that have none."""
+    """The data of a report.
+
+    Attributes:
+        models: Models, baselines last.
+        groups: Results by set and corpus.
+        skipped: Sets without results.
+    """
 
     models: tuple[Model, ...]
     groups: tuple[Group, ...]
@@ -42,56 +48,58 @@ class ReportData:
         return self.models[0]
 
     def of_model(self, model: Model) -> list[tuple[Group, Scored]]:
-        """Return the results of one model, with their groups."""
+        """List the results of one model with their groups."""
         return [(group, each) for group in self.groups for each in group.scored if each.model == model]
 
 
 def gather(folders: Sequence[Path]) -> ReportData:
     """Read the results and examples in some folders.
 
-    The same model on the same rows twice counts once, as the later folder has it.
+    If several folders have results of a model on the same rows, the last folder counts.
 
     Raises:
-        ValueError: if there is no folder, no result in it, or one is of a challenge set that is not installed here.
+        ValueError: If there is no folder, a folder has no results, or a challenge set is not installed.
     """
     if not folders:
-        raise ValueError("expected at least one folder with results, found none")
+        raise ValueError("expected at least one folder with results, got none")
     read = [_read(Path(folder)) for folder in folders]
     scored = [pair for of_folder, _ in read for pair in of_folder]
     if not scored:
-        raise ValueError(f"expected results in {', '.join(map(str, folders))}, found none; evaluate a model first")
+        raise ValueError(f"expected results in {', '.join(map(str, folders))}, got none; evaluate a model first")
     models = _models([result for result, _ in scored])
     groups: dict[tuple[str, ...], dict[str, Scored]] = {}
     for result, selection in scored:
         key = (result.set, str(result.data["sha256"]), json.dumps(to_json(result.config), sort_keys=True))
         model = models[_identity(result)]
         groups.setdefault(key, {})[model.name] = Scored(model, result, selection)
-    order = sorted(models.values(), key=lambda model: model.is_baseline)  # stable: else as they came
+    order = sorted(models.values(), key=lambda model: model.is_baseline)  # a stable sort
     skipped = [each for _, of_folder in read for each in of_folder]
-    asked = {(result.set, name) for result, _ in scored for name in (None, result.model["name"])}
-    still = [each for each in dict.fromkeys(skipped) if (each.set, each.model) not in asked]  # in no other folder
-    return ReportData(tuple(order), tuple(_named(list(groups.values()), order)), tuple(still))
+    evaluated = {(result.set, name) for result, _ in scored for name in (None, result.model["name"])}
+    # A set that one folder skipped may have results in another.
+    missing = [each for each in dict.fromkeys(skipped) if (each.set, each.model) not in evaluated]
+    return ReportData(tuple(order), tuple(_name_groups(list(groups.values()), order)), tuple(missing))
 
 
 def _read(folder: Path) -> tuple[list[tuple[Result, ExampleSelection | None]], list[SkippedSet]]:
-    """Return a folder's results with their examples, and the sets without a result."""
+    """Read a folder's results with their examples, and the sets without a result."""
     path = folder / results.FILE
     if not path.is_file():
-        raise ValueError(f"expected {results.FILE} in {folder}, found none; name a folder that unbag evaluate left")
+        raise ValueError(f"{folder}: expected a {results.FILE}, got none; name a folder written by `unbag evaluate`")
     scored, skipped = results.read_with_skipped(path)
-    kept = report_examples.read(folder / report_examples.FILE) if (folder / report_examples.FILE).is_file() else []
-    by_result = {(each.set, each.model, each.sha256): each for each in kept}
+    has_examples = (folder / report_examples.FILE).is_file()
+    selections = report_examples.read(folder / report_examples.FILE) if has_examples else []
+    by_result = {(each.set, each.model, each.sha256): each for each in selections}
     pairs = [(each, by_result.get((each.set, each.model["name"], each.data["sha256"]))) for each in scored]
     return pairs, skipped
 
 
 def _identity(result: Result) -> str:
-    identity = {name: value for name, value in result.model.items() if name not in _OF_THE_RUN}
+    identity = {name: value for name, value in result.model.items() if name not in _RUN_KEYS}
     return json.dumps(identity, sort_keys=True)
 
 
 def _models(all_results: Sequence[Result]) -> dict[str, Model]:
-    """Return the models by identity; those of one name are numbered."""
+    """Build the models by identity. Models of the same name are numbered."""
     models: dict[str, Model] = {}
     for result in all_results:
         identity = _identity(result)
@@ -103,7 +111,7 @@ def _models(all_results: Sequence[Result]) -> dict[str, Model]:
     return models
 
 
-def _named(groups: list[dict[str, Scored]], order: Sequence[Model]) -> list[Group]:
+def _name_groups(groups: list[dict[str, Scored]], order: Sequence[Model]) -> list[Group]:
     position = {model.name: number for number, model in enumerate(order)}
     named: list[Group] = []
     for members in groups:
@@ -116,14 +124,11 @@ def _named(groups: list[dict[str, Scored]], order: Sequence[Model]) -> list[Grou
 
 
 Standings = Mapping[str, Mapping[str, SetVerdict]]
-"""How each model stands on each group, by the model's name and the group's key."""
+"""The verdict on each model per group, by the model's name and the group's key."""
 
 
 def standings(gathered: ReportData) -> dict[str, dict[str, SetVerdict]]:
-    """Return how each model stands on each group.
-
-    The tests of a model are corrected over all of its groups.
-    """
+    """Compute the verdict on each model per group. The tests of a model are corrected over all of its groups."""
     by_model: dict[str, dict[str, SetVerdict]] = {}
     for model in gathered.models:
         own = gathered.of_model(model)
@@ -133,6 +138,6 @@ def standings(gathered: ReportData) -> dict[str, dict[str, SetVerdict]]:
 
 
 def subject_of(group: Group, gathered: ReportData) -> Scored:
-    """Return the result of the report's subject in a group, or of the first model there."""
+    """Select the result of the report's subject in a group, or of the group's first model."""
     own = [scored for scored in group.scored if scored.model == gathered.subject]
     return (own or list(group.scored))[0]

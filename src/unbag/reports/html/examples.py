@@ -1,7 +1,4 @@
-"""Examples as the page shows them: marked sentences and answers in words.
-
-The first cards feature one pair per set.
-"""
+"""Examples of the report: sentences with marks, predictions, and the cards that feature one pair per set."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -18,13 +15,21 @@ from unbag.scoring.bootstrap import Estimate
 
 _SIGNS: Final = {"right": "✓", "wrong": "✗", "accepted": "accepted:", "refused": "refused:"}
 
-Piece = tuple[str, str]
-"""A piece of a sentence, with the kind of its mark or ""."""
+MarkedText = tuple[str, str]
+"""A part of a sentence, and the kind of its mark or ""."""
 
 
 @dataclass(frozen=True)
-class Answer:
-    """An answer as the page has it: of what (`in order`, … or ""), how it came out, its sign, label and probability."""
+class PredictionView:
+    """A formatted prediction.
+
+    Attributes:
+        where: Which form of the example was predicted (`in order`, …); empty if there is only one.
+        outcome: Outcome of the prediction, such as `right`.
+        sign: Symbol of the outcome.
+        label: Predicted label.
+        probability: Probability of that label in per cent; empty if unknown.
+    """
 
     where: str
     outcome: str
@@ -35,29 +40,35 @@ class Answer:
 
 @dataclass(frozen=True)
 class ExampleView:
-    """An example as the page has it: its sentences by name, and a model's answers, the one to its first form first."""
+    """A formatted example.
 
-    shown: ReportExample
-    lines: tuple[tuple[str, tuple[Piece, ...]], ...]
-    answers: tuple[Answer, ...]
+    Attributes:
+        example: The example.
+        lines: Name and marked text of each sentence.
+        answers: The model's predictions; that of the unchanged form comes first.
+    """
+
+    example: ReportExample
+    lines: tuple[tuple[str, tuple[MarkedText, ...]], ...]
+    answers: tuple[PredictionView, ...]
 
     @property
     def gold(self) -> str:
-        """The gold label in words."""
-        return _words(self.shown.gold)
+        """The gold label as text."""
+        return _words(self.example.gold)
 
 
 @dataclass(frozen=True)
 class Example:
-    """An example of the gallery: of which set and model it is."""
+    """An example of the gallery with its set and model."""
 
     set: str
     model: str
-    told: ExampleView
+    view: ExampleView
 
 
 def view_example(example: ReportExample) -> ExampleView:
-    """Return an example in words."""
+    """Format an example."""
     lines = tuple((line.name, pieces(line)) for line in example.lines)
     answers = [_answer(example.where, example.outcome, example.answer, example.probability)]
     if (before := example.before) is not None:
@@ -66,8 +77,8 @@ def view_example(example: ReportExample) -> ExampleView:
     return ExampleView(example, lines, tuple(answers))
 
 
-def pieces(line: Line) -> tuple[Piece, ...]:
-    """Return a sentence cut where its marks begin and end: text and kind of mark, "" for none.
+def pieces(line: Line) -> tuple[MarkedText, ...]:
+    """Split a sentence where marks begin and end, into text and kind of mark ("" for none).
 
     >>> from unbag.challenge_sets.views.examples import Mark
     >>> pieces(Line("premise", "An old man", (Mark(3, 6, "moved"),)))
@@ -77,11 +88,11 @@ def pieces(line: Line) -> tuple[Piece, ...]:
     for start, until, kind in line.marks:
         parts += [(line.text[end:start], ""), (line.text[start:until], kind)]
         end = until
-    return tuple(piece for piece in (*parts, (line.text[end:], "")) if piece[0])
+    return tuple(part for part in (*parts, (line.text[end:], "")) if part[0])
 
 
 def percent(probability: float | None) -> str:
-    r"""Return a probability in per cent; nothing where there is none.
+    r"""Format a probability in per cent; empty for None.
 
     >>> percent(0.971), percent(0.997), percent(1.0), percent(None)
     ('97\xa0%', '>\xa099\xa0%', '>\xa099\xa0%', '')
@@ -89,19 +100,19 @@ def percent(probability: float | None) -> str:
     if probability is None:
         return ""
     rounded = f"{100 * probability:.0f}"
-    whole = "> 99 %" if rounded == "100" else f"{rounded} %"  # a rounded 1 need not have been one
+    whole = "> 99 %" if rounded == "100" else f"{rounded} %"  # a probability below 1 must not read as 100 %
     return whole.replace(" ", "\N{NO-BREAK SPACE}")
 
 
 def scored(gathered: ReportData) -> Iterator[tuple[Group, Scored]]:
-    """Yield all results, those of one model together."""
+    """Iterate over all results, model by model."""
     for model in gathered.models:
         yield from gathered.of_model(model)
 
 
 def gallery(gathered: ReportData) -> Iterator[Example]:
-    """Yield all examples that were chosen of some model's answers."""
-    # Mistakes on ordinary pairs tell least of order.
+    """Iterate over the selected examples of all models."""
+    # The plain pairs come last: mistakes on them show least about word order.
     for group, each in sorted(scored(gathered), key=lambda pair: challenge_sets.get(pair[0].set).is_control):
         for example in each.selection.examples if each.selection else ():
             title = f"{challenge_sets.get(group.set).title}, {group.title}"
@@ -109,8 +120,8 @@ def gallery(gathered: ReportData) -> Iterator[Example]:
 
 
 def marks(gathered: ReportData) -> list[tuple[str, str]]:
-    """Return the kinds of marks that the examples have, with their meaning."""
-    used = {mark.kind for each in gallery(gathered) for line in each.told.shown.lines for mark in line.marks}
+    """List the kinds of marks in the examples, with their meaning."""
+    used = {mark.kind for each in gallery(gathered) for line in each.view.example.lines for mark in line.marks}
     meanings: dict[str, str] = {}
     for group in gathered.groups:
         meanings |= challenge_sets.get(group.set).module("examples").MARKS
@@ -118,14 +129,14 @@ def marks(gathered: ReportData) -> list[tuple[str, str]]:
 
 
 def rules(gathered: ReportData) -> dict[str, str]:
-    """Return how the examples were chosen, by the titles of the sets."""
+    """Collect the rules by which examples were selected, by the titles of the sets."""
     return {
         challenge_sets.get(group.set).title: each.selection.rule for group, each in scored(gathered) if each.selection
     }
 
 
-def _answer(where: str, outcome: str, answer: str, probability: float | None) -> Answer:
-    return Answer(where, outcome, _SIGNS[outcome], _words(answer), percent(probability))
+def _answer(where: str, outcome: str, answer: str, probability: float | None) -> PredictionView:
+    return PredictionView(where, outcome, _SIGNS[outcome], _words(answer), percent(probability))
 
 
 def _words(label: str) -> str:
@@ -133,40 +144,45 @@ def _words(label: str) -> str:
 
 
 SHORT: Final = 240
-"""Characters of a pair up to which it is short."""
+"""Largest number of characters of a short pair."""
 
-_A_WORD: Final = 0.01
-"""What a word more costs in probability: of mistakes made as surely, the shortest is read by most."""
+_WORD_PENALTY: Final = 0.01
+"""Probability that each word subtracts from the rank of a pair, so that shorter pairs are preferred."""
 
 
 class FeaturedPair(NamedTuple):
-    """A pair, with what each model answered, by the models' names; the first is whose mistake it is."""
+    """A pair that a card features.
+
+    Attributes:
+        example: The example, with the prediction of the report's subject.
+        answers: The example with the prediction of each model, by the models' names.
+    """
 
     example: ReportExample
     answers: Mapping[str, ReportExample]
 
 
-def telling(gathered: ReportData) -> dict[str, FeaturedPair]:
-    """Return the pair of each set that tells most, by the group's key; none of a group where none was kept.
+def select_featured_pairs(gathered: ReportData) -> dict[str, FeaturedPair]:
+    """Select the pair of each group that its card features, by the group's key. Groups without examples have none.
 
-    Only short pairs are picked from, or the shortest where none is. First come pairs that the report's subject fails
-    on, but of those that were changed was right before; else pairs that another model fails on; then goes the
-    probability of the subject's answer, less `_A_WORD` for each word; of equals the shortest. The same sentences are
-    shown once, the corpus itself coming last.
+    Only short pairs are candidates, or the shortest pairs if none is short. Pairs that the report's subject gets wrong
+    come first, and among these, changed pairs whose unchanged form the subject gets right. Then come pairs that another
+    model gets wrong. Ties go to the highest probability of the subject's prediction, minus `_WORD_PENALTY` per word. No
+    pair of sentences is featured twice; the corpus itself chooses last.
     """
-    shown: set[frozenset[str]] = set()
-    picked = {}
+    used: set[frozenset[str]] = set()
+    selected = {}
     for group in sorted(gathered.groups, key=lambda group: challenge_sets.get(group.set).is_control):
-        pairs = [pair for pair in _pairs(group, gathered) if _sentences(pair) not in shown]
+        pairs = [pair for pair in _pairs(group, gathered) if _sentences(pair) not in used]
         if pairs:
             most = max(SHORT, min(map(_length, pairs)))
-            picked[group.key] = max((pair for pair in pairs if _length(pair) <= most), key=how_telling)
-            shown.add(_sentences(picked[group.key]))
-    return picked
+            selected[group.key] = max((pair for pair in pairs if _length(pair) <= most), key=feature_rank)
+            used.add(_sentences(selected[group.key]))
+    return selected
 
 
 def _pairs(group: Group, gathered: ReportData) -> list[FeaturedPair]:
-    """Return the pairs of a set that every model was asked; none where none was kept of the subject."""
+    """List the pairs of a group that every model with candidates has; empty if the subject has none."""
     subject = subject_of(group, gathered).model.name
     by_model = {
         scored.model.name: {each.id: each for each in scored.selection.candidates}
@@ -175,12 +191,15 @@ def _pairs(group: Group, gathered: ReportData) -> list[FeaturedPair]:
     }
     if subject not in by_model:
         return []
-    asked = [each for each in by_model[subject] if all(each in answered for answered in by_model.values())]
-    return [FeaturedPair(by_model[subject][each], {name: of[each] for name, of in by_model.items()}) for each in asked]
+    shared = [each for each in by_model[subject] if all(each in candidates for candidates in by_model.values())]
+    return [
+        FeaturedPair(by_model[subject][each], {name: candidates[each] for name, candidates in by_model.items()})
+        for each in shared
+    ]
 
 
 def _length(pair: FeaturedPair) -> int:
-    """Return how many characters a pair has."""
+    """Count the characters of a pair."""
     return sum(len(line.text) for line in pair.example.lines)
 
 
@@ -188,37 +207,37 @@ def _sentences(pair: FeaturedPair) -> frozenset[str]:
     return frozenset(line.text for line in pair.example.lines[:2])
 
 
-def how_telling(pair: FeaturedPair) -> tuple[bool, bool, bool, float]:
-    """Return by what pairs are compared, of one set or of several."""
+def feature_rank(pair: FeaturedPair) -> tuple[bool, bool, bool, float]:
+    """Compute the sort key of a pair, within a set and across sets; the highest is featured first."""
     example = pair.example
     words = sum(len(line.text.split()) for line in example.lines)
     was_right = example.before is None or example.before.answer == example.gold
     fails = any(each.fails for each in pair.answers.values())
-    return example.fails, was_right, fails, (example.probability or 0.0) - _A_WORD * words
+    return example.fails, was_right, fails, (example.probability or 0.0) - _WORD_PENALTY * words
 
 
 @dataclass(frozen=True)
 class Card:
-    """A set at a glance.
+    """The card of a set at the top of the report.
 
     Attributes:
-        key: of its section.
-        title: the set's.
-        data: where its pairs are from, and whose score it is if not the subject's.
-        told: the pair; None where no run kept any.
-        said: what each model answered to it: its sign, name and answers.
-        number: the skill score.
-        standing: what it comes to.
-        interval: that of the score, and of how many rows.
-        others: the scores of the other models.
-        reading: the set's numbers in a sentence, where there is no pair.
+        key: Key of the section of the set.
+        title: Title of the set.
+        data: Corpus, and the model of the score if it is not the subject.
+        example: Featured pair; None if no run stored any.
+        predictions: Symbol, name and predictions of each model for the pair.
+        number: Skill score.
+        standing: Standing against the baseline.
+        interval: Interval of the score, and number of rows.
+        others: Scores of the other models.
+        reading: Sentence with the set's numbers, for cards without a pair.
     """
 
     key: str
     title: str
     data: str
-    told: ExampleView | None
-    said: tuple[tuple[Markup, str, tuple[Answer, ...]], ...]
+    example: ExampleView | None
+    predictions: tuple[tuple[Markup, str, tuple[PredictionView, ...]], ...]
     number: str
     standing: str
     interval: str
@@ -227,28 +246,28 @@ class Card:
 
     @property
     def is_of_changed(self) -> bool:
-        """Whether there are two answers to show of each model, for which it is wider."""
-        return self.told is not None and len(self.told.answers) > 1
+        """Whether each model has two predictions, so that the card is wider."""
+        return self.example is not None and len(self.example.answers) > 1
 
 
 def cards(gathered: ReportData, stand: Standings, readings: Mapping[str, str]) -> list[Card]:
-    """Return a card for each group, the most telling first; the corpus itself, which tells least of order, comes later.
+    """Build a card per group, by descending `feature_rank`; the corpus itself comes later, since it tests order least.
 
-    The wide cards come last, so that those of one width stand in rows together.
+    The wide cards come last, so that cards of one width share rows.
 
     Args:
-        gathered: the results.
-        stand: how each model stands.
-        readings: the subject's numbers in a sentence, by the group's key.
+        gathered: Data of the report.
+        stand: Verdict on each model per group.
+        readings: Sentence with the subject's numbers, by the group's key.
     """
-    pairs = telling(gathered)
+    pairs = select_featured_pairs(gathered)
     order = sorted(gathered.groups, key=lambda group: _place(group, pairs.get(group.key)))
     return [_card(group, pairs.get(group.key), gathered, stand, readings) for group in order]
 
 
 def _place(group: Group, pair: FeaturedPair | None) -> tuple[bool, bool, bool, tuple[float, ...]]:
     is_wide = pair is not None and pair.example.before is not None
-    least_first = tuple(-float(part) for part in how_telling(pair)) if pair else ()
+    least_first = tuple(-float(part) for part in feature_rank(pair)) if pair else ()
     return is_wide, challenge_sets.get(group.set).is_control, pair is None, least_first
 
 
@@ -269,8 +288,8 @@ def _card(
         key=group.key,
         title=challenge_sets.get(group.set).title,
         data=group.title if scored.model == gathered.subject else f"{group.title}, {scored.model.name}",
-        told=view_example(_cut(pair.example)) if pair else None,
-        said=tuple(
+        example=view_example(_shorten_lines(pair.example)) if pair else None,
+        predictions=tuple(
             (swatch(Series(name, ()), names, line=False), short[name], view_example(each).answers)
             for name, each in answers
         ),
@@ -282,13 +301,13 @@ def _card(
     )
 
 
-def _cut(example: ReportExample) -> ReportExample:
-    """Return an example as a card has room for."""
+def _shorten_lines(example: ReportExample) -> ReportExample:
+    """Shorten the sentences of an example to fit a card."""
     return replace(example, lines=tuple(shorten_line(line, SHORT) for line in example.lines))
 
 
 def _short_names(gathered: ReportData) -> dict[str, str]:
-    """Return the models' names without what comes before the last slash, where that tells them apart."""
+    """Shorten the models' names to the part after the last slash, if these parts are distinct."""
     ends = {model.name: model.name.rpartition("/")[2] for model in gathered.models}
     return ends if len(set(ends.values())) == len(ends) and all(ends.values()) else {name: name for name in ends}
 

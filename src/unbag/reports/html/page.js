@@ -1,9 +1,9 @@
 "use strict";
-// Filters for the examples. Without this script all of them are on the page.
+// Filters for the examples. Without this script the page shows all examples.
 (() => {
   const form = document.getElementById("filters");
   if (!form) return;
-  const PAGE = 24; // as many as the style sheet lets through before this runs
+  const PAGE = 24; // equals the number that the style sheet shows before this script runs
   const items = [...document.querySelectorAll(".example")];
   const texts = items.map((item) => item.textContent.toLowerCase());
   const selects = [...form.querySelectorAll("select")];
@@ -19,15 +19,15 @@
 
   function show() {
     const words = search.value.trim().toLowerCase();
-    let found = 0;
+    let matching = 0;
     items.forEach((item, place) => {
       const fits = selects.every((each) => !each.value || item.dataset[each.name] === each.value);
       const matches = fits && texts[place].includes(words);
-      found += matches;
-      item.hidden = !matches || found > limit;
+      matching += matches;
+      item.hidden = !matches || matching > limit;
     });
-    count.textContent = `${found} of ${items.length} examples` + (found > limit ? `, ${limit} shown` : "");
-    more.hidden = found <= limit;
+    count.textContent = `${matching} of ${items.length} examples` + (matching > limit ? `, ${limit} shown` : "");
+    more.hidden = matching <= limit;
   }
 
   function start() {

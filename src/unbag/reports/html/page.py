@@ -1,6 +1,6 @@
-"""The page: the report data put into the template, with tables, charts and published figures.
+"""The page: the template filled with the report data, tables, charts and published figures.
 
-A published figure is drawn hollow where it is of other rows or of another training.
+Published figures on other rows or with other training data are drawn hollow.
 """
 
 import base64
@@ -31,34 +31,34 @@ from unbag.reports.reproduce import remarks, rerun
 
 _SAME: Final = "published, same rows"
 _OTHER: Final = "published, other rows or training"
-_MOST: Final = 16  # names below each other in one figure
+_MOST: Final = 16  # names in one figure
 
 
 def beside_papers(group: Group, described: ChallengeSet) -> Iterator[Figure]:
-    """Yield a figure for each number of a set's profile that papers print of the same corpus.
+    """Iterate over figures of the set's numbers that papers report on the same corpus.
 
-    A published figure is full where it is of the very rows that were asked here (all of a set that is not made anew)
-    and needs no training: people, a rule. Of all others the rows differ, or the training data do or may: what a model
-    of the Hub was trained on, no record says.
+    A published figure is drawn full if it is on the same rows (all rows of a set that is not rebuilt) and involves no
+    training, as for annotators or a rule. All others are drawn hollow: their rows differ, or their training data differ
+    or may differ, since no record states what a model on the Hub was trained on.
     """
-    drawn = any(scored.result.config.get("max_examples") is not None for scored in group.scored)
+    is_sampled = any(scored.result.config.get("max_examples") is not None for scored in group.scored)
     for quantity in described.quantities_with_role("beside_papers"):
         theirs = counterparts_of(quantity.counterparts, group.corpus)[:_MOST]
         if not theirs:
             continue
         ours = [(each.model.name, quantity.value(each.result.scores)) for each in group.scored]
         series = [Series(name, (Point(name, one),)) for name, one in ours if one is not None and one.value is not None]
-        full = [one for one in theirs if one.is_comparable and not drawn]
+        full = [one for one in theirs if one.is_comparable and not is_sampled]
         for name, some in ((_SAME, full), (_OTHER, [one for one in theirs if one not in full])):
             points = tuple(Point(one.model, without_interval(one.value), one.source) for one in some)
             if points:
                 series.append(Series(name, points, is_reference=True, is_hollow=name == _OTHER))
         sources = ", ".join(dict.fromkeys(one.source for one in theirs))
-        other = " Hollow: of other rows than these, or of a model whose training data differ or may."
+        other = " Hollow bars: other rows, or a model whose training data differ or may differ."
         yield Figure(
             title=f"Beside the papers: {quantity.label}",
-            about=f"Bars are published figures ({sources}).{other if len(full) < len(theirs) else ''} A better reader "
-            f"has {'more' if quantity.higher_is_better else 'less; so may a guess'}.",
+            about=f"Bars are published figures ({sources}).{other if len(full) < len(theirs) else ''} "
+            + ("Higher is better." if quantity.higher_is_better else "Lower is better; guessing may also be low."),
             x="model",
             y="value",
             kind="dots",
@@ -72,7 +72,7 @@ _COLUMNS: Final = 3  # of figures, on a wide screen
 
 @dataclass(frozen=True)
 class Drawn:
-    """A figure as the page has it."""
+    """A drawn figure with its title, caption, pictures, legend and table."""
 
     title: str
     about: str
@@ -99,7 +99,22 @@ class Verifier:
 
 @dataclass(frozen=True)
 class Section:
-    """A group as the page has it; its table stands beside the figures where that `is_beside`, in so many columns."""
+    """The section of a group.
+
+    Attributes:
+        key: Key of the group.
+        title: Title of the set.
+        data: Corpus of the group.
+        question: Question that the set answers.
+        paper: Paper that the set is from; None if there is none.
+        readings: Name of each model, and a sentence with its numbers.
+        measures: Table of the numbers.
+        is_beside: Whether the table stands beside the figures.
+        columns: Number of columns on a wide screen.
+        figures: Figures of the set.
+        published: Tables of the paper.
+        note: Note on excluded source examples.
+    """
 
     key: str
     title: str
@@ -117,7 +132,7 @@ class Section:
 
 
 def render(gathered: ReportData) -> str:
-    """Return the page as text."""
+    """Render the page as text."""
     environment = Environment(
         loader=PackageLoader(__package__, "."), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
         lstrip_blocks=True,
@@ -128,7 +143,7 @@ def render(gathered: ReportData) -> str:
     text = environment.get_template("page.html.jinja").render(
         script=Markup(script),
         style=Markup(_asset("page.css")),
-        # Nothing is fetched, and no script runs but ours: not one in a sentence either.
+        # The content security policy blocks all requests, and all scripts but ours, even one inside a sentence.
         script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
         subject=gathered.subject.name,
         models=[(swatch(Series(each.name, ()), names(gathered), line=True), each) for each in gathered.models],
@@ -148,17 +163,17 @@ def render(gathered: ReportData) -> str:
 
 
 def names(gathered: ReportData) -> list[str]:
-    """Return the names of the report's models."""
+    """List the names of the report's models."""
     return [model.name for model in gathered.models]
 
 
 def lead(gathered: ReportData, stand: Standings) -> str:
-    """Return the verdict on the first model."""
+    """Format the verdict on the report's subject."""
     return _sentence(verdict.sentence(list(stand[gathered.subject.name].values())))
 
 
 def profile(stand: Standings, gathered: ReportData) -> Figure:
-    """Return the skill score of all models on all sets."""
+    """Build the figure of the skill scores of all models on all sets."""
     titles = {group.key: _title_of(group, gathered) for group in gathered.groups}
     series = [
         Series(
@@ -170,7 +185,7 @@ def profile(stand: Standings, gathered: ReportData) -> Figure:
     every = [each for of_model in stand.values() for each in of_model.values()]
     return Figure(
         title="Skill score by set",
-        about=f"{_sentence(verdict.scale(every))} Left of 0 is worse than these. Lines are 95 % intervals.",
+        about=f"{_sentence(verdict.scale(every))} Left of 0 is worse than the baseline. Lines are 95 % intervals.",
         x="set",
         y="skill score",
         kind="dots",
@@ -194,7 +209,7 @@ def _reading(result: Result) -> str:
 
 
 def _readings(gathered: ReportData) -> dict[str, str]:
-    """Return the numbers of the subject, or of the first model, in a sentence, by the group's key."""
+    """Collect the sentences with the numbers of the subject, or of a group's first model, by the group's key."""
     return {group.key: _sentence(_reading(subject_of(group, gathered).result)) for group in gathered.groups}
 
 
@@ -207,7 +222,7 @@ def _sentence(text: str) -> str:
 
 
 def _drawn(figure: Figure, gathered: ReportData, *, wide: bool = False) -> Drawn:
-    """Return a figure drawn; where `wide`, for wide screens too, and the page shows the one that fits."""
+    """Draw a figure. With `wide`, draw it for wide screens too; the page shows the picture that fits."""
     models = names(gathered)
     legend = tuple((swatch(each, models, line=figure.kind == "curve"), each.name) for each in figure.series)
     pictures = (svg(figure, models), *([svg(figure, models, WIDE)] if wide else []))
@@ -298,7 +313,7 @@ def _records(gathered: ReportData) -> Iterator[dict[str, Any]]:
 
 
 def _versions(gathered: ReportData) -> list[tuple[str, str]]:
-    """Return the versions that the results were computed with; several of a package where they differ."""
+    """Collect the versions of packages that the results were computed with; several if results differ."""
     by_package: dict[str, dict[str, None]] = {}
     for _, scored in examples.scored(gathered):
         for name, version in scored.result.environment.items():
