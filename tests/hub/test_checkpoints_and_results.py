@@ -18,7 +18,7 @@ from tests.hub.made import SNLI, model, plain, swapped
 from tests.test_fake_hub.callers import alice
 from unbag.challenge_sets import results
 from unbag.challenge_sets.request import Request
-from unbag.hub.benchmark_file import merged_tasks
+from unbag.hub.benchmark_file import merge_tasks
 
 pytest.importorskip("torch", reason="needs unbag[models]")
 
@@ -113,7 +113,7 @@ def benchmarks(hub):
     for name in ("plain", "swapped"):
         repo = f"org/{name}"
         api.create_repo(repo, repo_type="dataset", exist_ok=True)
-        content = merged_tasks(None, name, {"snli-test": "test"})
+        content = merge_tasks(None, name, {"snli-test": "test"})
         done = api.upload_file(path_or_fileobj=content, path_in_repo="eval.yaml", repo_id=repo, repo_type="dataset")
         commits[repo] = done.oid
     return commits

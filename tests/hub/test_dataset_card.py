@@ -3,8 +3,8 @@
 import pytest
 import yaml
 
-from unbag.hub.cards import blocks, joined, parted, with_block
-from unbag.hub.dataset_card import ConfigCard, merged_card
+from unbag.hub.cards import find_blocks, join_card, set_block, split_card
+from unbag.hub.dataset_card import ConfigCard, merge_card
 
 
 def _config(name, licence="cc-by-sa-4.0", rows=10):
@@ -19,11 +19,11 @@ def _config(name, licence="cc-by-sa-4.0", rows=10):
 
 
 def _merged(there, *configs):
-    return merged_card(there, "org/set", "swapped", configs, "@misc{paper}")
+    return merge_card(there, "org/set", "swapped", configs, "@misc{paper}")
 
 
 def _metadata(card):
-    return parted(card)[0]
+    return split_card(card)[0]
 
 
 def test_published_one_by_one_or_at_once_is_the_same():
@@ -47,11 +47,11 @@ def test_what_others_wrote_stays():
 
 
 def test_a_default_that_somebody_chose_is_kept():
-    metadata, text = parted(_merged(None, _config("a"), _config("b")))
+    metadata, text = split_card(_merged(None, _config("a"), _config("b")))
     for entry in metadata["configs"]:
         entry.pop("default", None)
     metadata["configs"][1]["default"] = True
-    merged = _merged(joined(metadata, text), _config("a", rows=3))
+    merged = _merged(join_card(metadata, text), _config("a", rows=3))
     assert [entry.get("default") for entry in _metadata(merged)["configs"]] == [None, True]
     assert 'load_dataset("org/set", "b")' in merged.decode()
 
@@ -76,20 +76,20 @@ def test_the_size_is_that_of_all_configs(rows, category):
 @pytest.mark.parametrize("card", [b"---\na: [\n---\n", b"---\n- a\n---\n"])
 def test_a_head_that_cannot_be_read_is_told(card):
     with pytest.raises(ValueError, match="mend it first"):
-        parted(card)
+        split_card(card)
 
 
 def test_a_card_of_windows_and_one_without_a_head_are_read():
-    assert parted(b"---\r\na: 1\r\n---\r\ntext\r\n") == ({"a": 1}, "text\r\n")
-    assert parted(b"# only text\n") == ({}, "# only text\n")
-    assert parted(None) == ({}, "")
+    assert split_card(b"---\r\na: 1\r\n---\r\ntext\r\n") == ({"a": 1}, "text\r\n")
+    assert split_card(b"# only text\n") == ({}, "# only text\n")
+    assert split_card(None) == ({}, "")
 
 
 def test_a_block_is_put_and_replaced_where_it_stands():
-    text = with_block("mine", "a", "1")
-    text = with_block(text, "b", "2", before="a")
-    text = with_block(text + "\nyours\n", "a", "3\n\n4")
-    assert blocks(text) == {"b": "2", "a": "3\n\n4"}
+    text = set_block("mine", "a", "1")
+    text = set_block(text, "b", "2", before="a")
+    text = set_block(text + "\nyours\n", "a", "3\n\n4")
+    assert find_blocks(text) == {"b": "2", "a": "3\n\n4"}
     assert text.startswith("mine")
     assert text.endswith("yours\n")
 

@@ -9,7 +9,7 @@ from tests.fake_hub.accounts import ALICE
 from tests.fake_hub.running import RunningHub
 from unbag.hub import results_dataset
 from unbag.hub.leaderboard import leaderboard_space
-from unbag.hub.leaderboard_page import ALL, choices, overview, ranked, usual
+from unbag.hub.leaderboard_page import ALL, build_overview, default_choices, filter_choices, rank_results
 
 from ..fork_server import PYTHON
 from .made import plain, swapped
@@ -60,37 +60,37 @@ def results():
 
 
 def test_the_best_comes_first_whichever_way_is_better(results):
-    table = ranked(results, "permuted", "snli", "p_c")
+    table = rank_results(results, "permuted", "snli", "p_c")
     assert table["value"].tolist() == [0.4, 1.0]
     assert table["better"].tolist() == ["↓ lower"] * 2
     assert table["95 % interval"].tolist() == ["0.350 to 0.450", "0.950 to 1.050"]
     assert table["options"].tolist() == ["q 100"] * 2
     assert table["revision"].tolist() == ["01234567"] * 2
-    assert ranked(results, "permuted", ALL, "accuracy")["value"].tolist() == [0.9, 0.6]
-    assert len(ranked(results, ALL, ALL, ALL)) == len(results)
+    assert rank_results(results, "permuted", ALL, "accuracy")["value"].tolist() == [0.9, 0.6]
+    assert len(rank_results(results, ALL, ALL, ALL)) == len(results)
 
 
 def test_models_of_the_hub_are_links_and_baselines_are_not(results):
-    models = ranked(results, ALL, ALL, ALL)["model"].tolist()
+    models = rank_results(results, ALL, ALL, ALL)["model"].tolist()
     assert "[org/reader](https://huggingface.co/org/reader)" in models
     assert "[org/hex](https://huggingface.co/org/hex) (residual)" in models
     assert "lexical" in models
 
 
 def test_the_name_of_a_model_is_no_markup(results):
-    table = ranked(results.assign(model="[x](https://a.b)<b>"), "sicck", ALL, ALL)
+    table = rank_results(results.assign(model="[x](https://a.b)<b>"), "sicck", ALL, ALL)
     assert table["model"].tolist() == ["xhttps//a.bb (residual)"]
 
 
 def test_what_has_no_interval_shows_none(results):
-    assert ranked(results, "sicck", ALL, ALL)["95 % interval"].tolist() == [""]
+    assert rank_results(results, "sicck", ALL, ALL)["95 % interval"].tolist() == [""]
 
 
 def test_a_set_is_first_shown_by_the_config_that_most_models_have_and_the_metric_that_stands_for_it(results):
-    assert usual(results, "permuted") == ("snli", "p_c")
-    assert choices(results, "metric", "permuted") == [ALL, "accuracy", "p_c"]
-    assert choices(results, "set", ALL) == [ALL, "permuted", "sicck"]
-    table, legend = overview(results)
+    assert default_choices(results, "permuted") == ("snli", "p_c")
+    assert filter_choices(results, "metric", "permuted") == [ALL, "accuracy", "p_c"]
+    assert filter_choices(results, "set", ALL) == [ALL, "permuted", "sicck"]
+    table, legend = build_overview(results)
     assert list(table.columns) == ["model", "permuted ↓", "sicck ↑"]
     values = table.set_index("model")
     assert values["permuted ↓"].dropna().to_dict() == {
@@ -107,7 +107,7 @@ def test_the_overview_begins_with_who_was_asked_most_and_is_best():
 
     asked = [("a", "permuted", 0.9), ("b", "permuted", 0.1), ("b", "swapped", 0.2), ("c", "permuted", 0.3)]
     rows = [score(*each) for each in [*asked, ("c", "swapped", 0.4), ("a", "plain", 1.0)]]
-    table, legend = overview(pd.DataFrame(rows))
+    table, legend = build_overview(pd.DataFrame(rows))
     assert table["model"].tolist() == ["c", "b", "a"]
     assert table["mean"].tolist() == [0.35, 0.15, 0.9]
     assert legend.startswith("**mean**: over the challenge sets asked")
@@ -115,11 +115,11 @@ def test_the_overview_begins_with_who_was_asked_most_and_is_best():
 
 def test_the_overview_sets_beside_each_other_what_was_asked_the_same(results):
     few = pd.DataFrame([_row("org/few", 0.1, **P_C) | {"data_sha256": "0" * 16, "options": '{"max_examples": 5}'}])
-    table, _ = overview(pd.concat([results, few]))
+    table, _ = build_overview(pd.concat([results, few]))
     values = table.set_index("model")["permuted ↓"]
     assert pd.isna(values["[org/few](https://huggingface.co/org/few)"])
     assert values["lexical"] == 1.0
-    assert set(ranked(pd.concat([results, few]), "permuted", "snli", "p_c")["rows"]) == {"fedcba98", "00000000"}
+    assert set(rank_results(pd.concat([results, few]), "permuted", "snli", "p_c")["rows"]) == {"fedcba98", "00000000"}
 
 
 @pytest.mark.nightly
@@ -129,7 +129,7 @@ def test_the_space_runs_without_unbag_and_shows_what_is_on_the_hub(hub: RunningH
     api = HfApi(hub.endpoint, token=ALICE)
     api.create_repo(f"org/{results_dataset.NAME}", repo_type="dataset")
     api.upload_file(
-        path_or_fileobj=results_dataset.merged(results_dataset.rows([plain(), swapped()]), None),
+        path_or_fileobj=results_dataset.merge_result_rows(results_dataset.result_rows([plain(), swapped()]), None),
         path_in_repo=results_dataset.FILE,
         repo_id=f"org/{results_dataset.NAME}",
         repo_type="dataset",

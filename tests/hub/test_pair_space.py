@@ -12,7 +12,7 @@ from unbag.challenge_sets.perturbations.permutation import Permuter
 from unbag.data.labels import LABELS
 from unbag.data.text.tokens import tokenize
 from unbag.hub import pair_page
-from unbag.hub.pair_page import Asked, Lexical, html, summary, variants
+from unbag.hub.pair_page import LexicalScorer, ScoredPair, build_variants, render_html, summarize
 from unbag.hub.pair_space import pair_space
 
 WORDS = ("dog", "cat", "man", "woman", "sleeps", "runs")
@@ -69,7 +69,7 @@ def test_the_space_names_no_module_of_unbag_and_no_file_of_this_machine(space):
 def test_its_lexical_model_is_the_librarys(space, ours, lexical):
     pairs = [("The dog sleeps.", "A cat runs."), ("A man runs.", "A man sleeps, too."), ("Nothing known.", "At all.")]
     words = [tuple(all_words(side, "en") for side in pair) for pair in pairs]
-    there, model = Lexical(ours, space), LexicalModel.load(lexical)
+    there, model = LexicalScorer(ours, space), LexicalModel.load(lexical)
     np.testing.assert_allclose(there.probabilities(pairs), model.probabilities(words), atol=1e-6)
     for pair, each in zip(pairs, words, strict=True):
         for label in LABELS:
@@ -79,34 +79,34 @@ def test_its_lexical_model_is_the_librarys(space, ours, lexical):
 
 def test_the_orders_are_those_of_the_permuted_set(ours):
     premise, hypothesis = "Two dogs chase a red ball in the park.", "Some animals play with a toy today."
-    made = variants(ours, premise, hypothesis)
+    made = build_variants(ours, premise, hypothesis)
     assert [pair for _, pair in made[:2]] == [(premise, hypothesis), (hypothesis, premise)]
     expected = Permuter(pair_page.PERMUTATIONS).texts("the pair", tokenize(premise), tokenize(hypothesis))
     assert [pair for _, pair in made[2:5]] == expected
     assert {pair[0] for _, pair in made[5:]} == {premise}
-    assert len(variants(ours, "Yes.", "No.")) == 2, "no other order"
+    assert len(build_variants(ours, "Yes.", "No.")) == 2, "no other order"
 
 
 def test_what_is_said_counts_the_answers_that_stay():
     answers = np.eye(3)
     asked = [
-        Asked("as given", ("a", "b"), answers[0], answers[1]),
-        Asked("premise and hypothesis exchanged", ("b", "a"), answers[2], answers[2]),
-        Asked("the words of both in another order", ("a", "b"), answers[0], answers[1]),
-        Asked("the words of the hypothesis in another order", ("a", "b"), answers[2], answers[1]),
+        ScoredPair("as given", ("a", "b"), answers[0], answers[1]),
+        ScoredPair("premise and hypothesis exchanged", ("b", "a"), answers[2], answers[2]),
+        ScoredPair("the words of both in another order", ("a", "b"), answers[0], answers[1]),
+        ScoredPair("the words of the hypothesis in another order", ("a", "b"), answers[2], answers[1]),
     ]
-    said = summary(asked, LABELS)
+    said = summarize(asked, LABELS)
     assert "answers entailment" in said
     assert "the same 1 of 2 times; the lexical model, which knows of no order, 2 of 2." in said
-    assert "too short" in summary(asked[:2], LABELS)
-    shown = html([Asked("as given", ("<b>", "&"), answers[0], answers[1])], LABELS, [], None)
+    assert "too short" in summarize(asked[:2], LABELS)
+    shown = render_html([ScoredPair("as given", ("<b>", "&"), answers[0], answers[1])], LABELS, [], None)
     assert "&lt;b&gt;" in shown
     assert "speaks against its own answer, neutral" in shown
 
 
 def test_a_model_that_is_no_name_of_the_hub_is_refused():
     with pytest.raises(ValueError, match="expected a model of the Hub as organisation/name"):
-        pair_page.transformer("../../etc", lambda labels: labels)
+        pair_page.load_transformer("../../etc", lambda labels: labels)
 
 
 @pytest.mark.parametrize("other", [{"language": "zh"}, {"tags": "context"}])

@@ -48,7 +48,7 @@ def _published(monkeypatch, *corpus, absent=()):
         found[repo] = [request.config for request in requests]
         return repo
 
-    monkeypatch.setattr("unbag.hub.dataset.publication", publication)
+    monkeypatch.setattr("unbag.hub.dataset.dataset_publication", publication)
     monkeypatch.setattr("unbag.hub.metric_space.metric_space", lambda name, repo: repo)
     monkeypatch.setattr(publish, "carry_out", lambda *_: None)
     return found, cli.run(cli.app, ["publish", "all", "--to", "org", *corpus])

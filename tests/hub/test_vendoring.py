@@ -4,7 +4,7 @@ from types import SimpleNamespace
 import pytest
 
 from unbag.hub import vendoring
-from unbag.hub.vendoring import bundle, without_us
+from unbag.hub.vendoring import bundle_modules, rewrite_imports
 
 
 @pytest.fixture
@@ -60,7 +60,7 @@ def g():
 
 def test_a_bundle_computes_what_its_modules_do(package):
     package(low=LOW, middle=MIDDLE, high=HIGH)
-    text = bundle(["ours.high"])
+    text = bundle_modules(["ours.high"])
     assert _run(text).g().tolist() == [2 * 2.718281828459045] * 2
     assert text.count("TWO = 2") == 1, "what two import is there once"
     assert text.index("ours.low: Low.") < text.index("ours.middle: Middle.") < text.index("ours.high: High.")
@@ -88,12 +88,12 @@ def test_a_bundle_computes_what_its_modules_do(package):
 def test_what_cannot_be_bundled_is_named(package, source, message):
     package(good='"""Good."""\n\nA = B = 1\n', bad=f'"""Bad."""\n\n{source}')
     with pytest.raises(ValueError, match=message):
-        bundle(["ours.bad"])
+        bundle_modules(["ours.bad"])
 
 
 def test_a_module_imports_from_the_bundle_beside_it(package):
     source = '"""Shell."""\n\nimport numpy as np\n\nfrom ours.a import y, x\nfrom ours.b import z\n\nprint(x)\n'
-    text, modules = without_us(source, "beside")
+    text, modules = rewrite_imports(source, "beside")
     assert modules == ["ours.a", "ours.b"]
     assert "\nfrom .beside import x, y, z\n" in text
     assert "ours" not in text

@@ -95,7 +95,7 @@ def carry_out(publications: "Sequence[Publication]", options: PublishingOptions)
         HubError: at the first that cannot be published; those before it are, and are not published again.
         ValueError: if several would go to one repository of one kind.
     """
-    from unbag.hub.push import plan, publish
+    from unbag.hub.push import plan_publication, publish_files
 
     targets = [(publication.kind, publication.repo) for publication in publications]
     if len(set(targets)) < len(targets):
@@ -107,12 +107,12 @@ def carry_out(publications: "Sequence[Publication]", options: PublishingOptions)
     how = {"private": options.private, "pull_request": options.pull_request}
     for publication in publications:
         if options.yes:
-            outcome = publish(publication, **how)
+            outcome = publish_files(publication, **how)
             records.append(_as_json(outcome.plan, outcome))
             if not options.as_json:
                 report(outcome)
         else:
-            planned = plan(publication, **how)
+            planned = plan_publication(publication, **how)
             records.append(_as_json(planned))
             if not options.as_json:
                 _preview(planned)
@@ -241,7 +241,7 @@ def dataset(
     --yes; it is kept in the cache.
     """
     from unbag.challenge_sets.loading import config_name
-    from unbag.hub.dataset import publication
+    from unbag.hub.dataset import dataset_publication
     from unbag.utils import parallel
 
     [request] = pairs.requests([name])
@@ -257,7 +257,7 @@ def dataset(
     with TemporaryDirectory(prefix="unbag-") as folder:
         repo = options.repo(name)
         with parallel.worker_count(num_proc):
-            made = publication(requests, repo, Path(folder), licence=licence, benchmark=benchmark)
+            made = dataset_publication(requests, repo, Path(folder), licence=licence, benchmark=benchmark)
         carry_out([made], options)
 
 
@@ -279,8 +279,8 @@ def results(
 
     unbag publish results runs/results.json --to ORG/MODEL --sets ORG --pull-request --yes
     """
-    from unbag.hub.eval_results import known
-    from unbag.hub.model_results import onto_model
+    from unbag.hub.eval_results import fetch_result_context
+    from unbag.hub.model_results import model_results_publication
 
     if "/" not in options.to:
         raise typer.BadParameter(f"expected --to ORG/MODEL, the model that the results are of; found {options.to!r}")
@@ -288,7 +288,9 @@ def results(
 
     with explain_damaged_records(*files):
         found = read_results(files)
-        publication = onto_model(options.to, found, sets, known(found, sets, map(results_file, files)))
+        publication = model_results_publication(
+            options.to, found, sets, fetch_result_context(found, sets, map(results_file, files))
+        )
     carry_out([publication], options)
 
 
@@ -307,10 +309,10 @@ def results_dataset(
     unbag publish results-dataset runs/results.json --to ORG --yes
     """
     from unbag.challenge_sets.results import explain_damaged_records
-    from unbag.hub.results_dataset import NAME, publication
+    from unbag.hub.results_dataset import NAME, results_publication
 
     with explain_damaged_records(*files):
-        made = publication(options.repo(NAME), read_results(files), model=model)
+        made = results_publication(options.repo(NAME), read_results(files), model=model)
     carry_out([made], options)
 
 
@@ -384,24 +386,24 @@ def trained(
 ) -> "Publication":
     """Return the repository of a trained model; what is what, the command's options say."""
     from unbag.challenge_sets.results import explain_damaged_records
-    from unbag.hub.eval_results import known
-    from unbag.hub.licences import of_model
-    from unbag.hub.model import base_of, checkpoint
+    from unbag.hub.eval_results import fetch_result_context
+    from unbag.hub.licences import fetch_model_licence
+    from unbag.hub.model import checkpoint_publication, find_base_model
 
-    base = base_of(folder)
+    base = find_base_model(folder)
     if results is None:
         results = [folder / _EVALUATION] if (folder / _EVALUATION).is_dir() else []
     with explain_damaged_records(folder, *results, *compare_with):
         found = read_results(results)
-        return checkpoint(
+        return checkpoint_publication(
             folder,
             repo,
             results=found,
             compare_with=read_results(compare_with),
             organisation=sets,
-            base_licence=of_model(*base) if base else None,
+            base_licence=fetch_model_licence(*base) if base else None,
             with_code=with_code,
-            about_results=known(found, sets or repo.partition("/")[0], map(results_file, results)),
+            about_results=fetch_result_context(found, sets or repo.partition("/")[0], map(results_file, results)),
         )
 
 
@@ -533,7 +535,7 @@ def everything(
         if results:
             rows = options.repo(results_dataset.NAME)
             with explain_damaged_records(*results):
-                publications.append(results_dataset.publication(rows, found))
+                publications.append(results_dataset.results_publication(rows, found))
             publications.append(leaderboard.leaderboard_space(options.repo(leaderboard.NAME), rows))
         carry_out(publications, options)
     for failure in failures:
@@ -574,10 +576,10 @@ def _of_set(requests: "Sequence[Request]", repo: str, folder: Path, failures: "l
         failures: gets the configs that cannot be made.
     """
     from unbag.challenge_sets.failures import Failure
-    from unbag.hub.dataset import publication
+    from unbag.hub.dataset import dataset_publication
 
     try:
-        return [publication(requests, repo, folder)]
+        return [dataset_publication(requests, repo, folder)]
     except Exception as error:
         [name] = {request.name for request in requests}
         logger.debug("%s", name, exc_info=error)
@@ -587,8 +589,8 @@ def _of_set(requests: "Sequence[Request]", repo: str, folder: Path, failures: "l
     usable: list[Request] = []
     for request in requests:  # what is built is in the cache
         try:
-            publication([request], repo, folder)
+            dataset_publication([request], repo, folder)
             usable.append(request)
         except Exception as error:
             failures.append(Failure(f"{name} of {request.config}", error))
-    return [publication(usable, repo, folder)] if usable else []
+    return [dataset_publication(usable, repo, folder)] if usable else []

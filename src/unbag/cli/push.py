@@ -29,7 +29,7 @@ def require(to: str, *, offline: bool, option: str = OPTION) -> None:
     """
     from huggingface_hub import HfApi, get_token
 
-    from unbag.hub.push import explained
+    from unbag.hub.push import explain_hub_errors
     from unbag.inference.distributed import process_group
     from unbag.utils.hub import hub_read
     from unbag.utils.hub_names import validate_push_repo
@@ -44,7 +44,7 @@ def require(to: str, *, offline: bool, option: str = OPTION) -> None:
         return
     if get_token() is None:
         raise ValueError(f"{option} {to}: expected a token, found none; log in with `hf auth login`, or set HF_TOKEN")
-    with explained(to, option):
+    with explain_hub_errors(to, option):
         account = hub_read("your account", HfApi().whoami)
     _require_may_write(account, to, option)
 
@@ -105,10 +105,10 @@ def push_results(results: "Sequence[Result]", place: str, to: str, *, as_json: b
     Raises:
         ValueError: if they cannot be published.
     """
-    from unbag.hub.results_dataset import NAME, publication
+    from unbag.hub.results_dataset import NAME, results_publication
 
     by_hand = f"unbag publish results-dataset {place} --to {to} --yes"
-    _push(lambda: publication(repo_of(to, NAME), results), by_hand, as_json=as_json)
+    _push(lambda: results_publication(repo_of(to, NAME), results), by_hand, as_json=as_json)
 
 
 def push_model(folder: Path, to: str, *, as_json: bool) -> None:
@@ -129,12 +129,12 @@ def push_model(folder: Path, to: str, *, as_json: bool) -> None:
 
 
 def _push(made: "Callable[[], Publication]", by_hand: str, *, as_json: bool) -> None:
-    from unbag.hub.push import look, publish
+    from unbag.hub.push import fetch_remote, publish_files
 
     try:
         publication = made()
         # New, it is private as checkpoints are: nobody was shown what it would hold.
-        outcome = publish(publication, private=look(publication.repo, publication.kind) is None)
+        outcome = publish_files(publication, private=fetch_remote(publication.repo, publication.kind) is None)
     except (ValueError, OSError) as error:
         raise ValueError(f"{error}; nothing else is lost, and `{by_hand}` tries again") from error
     report(outcome, err=as_json)

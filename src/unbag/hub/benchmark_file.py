@@ -14,16 +14,16 @@ import yaml  # type: ignore[import-untyped]
 from unbag import challenge_sets
 from unbag.hub import cards
 from unbag.hub.benchmarks import Benchmark
-from unbag.hub.cards import parted
-from unbag.hub.dataset_card import records
-from unbag.hub.push import explained, look
+from unbag.hub.cards import split_card
+from unbag.hub.dataset_card import parse_records
+from unbag.hub.push import explain_hub_errors, fetch_remote
 
 FILE: Final = "eval.yaml"
 FRAMEWORK: Final = "unbag"
 _CARD: Final = "README.md"
 
 
-class Published(NamedTuple):
+class PublishedTask(NamedTuple):
     """A task of a benchmark as it is on the Hub.
 
     Attributes:
@@ -35,7 +35,7 @@ class Published(NamedTuple):
     rows_sha256: str | None
 
 
-def merged_tasks(existing: bytes | None, set_name: str, splits: Mapping[str, str]) -> bytes:
+def merge_tasks(existing: bytes | None, set_name: str, splits: Mapping[str, str]) -> bytes:
     """Return the file of a repository in which some configs are new, or new again; other tasks in it stay.
 
     Args:
@@ -46,7 +46,7 @@ def merged_tasks(existing: bytes | None, set_name: str, splits: Mapping[str, str
     Raises:
         ValueError: if the file that is there cannot be read.
     """
-    there = _read(existing) if existing is not None else {}
+    there = _parse_tasks(existing) if existing is not None else {}
     described = challenge_sets.get(set_name)
     tasks = {task["id"]: task for task in there.get("tasks", [])}
     for config, split in splits.items():
@@ -60,35 +60,35 @@ def merged_tasks(existing: bytes | None, set_name: str, splits: Mapping[str, str
     }
     if existing is not None and new == there:
         return existing
-    return cards.dumped(new).encode()
+    return cards.dump_yaml(new).encode()
 
 
-def published(targets: Iterable[Benchmark]) -> dict[Benchmark, Published]:
+def fetch_published_tasks(targets: Iterable[Benchmark]) -> dict[Benchmark, PublishedTask]:
     """Return those of some configs that are tasks of a benchmark on the Hub, as they are there.
 
     Raises:
         HubError: if the Hub does not say.
         ValueError: if the file of one cannot be read.
     """
-    found: dict[Benchmark, Published] = {}
+    found: dict[Benchmark, PublishedTask] = {}
     wanted = list(dict.fromkeys(targets))
     for repo in dict.fromkeys(target.repo for target in wanted):
-        with explained(repo, "dataset"):
-            remote = look(repo, "dataset")
+        with explain_hub_errors(repo, "dataset"):
+            remote = fetch_remote(repo, "dataset")
             tasks = remote.read(FILE) if remote else None
             card = remote.read(_CARD) if remote else None
         if remote is None or tasks is None:
             continue
-        ids = {task["id"] for task in _read(tasks).get("tasks", [])}
-        told = records(parted(card)[1])
+        ids = {task["id"] for task in _parse_tasks(tasks).get("tasks", [])}
+        told = parse_records(split_card(card)[1])
         for target in wanted:
             if target.repo == repo and target.config in ids:
                 rows = told.get(target.config, {}).get("data", {}).get("sha256")
-                found[target] = Published(remote.commit, rows)
+                found[target] = PublishedTask(remote.commit, rows)
     return found
 
 
-def _read(content: bytes) -> dict[str, Any]:
+def _parse_tasks(content: bytes) -> dict[str, Any]:
     try:
         read = yaml.safe_load(content)
         tasks = read.get("tasks", []) if isinstance(read, dict) else None

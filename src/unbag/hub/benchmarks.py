@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from unbag.challenge_sets import loading
 from unbag.challenge_sets.results import Result
 from unbag.data.corpora import CORPORA, OFFICIAL
-from unbag.hub.local_paths import without_folders
+from unbag.hub.local_paths import strip_folders
 
 _DRAWN = "max_examples"  # in a result's config where not all examples were asked
 
@@ -23,11 +23,11 @@ class Benchmark(NamedTuple):
     config: str
 
 
-def config_of(result: Result) -> str | None:
+def published_config_name(result: Result) -> str | None:
     """Return which of its set's configs a result is about; None where the pairs were a user's own.
 
     >>> data = {"name": "snli", "split": "test", "origin": "stanfordnlp/snli (plain_text)"}
-    >>> config_of(Result("permuted", {"mode": "hypothesis"}, {}, data, {}, {}))
+    >>> published_config_name(Result("permuted", {"mode": "hypothesis"}, {}, data, {}, {}))
     'snli-test-hypothesis'
     """
     name, split = result.data["name"], result.data["split"]
@@ -43,13 +43,13 @@ def config_of(result: Result) -> str | None:
         return None
 
 
-def benchmark(result: Result, organisation: str) -> Benchmark | None:
+def find_benchmark(result: Result, organisation: str) -> Benchmark | None:
     """Return where the challenge set of a result is, in the organisation that publishes the sets."""
-    config = config_of(result)
+    config = published_config_name(result)
     return None if config is None else Benchmark(f"{organisation}/{result.set}", config)
 
 
-def deviations(result: Result) -> dict[str, Any]:
+def find_deviations(result: Result) -> dict[str, Any]:
     """Return what tells the rows that were asked from those that the config's name stands for: options, and a draw.
 
     An option whose default is "" is one that the set fills in itself, with more than a name, and is not among them. Of
@@ -58,26 +58,26 @@ def deviations(result: Result) -> dict[str, Any]:
     drawn = {name: value for name, value in result.config.items() if name == _DRAWN}
     if result.data["name"] == OFFICIAL:
         return drawn
-    config = config_of(result) or ""
+    config = published_config_name(result) or ""
     defaults = {option.name: option.default for option in loading.described_options(result.set) if option.default != ""}
     changed = {
         name: value
         for name, value in result.config.items()
-        if name in defaults and not _same(value, defaults[name]) and not config.endswith(f"-{value}")
+        if name in defaults and not _is_same_json(value, defaults[name]) and not config.endswith(f"-{value}")
     }
     return changed | drawn
 
 
-def options(result: Result) -> dict[str, Any]:
+def published_options(result: Result) -> dict[str, Any]:
     """Return a set's own options as a result was made with, and the number of examples drawn, if not all.
 
     Files are named without the folder they lie in: where that is says nothing to others.
     """
     own = {option.name for option in loading.described_options(result.set)}
     kept = {name: value for name, value in result.config.items() if name in own or name.startswith(_DRAWN)}
-    return {name: without_folders(value) for name, value in sorted(kept.items()) if value is not None}
+    return {name: strip_folders(value) for name, value in sorted(kept.items()) if value is not None}
 
 
-def _same(one: Any, other: Any) -> bool:
+def _is_same_json(one: Any, other: Any) -> bool:
     """Tell whether two values are the same in JSON, which a result came out of."""
     return json.dumps(one) == json.dumps(other)

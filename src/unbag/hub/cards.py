@@ -17,7 +17,7 @@ _BLOCK: Final = re.compile(
 )
 
 
-def parted(card: bytes | None) -> tuple[dict[str, Any], str]:
+def split_card(card: bytes | None) -> tuple[dict[str, Any], str]:
     """Return a card's metadata and its text; nothing of both where there is no card.
 
     Raises:
@@ -36,18 +36,18 @@ def parted(card: bytes | None) -> tuple[dict[str, Any], str]:
     return metadata, text[match.end() :]
 
 
-def joined(metadata: Mapping[str, Any], text: str) -> bytes:
+def join_card(metadata: Mapping[str, Any], text: str) -> bytes:
     """Return the card of some metadata and text."""
     head = yaml.safe_dump(dict(metadata), sort_keys=False, allow_unicode=True, width=120)
     return f"---\n{head}---\n\n{text.strip()}\n".encode()
 
 
-def blocks(text: str) -> dict[str, str]:
+def find_blocks(text: str) -> dict[str, str]:
     """Return our blocks of a card's text, by name, in their order."""
     return {match["name"]: match["text"] for match in _BLOCK.finditer(text)}
 
 
-def with_block(text: str, name: str, content: str, *, before: str | None = None) -> str:
+def set_block(text: str, name: str, content: str, *, before: str | None = None) -> str:
     """Return a card's text with a block of ours, in its old place if it is there.
 
     Args:
@@ -69,7 +69,7 @@ def with_block(text: str, name: str, content: str, *, before: str | None = None)
 _NEXT_LINE: Final = "\x85"
 
 
-def dumped(value: Any, *, line_break: str = "\n") -> str:
+def dump_yaml(value: Any, *, line_break: str = "\n") -> str:
     """Return a value as YAML, its entries in their order."""
     how: dict[str, Any] = {"sort_keys": False, "line_break": line_break, "width": float("inf")}
     text: str = yaml.safe_dump(value, allow_unicode=True, **how)
@@ -78,13 +78,13 @@ def dumped(value: Any, *, line_break: str = "\n") -> str:
     return text
 
 
-def with_entry(text: str, name: str, value: Any) -> str:
+def set_entry(text: str, name: str, value: Any) -> str:
     r"""Return a card with one entry at its head set; it stays in its place, or comes last.
 
     Raises:
         ValueError: if the head is not YAML, or written so that one entry cannot be replaced alone.
 
-    >>> print(with_entry("---\na: 1  # one\nb:\n- 2\nc: 'x'\n---\n# Title", "b", [3]))
+    >>> print(set_entry("---\na: 1  # one\nb:\n- 2\nc: 'x'\n---\n# Title", "b", [3]))
     ---
     a: 1  # one
     b:
@@ -95,20 +95,20 @@ def with_entry(text: str, name: str, value: Any) -> str:
     """
     match = FRONT_MATTER.match(text)
     if match is None:
-        return f"---\n{dumped({name: value})}---\n{text}"
+        return f"---\n{dump_yaml({name: value})}---\n{text}"
     line_break = "\r\n" if text[: match.start(1)].endswith("\r\n") else "\n"
     lines = match[1].splitlines(keepends=True)
-    start, end = _span(lines, name)
-    entry = dumped({name: value}, line_break=line_break)
+    start, end = _entry_span(lines, name)
+    entry = dump_yaml({name: value}, line_break=line_break)
     changed = "".join([*lines[:start], entry, *lines[end:]])
     result = f"{text[: match.start(1)]}{changed}{text[match.end(1) :]}"
     # Lines were edited, not YAML: an anchor or a flow mapping could have made that another change.
-    if parted(text.encode())[0] | {name: value} != parted(result.encode())[0]:
+    if split_card(text.encode())[0] | {name: value} != split_card(result.encode())[0]:
         raise ValueError(f"cannot set {name} at the head of the card without changing more; set it by hand once")
     return result
 
 
-def _span(lines: list[str], name: str) -> tuple[int, int]:
+def _entry_span(lines: list[str], name: str) -> tuple[int, int]:
     """Return where an entry's lines begin and end; both at the end where there is none."""
     start = next((i for i, line in enumerate(lines) if re.match(rf"{re.escape(name)}[ \t]*:(\s|$)", line)), None)
     if start is None:
@@ -127,22 +127,22 @@ _RELATIVE_LINK: Final = re.compile(r"\[([^\]]+)\]\((?!https?://|#)[^)]*\)")
 _ARXIV: Final = re.compile(r"arxiv\.org/abs/(\d{4}\.\d{4,5})|eprint = \{(\d{4}\.\d{4,5})\}")
 
 
-def address() -> str | None:
+def project_url() -> str | None:
     """Return where the project is, as the installed distribution says; None where it has no public address."""
     entries = [entry.partition(",") for entry in metadata(_PACKAGE).get_all("Project-URL") or []]
     urls = {label.strip().lower(): url.strip() for label, _, url in entries}
     return next((urls[name] for name in _HOMES if name in urls), None)
 
 
-def link() -> str:
+def package_link() -> str:
     """Return the name of the package in Markdown, with a link where there is an address."""
-    url = address()
+    url = project_url()
     return f"[{_PACKAGE}]({url})" if url else f"`{_PACKAGE}`"
 
 
-def what_it_is() -> str:
+def describe_package() -> str:
     """Return a sentence in Markdown."""
-    return f"{link()} (`{INSTALL}`) is a Python package: {metadata(_PACKAGE)['Summary']}."
+    return f"{package_link()} (`{INSTALL}`) is a Python package: {metadata(_PACKAGE)['Summary']}."
 
 
 def arxiv_tags(texts: Iterable[str]) -> list[str]:
@@ -155,10 +155,10 @@ def arxiv_tags(texts: Iterable[str]) -> list[str]:
     return [f"arxiv:{number}" for number in dict.fromkeys(found)]
 
 
-def without_relative_links(text: str) -> str:
+def strip_relative_links(text: str) -> str:
     """Return Markdown with the words of links into our repository, which a repository of the Hub has not.
 
-    >>> without_relative_links("[its metric](../x/README.md) [here](#limits)")
+    >>> strip_relative_links("[its metric](../x/README.md) [here](#limits)")
     'its metric [here](#limits)'
     """
     return _RELATIVE_LINK.sub(r"\1", text)

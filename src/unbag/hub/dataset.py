@@ -17,9 +17,9 @@ from unbag.challenge_sets.results import environment
 from unbag.data.corpora import CORPORA
 from unbag.data.readers import is_hub_id
 from unbag.hub import benchmark_file
-from unbag.hub.dataset_card import ConfigCard, Statistics, merged_card
-from unbag.hub.licences import licence_of
-from unbag.hub.local_paths import without_folders
+from unbag.hub.dataset_card import ConfigCard, Statistics, merge_card
+from unbag.hub.licences import choose_licence
+from unbag.hub.local_paths import strip_folders
 from unbag.hub.push import Merge, Publication
 from unbag.utils.hub_names import validate_config_name, validate_repo
 
@@ -27,10 +27,10 @@ _ROWS_OF_SHARD: Final = 1_000_000  # some 100 MB of permuted pairs
 _ROWS_OF_GROUP: Final = 100_000  # what is in memory at a time, some 30 MB
 _SAMPLE: Final = 2  # rows on the card: of many sets the first is the pair as it was
 _SIZES: Final = ("bytes", "stored")  # of the rows in memory, and of their files
-_DECIDING: Final = ("unbag", "datasets", "numpy", "pyarrow", "scikit-learn", "spacy")
+_RECORDED_PACKAGES: Final = ("unbag", "datasets", "numpy", "pyarrow", "scikit-learn", "spacy")
 
 
-def publication(
+def dataset_publication(
     requests: Sequence[Request], repo: str, folder: Path, *, licence: str | None = None, benchmark: bool = True
 ) -> Publication:
     """Build configs of one challenge set and return them as the files of a repository.
@@ -51,19 +51,19 @@ def publication(
     cards: list[ConfigCard] = []
     citation = ""
     validate_repo(repo)
-    named = [validate_config_name(config_name(request)) for request in requests]
+    named = [validate_config_name(published_name(request)) for request in requests]
     if twice := next((config for config in named if named.count(config) > 1), None):
         raise ValueError(f"expected each config once, found {twice} twice")
     for request in requests:  # all of them, before the first is built
-        _licence(request, licence)
+        _prepare(request, licence)
     for request, config in zip(requests, named, strict=True):
-        card, shards, citation = _config(request, config, folder, licence)
+        card, shards, citation = _build_config(request, config, folder, licence)
         cards.append(card)
         files |= shards
-    files["README.md"] = partial(merged_card, repo=repo, set_name=name, configs=cards, citation=citation)
+    files["README.md"] = partial(merge_card, repo=repo, set_name=name, configs=cards, citation=citation)
     if benchmark:
         splits = {card.name: card.record["evaluated"] for card in cards}
-        files[benchmark_file.FILE] = partial(benchmark_file.merged_tasks, set_name=name, splits=splits)
+        files[benchmark_file.FILE] = partial(benchmark_file.merge_tasks, set_name=name, splits=splits)
     return Publication(
         repo=repo,
         kind="dataset",
@@ -73,10 +73,10 @@ def publication(
     )
 
 
-def config_name(request: Request) -> str:
+def published_name(request: Request) -> str:
     """Return what a request's config is called in a repository: its own name, or for a user's data that of the data.
 
-    >>> config_name(Request("permuted", "snli-test")), config_name(Request("permuted", options={"data": "a b/my.csv"}))
+    >>> published_name(Request("permuted", "snli-test")), published_name(Request("permuted", options={"data": "a b/my.csv"}))
     ('snli-test', 'my')
     """
     if "data" not in request.options:
@@ -90,25 +90,25 @@ def config_name(request: Request) -> str:
     return re.sub(r"[^\w.-]+", "_", "-".join(parts))
 
 
-def _licence(request: Request, licence: str | None) -> tuple[Request, Any, str, str]:
+def _prepare(request: Request, licence: str | None) -> tuple[Request, Any, str, str]:
     """Return what is to be built, its builder, what it is made from, and its licence, before the work."""
     to_build = replace(request, config=None) if "data" in request.options else request  # there it is only a name
     builder = validated_builder(to_build)
-    origin = str(to_build.options.get("data") or builder.config.corpus or config_name(request))
-    return to_build, builder, origin, licence_of(origin, builder.info.license or "", licence)
+    origin = str(to_build.options.get("data") or builder.config.corpus or published_name(request))
+    return to_build, builder, origin, choose_licence(origin, builder.info.license or "", licence)
 
 
-def _config(
+def _build_config(
     request: Request, config: str, folder: Path, licence: str | None
 ) -> tuple[ConfigCard, dict[str, Path], str]:
     """Build one config: what the card says of it, its files, and the citation of the set."""
-    to_build, builder, origin, licence = _licence(request, licence)
+    to_build, builder, origin, licence = _prepare(request, licence)
     built = build(to_build)
     shards: dict[str, Path] = {}
     counted: dict[str, Any] = {}
     for split, rows in splits_of(built).items():
         statistics = Statistics(rows.features["label"].names, built.language)
-        paths, sizes = _write(rows, folder, f"data/{config}/{split}", statistics)
+        paths, sizes = _write_split(rows, folder, f"data/{config}/{split}", statistics)
         counted[split] = statistics.record() | sizes
         shards |= paths
     corpus = CORPORA.get(builder.config.corpus)
@@ -126,9 +126,9 @@ def _config(
         "splits": {
             split: {key: value for key, value in n.items() if key not in _SIZES} for split, n in counted.items()
         },
-        "options": without_folders(dict(built.config)),
+        "options": strip_folders(dict(built.config)),
         "data": dict(built.data),
-        "versions": {package: versions[package] for package in _DECIDING if package in versions},
+        "versions": {package: versions[package] for package in _RECORDED_PACKAGES if package in versions},
     }
     card = ConfigCard(
         name=config,
@@ -142,7 +142,7 @@ def _config(
     return card, shards, type(builder).CITATION
 
 
-def _write(rows: Any, folder: Path, stem: str, statistics: Statistics) -> tuple[dict[str, Path], dict[str, int]]:
+def _write_split(rows: Any, folder: Path, stem: str, statistics: Statistics) -> tuple[dict[str, Path], dict[str, int]]:
     """Write a split as Parquet files, and return them by path in the repository, with their sizes in bytes.
 
     The same rows make the same bytes (with the same pyarrow), however they are cached: so that publishing them again
@@ -152,7 +152,7 @@ def _write(rows: Any, folder: Path, stem: str, statistics: Statistics) -> tuple[
     schema = rows.features.arrow_schema  # with the names of the labels, and no more metadata than that
     paths: dict[str, Path] = {}
     n_bytes = 0
-    groups = _groups(rows, schema)
+    groups = _iter_groups(rows, schema)
     for number in range(n_shards):
         path = f"{stem}-{number:05d}-of-{n_shards:05d}.parquet"
         paths[path] = folder / path
@@ -169,7 +169,7 @@ def _write(rows: Any, folder: Path, stem: str, statistics: Statistics) -> tuple[
     return paths, dict(zip(_SIZES, (n_bytes, stored), strict=True))
 
 
-def _groups(rows: Any, schema: pa.Schema) -> Iterator[pa.Table]:
+def _iter_groups(rows: Any, schema: pa.Schema) -> Iterator[pa.Table]:
     for table in rows.with_format("arrow").iter(batch_size=_ROWS_OF_GROUP):
         yield table.cast(schema).combine_chunks()
 

@@ -21,7 +21,15 @@ from numpy.typing import NDArray
 from unbag import challenge_sets
 from unbag.challenge_sets import loading
 from unbag.data.labels import LABELS
-from unbag.hub.cards import arxiv_tags, blocks, joined, parted, what_it_is, with_block, without_relative_links
+from unbag.hub.cards import (
+    arxiv_tags,
+    describe_package,
+    find_blocks,
+    join_card,
+    set_block,
+    split_card,
+    strip_relative_links,
+)
 from unbag.hub.licences import is_laxer
 
 SIDES: Final = ("premise", "hypothesis")
@@ -46,15 +54,15 @@ class Statistics:
 
     def add(self, table: pa.Table) -> None:
         """Count some more rows."""
-        for value, n in _counted(table.column("label")):
+        for value, n in _count_values(table.column("label")):
             self._labels[self._names[value]] += n
         self._sources.update(pc.unique(table.column("source_id")).to_pylist())
         sides = [table.column(side) for side in SIDES]
         pairs = zip(*(side.to_pylist() for side in sides), strict=True)
-        hashes = (_hash(f"{len(premise)}:{premise}{hypothesis}") for premise, hypothesis in pairs)
+        hashes = (_hash_text(f"{len(premise)}:{premise}{hypothesis}") for premise, hypothesis in pairs)
         self._pairs.append(np.fromiter(hashes, dtype=np.uint64, count=len(table)))
         for side, column in zip(SIDES, sides, strict=True):
-            for length, n in _counted(self._length(column)):
+            for length, n in _count_values(self._length(column)):
                 self._lengths[side][length] += n
 
     def record(self) -> dict[str, Any]:
@@ -77,11 +85,11 @@ class Statistics:
         return pc.list_value_length(pc.utf8_split_whitespace(pc.utf8_trim_whitespace(texts)))
 
 
-def _hash(text: str) -> int:
+def _hash_text(text: str) -> int:
     return xxhash.xxh3_64_intdigest(text.encode("utf-8", "surrogatepass"))
 
 
-def _counted(column: Any) -> list[tuple[int, int]]:
+def _count_values(column: Any) -> list[tuple[int, int]]:
     return [(entry["values"], entry["counts"]) for entry in pc.value_counts(column).to_pylist()]
 
 
@@ -123,7 +131,7 @@ class ConfigCard:
     licence_link: str = ""
 
 
-def config_text(config: ConfigCard) -> str:
+def build_config_text(config: ConfigCard) -> str:
     """Return the block of a config in the card of its repository."""
     record = config.record
     licence = f"Licence: `{', '.join(record['licences'])}`"
@@ -134,7 +142,7 @@ def config_text(config: ConfigCard) -> str:
     cited = f"\n\n```bibtex\n{config.citation}\n```" if config.citation else ""
     return f"""### {config.name}
 
-{_statistics(record["splits"])}
+{_statistics_table(record["splits"])}
 
 {licence}.{cited}
 {_sample(config.sample)}
@@ -147,7 +155,7 @@ def config_text(config: ConfigCard) -> str:
 </details>"""
 
 
-def _statistics(splits: Mapping[str, Mapping[str, Any]]) -> str:
+def _statistics_table(splits: Mapping[str, Mapping[str, Any]]) -> str:
     """Return what was counted as a table, a row a split."""
     units = {split["lengths"]["unit"] for split in splits.values() if "lengths" in split}
     unit = units.pop() if units else "words"
@@ -170,11 +178,13 @@ def _sample(rows: Sequence[Mapping[str, Any]]) -> str:
     if not rows:
         return ""
     names = ", ".join(f"{number} is {label}" for number, label in enumerate(LABELS))
-    shown = "\n".join(json.dumps({k: _short(v) for k, v in row.items()}, indent=1, ensure_ascii=False) for row in rows)
+    shown = "\n".join(
+        json.dumps({k: _shorten(v) for k, v in row.items()}, indent=1, ensure_ascii=False) for row in rows
+    )
     return f"\nIts first rows (`label` {names}):\n\n```json\n{shown}\n```\n"
 
 
-def _short(value: Any) -> Any:
+def _shorten(value: Any) -> Any:
     if isinstance(value, str) and len(value) > _LONGEST:
         return f"{value[:_LONGEST]}…"
     return value[:3] if isinstance(value, list) else value
@@ -185,8 +195,8 @@ _CITATION: Final = "citation"
 _CONFIG: Final = "config "
 _RECORD: Final = re.compile(r"How it was built</summary>\s+```json\n(.*?)\n```", re.DOTALL)
 _SIZES: Final = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
-_SIZES_ON: Final = ((10_000_000, "1M<n<10M"), (100_000_000, "10M<n<100M"))
-_COUNTED: Final = {
+_LARGE_SIZES: Final = ((10_000_000, "1M<n<10M"), (100_000_000, "10M<n<100M"))
+_LISTED: Final = {
     "licences": "license",
     "languages": "language",
     "sources": "source_datasets",
@@ -198,9 +208,7 @@ _COUNTED: Final = {
 _CROWD: Final = "crowdsourced"
 
 
-def merged_card(
-    existing: bytes | None, repo: str, set_name: str, configs: Sequence[ConfigCard], citation: str
-) -> bytes:
+def merge_card(existing: bytes | None, repo: str, set_name: str, configs: Sequence[ConfigCard], citation: str) -> bytes:
     """Return the card of a repository in which some configs are new, or new again.
 
     The first config ever published is the default one and stays it. What others wrote, in the YAML or outside of our
@@ -216,20 +224,20 @@ def merged_card(
     Raises:
         ValueError: if the card that is there cannot be read, or says a laxer licence than a config has.
     """
-    metadata, text = parted(existing)
-    before = records(text)
-    text = with_block(text, _SET, "", before=None)  # keeps its place; its text needs to know the default config
-    text = with_block(text, _CITATION, f"## Citation\n\n```bibtex\n{citation}\n```\n\nand the corpus of the config.")
+    metadata, text = split_card(existing)
+    before = parse_records(text)
+    text = set_block(text, _SET, "", before=None)  # keeps its place; its text needs to know the default config
+    text = set_block(text, _CITATION, f"## Citation\n\n```bibtex\n{citation}\n```\n\nand the corpus of the config.")
     for config in configs:
-        text = with_block(text, _CONFIG + config.name, config_text(config), before=_CITATION)
-    after = records(text)
-    metadata = _metadata(metadata, repo, set_name, configs, before, after)
+        text = set_block(text, _CONFIG + config.name, build_config_text(config), before=_CITATION)
+    after = parse_records(text)
+    metadata = _merge_metadata(metadata, repo, set_name, configs, before, after)
     metadata["tags"] = _union(metadata["tags"], arxiv_tags([text]))  # its citations are in it
-    text = with_block(text, _SET, _set_text(repo, set_name, metadata))
-    return joined(metadata, text)
+    text = set_block(text, _SET, _build_set_text(repo, set_name, metadata))
+    return join_card(metadata, text)
 
 
-def _metadata(
+def _merge_metadata(
     old: Mapping[str, Any],
     repo: str,
     set_name: str,
@@ -247,8 +255,10 @@ def _metadata(
         entries[config.name] = {"config_name": config.name, "data_files": files, **default}
     if not any(entry.get("default") for entry in entries.values()):
         entries[configs[0].name]["default"] = True
-    counted = {key: _recounted(old.get(key), _all(before, name), _all(after, name)) for name, key in _COUNTED.items()}
-    _refuse_laxer(set(counted["license"]) - set(_all(after, "licences")), after)
+    counted = {
+        key: _update_list(old.get(key), _collect(before, name), _collect(after, name)) for name, key in _LISTED.items()
+    }
+    _validate_licences(set(counted["license"]) - set(_collect(after, "licences")), after)
     rows = sum(split["num_examples"] for info in infos.values() for split in info.get("splits", []))
     ours: dict[str, Any] = {
         "pretty_name": old.get("pretty_name", f"{set_name}, an NLI challenge set"),
@@ -275,7 +285,7 @@ def _metadata(
     return {key: value for key, value in (dict(old) | ours).items() if value != []}
 
 
-def _refuse_laxer(others: Iterable[str], records: Mapping[str, Any]) -> None:
+def _validate_licences(others: Iterable[str], records: Mapping[str, Any]) -> None:
     for name, record in records.items():
         for licence in record.get("licences", []):
             if laxer := [other for other in others if is_laxer(other, licence)]:
@@ -285,16 +295,16 @@ def _refuse_laxer(others: Iterable[str], records: Mapping[str, Any]) -> None:
                 )
 
 
-def _recounted(old: Any, before: Sequence[str], after: Sequence[str]) -> list[str]:
+def _update_list(old: Any, before: Sequence[str], after: Sequence[str]) -> list[str]:
     """Return a list in the YAML: what others put there, and ours as it is now."""
     foreign = [value for value in _as_list(old) if value not in before]
     return _union(foreign, after)
 
 
-def _set_text(repo: str, set_name: str, metadata: Mapping[str, Any]) -> str:
+def _build_set_text(repo: str, set_name: str, metadata: Mapping[str, Any]) -> str:
     [entry] = [entry for entry in metadata["configs"] if entry.get("default")][:1]
     default, splits = entry["config_name"], [files["split"] for files in entry["data_files"]]
-    own = _of_repository(without_relative_links(loading.card(set_name)).strip(), repo, set_name, default, splits)
+    own = _fill_in_example(strip_relative_links(loading.card(set_name)).strip(), repo, set_name, default, splits)
     mixed = ""
     if not isinstance(metadata["license"], str):
         mixed = (
@@ -311,7 +321,7 @@ from datasets import load_dataset
 rows = load_dataset("{repo}", "{default}")  # plain `datasets`: no other code runs
 ```
 
-{what_it_is()} It made this data set, and asks a model and scores its answers:
+{describe_package()} It made this data set, and asks a model and scores its answers:
 `unbag evaluate ORG/MODEL --sets {set_name}`.
 
 ## Intended use
@@ -329,7 +339,7 @@ for a task, least of all for decisions about people.
 ## The configs here{mixed}"""
 
 
-def _of_repository(card: str, repo: str, set_name: str, config: str, splits: Sequence[str]) -> str:
+def _fill_in_example(card: str, repo: str, set_name: str, config: str, splits: Sequence[str]) -> str:
     """Fill in the example of a set's card: the repository, its owner, a published config and its evaluated split."""
     evaluated = challenge_sets.get(set_name).builder_class().EVALUATED
     split = evaluated if evaluated in splits else splits[0]
@@ -349,14 +359,14 @@ def _biases(metadata: Mapping[str, Any]) -> str:
     )
 
 
-def records(text: str) -> dict[str, Any]:
+def parse_records(text: str) -> dict[str, Any]:
     """Return the record of each config that a card's text has a block of.
 
     Raises:
         ValueError: if one is broken.
     """
     records = {}
-    for name, block in blocks(text).items():
+    for name, block in find_blocks(text).items():
         if name.startswith(_CONFIG) and (record := _RECORD.search(block)):
             try:
                 records[name.removeprefix(_CONFIG)] = json.loads(record[1])
@@ -373,7 +383,7 @@ def _by_name(entries: Any) -> dict[str, dict[str, Any]]:
     return {entry.get("config_name", "default"): dict(entry) for entry in listed}
 
 
-def _all(records: Mapping[str, Any], key: str) -> list[str]:
+def _collect(records: Mapping[str, Any], key: str) -> list[str]:
     return _union([], [value for record in records.values() for value in record.get(key, [])])
 
 
@@ -386,4 +396,4 @@ def _as_list(value: Any) -> list[str]:
 
 
 def _size_category(rows: int) -> str:
-    return next((name for limit, name in (*_SIZES, *_SIZES_ON) if rows < limit), "100M<n<1B")
+    return next((name for limit, name in (*_SIZES, *_LARGE_SIZES) if rows < limit), "100M<n<1B")

@@ -18,8 +18,8 @@ from unbag.challenge_sets.base import Measurement
 from unbag.challenge_sets.results import Result
 from unbag.evaluation.verdict import of_model, scale
 from unbag.hub import cards
-from unbag.hub.benchmark_file import Published, published
-from unbag.hub.benchmarks import Benchmark, benchmark, config_of, deviations, options
+from unbag.hub.benchmark_file import PublishedTask, fetch_published_tasks
+from unbag.hub.benchmarks import Benchmark, find_benchmark, find_deviations, published_config_name, published_options
 from unbag.scoring.bootstrap import Estimate
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ _HUB_METRICS: Final = ("accuracy", "f1", "precision", "recall")  # what the Hub 
 logger = logging.getLogger(__name__)
 
 
-class Known(NamedTuple):
+class ResultContext(NamedTuple):
     """What is known of results beside themselves.
 
     Attributes:
@@ -41,11 +41,11 @@ class Known(NamedTuple):
         date: the day they were written, YYYY-MM-DD.
     """
 
-    tasks: Mapping[Benchmark, Published]
+    tasks: Mapping[Benchmark, PublishedTask]
     date: str
 
 
-def known(results: Iterable[Result], organisation: str, written: Iterable[Path]) -> Known:
+def fetch_result_context(results: Iterable[Result], organisation: str, written: Iterable[Path]) -> ResultContext:
     """Ask the Hub for the benchmarks that results are about.
 
     Args:
@@ -56,12 +56,14 @@ def known(results: Iterable[Result], organisation: str, written: Iterable[Path])
     Raises:
         HubError: if the Hub does not say.
     """
-    targets = [target for result in results if (target := benchmark(result, organisation)) is not None]
+    targets = [target for result in results if (target := find_benchmark(result, organisation)) is not None]
     newest = max((path.stat().st_mtime for path in written), default=0.0)
-    return Known(published(targets), datetime.fromtimestamp(newest, tz=UTC).date().isoformat())
+    return ResultContext(fetch_published_tasks(targets), datetime.fromtimestamp(newest, tz=UTC).date().isoformat())
 
 
-def files(results: Iterable[Result], organisation: str, about: Known | None = None) -> dict[str, bytes]:
+def build_eval_results(
+    results: Iterable[Result], organisation: str, about: ResultContext | None = None
+) -> dict[str, bytes]:
     """Return the files of `.eval_results`, by path: one a challenge set and config, with one entry.
 
     Results of the user's own pairs, of examples drawn and of unusual options are left out, and told.
@@ -76,13 +78,15 @@ def files(results: Iterable[Result], organisation: str, about: Known | None = No
 
     contents = {}
     for result in results:
-        target = benchmark(result, organisation)
+        target = find_benchmark(result, organisation)
         main = challenge_sets.get(result.set).score(result.scores)
-        if target is None or main is None or deviations(result):
-            logger.warning("%s of %s: not for %s, %s", result.set, result.data["name"], FOLDER, _why_not(result))
+        if target is None or main is None or find_deviations(result):
+            logger.warning(
+                "%s of %s: not for %s, %s", result.set, result.data["name"], FOLDER, _exclusion_reason(result)
+            )
             continue
         task = about.tasks.get(target) if about else None
-        if about and (fault := _not_there(result, target, task)):
+        if about and (fault := _benchmark_mismatch(result, target, task)):
             logger.warning("%s of %s: not for %s, %s", result.set, result.data["name"], FOLDER, fault)
             continue
         entry = EvalResultEntry(
@@ -93,14 +97,14 @@ def files(results: Iterable[Result], organisation: str, about: Known | None = No
             date=about.date if about else None,
             source_url=f"https://huggingface.co/datasets/{target.repo}",
             source_name=f"unbag {result.environment['unbag']}",
-            notes=_notes(result, main),
+            notes=_build_notes(result, main),
         )
-        content = cards.dumped(eval_result_entries_to_yaml([entry]))
+        content = cards.dump_yaml(eval_result_entries_to_yaml([entry]))
         contents[f"{FOLDER}/unbag-{result.set}-{target.config}.yaml"] = content.encode()
     return contents
 
 
-def model_index(results: Iterable[Result], organisation: str) -> "list[EvalResult]":
+def build_model_index(results: Iterable[Result], organisation: str) -> "list[EvalResult]":
     """Return all quoted numbers of results of the challenge sets, as `ModelCardData` takes them.
 
     Args:
@@ -109,7 +113,7 @@ def model_index(results: Iterable[Result], organisation: str) -> "list[EvalResul
     """
     from huggingface_hub import EvalResult
 
-    by_target = {target: result for result in results if (target := benchmark(result, organisation)) is not None}
+    by_target = {target: result for result in results if (target := find_benchmark(result, organisation)) is not None}
     return [
         EvalResult(
             task_type=TASK,
@@ -117,9 +121,9 @@ def model_index(results: Iterable[Result], organisation: str) -> "list[EvalResul
             dataset_type=target.repo,
             dataset_name=f"{result.set}, {target.config}",
             dataset_config=target.config,
-            dataset_args=options(result)
+            dataset_args=published_options(result)
             | {"corpus_revision": result.data["revision"], "rows_sha256": result.data["sha256"]},
-            metric_type=hub_metric(quantity.name),
+            metric_type=hub_metric_name(quantity.name),
             metric_name=quantity.label,
             metric_value=estimate.value,
             metric_args=_interval(estimate),
@@ -129,7 +133,7 @@ def model_index(results: Iterable[Result], organisation: str) -> "list[EvalResul
     ]
 
 
-def merged(index: Any, name: str, results: "Sequence[EvalResult]") -> list[dict[str, Any]]:
+def merge_model_index(index: Any, name: str, results: "Sequence[EvalResult]") -> list[dict[str, Any]]:
     """Return a card's `model-index` with results added; those of the same data set and config are replaced.
 
     Args:
@@ -163,26 +167,26 @@ def merged(index: Any, name: str, results: "Sequence[EvalResult]") -> list[dict[
     return updated
 
 
-def hub_metric(metric: str) -> str:
+def hub_metric_name(metric: str) -> str:
     """Return the Hub's name for a metric where it has one, else ours.
 
-    >>> hub_metric("accuracy_cs_0.7"), hub_metric("p_c")
+    >>> hub_metric_name("accuracy_cs_0.7"), hub_metric_name("p_c")
     ('accuracy', 'p_c')
     """
     return next((name for name in _HUB_METRICS if metric == name or metric.startswith(f"{name}_")), metric)
 
 
-def _why_not(result: Result) -> str:
+def _exclusion_reason(result: Result) -> str:
     """Return why a result is not one of a benchmark."""
-    if config_of(result) is None:
+    if published_config_name(result) is None:
         return "which is for published sets; these are pairs of your own"
-    differences = ", ".join(f"{name} = {value}" for name, value in deviations(result).items())
+    differences = ", ".join(f"{name} = {value}" for name, value in find_deviations(result).items())
     return (
         f"which is for sets as they are published; here {differences}" if differences else "for no example was scored"
     )
 
 
-def _not_there(result: Result, target: Benchmark, task: Published | None) -> str | None:
+def _benchmark_mismatch(result: Result, target: Benchmark, task: PublishedTask | None) -> str | None:
     """Return why a result is not one of a benchmark on the Hub; None if it is."""
     if task is None:
         return (
@@ -194,7 +198,7 @@ def _not_there(result: Result, target: Benchmark, task: Published | None) -> str
     return None
 
 
-def _notes(result: Result, main: Measurement) -> str:
+def _build_notes(result: Result, main: Measurement) -> str:
     """Return what the scalar is, how sure, and of which rows."""
     _, low, high, n = main.estimate
     parts = [main.quantity.label, f"n = {n:,}"]

@@ -2,10 +2,10 @@
 
 from typing import Final
 
-from unbag.hub.cards import what_it_is
+from unbag.hub.cards import describe_package
 from unbag.hub.push import Publication
-from unbag.hub.spaces import page_source, requirements, with_settings
-from unbag.hub.vendoring import notice
+from unbag.hub.spaces import add_space_settings, build_requirements, read_page_source
+from unbag.hub.vendoring import source_notice
 
 NAME: Final = "unbag-leaderboard"
 _PAGE: Final = "leaderboard_page"
@@ -50,10 +50,12 @@ def leaderboard_space(repo: str, results: str) -> Publication:
         results: the data set that it reads, `organisation/name` (`hub.results_dataset`).
     """
     files = {
-        "README.md": with_settings(_CARD.format(results=results, about=what_it_is()), datasets=[results], pinned=True),
-        f"{_PAGE}.py": notice() + page_source(_PAGE),
-        "app.py": notice() + _APP.format(page=_PAGE, results=results),
-        "requirements.txt": requirements("datasets"),
+        "README.md": add_space_settings(
+            _CARD.format(results=results, about=describe_package()), datasets=[results], pinned=True
+        ),
+        f"{_PAGE}.py": source_notice() + read_page_source(_PAGE),
+        "app.py": source_notice() + _APP.format(page=_PAGE, results=results),
+        "requirements.txt": build_requirements("datasets"),
     }
     contents = {path: text.encode() for path, text in files.items()}
     return Publication(repo, "space", contents, "Publish the leaderboard", owns=("*.py",))

@@ -31,7 +31,7 @@ _NAMES: Final = ("set", "config", "metric", "head", "model", "model_revision", "
 _TEXTS: Final = ("metric_name", "options")
 _NUMBERS: Final = ("value", "n", "low", "high")
 _MAY_BE_MISSING: Final = ("low", "high")
-_TRUTHS: Final = ("higher_is_better", "is_score")
+_BOOLEANS: Final = ("higher_is_better", "is_score")
 _HUB_ID: Final = re.compile(r"[\w.-]+/[\w.-]+")
 _DATATYPES: Final[dict[str, Any]] = {
     "model": "markdown",
@@ -51,7 +51,7 @@ _KEY_COLUMNS: Final = ["config", "options", "data_sha256"]
 """What must be equal for two models to have been asked the same."""
 
 
-def read(repo: str) -> pd.DataFrame:
+def load_results(repo: str) -> pd.DataFrame:
     """Return the results as they are on the Hub now, with the columns of the data set.
 
     Raises:
@@ -59,28 +59,28 @@ def read(repo: str) -> pd.DataFrame:
     """
     from datasets import load_dataset
 
-    return sound(load_dataset(repo, split="train").to_pandas())
+    return drop_malformed_rows(load_dataset(repo, split="train").to_pandas())
 
 
-def sound(results: pd.DataFrame) -> pd.DataFrame:
+def drop_malformed_rows(results: pd.DataFrame) -> pd.DataFrame:
     """Return the rows that are what a row must be; anybody may have proposed one.
 
     Raises:
         ValueError: if a column is missing.
     """
-    wanted = (*_NAMES, *_TEXTS, *_NUMBERS, *_TRUTHS)
+    wanted = (*_NAMES, *_TEXTS, *_NUMBERS, *_BOOLEANS)
     if missing := [name for name in wanted if name not in results.columns]:
         raise ValueError(f"expected the columns of a data set of results, found none of {', '.join(missing)}")
-    kept = [all(_fits(name, row[name]) for name in wanted) for row in results.to_dict("records")]
+    kept = [all(_is_valid_cell(name, row[name]) for name in wanted) for row in results.to_dict("records")]
     rows = results[pd.Series(kept, index=results.index, dtype=bool)].reset_index(drop=True)
-    rows = rows.astype(dict.fromkeys(_TRUTHS, bool) | dict.fromkeys(_NUMBERS, float)).astype({"n": int})
+    rows = rows.astype(dict.fromkeys(_BOOLEANS, bool) | dict.fromkeys(_NUMBERS, float)).astype({"n": int})
     rows.attrs[EXCLUDED] = len(results) - len(rows)
     return rows
 
 
-def _fits(name: str, value: Any) -> bool:
+def _is_valid_cell(name: str, value: Any) -> bool:
     """Tell whether a cell is what its column must hold."""
-    if name in _TRUTHS:
+    if name in _BOOLEANS:
         return type(value).__name__ in ("bool", "bool_")
     if name in _NUMBERS:
         if name in _MAY_BE_MISSING and (value is None or value != value):
@@ -106,7 +106,7 @@ def _plain(text: str) -> str:
     return _MARKUP.sub(r"\\\1", text)
 
 
-def ranked(results: pd.DataFrame, set_name: str, config: str, metric: str) -> pd.DataFrame:
+def rank_results(results: pd.DataFrame, set_name: str, config: str, metric: str) -> pd.DataFrame:
     """Return the results of a set, config and metric, each one's name or `ALL`, the best of each metric first.
 
     The columns are those of `_DATATYPES`; the values are rounded to three digits.
@@ -136,7 +136,7 @@ def ranked(results: pd.DataFrame, set_name: str, config: str, metric: str) -> pd
     )
 
 
-def overview(results: pd.DataFrame) -> tuple[pd.DataFrame, str]:
+def build_overview(results: pd.DataFrame) -> tuple[pd.DataFrame, str]:
     """Return a row a model and a column a set: the value of the metric that stands for it; and what each column is.
 
     A set's column is of the rows that most models were asked; of several values of a model the last is shown. Who was
@@ -147,7 +147,7 @@ def overview(results: pd.DataFrame) -> tuple[pd.DataFrame, str]:
     meanings = []
     goodness: dict[str, pd.Series[Any]] = {}
     for name in sorted(results["set"].unique()):
-        rows = _usual_rows(results, name)
+        rows = _comparable_rows(results, name)
         if rows.empty:
             continue
         heading = f"{name} {'↑' if rows['higher_is_better'].iloc[0] else '↓'}"
@@ -168,7 +168,7 @@ def overview(results: pd.DataFrame) -> tuple[pd.DataFrame, str]:
     return pd.DataFrame({**means, **columns}, index=models).loc[order].reset_index(), " · ".join(meanings)
 
 
-def _usual_rows(results: pd.DataFrame, set_name: str) -> pd.DataFrame:
+def _comparable_rows(results: pd.DataFrame, set_name: str) -> pd.DataFrame:
     """Return the values of the metric that stands for a set, of the rows that most models were asked."""
     rows = results[(results["set"] == set_name) & results["is_score"]]
     if rows.empty:
@@ -177,15 +177,15 @@ def _usual_rows(results: pd.DataFrame, set_name: str) -> pd.DataFrame:
     return rows[(rows[_KEY_COLUMNS] == most).all(axis=1)]
 
 
-def choices(results: pd.DataFrame, column: str, set_name: str) -> list[str]:
+def filter_choices(results: pd.DataFrame, column: str, set_name: str) -> list[str]:
     """Return what a filter offers: `ALL`, and the values that a column has in a set."""
     rows = results if set_name == ALL else results[results["set"] == set_name]
     return [ALL, *sorted(rows[column].unique())]
 
 
-def usual(results: pd.DataFrame, set_name: str) -> tuple[str, str]:
+def default_choices(results: pd.DataFrame, set_name: str) -> tuple[str, str]:
     """Return the config of a set that most models were asked, and the metric that stands for the set."""
-    rows = _usual_rows(results, set_name)
+    rows = _comparable_rows(results, set_name)
     return (ALL, ALL) if rows.empty else (str(rows["config"].iloc[0]), str(rows["metric"].iloc[0]))
 
 
@@ -211,15 +211,15 @@ def page(repo: str) -> gr.Blocks:
 
     def opened() -> tuple[Any, ...]:
         try:
-            results = read(repo)
+            results = load_results(repo)
         except Exception as error:
             raise gr.Error(f"{repo} cannot be read now: {' '.join(str(error).split())}") from error
-        sets = choices(results, "set", ALL)
+        sets = filter_choices(results, "set", ALL)
         first = sets[1] if len(sets) > 1 else ALL
         count = f"Results: {len(results):,}. Models: {results['model'].nunique():,}. Sets: {len(sets) - 1}."
         if excluded := results.attrs[EXCLUDED]:
             count += f" Rows left out because they are malformed: {excluded:,}."
-        table, meanings = overview(results)
+        table, meanings = build_overview(results)
         numbers = table.shape[1] - 1
         kinds: Any = ["markdown", *["number"] * numbers]
         widths: Any = ["176px", *["140px"] * numbers]  # said, or a phone would show all columns and break every word
@@ -229,11 +229,11 @@ def page(repo: str) -> gr.Blocks:
         )
 
     def narrowed(results: pd.DataFrame, set_name: str) -> tuple[Any, ...]:
-        config, metric = usual(results, set_name)
+        config, metric = default_choices(results, set_name)
         return (
-            gr.Dropdown(choices(results, "config", set_name), value=config),
-            gr.Dropdown(choices(results, "metric", set_name), value=metric),
-            ranked(results, set_name, config, metric),
+            gr.Dropdown(filter_choices(results, "config", set_name), value=config),
+            gr.Dropdown(filter_choices(results, "metric", set_name), value=metric),
+            rank_results(results, set_name, config, metric),
         )
 
     demo = gr.Blocks(title="unbag leaderboard", analytics_enabled=False, fill_width=True)
@@ -269,5 +269,5 @@ def page(repo: str) -> gr.Blocks:
         demo.load(opened, None, [results, count, summary, legend, set_name, config, metric, table], api_name="opened")
         set_name.input(narrowed, [results, set_name], [config, metric, table], api_visibility="private")
         for choice in (config, metric):
-            choice.input(ranked, [results, set_name, config, metric], table, api_visibility="private")
+            choice.input(rank_results, [results, set_name, config, metric], table, api_visibility="private")
     return demo

@@ -15,10 +15,10 @@ _CONDITIONS: Final = {"by": "attribution", "sa": "share-alike", "nc": "no commer
 _ID: Final = re.compile(r"[a-z0-9][a-z0-9.+-]*")
 
 
-def conditions(licence: str) -> frozenset[str]:
+def licence_conditions(licence: str) -> frozenset[str]:
     """Return what a Creative Commons licence demands; nothing of any other.
 
-    >>> sorted(conditions("cc-by-nc-sa-3.0"))
+    >>> sorted(licence_conditions("cc-by-nc-sa-3.0"))
     ['attribution', 'no commercial use', 'share-alike']
     """
     family, *parts = licence.lower().split("-")
@@ -31,10 +31,10 @@ def is_laxer(licence: str, inherited: str) -> bool:
     >>> is_laxer("mit", "cc-by-sa-4.0"), is_laxer("cc-by-nc-sa-4.0", "cc-by-sa-4.0")
     (True, False)
     """
-    return bool(conditions(inherited) - conditions(licence))
+    return bool(licence_conditions(inherited) - licence_conditions(licence))
 
 
-def licence_of(name: str, inherited: str, requested: str | None) -> str:
+def choose_licence(name: str, inherited: str, requested: str | None) -> str:
     """Return the licence to publish something under.
 
     Args:
@@ -58,7 +58,7 @@ def licence_of(name: str, inherited: str, requested: str | None) -> str:
             raise ValueError(f"expected a licence by its id on the Hub, such as cc-by-4.0 or mit; found {requested!r}")
         return requested
     if requested and requested != inherited:
-        lost = sorted(conditions(inherited) - conditions(requested))
+        lost = sorted(licence_conditions(inherited) - licence_conditions(requested))
         drops = f", which drops its {' and '.join(lost)}" if lost else ""
         raise ValueError(
             f"{name} hands its licence {inherited} down to what is made of it; found --license {requested}{drops}. "
@@ -73,35 +73,37 @@ OTHER: Final = "other"
 _PERMISSIVE: Final = frozenset({"apache-2.0", "mit", "bsd-2-clause", "bsd-3-clause", "isc", "cc0-1.0", "unlicense"})
 
 
-def inherited(licences: Sequence[str | None]) -> str:
+def inherited_licence(licences: Sequence[str | None]) -> str:
     """Return the licence of what is made of sources with these licences, the Hub's names for them; None is unknown.
 
-    >>> inherited(["apache-2.0", "cc-by-sa-4.0"]), inherited(["mit", "cc-by-nc-4.0", "cc-by-nc-sa-3.0"])
+    >>> inherited_licence(["apache-2.0", "cc-by-sa-4.0"]), inherited_licence(["mit", "cc-by-nc-4.0", "cc-by-nc-sa-3.0"])
     ('cc-by-sa-4.0', 'cc-by-nc-sa-3.0')
-    >>> inherited(["cc-by-sa-4.0", "cc-by-nc-4.0"]), inherited(["mit", None]), inherited(["mit", "apache-2.0"])
+    >>> inherited_licence(["cc-by-sa-4.0", "cc-by-nc-4.0"]), inherited_licence(["mit", None]), inherited_licence(["mit", "apache-2.0"])
     ('other', 'other', 'mit')
     """
     known = [licence for licence in dict.fromkeys(licences) if licence is not None and _can_be_passed_on(licence)]
     if not licences or len(known) < len(set(licences)):
         return OTHER
     # Of those that meet all demands the one that adds least; among equals the first.
-    fitting = [licence for licence in known if all(_meets(licence, other) for other in known)]
-    return min(fitting, key=lambda licence: len(conditions(licence)), default=OTHER)
+    fitting = [licence for licence in known if all(_meets_conditions(licence, other) for other in known)]
+    return min(fitting, key=lambda licence: len(licence_conditions(licence)), default=OTHER)
 
 
 def _can_be_passed_on(licence: str) -> bool:
     """Tell whether it is known what a licence demands, and that things may be made of what is under it."""
-    return licence in _PERMISSIVE or (licence.startswith("cc-by-") and "no derivatives" not in conditions(licence))
+    return licence in _PERMISSIVE or (
+        licence.startswith("cc-by-") and "no derivatives" not in licence_conditions(licence)
+    )
 
 
-def _meets(licence: str, other: str) -> bool:
+def _meets_conditions(licence: str, other: str) -> bool:
     """Tell whether what is under `other` may be part of what is under `licence`."""
-    if "share-alike" in conditions(other):  # under no other licence
+    if "share-alike" in licence_conditions(other):  # under no other licence
         return licence == other
-    return conditions(other) <= conditions(licence)
+    return licence_conditions(other) <= licence_conditions(licence)
 
 
-def of_model(repo: str, revision: str | None = None) -> str | None:
+def fetch_model_licence(repo: str, revision: str | None = None) -> str | None:
     """Return the licence that a model's card names; None if there is no such model, or its card names none.
 
     Raises:
@@ -110,11 +112,11 @@ def of_model(repo: str, revision: str | None = None) -> str | None:
     from huggingface_hub import HfApi
     from huggingface_hub.errors import RepositoryNotFoundError, RevisionNotFoundError
 
-    from unbag.hub.push import explained
+    from unbag.hub.push import explain_hub_errors
     from unbag.utils.hub import hub_read
     from unbag.utils.retries import TRIES
 
-    with explained(repo, "model"):
+    with explain_hub_errors(repo, "model"):
         try:
             info = hub_read(f"model {repo}", lambda: HfApi().model_info(repo, revision=revision), tries=TRIES)
         except (RepositoryNotFoundError, RevisionNotFoundError):

@@ -17,14 +17,14 @@ from typing import Any, Final, TypeAlias
 import gradio as gr
 
 Scores: TypeAlias = Mapping[str, Any]
-MOST_ROWS: Final = 20_000
+MAX_ROWS: Final = 20_000
 """Of a table that a browser is sent; with more, the metric is called from Python."""
-MOST_RESAMPLES: Final = 10_000
+MAX_RESAMPLES: Final = 10_000
 """Of the bootstrap: everybody shares one small machine."""
-MOST_LISTED: Final = 4
+MAX_LISTED: Final = 4
 """Of a list of plain numbers."""
 _ESTIMATE: Final = {"value", "low", "high", "n"}
-_STAND_FOR: Final = {"predictions": ("prediction",), "references": ("four_way", "label")}
+_ALIASES: Final = {"predictions": ("prediction",), "references": ("four_way", "label")}
 _STYLE: Final = """<style>
 .scores { overflow-x: auto; color: var(--body-text-color); font-size: 14px }
 .scores table { width: 100%; border-collapse: collapse }
@@ -58,7 +58,7 @@ _STYLE: Final = """<style>
 
 
 @dataclass(frozen=True)
-class Card:
+class MetricCard:
     """A metric's README.
 
     Attributes:
@@ -74,11 +74,11 @@ class Card:
     meanings: Mapping[str, str]
 
     @classmethod
-    def of(cls, readme: str) -> "Card":
+    def parse(cls, readme: str) -> "MetricCard":
         r"""Read a README.
 
         >>> text = "# A Metric\n\nIt counts.\n\n| key | formula |\n|---|---|\n| `a`, `b` | the share |\n"
-        >>> card = Card.of("---\nsdk: gradio\n---\n" + text)
+        >>> card = MetricCard.parse("---\nsdk: gradio\n---\n" + text)
         >>> card.title, card.lead, card.meanings
         ('A Metric', 'It counts.', {'a': 'the share', 'b': 'the share'})
         """
@@ -94,7 +94,7 @@ class Card:
         return cls(heading.lstrip("# "), lead, text, meanings)
 
 
-def table(text: str) -> tuple[list[str], list[list[str]]]:
+def parse_table(text: str) -> tuple[list[str], list[list[str]]]:
     """Return the header and the rows of a CSV file, or of cells copied from a spreadsheet (tabs between), as text.
 
     Raises:
@@ -104,24 +104,24 @@ def table(text: str) -> tuple[list[str], list[list[str]]]:
     header, *rows = list(csv.reader(io.StringIO(text), delimiter=delimiter)) or [[]]
     if not rows:
         raise ValueError("expected a CSV file with a header and at least one row, found no row")
-    if len(rows) > MOST_ROWS:
-        raise ValueError(f"expected at most {MOST_ROWS:,} rows here, found {len(rows):,}; call the metric from Python")
+    if len(rows) > MAX_ROWS:
+        raise ValueError(f"expected at most {MAX_ROWS:,} rows here, found {len(rows):,}; call the metric from Python")
     for number, row in enumerate(rows, start=2):
         if len(row) != len(header):
             raise ValueError(f"expected {len(header)} cells, found {len(row)} in line {number}")
     return header, rows
 
 
-def columns(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> dict[str, Any]:
+def parse_columns(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> dict[str, Any]:
     """Return the columns of a table as a metric takes them; rows without any text are left out.
 
     A cell is read as JSON where it is JSON (a number, a list of them, true, null), else as text; an empty one is None.
     The columns `groups.a` and `groups.b` are `groups`, a dict of two columns.
 
-    >>> columns(["predictions", "groups.part"], [["0", "verb"], ["[1, 2]", ""], ["", ""]])
+    >>> parse_columns(["predictions", "groups.part"], [["0", "verb"], ["[1, 2]", ""], ["", ""]])
     {'predictions': [0, [1, 2]], 'groups': {'part': ['verb', None]}}
     """
-    cells = [[_cell(cell) for cell in row] for row in rows]
+    cells = [[_parse_cell(cell) for cell in row] for row in rows]
     filled = [row for row in cells if any(cell is not None for cell in row)]
     inputs: dict[str, Any] = {}
     for index, name in enumerate(header):
@@ -134,7 +134,7 @@ def columns(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> dict[str, A
     return inputs
 
 
-def _cell(value: Any) -> Any:
+def _parse_cell(value: Any) -> Any:
     text = "" if value is None or value != value else str(value).strip()  # NaN is what pandas makes of an empty cell
     try:
         return json.loads(text) if text else None
@@ -142,19 +142,19 @@ def _cell(value: Any) -> Any:
         return text
 
 
-def of_metric(metric: Callable[..., Scores], inputs: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
+def select_columns(metric: Callable[..., Scores], inputs: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
     """Return the columns that a metric takes, and the names of the others, which a set has beside them.
 
     A column of the set stands for one of the metric that is not there: `prediction`, and for the references SICCK's
     `four_way` or the `label`.
 
-    >>> of_metric(lambda predictions, references: {}, {"prediction": [1], "label": [0], "premise": ["a"]})
+    >>> select_columns(lambda predictions, references: {}, {"prediction": [1], "label": [0], "premise": ["a"]})
     ({'predictions': [1], 'references': [0]}, ['premise'])
     """
     known = inspect.signature(metric).parameters
     taken = {name: column for name, column in inputs.items() if name in known}
     used = set(taken)
-    for name, others in _STAND_FOR.items():
+    for name, others in _ALIASES.items():
         other = next((each for each in others if each in inputs), None)
         if name in known and name not in taken and other is not None:
             taken[name] = inputs[other]
@@ -162,7 +162,7 @@ def of_metric(metric: Callable[..., Scores], inputs: Mapping[str, Any]) -> tuple
     return taken, [name for name in inputs if name not in used]
 
 
-def computed(metric: Callable[..., Scores], inputs: Mapping[str, Any], options: str) -> Scores:
+def compute_scores(metric: Callable[..., Scores], inputs: Mapping[str, Any], options: str) -> Scores:
     """Call a metric on columns and options.
 
     Args:
@@ -191,8 +191,8 @@ def computed(metric: Callable[..., Scores], inputs: Mapping[str, Any], options: 
             f"found {', '.join(inputs)}" + (f"; options {', '.join(more)}" if more else "")
         )
     resamples = arguments.get("resamples", 0)
-    if not isinstance(resamples, int) or resamples > MOST_RESAMPLES:
-        raise ValueError(f"expected at most {MOST_RESAMPLES:,} resamples here, found {resamples!r}")
+    if not isinstance(resamples, int) or resamples > MAX_RESAMPLES:
+        raise ValueError(f"expected at most {MAX_RESAMPLES:,} resamples here, found {resamples!r}")
     try:
         return metric(**arguments)
     except ValueError:
@@ -204,7 +204,7 @@ def computed(metric: Callable[..., Scores], inputs: Mapping[str, Any], options: 
 
 
 @dataclass(frozen=True)
-class Line:
+class ScoreLine:
     """One number of the scores: where it is (`by_category`, `colors`), and what it is."""
 
     path: tuple[str, ...]
@@ -214,43 +214,43 @@ class Line:
     n: int | None = None
 
 
-def lines(scores: Any, path: tuple[str, ...] = ()) -> Iterator[Line]:
+def iter_lines(scores: Any, path: tuple[str, ...] = ()) -> Iterator[ScoreLine]:
     """Yield the numbers of scores, in their order.
 
     Of a list of dicts, what comes before the first number with an interval, or all but the last, says which it is.
 
-    >>> [line.path for line in lines({"by": [{"kind": "a", "accuracy": {"value": 1, "low": 1, "high": 1, "n": 2}}]})]
+    >>> [line.path for line in iter_lines({"by": [{"kind": "a", "accuracy": {"value": 1, "low": 1, "high": 1, "n": 2}}]})]
     [('by', 'kind a', 'accuracy')]
-    >>> [(line.path, line.value) for line in lines({"bins": [{"low": 0.5, "n": 3, "share": 0.2}], "all": [1, None]})]
+    >>> [(line.path, line.value) for line in iter_lines({"bins": [{"low": 0.5, "n": 3, "share": 0.2}], "all": [1, None]})]
     [(('bins', 'low 0.5, n 3', 'share'), 0.2), (('all',), '1, –')]
     """
     if hasattr(scores, "_asdict"):
         scores = scores._asdict()
     if isinstance(scores, Mapping) and set(scores) == _ESTIMATE:
-        yield Line(path, **scores)
+        yield ScoreLine(path, **scores)
     elif isinstance(scores, Mapping):
         for name, part in scores.items():
-            yield from lines(part, (*path, str(name)))
+            yield from iter_lines(part, (*path, str(name)))
     elif isinstance(scores, list | tuple) and any(_is_nested(part) for part in scores):
         for part in scores:
             part = part._asdict() if hasattr(part, "_asdict") else part
             pairs = list(part.items()) if isinstance(part, Mapping) else list(enumerate(part))
             first = next((i for i, (_, value) in enumerate(pairs) if _is_nested(value)), len(pairs) - 1)
-            which = ", ".join(f"{name} {_number(value)}" for name, value in pairs[:first])
+            which = ", ".join(f"{name} {_format_number(value)}" for name, value in pairs[:first])
             for name, value in pairs[first:]:
-                yield from lines(value, (*path, which, str(name)))
+                yield from iter_lines(value, (*path, which, str(name)))
     elif isinstance(scores, list | tuple):
-        more = f", … ({len(scores)})" if len(scores) > MOST_LISTED else ""
-        yield Line(path, ", ".join(_number(value) for value in scores[:MOST_LISTED]) + more)
+        more = f", … ({len(scores)})" if len(scores) > MAX_LISTED else ""
+        yield ScoreLine(path, ", ".join(_format_number(value) for value in scores[:MAX_LISTED]) + more)
     else:
-        yield Line(path, scores)
+        yield ScoreLine(path, scores)
 
 
 def _is_nested(value: Any) -> bool:
     return isinstance(value, Mapping | list | tuple)
 
 
-def _number(value: Any) -> str:
+def _format_number(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.3f}".rstrip("0").rstrip(".")
     return "–" if value is None else str(value)
@@ -261,11 +261,11 @@ def scores_html(scores: Scores, meanings: Mapping[str, str]) -> str:
     body = []
     group = ""
     last_meaning = ""  # lines that mean the same say it once
-    for line in lines(scores):
+    for line in iter_lines(scores):
         outer, *inner = line.path
         if inner and outer != group:
             last_meaning = meanings.get(outer, "")
-            body.append(_row((outer,), Line((), ""), last_meaning, "group"))
+            body.append(_row((outer,), ScoreLine((), ""), last_meaning, "group"))
         meaning = next((meanings[part] for part in line.path if part in meanings), "")
         body.append(_row(inner or (outer,), line, "" if meaning == last_meaning else meaning, "part" if inner else ""))
         group, last_meaning = outer, meaning
@@ -275,7 +275,7 @@ def scores_html(scores: Scores, meanings: Mapping[str, str]) -> str:
     return f'{_STYLE}<div class="scores"><table>{head}{"".join(body)}</table></div>'
 
 
-def _row(names: Sequence[str], line: Line, meaning: str, kind: str) -> str:
+def _row(names: Sequence[str], line: ScoreLine, meaning: str, kind: str) -> str:
     interval = ""
     if isinstance(line.value, float) and line.low is not None and line.high is not None:
         least = -1.0 if min(line.value, line.low) < 0 else 0.0
@@ -284,15 +284,15 @@ def _row(names: Sequence[str], line: Line, meaning: str, kind: str) -> str:
             f'<div class="interval"><div class="bar"><i style="left: {left:.1f}%; width: {right - left:.1f}%"></i>'
             f'<b style="left: {middle:.1f}%"></b></div><span>{line.low:.3f} to {line.high:.3f}</span></div>'
         )
-    value = f"{line.value:.3f}" if isinstance(line.value, float) else escape(_number(line.value))
+    value = f"{line.value:.3f}" if isinstance(line.value, float) else escape(_format_number(line.value))
     return (
         f'<tr class="{kind}"><td class="name">{escape(" · ".join(names))}</td><td class="number">{value}</td>'
         f'<td>{interval}</td><td class="number">{"" if line.n is None else f"{line.n:,}"}</td>'
-        f'<td class="meaning">{_marked(meaning)}</td></tr>'
+        f'<td class="meaning">{_render_code(meaning)}</td></tr>'
     )
 
 
-def _marked(text: str) -> str:
+def _render_code(text: str) -> str:
     """Return a line of Markdown as HTML; only code is marked."""
     return re.sub(r"`(.+?)`", r"<code>\1</code>", escape(text))
 
@@ -304,14 +304,14 @@ def page(metric: Callable[..., Scores], folder: Path) -> gr.Blocks:
         metric: a function of columns, and options.
         folder: of the Space, with README.md and example.csv.
     """
-    card = Card.of((folder / "README.md").read_text(encoding="utf-8"))
-    header, rows = table((folder / "example.csv").read_text(encoding="utf-8"))
+    card = MetricCard.parse((folder / "README.md").read_text(encoding="utf-8"))
+    header, rows = parse_table((folder / "example.csv").read_text(encoding="utf-8"))
     optional = [name for name, one in inspect.signature(metric).parameters.items() if one.default is not one.empty]
 
     def score(cells: Any, options: str) -> str:
         try:
-            inputs, others = of_metric(metric, columns(list(cells.columns), cells.to_numpy().tolist()))
-            scores = computed(metric, inputs, options)
+            inputs, others = select_columns(metric, parse_columns(list(cells.columns), cells.to_numpy().tolist()))
+            scores = compute_scores(metric, inputs, options)
             unused = f"<p>Columns not used: {escape(', '.join(others))}.</p>" if others else ""
             return scores_html(scores, card.meanings) + unused
         except ValueError as error:
@@ -322,7 +322,7 @@ def page(metric: Callable[..., Scores], folder: Path) -> gr.Blocks:
 
     def pasted(text: str) -> Any:
         try:
-            header, rows = table(text.strip("\r\n"))
+            header, rows = parse_table(text.strip("\r\n"))
         except (ValueError, csv.Error) as error:
             raise gr.Error(str(error)) from None
         return gr.Dataframe(value={"headers": header, "data": rows}, column_count=len(header))

@@ -3,10 +3,10 @@
 from typing import Final
 
 from unbag import challenge_sets, scripts
-from unbag.hub.cards import what_it_is, without_relative_links
+from unbag.hub.cards import describe_package, strip_relative_links
 from unbag.hub.push import Publication
-from unbag.hub.spaces import page_source, requirements, with_settings
-from unbag.hub.vendoring import bundle, notice, without_us
+from unbag.hub.spaces import add_space_settings, build_requirements, read_page_source
+from unbag.hub.vendoring import bundle_modules, rewrite_imports, source_notice
 
 _ROOM: Final = "metrics"
 _SCORING: Final = "unbag_scoring"
@@ -40,24 +40,24 @@ def metric_space(name: str, repo: str) -> Publication:
     module = repo.rpartition("/")[2]
     if not module.isidentifier() or module in ("app", _SCORING, _PAGE):
         raise ValueError(f"expected a Space named like a Python module, e.g. org/{name}, found {repo!r}")
-    source, needed = without_us((folder / f"{name}.py").read_text(encoding="utf-8"), _SCORING)
-    readme = without_relative_links((folder / "README.md").read_text(encoding="utf-8")).rstrip()
-    made = f"{what_it_is()} It made this Space, which runs without it."
-    card = with_settings(f"{readme}\n\n## Challenge sets\n\n{_sets_of(name, repo)}\n\n## unbag\n\n{made}\n")
+    source, needed = rewrite_imports((folder / f"{name}.py").read_text(encoding="utf-8"), _SCORING)
+    readme = strip_relative_links((folder / "README.md").read_text(encoding="utf-8")).rstrip()
+    made = f"{describe_package()} It made this Space, which runs without it."
+    card = add_space_settings(f"{readme}\n\n## Challenge sets\n\n{_related_sets(name, repo)}\n\n## unbag\n\n{made}\n")
     files = {
         "README.md": card.replace(f'evaluate.load("{_ROOM}/{name}")', f'evaluate.load("{repo}")'),
-        f"{module}.py": notice() + source,
-        f"{_SCORING}.py": notice() + bundle(needed),
-        f"{_PAGE}.py": notice() + page_source(_PAGE),
-        "app.py": notice() + _APP.format(page=_PAGE, scoring=_SCORING, function=name),
+        f"{module}.py": source_notice() + source,
+        f"{_SCORING}.py": source_notice() + bundle_modules(needed),
+        f"{_PAGE}.py": source_notice() + read_page_source(_PAGE),
+        "app.py": source_notice() + _APP.format(page=_PAGE, scoring=_SCORING, function=name),
         "example.csv": (folder / "example.csv").read_text(encoding="utf-8"),
-        "requirements.txt": requirements("numpy"),
+        "requirements.txt": build_requirements("numpy"),
     }
     contents = {path: text.encode() for path, text in files.items()}
     return Publication(repo, "space", contents, f"Publish the metric {name}", owns=("*.py",))
 
 
-def _sets_of(name: str, repo: str) -> str:
+def _related_sets(name: str, repo: str) -> str:
     """Build the sentence that links the challenge sets whose columns a metric reads."""
     owner = repo.rpartition("/")[0]
     found = [each for each in challenge_sets.in_evaluation_order() if name in each.metrics]

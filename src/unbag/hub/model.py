@@ -9,8 +9,8 @@ from unbag.challenge_sets import results as schemas
 from unbag.challenge_sets.results import Result
 from unbag.data.labels import resolve_order
 from unbag.hub import eval_results, model_code
-from unbag.hub.model_card import About, card
-from unbag.hub.ownership import FOLDER, is_own_head, model_of
+from unbag.hub.model_card import ModelCardContent, build_model_card
+from unbag.hub.ownership import FOLDER, is_own_head, result_model_name
 from unbag.hub.push import Publication
 from unbag.inference.hub_files import folder_revision
 from unbag.inference.prediction_store import PREDICTIONS
@@ -18,13 +18,13 @@ from unbag.utils import checksums
 from unbag.utils.files import read_json_object
 
 RECORD: Final = "training.json"  # as in `unbag.training.output`, which needs torch
-_EFFORT: Final = "hardware.json"  # as in `unbag.training.output`, likewise
+_COST: Final = "hardware.json"  # as in `unbag.training.output`, likewise
 _CONFIG: Final = "config.json"
 _CARD: Final = "README.md"
 _OWNS: Final = ("model*.safetensors*", "hex.*", "evaluation/*", "runs/*", model_code.FILE, eval_results.OWNS)
 
 
-def checkpoint(
+def checkpoint_publication(
     folder: Path,
     repo: str,
     *,
@@ -33,7 +33,7 @@ def checkpoint(
     organisation: str | None = None,
     base_licence: str | None = None,
     with_code: bool = False,
-    about_results: eval_results.Known | None = None,
+    about_results: eval_results.ResultContext | None = None,
 ) -> Publication:
     """Return the repository of a trained model.
 
@@ -54,8 +54,8 @@ def checkpoint(
             model than they are said to be, or code is asked for that is not ours.
         ImportError: with code, without PyTorch and transformers.
     """
-    record = _record(folder)
-    _check_labels(folder, record)
+    record = _read_record(folder)
+    _validate_labels(folder, record)
     revision = folder_revision(folder)
     for result in results:
         if result.model.get("revision") != revision:
@@ -64,11 +64,11 @@ def checkpoint(
                 f"{result.model['name']} ({str(result.model.get('revision'))[:19]}…); results of other models are for "
                 "--compare-with"
             )
-    config = _config(folder)
-    code = _code(config) if with_code else {}
+    config = _read_config(folder)
+    code = _code_files(config) if with_code else {}
     own = [result for result in results if is_own_head(result)]
     organisation = organisation or repo.partition("/")[0]
-    about = About(
+    about = ModelCardContent(
         repo=repo,
         record=record,
         own=own,
@@ -77,27 +77,31 @@ def checkpoint(
         organisation=organisation,
         base_licence=base_licence,
         separator=_separator(folder),
-        took=_took(folder),
-        of_ours=model_code.is_of_ours(config),
+        took=_training_cost(folder),
+        of_ours=model_code.is_unbag_config(config),
         with_code=with_code,
     )
-    files: dict[str, bytes | Path] = dict(_files(folder))
-    files |= {**code, _CARD: card(about).encode(), **eval_results.files(own, organisation, about_results)}
+    files: dict[str, bytes | Path] = dict(_iter_files(folder))
+    files |= {
+        **code,
+        _CARD: build_model_card(about).encode(),
+        **eval_results.build_eval_results(own, organisation, about_results),
+    }
     message = f"Publish a model trained by unbag's recipe {record['recipe'].replace('_', '-')}"
     return Publication(repo, "model", files, message, owns=_OWNS)
 
 
-def base_of(folder: Path) -> tuple[str, str] | None:
+def find_base_model(folder: Path) -> tuple[str, str] | None:
     """Return Hub id and commit of the model that a run began with; None if it was a folder.
 
     Raises:
         ValueError: if the folder is no finished run.
     """
-    model = _record(folder)["model"]
+    model = _read_record(folder)["model"]
     return None if model["name"] == FOLDER else (model["name"], model["revision"])
 
 
-def _record(folder: Path) -> Mapping[str, Any]:
+def _read_record(folder: Path) -> Mapping[str, Any]:
     if not (folder / RECORD).exists():
         contents = sorted(path.name for path in folder.iterdir())[:10] if folder.is_dir() else "no such folder"
         raise ValueError(f"expected a folder that `unbag train` left, with a {RECORD}; found {contents} in {folder}")
@@ -108,18 +112,18 @@ def _record(folder: Path) -> Mapping[str, Any]:
     return record
 
 
-def _config(folder: Path) -> dict[str, Any]:
+def _read_config(folder: Path) -> dict[str, Any]:
     return read_json_object(folder / _CONFIG)
 
 
-def _took(folder: Path) -> Mapping[str, Any] | None:
+def _training_cost(folder: Path) -> Mapping[str, Any] | None:
     """Return what the training took; None where an earlier version of us did not say, or somebody wrote otherwise."""
-    if not (folder / _EFFORT).is_file():
+    if not (folder / _COST).is_file():
         return None
-    took = read_json_object(folder / _EFFORT)
+    took = read_json_object(folder / _COST)
     kinds = {"hardware": str, "processes": int, "seconds": float | int}
     if not all(isinstance(took.get(name), kind) for name, kind in kinds.items()):
-        raise ValueError(f"{folder / _EFFORT}: expected {', '.join(kinds)}, found {sorted(took)}; remove the file")
+        raise ValueError(f"{folder / _COST}: expected {', '.join(kinds)}, found {sorted(took)}; remove the file")
     return took
 
 
@@ -133,18 +137,18 @@ def _separator(folder: Path) -> str:
     return token * 2 if token == "</s>" else f" {token} "  # as RoBERTa does, and as BERT does
 
 
-def _code(config: Mapping[str, Any]) -> dict[str, bytes]:
+def _code_files(config: Mapping[str, Any]) -> dict[str, bytes]:
     """Return the files of a model's code: its config, which names it, and the module."""
-    named, module = model_code.with_code(config)
+    named, module = model_code.add_code(config)
     return {
         _CONFIG: (json.dumps(named, indent=2, ensure_ascii=False) + "\n").encode(),
         model_code.FILE: module.encode(),
     }
 
 
-def _check_labels(folder: Path, record: Mapping[str, Any]) -> None:
+def _validate_labels(folder: Path, record: Mapping[str, Any]) -> None:
     """Refuse a config whose labels are not in the order that the run recorded, or that contradicts itself."""
-    config = _config(folder)
+    config = _read_config(folder)
     with schemas.explain_damaged_records(folder / _CONFIG):
         id2label = {int(output): label for output, label in config.get("id2label", {}).items()}
     order = list(resolve_order(id2label))
@@ -156,7 +160,7 @@ def _check_labels(folder: Path, record: Mapping[str, Any]) -> None:
         raise ValueError(f"{folder / _CONFIG}: label2id is {config.get('label2id')}, id2label {id2label}")
 
 
-def _files(folder: Path) -> Iterator[tuple[str, Path]]:
+def _iter_files(folder: Path) -> Iterator[tuple[str, Path]]:
     for path in sorted(folder.rglob("*")):
         parts = path.relative_to(folder).parts
         if (
@@ -175,6 +179,6 @@ def _by_model(results: Iterable[Result], revision: str) -> dict[str, list[Result
         if result.model.get("revision") == revision:
             raise ValueError("expected results of other models with --compare-with, found this model's own")
         head = "" if is_own_head(result) else ", residual head"
-        name = model_of(result) or Path(result.model["name"]).name
+        name = result_model_name(result) or Path(result.model["name"]).name
         by_model.setdefault(f"{name}{head}", []).append(result)
     return by_model

@@ -13,8 +13,8 @@ from unbag.data.corpora import CORPORA, LANGUAGES, Corpus
 from unbag.data.labels import CONTRADICTION, ENTAILMENT, LABELS, NEUTRAL
 from unbag.evaluation import verdict
 from unbag.hub import eval_results
-from unbag.hub.cards import arxiv_tags, what_it_is
-from unbag.hub.licences import OTHER, inherited
+from unbag.hub.cards import arxiv_tags, describe_package
+from unbag.hub.licences import OTHER, inherited_licence
 from unbag.hub.ownership import FOLDER
 from unbag.scoring.bootstrap import Estimate
 from unbag.training.recipes import find_recipe
@@ -47,7 +47,7 @@ _REST: Final = "terms-of-its-sources"
 
 
 @dataclass(frozen=True)
-class About:
+class ModelCardContent:
     """What a card says.
 
     Attributes:
@@ -90,7 +90,7 @@ class About:
     @property
     def licence(self) -> str:
         """The licence that the model inherits."""
-        return inherited(list(self.sources.values()))
+        return inherited_licence(list(self.sources.values()))
 
     @property
     def sources(self) -> dict[str, str | None]:
@@ -107,13 +107,13 @@ class About:
         return {part["name"]: part["origin"] for part in self.record["data"]["training"]}
 
 
-def card(about: About) -> str:
+def build_model_card(about: ModelCardContent) -> str:
     """Return the README of a checkpoint's repository."""
     from huggingface_hub import ModelCard
 
     parts = [
         f"# {about.repo.partition('/')[2]}",
-        _what_it_is(about),
+        _summary(about),
         _use(about),
         _training(about),
         _results(about),
@@ -126,10 +126,10 @@ def card(about: About) -> str:
     return str(ModelCard(f"---\n{_metadata(about).to_yaml()}\n---\n\n{text}\n"))
 
 
-def _metadata(about: About) -> "ModelCardData":
+def _metadata(about: ModelCardContent) -> "ModelCardData":
     from huggingface_hub import ModelCardData
 
-    index = eval_results.model_index(about.own, about.organisation)
+    index = eval_results.build_model_index(about.own, about.organisation)
     known = ("accuracy", "f1", "precision", "recall")
     metrics = [name for name in known if any(result.metric_type == name for result in index)]
     return ModelCardData(
@@ -144,7 +144,7 @@ def _metadata(about: About) -> "ModelCardData":
         license_link=f"https://huggingface.co/{about.repo}#licence" if about.licence == OTHER else None,
         tags=[
             *("natural-language-inference", "unbag", about.record["recipe"].replace("_", "-")),
-            *arxiv_tags([find_recipe(about.record["recipe"]).about, *_cited(about)]),
+            *arxiv_tags([find_recipe(about.record["recipe"]).about, *_cited_works(about)]),
         ],
         widget=[
             {"text": f"{premise}{about.separator}{hypothesis}", "example_title": title}
@@ -156,18 +156,18 @@ def _metadata(about: About) -> "ModelCardData":
     )
 
 
-def _what_it_is(about: About) -> str:
+def _summary(about: ModelCardContent) -> str:
     record = about.record
     labels = "; ".join(f"*{label}*: {_MEANINGS[label]}" for label in LABELS)
     base = f"[{about.base}](https://huggingface.co/{about.base})" if about.base else f"`{record['config']['model']}`"
     return (
         f"A classifier of sentence pairs for natural language inference: given a premise and a hypothesis, {labels}. "
         f"It is {base} (revision `{record['model']['revision']}`) trained further by the recipe "
-        f"`{record['recipe'].replace('_', '-')}` of unbag.\n\n{what_it_is()}"
+        f"`{record['recipe'].replace('_', '-')}` of unbag.\n\n{describe_package()}"
     )
 
 
-def _use(about: About) -> str:
+def _use(about: ModelCardContent) -> str:
     premise, hypothesis = _EXAMPLE
     known = (
         "import unbag.models  # pip install 'unbag[models]': makes the architecture known\n" if about.of_ours else ""
@@ -193,7 +193,7 @@ with torch.no_grad():
 print({{model.config.id2label[i]: float(p) for i, p in enumerate(probabilities)}})
 ```
 
-The outputs are, in order: {", ".join(about.record["label_order"])}.{_without_us(about)}"""
+The outputs are, in order: {", ".join(about.record["label_order"])}.{_use_without_unbag(about)}"""
     if about.record["recipe"] == "hex":
         text += f"""
 
@@ -211,7 +211,7 @@ ResidualHead.load(Path(snapshot_download("{about.repo}"))).attach(model)
     return text
 
 
-def _without_us(about: About) -> str:
+def _use_without_unbag(about: ModelCardContent) -> str:
     """Say how a model of ours is loaded without unbag, where its repository has the code."""
     if not about.with_code:
         return ""
@@ -227,7 +227,7 @@ model = AutoModelForSequenceClassification.from_pretrained(
 ```"""
 
 
-def _training(about: About) -> str:
+def _training(about: ModelCardContent) -> str:
     record = about.record
     config = record["config"]
     recipe = find_recipe(record["recipe"])
@@ -253,12 +253,12 @@ def _training(about: About) -> str:
             f"{steps}, {where}, precision {_PRECISIONS[record['precision']]}; {listed}.{cut}{biased} AdamW; the "
             "learning rate rises during the warm-up, a share of the steps, and then falls to 0 linearly.",
             _curve(record),
-            *([_effort(about.took)] if about.took else []),
+            *([_training_cost(about.took)] if about.took else []),
         ]
     )
 
 
-def _effort(took: Mapping[str, Any]) -> str:
+def _training_cost(took: Mapping[str, Any]) -> str:
     """Return on what it was trained and how long that took, in words."""
     minutes, seconds = divmod(round(took["seconds"]), 60)
     time = f"{minutes // 60} h {minutes % 60} min" if minutes >= 60 else f"{minutes} min {seconds} s"
@@ -334,7 +334,7 @@ def _curve(record: Mapping[str, Any]) -> str:
     return _table(["step", "accuracy, held out", "loss"], rows)
 
 
-def _results(about: About) -> str:
+def _results(about: ModelCardContent) -> str:
     if not (about.own or about.residual):
         return f"## Challenge sets\n\nNone was asked yet: `unbag evaluate {about.repo}`."
     columns: dict[str, Sequence[Result]] = {"this model": about.own}
@@ -348,7 +348,7 @@ def _results(about: About) -> str:
     for key, first in by_rows.items():
         by_column = {name: next((r for r in results if _rows_key(r) == key), None) for name, results in columns.items()}
         numbers = {name: _by_metric(result) for name, result in by_column.items()}
-        for i, (quantity, estimate) in enumerate(_quoted(first)):
+        for i, (quantity, estimate) in enumerate(_quoted_measurements(first)):
             cells = [_cell(numbers[name].get(quantity.name)) for name in columns]
             where = _set_name(first) if i == 0 else ""
             arrow = "↑" if quantity.higher_is_better else "↓"
@@ -365,12 +365,12 @@ def _results(about: About) -> str:
             f"95 % intervals in brackets. ↑ higher is better, ↓ lower is better. Measured by unbag "
             f"{', '.join(versions)}; all models of a row answered the same pairs. n is how many examples "
             "the first number of the row rests on.",
-            "In words:\n\n" + "\n".join([*_verdicts(about), *readings]),
+            "In words:\n\n" + "\n".join([*_verdict_lines(about), *readings]),
         ]
     )
 
 
-def _verdicts(about: About) -> list[str]:
+def _verdict_lines(about: ModelCardContent) -> list[str]:
     """Return what is said first of either head, and what the scale is."""
     heads = {"this model": about.own, RESIDUAL: about.residual}
     stand = {name: verdict.of_model(results) for name, results in heads.items() if results}
@@ -390,10 +390,10 @@ def _set_name(result: Result) -> str:
 
 
 def _by_metric(result: Result | None) -> dict[str, Estimate]:
-    return {} if result is None else {quantity.name: estimate for quantity, estimate in _quoted(result)}
+    return {} if result is None else {quantity.name: estimate for quantity, estimate in _quoted_measurements(result)}
 
 
-def _quoted(result: Result) -> list[Measurement]:
+def _quoted_measurements(result: Result) -> list[Measurement]:
     return challenge_sets.get(result.set).measurements(result.scores, "quoted")
 
 
@@ -401,7 +401,7 @@ def _cell(estimate: Estimate | None) -> str:
     return "–" if estimate is None else interval(estimate)
 
 
-def _limits(about: About) -> str:
+def _limits(about: ModelCardContent) -> str:
     languages = sorted({corpus.language for corpus in about.corpora} or {about.record["config"]["language"]})
     spoken = " and ".join(LANGUAGES[language] for language in languages)
     drawn = any("max_examples" in result.config for result in (*about.own, *about.residual))
@@ -419,7 +419,7 @@ def _limits(about: About) -> str:
     return "## Limits\n\n" + "\n".join(f"- {point}" for point in points if point)
 
 
-def _licence(about: About) -> str:
+def _licence(about: ModelCardContent) -> str:
     listed = ", ".join(f"{name} ({licence or 'not known'})" for name, licence in about.sources.items())
     if about.licence != OTHER:
         rule = f"`{about.licence}` meets the terms of all of them."
@@ -430,7 +430,7 @@ def _licence(about: About) -> str:
     return f"## Licence\n\nInherited from what it was made of: {listed}. {rule}"
 
 
-def _reproduce(about: About) -> str:
+def _reproduce(about: ModelCardContent) -> str:
     environment = about.record["environment"]
     commit = f" (commit `{environment['unbag_commit']}`)" if "unbag_commit" in environment else ""
     names = ("python", "torch", "transformers", "accelerate", "tokenizers", "datasets")
@@ -447,15 +447,15 @@ def _reproduce(about: About) -> str:
 with unbag {environment["unbag"]}{commit}, {versions}. The whole record is in `training.json`.{needs}"""
 
 
-def _citations(about: About) -> str:
-    citations = _cited(about)
+def _citations(about: ModelCardContent) -> str:
+    citations = _cited_works(about)
     text = "## Citation\n\nThe recipe: " + find_recipe(about.record["recipe"]).about
     if citations:
         text += "\n\nWhat it was trained on and asked:\n\n```bibtex\n" + "\n\n".join(citations) + "\n```"
     return text
 
 
-def _cited(about: About) -> list[str]:
+def _cited_works(about: ModelCardContent) -> list[str]:
     """Return the BibTeX of the corpora that it was trained on, and of the sets that it was asked."""
     asked = dict.fromkeys(result.set for result in (*about.own, *about.residual))
     sets_cited = [str(challenge_sets.get(name).builder_class().CITATION) for name in asked]

@@ -4,28 +4,28 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
-from unbag.hub.vendoring import bundle, notice
+from unbag.hub.vendoring import bundle_modules, source_notice
 
 FILE: Final = "modeling_unbag.py"
 
 _TYPES: Final = "unbag-"  # what the types of the models in `unbag.models` begin with
-_NEEDED: Final = frozenset({"numpy", "torch", "transformers", "spacy", "huggingface_hub"})
-_INSTEAD: Final = {"unbag.models.trees": "unbag.models.vendored_trees"}
+_ALLOWED: Final = frozenset({"numpy", "torch", "transformers", "spacy", "huggingface_hub"})
+_REPLACEMENTS: Final = {"unbag.models.trees": "unbag.models.vendored_trees"}
 
 
-def is_of_ours(config: Mapping[str, Any]) -> bool:
+def is_unbag_config(config: Mapping[str, Any]) -> bool:
     """Tell whether a model's architecture is one of `unbag.models`, by its config."""
     return str(config.get("model_type")).startswith(_TYPES)
 
 
-def without_code(config: bytes) -> bytes:
+def remove_code(config: bytes) -> bytes:
     """Return, of a repository's config.json, what the folder had before `with_code`, as transformers writes it."""
     record = json.loads(config)
     record.pop("auto_map", None)
     return (json.dumps(record, indent=2) + "\n").encode()
 
 
-def with_code(config: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
+def add_code(config: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
     """Return a model's config that says where its code is, and the code: the modules of `unbag.models` that it needs.
 
     Raises:
@@ -47,5 +47,5 @@ def with_code(config: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
         "AutoModelForSequenceClassification": f"{module}.{network.__name__}",
     }
     title = f"{network.__name__}, for those who load it without unbag."
-    code = bundle([network.__module__], title=title, allowed=_NEEDED, instead=_INSTEAD)
-    return {**config, "auto_map": auto_map}, notice() + code
+    code = bundle_modules([network.__module__], title=title, allowed=_ALLOWED, instead=_REPLACEMENTS)
+    return {**config, "auto_map": auto_map}, source_notice() + code

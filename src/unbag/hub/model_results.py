@@ -5,8 +5,8 @@ from typing import Final
 
 from unbag.challenge_sets.results import Result
 from unbag.hub import cards, eval_results
-from unbag.hub.cards import parted
-from unbag.hub.ownership import is_own_head, results_of
+from unbag.hub.cards import split_card
+from unbag.hub.ownership import is_own_head, select_model_results
 from unbag.hub.push import Publication
 
 MESSAGE: Final = "Add results on challenge sets that are held against bags of words"
@@ -15,8 +15,8 @@ MESSAGE: Final = "Add results on challenge sets that are held against bags of wo
 _INDEX: Final = "model-index"
 
 
-def onto_model(
-    repo: str, results: Sequence[Result], organisation: str, about: eval_results.Known | None = None
+def model_results_publication(
+    repo: str, results: Sequence[Result], organisation: str, about: eval_results.ResultContext | None = None
 ) -> Publication:
     """Return what adds results to a model's repository; the rest of its card stays as it is, to the byte.
 
@@ -29,8 +29,8 @@ def onto_model(
     Raises:
         ValueError: if none of the results is the model's, or none is of a challenge set's own pairs.
     """
-    own = [result for result in results_of(repo, results) if is_own_head(result)]
-    index = eval_results.model_index(own, organisation)
+    own = [result for result in select_model_results(repo, results) if is_own_head(result)]
+    index = eval_results.build_model_index(own, organisation)
     if not index:
         raise ValueError(
             f"expected results of {repo} on a published challenge set, found only those of pairs of your own or of "
@@ -40,7 +40,9 @@ def onto_model(
 
     def card(existing: bytes | None) -> bytes:
         text = (existing or b"").decode()
-        merged = eval_results.merged(parted(existing)[0].get(_INDEX), name, index)
-        return cards.with_entry(text, _INDEX, merged).encode()
+        merged = eval_results.merge_model_index(split_card(existing)[0].get(_INDEX), name, index)
+        return cards.set_entry(text, _INDEX, merged).encode()
 
-    return Publication(repo, "model", {"README.md": card, **eval_results.files(own, organisation, about)}, MESSAGE)
+    return Publication(
+        repo, "model", {"README.md": card, **eval_results.build_eval_results(own, organisation, about)}, MESSAGE
+    )

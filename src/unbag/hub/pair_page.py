@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 Pair = tuple[str, str]
 Probabilities = NDArray[Any]
 PERMUTATIONS: Final = 3
-MOST_CHARACTERS: Final = 1_000
+MAX_CHARACTERS: Final = 1_000
 """Of a sentence: everybody shares one small machine."""
-MOST_BYTES: Final = 1_500_000_000
+MAX_BYTES: Final = 1_500_000_000
 """Of a model's weights."""
 TOP: Final = 5
 UNKNOWN: Final = "not said"
@@ -49,7 +49,7 @@ _STYLE: Final = """<style>
 
 
 @dataclass(frozen=True)
-class Asked:
+class ScoredPair:
     """A pair, what was done to it, and the probabilities of the labels: the model's, and the lexical model's."""
 
     what: str
@@ -58,7 +58,7 @@ class Asked:
     lexical: Probabilities
 
 
-class Lexical:
+class LexicalScorer:
     """The lexical model in a folder (`lexical.json`, `lexical.safetensors`), read with our own functions.
 
     Args:
@@ -91,7 +91,7 @@ class Lexical:
         return self._vocabulary.matrix(words)
 
 
-def variants(ours: Any, premise: str, hypothesis: str) -> list[tuple[str, Pair]]:
+def build_variants(ours: Any, premise: str, hypothesis: str) -> list[tuple[str, Pair]]:
     """Return a pair as it is, exchanged, and with its words in other orders, with what was done to it.
 
     Sentences too short to have that many orders are left as they are.
@@ -111,7 +111,7 @@ def variants(ours: Any, premise: str, hypothesis: str) -> list[tuple[str, Pair]]
 
 
 @lru_cache(maxsize=2)
-def transformer(name: str, resolve_order: Callable[[Any], Sequence[str]]) -> tuple[Any, Any, tuple[str, ...]]:
+def load_transformer(name: str, resolve_order: Callable[[Any], Sequence[str]]) -> tuple[Any, Any, tuple[str, ...]]:
     """Return a model of the Hub, its tokenizer, and the label of each of its outputs; no code of the model's is run.
 
     Raises:
@@ -123,8 +123,8 @@ def transformer(name: str, resolve_order: Callable[[Any], Sequence[str]]) -> tup
     if not _HUB_ID.fullmatch(name):
         raise ValueError("expected a model of the Hub as organisation/name")
     size = sum(getattr(file, "size", 0) for file in HfApi().list_repo_tree(name) if file.path.endswith(".safetensors"))
-    if not 0 < size <= MOST_BYTES:
-        most, found = (f"{n / 1e9:.1f} GB" for n in (MOST_BYTES, size))
+    if not 0 < size <= MAX_BYTES:
+        most, found = (f"{n / 1e9:.1f} GB" for n in (MAX_BYTES, size))
         raise ValueError(f"expected weights in safetensors of at most {most}, found {found}")
     tokenizer = AutoTokenizer.from_pretrained(name)
     model = AutoModelForSequenceClassification.from_pretrained(name, use_safetensors=True).eval()
@@ -132,11 +132,11 @@ def transformer(name: str, resolve_order: Callable[[Any], Sequence[str]]) -> tup
     return model, tokenizer, order
 
 
-def classified(name: str, ours: Any, pairs: Sequence[Pair]) -> Probabilities:
+def classify_pairs(name: str, ours: Any, pairs: Sequence[Pair]) -> Probabilities:
     """Return what a model of the Hub says of pairs: the probabilities of our labels in our order, shape (n, 3)."""
     import torch
 
-    model, tokenizer, order = transformer(name, ours.resolve_order)
+    model, tokenizer, order = load_transformer(name, ours.resolve_order)
     if set(order) != set(ours.LABELS):
         raise ValueError(f"expected a model of the labels {', '.join(ours.LABELS)}, found {', '.join(order)}")
     premises, hypotheses = (list(side) for side in zip(*pairs, strict=True))
@@ -151,7 +151,7 @@ def _softmax(logits: Any) -> Probabilities:
     return np.asarray(shifted / shifted.sum(axis=1, keepdims=True))
 
 
-def summary(asked: Sequence[Asked], labels: Sequence[str]) -> str:
+def summarize(asked: Sequence[ScoredPair], labels: Sequence[str]) -> str:
     """Return in words how often each answered as to the pair in order, of those whose words moved."""
     first, *others = asked
     moved = [each for each in others if "order" in each.what]
@@ -168,23 +168,24 @@ def summary(asked: Sequence[Asked], labels: Sequence[str]) -> str:
     )
 
 
-def html(asked: Sequence[Asked], labels: Sequence[str], pulls: Sequence[Any], gold: str | None) -> str:
+def render_html(asked: Sequence[ScoredPair], labels: Sequence[str], pulls: Sequence[Any], gold: str | None) -> str:
     """Return the answers as HTML."""
-    parts = [f"<p><b>{escape(summary(asked, labels))}</b></p>"]
+    parts = [f"<p><b>{escape(summarize(asked, labels))}</b></p>"]
     for each in asked:
         answers = "".join(
-            _answer(who, labels, found) for who, found in (("model", each.model), ("lexical model", each.lexical))
+            _render_answer(who, labels, found)
+            for who, found in (("model", each.model), ("lexical model", each.lexical))
         )
         parts.append(
             f'<div class="pair"><h4>{escape(each.what)}</h4><p>{escape(each.pair[0])}</p>'
             f'<p>→ {escape(each.pair[1])}</p><div class="answers">{answers}</div></div>'
         )
         if each is asked[0]:
-            parts.append(_pulls(pulls, gold or labels[int(np.argmax(each.lexical))], known=gold is not None))
+            parts.append(_render_pulls(pulls, gold or labels[int(np.argmax(each.lexical))], known=gold is not None))
     return _STYLE + "".join(parts)
 
 
-def _answer(who: str, labels: Sequence[str], probabilities: Probabilities) -> str:
+def _render_answer(who: str, labels: Sequence[str], probabilities: Probabilities) -> str:
     best = int(np.argmax(probabilities))
     lines = "".join(
         f'<div class="answer{" first" if i == best else ""}"><span>{label}</span>'
@@ -195,20 +196,22 @@ def _answer(who: str, labels: Sequence[str], probabilities: Probabilities) -> st
     return f'<div><div class="answer"><b>{who}: {labels[best]}</b></div>{lines}</div>'
 
 
-def _pulls(pulls: Sequence[Any], label: str, *, known: bool) -> str:
+def _render_pulls(pulls: Sequence[Any], label: str, *, known: bool) -> str:
     """Return the words that speak against a label, the right one or the lexical model's own answer."""
     whose = "the right label" if known else "its own answer"
     if not pulls:
         none = f"None that the lexical model knows speaks against {whose}, {label}."
         return f'<div class="pair"><h4>misleading words</h4><p>{none}</p></div>'
-    rows = "".join(f"<tr><td>{escape(_named(pull.feature))}</td><td>{pull.logit:+.2f}</td></tr>" for pull in pulls)
+    rows = "".join(
+        f"<tr><td>{escape(_describe_feature(pull.feature))}</td><td>{pull.logit:+.2f}</td></tr>" for pull in pulls
+    )
     return (
         f'<div class="pair"><h4>misleading words: what speaks to the lexical model for {pulls[0].label} and against '
         f'{whose}, {label} (differences of logits)</h4><table class="words">{rows}</table></div>'
     )
 
 
-def _named(feature: Any) -> str:
+def _describe_feature(feature: Any) -> str:
     if feature.premise is None:
         return f"{feature.hypothesis} in the hypothesis"
     if feature.hypothesis is None:
@@ -224,23 +227,23 @@ def page(ours: Any, folder: Path, model: str) -> gr.Blocks:
         folder: of the Space, with the lexical model.
         model: the Hub id of the model that is named at first.
     """
-    lexical = Lexical(ours, folder)
+    lexical = LexicalScorer(ours, folder)
     labels = list(ours.LABELS)
 
     def tried(premise: str, hypothesis: str, gold: str, name: str) -> str:
         premise, hypothesis = " ".join(premise.split()), " ".join(hypothesis.split())
         try:
-            if not (0 < len(premise) <= MOST_CHARACTERS and 0 < len(hypothesis) <= MOST_CHARACTERS):
-                raise ValueError(f"expected two sentences of at most {MOST_CHARACTERS:,} characters")
-            made = variants(ours, premise, hypothesis)
+            if not (0 < len(premise) <= MAX_CHARACTERS and 0 < len(hypothesis) <= MAX_CHARACTERS):
+                raise ValueError(f"expected two sentences of at most {MAX_CHARACTERS:,} characters")
+            made = build_variants(ours, premise, hypothesis)
             pairs = [pair for _, pair in made]
-            answers = classified(name.strip(), ours, pairs), lexical.probabilities(pairs)
+            answers = classify_pairs(name.strip(), ours, pairs), lexical.probabilities(pairs)
         except Exception as error:  # whatever a stranger's model brings
             return f"<p>⚠️ {escape(' '.join(str(error).split())[:300])}</p>"
-        asked = [Asked(what, pair, *found) for (what, pair), *found in zip(made, *answers, strict=True)]
+        asked = [ScoredPair(what, pair, *found) for (what, pair), *found in zip(made, *answers, strict=True)]
         known = gold if gold in labels else None
         against = known or labels[int(np.argmax(asked[0].lexical))]
-        return html(asked, labels, lexical.pull((premise, hypothesis), against), known)
+        return render_html(asked, labels, lexical.pull((premise, hypothesis), against), known)
 
     demo = gr.Blocks(title="Try a pair", analytics_enabled=False)
     with demo:
@@ -250,8 +253,8 @@ def page(ours: Any, folder: Path, model: str) -> gr.Blocks:
             "the answers when words or sentences change places."
         )
         with gr.Row():
-            premise = gr.Textbox(EXAMPLES[0][0], label="Premise", lines=2, max_length=MOST_CHARACTERS)
-            hypothesis = gr.Textbox(EXAMPLES[0][1], label="Hypothesis", lines=2, max_length=MOST_CHARACTERS)
+            premise = gr.Textbox(EXAMPLES[0][0], label="Premise", lines=2, max_length=MAX_CHARACTERS)
+            hypothesis = gr.Textbox(EXAMPLES[0][1], label="Hypothesis", lines=2, max_length=MAX_CHARACTERS)
         with gr.Row():
             name = gr.Textbox(model, label="Model", info="organisation/name on the Hub; English, three labels")
             gold = gr.Dropdown(

@@ -6,11 +6,11 @@ from typing import Final
 
 from unbag.baselines.lexical.model import CONFIG_FILE, WEIGHTS_FILE
 from unbag.baselines.lexical.words import ALL, BY_TYPE
-from unbag.hub.cards import what_it_is
-from unbag.hub.local_paths import without_folders
+from unbag.hub.cards import describe_package
+from unbag.hub.local_paths import strip_folders
 from unbag.hub.push import Publication
-from unbag.hub.spaces import page_source, requirements, with_settings
-from unbag.hub.vendoring import bundle, notice
+from unbag.hub.spaces import add_space_settings, build_requirements, read_page_source
+from unbag.hub.vendoring import bundle_modules, source_notice
 from unbag.utils.files import read_json_object
 from unbag.utils.hub_names import validate_repo
 
@@ -75,15 +75,19 @@ def pair_space(repo: str, model: str, lexical: Path) -> Publication:
             f"{lexical}: expected a lexical model in English, of words by their type; found the language "
             f"{record['language']!r} and words by {record['tags']}"
         )
-    origins = " and ".join(dict.fromkeys(without_folders(part["origin"]) for part in record["training"]))
+    origins = " and ".join(dict.fromkeys(strip_folders(part["origin"]) for part in record["training"]))
     fitted = f"{record['pairs']:,} pairs of {origins}"
     files: dict[str, bytes | Path] = {
-        "README.md": with_settings(_CARD.format(about=what_it_is(), fitted=fitted), models=[model]).encode(),
-        f"{_PAGE}.py": (notice() + page_source(_PAGE)).encode(),
-        f"{_OURS}.py": (notice() + bundle(_MODULES, title="Words and their orders.", allowed=_ALLOWED)).encode(),
-        "app.py": (notice() + _APP.format(page=_PAGE, ours=_OURS, model=model)).encode(),
+        "README.md": add_space_settings(_CARD.format(about=describe_package(), fitted=fitted), models=[model]).encode(),
+        f"{_PAGE}.py": (source_notice() + read_page_source(_PAGE)).encode(),
+        f"{_OURS}.py": (
+            source_notice() + bundle_modules(_MODULES, title="Words and their orders.", allowed=_ALLOWED)
+        ).encode(),
+        "app.py": (source_notice() + _APP.format(page=_PAGE, ours=_OURS, model=model)).encode(),
         "lexical.json": json.dumps({"words": config["words"]}, ensure_ascii=False).encode(),  # no names of files here
         "lexical.safetensors": lexical / WEIGHTS_FILE,
-        "requirements.txt": requirements("numpy", "safetensors", "scipy", "spacy", "torch", "transformers").encode(),
+        "requirements.txt": build_requirements(
+            "numpy", "safetensors", "scipy", "spacy", "torch", "transformers"
+        ).encode(),
     }
     return Publication(repo, "space", files, "Publish the page to try a pair on", owns=("*.py",))

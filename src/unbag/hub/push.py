@@ -74,7 +74,7 @@ class HubError(ValueError):
 
 
 @contextmanager
-def explained(repo: str, kind: str) -> Iterator[None]:
+def explain_hub_errors(repo: str, kind: str) -> Iterator[None]:
     """Turn what the client raises about a repository into a `HubError` of one line, with no token in it.
 
     Args:
@@ -98,10 +98,10 @@ def explained(repo: str, kind: str) -> Iterator[None]:
     except OfflineModeIsEnabled:
         raise HubError(f"{repo}: the Hub cannot be asked while offline; unset HF_HUB_OFFLINE") from None
     except (OSError, ValueError, RuntimeError, httpx.HTTPError) as error:
-        raise HubError(redact(f"{kind} {repo}: {_reason(error, repo)}")) from error
+        raise HubError(redact(f"{kind} {repo}: {_describe_error(error, repo)}")) from error
 
 
-def _reason(error: Exception, repo: str) -> str:
+def _describe_error(error: Exception, repo: str) -> str:
     from huggingface_hub import constants, get_token
 
     answer = http_cause(error)
@@ -126,7 +126,7 @@ def _reason(error: Exception, repo: str) -> str:
             )
         case HTTPStatus.FORBIDDEN:
             ways = ["use another token", "name another organisation with --to"]
-            if _may_propose(answer):
+            if _is_proposal_possible(answer):
                 ways.append("propose the change with --pull-request")
             return (
                 f"expected a token that may write to {organisation}, found one that may not (403: {text}); "
@@ -146,7 +146,7 @@ def _reason(error: Exception, repo: str) -> str:
     return f"the Hub refused ({status}: {text})"
 
 
-def _may_propose(refused: "HfHubHTTPError") -> bool:
+def _is_proposal_possible(refused: "HfHubHTTPError") -> bool:
     """Check whether a pull request may do what was refused: a change of a repository that exists, and no proposal."""
     url = refused.response.request.url
     changes = any(step in url.path for step in ("/commit/", "/preupload/", "/info/lfs/"))
@@ -232,7 +232,7 @@ class Remote:
         return _read(self.repo, self.kind, fetch)
 
 
-def look(repo: str, kind: Kind, revision: str = "main") -> Remote | None:
+def fetch_remote(repo: str, kind: Kind, revision: str = "main") -> Remote | None:
     """Return what a repository holds at a revision; None if there is no such repository.
 
     Raises:
@@ -267,7 +267,7 @@ def _read(repo: str, kind: Kind, call: Callable[[], T]) -> T:
 
 _MAIN: Final = "main"
 _CONFLICTS: Final = 20  # somebody's commit gets through each time, so this many others would have to be at it
-_LONGEST_STAND_BACK: Final = 4.0  # seconds
+_MAX_BACKOFF: Final = 4.0  # seconds
 _CONFLICT: Final = frozenset({HTTPStatus.CONFLICT, HTTPStatus.PRECONDITION_FAILED})
 
 
@@ -311,22 +311,22 @@ class Outcome:
         commit: the new commit; None where there was nothing to change.
     """
 
-    plan: Plan
+    plan_publication: Plan
     url: str
     commit: str | None
 
 
-def plan(publication: Publication, *, private: bool = False, pull_request: bool = False) -> Plan:
+def plan_publication(publication: Publication, *, private: bool = False, pull_request: bool = False) -> Plan:
     """Return what `publish` would do; nothing is written.
 
     Raises:
         HubError: if it cannot be done, as far as that can be told from looking.
     """
-    with explained(publication.repo, publication.kind):
+    with explain_hub_errors(publication.repo, publication.kind):
         return _plan(publication, private=private, pull_request=pull_request)
 
 
-def publish(publication: Publication, *, private: bool = False, pull_request: bool = False) -> Outcome:
+def publish_files(publication: Publication, *, private: bool = False, pull_request: bool = False) -> Outcome:
     """Bring a repository to what a publication says, in one commit, and make the repository where there is none.
 
     Publishing the same again makes no commit. A publication that was stopped, at whatever moment, is finished by
@@ -349,7 +349,7 @@ def publish(publication: Publication, *, private: bool = False, pull_request: bo
         sdk = "gradio" if kind == "space" else None
         return api.create_repo(repo, repo_type=kind, private=private, exist_ok=True, space_sdk=sdk)
 
-    with explained(repo, kind):
+    with explain_hub_errors(repo, kind):
         conflicts = 0
         may_delete: frozenset[str] | None = None
         faults: Counter[str] = Counter()  # by request: one commit takes several
@@ -370,7 +370,7 @@ def publish(publication: Publication, *, private: bool = False, pull_request: bo
                 answer = http_cause(error)
                 if answer is not None and answer.response.status_code in _CONFLICT and conflicts < _CONFLICTS:
                     conflicts += 1
-                    pause(random.uniform(0, min(0.05 * 2**conflicts, _LONGEST_STAND_BACK)), error)
+                    pause(random.uniform(0, min(0.05 * 2**conflicts, _MAX_BACKOFF)), error)
                     continue
                 request = str(answer.response.request.url) if answer is not None else type(error).__name__
                 faults[request] += 1
@@ -385,7 +385,7 @@ def publish(publication: Publication, *, private: bool = False, pull_request: bo
 def _plan(publication: Publication, *, private: bool, pull_request: bool) -> Plan:
     kind, repo = publication.kind, publication.repo
     ref = _open_pull_request(publication) if pull_request else None
-    remote = look(repo, kind, ref or _MAIN)
+    remote = fetch_remote(repo, kind, ref or _MAIN)
     if remote is None and pull_request:
         raise HubError(f"{kind} {repo}: expected a repository to propose a change to, found none; check --to")
     if remote is not None and private and not remote.private:
@@ -393,7 +393,7 @@ def _plan(publication: Publication, *, private: bool, pull_request: bool) -> Pla
             f"{kind} {repo}: expected a private repository, found a public one; make it private in its settings, leave "
             "--private out, or name another with --to"
         )
-    contents = {path: _content(file, path, remote) for path, file in publication.files.items()}
+    contents = {path: _resolve_content(file, path, remote) for path, file in publication.files.items()}
     existing = remote.files if remote else {}
     sizes = {path: len(c) if isinstance(c, bytes) else c.stat().st_size for path, c in contents.items()}
     return Plan(
@@ -412,7 +412,9 @@ def _plan(publication: Publication, *, private: bool, pull_request: bool) -> Pla
     )
 
 
-def _content(file: bytes | Path | Callable[[bytes | None], bytes], path: str, remote: Remote | None) -> bytes | Path:
+def _resolve_content(
+    file: bytes | Path | Callable[[bytes | None], bytes], path: str, remote: Remote | None
+) -> bytes | Path:
     if isinstance(file, bytes | Path):
         return file
     return file(remote.read(path) if remote else None)

@@ -14,9 +14,9 @@ from unbag.challenge_sets.base import SCORE
 from unbag.challenge_sets.results import Result
 from unbag.data import parquet
 from unbag.hub import cards
-from unbag.hub.benchmarks import config_of, options
-from unbag.hub.cards import parted, what_it_is
-from unbag.hub.ownership import is_own_head, model_of, results_of
+from unbag.hub.benchmarks import published_config_name, published_options
+from unbag.hub.cards import describe_package, split_card
+from unbag.hub.ownership import is_own_head, result_model_name, select_model_results
 from unbag.hub.push import Publication
 
 NAME: Final = "unbag-results"
@@ -95,7 +95,7 @@ training seeds. Numbers are facts; they are offered under CC0.
 """
 
 
-def publication(repo: str, results: Sequence[Result], *, model: str | None = None) -> Publication:
+def results_publication(repo: str, results: Sequence[Result], *, model: str | None = None) -> Publication:
     """Return what adds results to a data set of results, and makes the data set where there is none.
 
     Args:
@@ -107,28 +107,31 @@ def publication(repo: str, results: Sequence[Result], *, model: str | None = Non
         ValueError: if no result is of a challenge set's own pairs, or one is of a folder and `model` does not say of
             which model's.
     """
-    added = rows(results, model=model)
+    added = result_rows(results, model=model)
     if not added:
         raise ValueError("expected results of a challenge set's own pairs, found only results of pairs of your own")
     return Publication(
-        repo, "dataset", {"README.md": partial(_card, repo), FILE: partial(merged, added)}, "Add results"
+        repo,
+        "dataset",
+        {"README.md": partial(_merge_card, repo), FILE: partial(merge_result_rows, added)},
+        "Add results",
     )
 
 
-def rows(results: Iterable[Result], *, model: str | None = None) -> list[dict[str, Any]]:
+def result_rows(results: Iterable[Result], *, model: str | None = None) -> list[dict[str, Any]]:
     """Return the rows of some results; `model` as in `publication`."""
-    results = [result for result in results if config_of(result) is not None]
-    if folders := [result for result in results if model_of(result) is None]:
+    results = [result for result in results if published_config_name(result) is not None]
+    if folders := [result for result in results if result_model_name(result) is None]:
         if model is None:
             raise ValueError(
                 f"the results of {folders[0].model['name']} are of a folder; publish it and name its repository with "
                 "--model"
             )
-        results_of(model, folders)
-    return [row for result in results for row in _rows(result, model_of(result) or str(model))]
+        select_model_results(model, folders)
+    return [row for result in results for row in _rows_of_result(result, result_model_name(result) or str(model))]
 
 
-def _rows(result: Result, model: str) -> list[dict[str, Any]]:
+def _rows_of_result(result: Result, model: str) -> list[dict[str, Any]]:
     about, described = result.model, challenge_sets.get(result.set)
     shared = {
         "model": model,
@@ -137,11 +140,11 @@ def _rows(result: Result, model: str) -> list[dict[str, Any]]:
         or about.get("recipe")
         or about.get("sha256")
         or "",
-        "head": _head(result),
+        "head": _describe_head(result),
         "dtype": about.get("dtype", ""),
         "set": result.set,
-        "config": config_of(result),
-        "options": json.dumps(options(result), sort_keys=True, ensure_ascii=False),
+        "config": published_config_name(result),
+        "options": json.dumps(published_options(result), sort_keys=True, ensure_ascii=False),
         "data_revision": result.data["revision"],
         "data_sha256": result.data["sha256"],
         "unbag_version": result.environment["unbag"],
@@ -159,21 +162,21 @@ def _rows(result: Result, model: str) -> list[dict[str, Any]]:
     ]
 
 
-def _head(result: Result) -> str:
+def _describe_head(result: Result) -> str:
     """Return what answered: two thresholds of a model of one output answer differently."""
     if threshold := result.model.get("threshold"):
         return f"threshold {threshold}"
     return "plain" if is_own_head(result) else "residual"
 
 
-def merged(added: Iterable[Mapping[str, Any]], existing: bytes | None) -> bytes:
+def merge_result_rows(added: Iterable[Mapping[str, Any]], existing: bytes | None) -> bytes:
     """Return the Parquet file with rows added, sorted by `KEY`; the file that is there if that changes no row.
 
     Raises:
         ValueError: if the file that is there has other columns.
     """
-    old = _read(existing) if existing is not None else {}
-    new = old | {_key(row): row for row in added}
+    old = _read_rows(existing) if existing is not None else {}
+    new = old | {_row_key(row): row for row in added}
     if existing is not None and new == old:
         return existing
     table = pa.Table.from_pylist([new[key] for key in sorted(new)], schema=SCHEMA)
@@ -182,7 +185,7 @@ def merged(added: Iterable[Mapping[str, Any]], existing: bytes | None) -> bytes:
     return file.getvalue()
 
 
-def _read(content: bytes) -> dict[tuple[str, ...], Mapping[str, Any]]:
+def _read_rows(content: bytes) -> dict[tuple[str, ...], Mapping[str, Any]]:
     parquet.validate_unpacked_size(io.BytesIO(content), FILE, len(content))
     table = pq.read_table(io.BytesIO(content))
     if table.schema.names != SCHEMA.names:
@@ -190,18 +193,18 @@ def _read(content: bytes) -> dict[tuple[str, ...], Mapping[str, Any]]:
             f"{FILE}: expected the columns {', '.join(SCHEMA.names)}, found {', '.join(table.schema.names)}; is this a "
             "data set of results?"
         )
-    return {_key(row): row for row in table.to_pylist()}
+    return {_row_key(row): row for row in table.to_pylist()}
 
 
-def _key(row: Mapping[str, Any]) -> tuple[str, ...]:
+def _row_key(row: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(row[name] for name in KEY)
 
 
-def _card(repo: str, existing: bytes | None) -> bytes:
+def _merge_card(repo: str, existing: bytes | None) -> bytes:
     """Return the card; one that is there is its owners' own, and only told where the rows are."""
     if existing is not None:
         text = existing.decode()
-        has_configs = bool(parted(existing)[0].get("configs"))
-        return existing if has_configs else cards.with_entry(text, "configs", _CONFIGS).encode()
+        has_configs = bool(split_card(existing)[0].get("configs"))
+        return existing if has_configs else cards.set_entry(text, "configs", _CONFIGS).encode()
     columns = "\n".join(f"| `{name}` | {meaning} |" for name, (_, meaning) in _COLUMNS.items())
-    return _CARD.replace("{repo}", repo).replace("{columns}", columns).replace("{about}", what_it_is()).encode()
+    return _CARD.replace("{repo}", repo).replace("{columns}", columns).replace("{about}", describe_package()).encode()

@@ -11,22 +11,22 @@ GRADIO: Final = "6.31.0"
 """What the pages are tested with, and what the Hub runs them with."""
 
 
-def page_source(name: str) -> str:
+def read_page_source(name: str) -> str:
     """Return the source of a page, a file in this folder."""
     return Path(__file__).with_name(f"{name}.py").read_text(encoding="utf-8")
 
 
-def requirements(*names: str) -> str:
+def build_requirements(*names: str) -> str:
     r"""Return a requirements.txt of some packages, as we require them ourselves.
 
-    >>> requirements("numpy")
+    >>> build_requirements("numpy")
     'numpy>=2.0\n'
     """
     ours = {re.split(r"[^\w-]", line)[0].lower(): line.partition(";")[0].strip() for line in requires("unbag") or []}
     return "".join(f"{ours[name]}\n" for name in names)
 
 
-def with_settings(card: str, **more: Any) -> str:
+def add_space_settings(card: str, **more: Any) -> str:
     """Return a card with the settings of a gradio Space, and some more, in its front matter."""
     from huggingface_hub import SpaceCard
 

@@ -20,7 +20,7 @@ _NUMPY: Final = frozenset({"numpy"})
 _ARITHMETIC: Final = "The arithmetic of a metric, needing numpy alone."
 
 
-def notice() -> str:
+def source_notice() -> str:
     """Return the comment that each file copied from us begins with: where it is from, and its licence."""
     return (
         f"# From unbag {version(_OURS)}, by the unbag authors. Made by `unbag publish`: change it there.\n"
@@ -28,7 +28,7 @@ def notice() -> str:
     )
 
 
-def without_us(source: str, bundled: str) -> tuple[str, list[str]]:
+def rewrite_imports(source: str, bundled: str) -> tuple[str, list[str]]:
     r"""Return a module whose imports from unbag come from one file beside it, and which modules of unbag those were.
 
     Args:
@@ -38,20 +38,20 @@ def without_us(source: str, bundled: str) -> tuple[str, list[str]]:
     Raises:
         ValueError: if it imports from unbag in another form than `from unbag.x import y` at the top.
 
-    >>> without_us("from unbag.scoring.bootstrap import plain\n\nprint(plain(1))\n", "scoring")
+    >>> rewrite_imports("from unbag.scoring.bootstrap import plain\n\nprint(plain(1))\n", "scoring")
     ('from .scoring import plain\n\nprint(plain(1))\n', ['unbag.scoring.bootstrap'])
     """
-    imports = list(_imports_of_us(source, "the module"))
+    imports = list(_unbag_imports(source, "the module"))
     names = sorted({alias.name for node in imports for alias in node.names})
     lines = source.splitlines(keepends=True)
     for node in imports:
-        _blank(lines, node)
+        _blank_lines(lines, node)
     if imports:  # on one line: `evaluate` reads line by line
         lines[imports[0].lineno - 1] = f"from .{bundled} import {', '.join(names)}\n"
     return "".join(lines), sorted({str(node.module) for node in imports})
 
 
-def bundle(
+def bundle_modules(
     modules: Iterable[str],
     *,
     title: str = _ARITHMETIC,
@@ -72,7 +72,7 @@ def bundle(
     Raises:
         ValueError: if one needs more than is allowed, imports in a form that cannot be rewritten, or two use one name.
     """
-    sources = _closure(modules, instead or {}, allowed)
+    sources = _collect_sources(modules, instead or {}, allowed)
     imports: dict[str, set[str]] = {}
     owners: dict[str, str] = {}
     sections = []
@@ -80,8 +80,8 @@ def bundle(
         tree = ast.parse(source)
         lines = source.splitlines(keepends=True)
         for node in _top_imports(tree, name, allowed):
-            _blank(lines, node)
-            for module, imported in _outside(node, name, allowed):
+            _blank_lines(lines, node)
+            for module, imported in _external_imports(node, name, allowed):
                 imports.setdefault(module, set()).add(imported)
         for defined in _definitions(tree):
             if owners.setdefault(defined, name) != name:
@@ -89,12 +89,12 @@ def bundle(
                     f"expected a name in one module only, found {defined!r} in {owners[defined]} and {name}"
                 )
         docstring = (ast.get_docstring(tree) or "").splitlines()[0]
-        _blank(lines, tree.body[0])
+        _blank_lines(lines, tree.body[0])
         sections.append(f"# {name}: {docstring}\n\n\n" + "".join(lines).strip() + "\n")
-    return "\n\n".join([f'"""{title}"""\n\n{_written(imports)}', *sections])
+    return "\n\n".join([f'"""{title}"""\n\n{_format_imports(imports)}', *sections])
 
 
-def _closure(modules: Iterable[str], instead: Mapping[str, str], allowed: frozenset[str]) -> dict[str, str]:
+def _collect_sources(modules: Iterable[str], instead: Mapping[str, str], allowed: frozenset[str]) -> dict[str, str]:
     """Return the sources of modules of ours and of all that they import of ours, what is imported first."""
     sources: dict[str, str] = {}
 
@@ -102,8 +102,8 @@ def _closure(modules: Iterable[str], instead: Mapping[str, str], allowed: frozen
         name = instead.get(name, name)
         if name in sources:
             return
-        source = _source(name)
-        for node in _imports_of_us(source, name, allowed):
+        source = _read_source(name)
+        for node in _unbag_imports(source, name, allowed):
             visit(str(node.module))
         sources[name] = source
 
@@ -112,14 +112,14 @@ def _closure(modules: Iterable[str], instead: Mapping[str, str], allowed: frozen
     return sources
 
 
-def _source(name: str) -> str:
+def _read_source(name: str) -> str:
     spec = find_spec(name)
     if spec is None or spec.origin is None:
         raise ValueError(f"expected a module of unbag, found none called {name}")
     return Path(spec.origin).read_text(encoding="utf-8")
 
 
-def _imports_of_us(source: str, name: str, allowed: frozenset[str] = frozenset()) -> Iterator[ast.ImportFrom]:
+def _unbag_imports(source: str, name: str, allowed: frozenset[str] = frozenset()) -> Iterator[ast.ImportFrom]:
     for node in _top_imports(ast.parse(source), name, allowed):
         if isinstance(node, ast.Import):
             if any(alias.name.partition(".")[0] == _OURS for alias in node.names):
@@ -135,19 +135,21 @@ def _top_imports(
 ) -> list[ast.Import | ast.ImportFrom]:
     """Return the imports at the top of a module; there are no others, but in functions of what is allowed."""
     found = [node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)]
-    imports = [node for node in found if node in tree.body or not _is_of(node, allowed)]
+    imports = [node for node in found if node in tree.body or not _imports_only(node, allowed)]
     for node in imports:
         if node not in tree.body or (isinstance(node, ast.ImportFrom) and node.level):
             raise ValueError(f"expected absolute imports at the top of {name}, found `{ast.unparse(node)}`")
     return imports
 
 
-def _is_of(node: ast.Import | ast.ImportFrom, packages: frozenset[str]) -> bool:
+def _imports_only(node: ast.Import | ast.ImportFrom, packages: frozenset[str]) -> bool:
     names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else [str(node.module)]
     return all(name.partition(".")[0] in packages for name in names)
 
 
-def _outside(node: ast.Import | ast.ImportFrom, name: str, allowed: frozenset[str]) -> Iterator[tuple[str, str]]:
+def _external_imports(
+    node: ast.Import | ast.ImportFrom, name: str, allowed: frozenset[str]
+) -> Iterator[tuple[str, str]]:
     """Yield what an import brings from elsewhere: ("collections.abc", "Mapping"), and ("", "numpy as np")."""
     modules = [alias.name for alias in node.names] if isinstance(node, ast.Import) else [str(node.module)]
     for module in modules:
@@ -160,7 +162,7 @@ def _outside(node: ast.Import | ast.ImportFrom, name: str, allowed: frozenset[st
         yield from ((source, ast.unparse(alias)) for alias in node.names)
 
 
-def _written(imports: dict[str, set[str]]) -> str:
+def _format_imports(imports: dict[str, set[str]]) -> str:
     """Write imports as isort does: the standard library, then the rest; `import x` before `from x import y`."""
     plain = sorted(imports.get("", set()))
     lines = [(name.partition(" ")[0], f"import {name}\n") for name in plain] + [
@@ -185,7 +187,7 @@ def _definitions(tree: ast.Module) -> Iterator[str]:
             yield from (part.id for target in targets for part in ast.walk(target) if isinstance(part, ast.Name))
 
 
-def _blank(lines: list[str], node: ast.stmt) -> None:
+def _blank_lines(lines: list[str], node: ast.stmt) -> None:
     """Empty the lines of a statement; the numbers of the others stay."""
     for number in range(node.lineno - 1, node.end_lineno or node.lineno):
         lines[number] = ""
