@@ -134,9 +134,7 @@ def test_scores_of_a_model_that_finds_words_by_hand():
 
 def test_partial_rows_are_scored_by_what_is_there():
     rows = _rows()[:9]
-    assert (
-        recombined_scores(_columns(rows), predictions_from_labels([0] * 9), partial=True)["paired_accuracy"].value == 0
-    )
+    assert recombined_scores(_columns(rows), predictions_from_labels([0] * 9), partial=True)["paired_accuracy"].value == 0
     assert recombined_scores({name: [] for name in COLUMNS}, predictions_from_labels([]), partial=True) == {}
 
 

@@ -188,9 +188,7 @@ def test_no_value_of_another_kind_says_which_pairs(name):
 
 
 @pytest.mark.parametrize("value", [{1, 2}, 1.5, "8", True, -1])
-@pytest.mark.parametrize(
-    "name", ["max_length", "batch_tokens", "concurrency", "max_train_pairs", "num_fewshot", "retries"]
-)
+@pytest.mark.parametrize("name", ["max_length", "batch_tokens", "concurrency", "max_train_pairs", "num_fewshot", "retries"])
 def test_what_a_model_has_so_many_of_is_a_whole_number(name, value):
     with pytest.raises(ValueError, match=f"expected {name} to be a whole number"):
         evaluate("org/model", "plain", progress=False, **{name: value})
