@@ -78,7 +78,7 @@ def checkpoint_publication(
         base_licence=base_licence,
         separator=_separator(folder),
         took=_training_cost(folder),
-        of_ours=model_code.is_unbag_config(config),
+        needs_unbag=model_code.is_unbag_config(config),
         with_code=with_code,
     )
     files: dict[str, bytes | Path] = dict(_iter_files(folder))

@@ -60,7 +60,7 @@ class ModelCardContent:
         base_licence: of the model that was trained; None if it is not known.
         separator: what stands between two sentences in its tokenizer's input, for the example on the model's page.
         took: `hardware`, `processes` and `seconds` of its training; None where they are not known.
-        of_ours: whether it takes unbag to load the model: its architecture is one of `unbag.models`.
+        needs_unbag: whether it takes unbag to load the model: its architecture is one of `unbag.models`.
         with_code: whether the repository has its code too.
     """
 
@@ -73,7 +73,7 @@ class ModelCardContent:
     base_licence: str | None
     separator: str = " "
     took: Mapping[str, Any] | None = None
-    of_ours: bool = False
+    needs_unbag: bool = False
     with_code: bool = False
 
     @property
@@ -107,59 +107,61 @@ class ModelCardContent:
         return {part["name"]: part["origin"] for part in self.record["data"]["training"]}
 
 
-def build_model_card(about: ModelCardContent) -> str:
+def build_model_card(content: ModelCardContent) -> str:
     """Return the README of a checkpoint's repository."""
     from huggingface_hub import ModelCard
 
     parts = [
-        f"# {about.repo.partition('/')[2]}",
-        _summary(about),
-        _use(about),
-        _training(about),
-        _results(about),
-        _limits(about),
-        _licence(about),
-        _reproduce(about),
-        _citations(about),
+        f"# {content.repo.partition('/')[2]}",
+        _summary(content),
+        _use(content),
+        _training(content),
+        _results(content),
+        _limits(content),
+        _licence(content),
+        _reproduce(content),
+        _citations(content),
     ]
     text = "\n\n".join(part for part in parts if part)
-    return str(ModelCard(f"---\n{_metadata(about).to_yaml()}\n---\n\n{text}\n"))
+    return str(ModelCard(f"---\n{_metadata(content).to_yaml()}\n---\n\n{text}\n"))
 
 
-def _metadata(about: ModelCardContent) -> "ModelCardData":
+def _metadata(content: ModelCardContent) -> "ModelCardData":
     from huggingface_hub import ModelCardData
 
-    index = eval_results.build_model_index(about.own, about.organisation)
+    index = eval_results.build_model_index(content.own, content.organisation)
     known = ("accuracy", "f1", "precision", "recall")
     metrics = [name for name in known if any(result.metric_type == name for result in index)]
     return ModelCardData(
         library_name="transformers",
         pipeline_tag=eval_results.TASK,
-        base_model=about.base,
-        base_model_relation="finetune" if about.base else None,
-        datasets=[corpus.hub_id for corpus in about.corpora] or None,
-        language=sorted({corpus.language for corpus in about.corpora} or {about.record["config"]["language"]}),
-        license=about.licence,
-        license_name=_REST if about.licence == OTHER else None,
-        license_link=f"https://huggingface.co/{about.repo}#licence" if about.licence == OTHER else None,
+        base_model=content.base,
+        base_model_relation="finetune" if content.base else None,
+        datasets=[corpus.hub_id for corpus in content.corpora] or None,
+        language=sorted({corpus.language for corpus in content.corpora} or {content.record["config"]["language"]}),
+        license=content.licence,
+        license_name=_REST if content.licence == OTHER else None,
+        license_link=f"https://huggingface.co/{content.repo}#licence" if content.licence == OTHER else None,
         tags=[
-            *("natural-language-inference", "unbag", about.record["recipe"].replace("_", "-")),
-            *arxiv_tags([find_recipe(about.record["recipe"]).about, *_cited_works(about)]),
+            *("natural-language-inference", "unbag", content.record["recipe"].replace("_", "-")),
+            *arxiv_tags([find_recipe(content.record["recipe"]).about, *_cited_works(content)]),
         ],
         widget=[
-            {"text": f"{premise}{about.separator}{hypothesis}", "example_title": title}
+            {"text": f"{premise}{content.separator}{hypothesis}", "example_title": title}
             for title, (premise, hypothesis) in _EXAMPLES.items()
         ],
         metrics=metrics or None,
-        model_name=about.repo.partition("/")[2] if index else None,
+        model_name=content.repo.partition("/")[2] if index else None,
         eval_results=index or None,
     )
 
 
-def _summary(about: ModelCardContent) -> str:
-    record = about.record
+def _summary(content: ModelCardContent) -> str:
+    record = content.record
     labels = "; ".join(f"*{label}*: {_MEANINGS[label]}" for label in LABELS)
-    base = f"[{about.base}](https://huggingface.co/{about.base})" if about.base else f"`{record['config']['model']}`"
+    base = (
+        f"[{content.base}](https://huggingface.co/{content.base})" if content.base else f"`{record['config']['model']}`"
+    )
     return (
         f"A classifier of sentence pairs for natural language inference: given a premise and a hypothesis, {labels}. "
         f"It is {base} (revision `{record['model']['revision']}`) trained further by the recipe "
@@ -167,17 +169,19 @@ def _summary(about: ModelCardContent) -> str:
     )
 
 
-def _use(about: ModelCardContent) -> str:
+def _use(content: ModelCardContent) -> str:
     premise, hypothesis = _EXAMPLE
     known = (
-        "import unbag.models  # pip install 'unbag[models]': makes the architecture known\n" if about.of_ours else ""
+        "import unbag.models  # pip install 'unbag[models]': makes the architecture known\n"
+        if content.needs_unbag
+        else ""
     )
     text = f"""## Use
 
 ```python
 {known}from transformers import pipeline
 
-classify = pipeline("text-classification", model="{about.repo}")
+classify = pipeline("text-classification", model="{content.repo}")
 classify({{"text": "{premise}", "text_pair": "{hypothesis}"}})
 ```
 
@@ -185,35 +189,35 @@ classify({{"text": "{premise}", "text_pair": "{hypothesis}"}})
 import torch
 {known}from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
-tokenizer = AutoTokenizer.from_pretrained("{about.repo}")
-model = AutoModelForSequenceClassification.from_pretrained("{about.repo}")
+tokenizer = AutoTokenizer.from_pretrained("{content.repo}")
+model = AutoModelForSequenceClassification.from_pretrained("{content.repo}")
 pair = tokenizer("{premise}", "{hypothesis}", return_tensors="pt")
 with torch.no_grad():
     probabilities = model(**pair).logits.softmax(dim=-1)[0]
 print({{model.config.id2label[i]: float(p) for i, p in enumerate(probabilities)}})
 ```
 
-The outputs are, in order: {", ".join(about.record["label_order"])}.{_use_without_unbag(about)}"""
-    if about.record["recipe"] == "hex":
+The outputs are, in order: {", ".join(content.record["label_order"])}.{_use_without_unbag(content)}"""
+    if content.record["recipe"] == "hex":
         text += f"""
 
 The model above answers with f([h, 0]), as the authors' released code does. The paper's text predicts by F_L, what the
 words alone do not explain of the answer; for a single pair it is had with the files beside the model:
-`unbag evaluate {about.repo} --head residual`, or
+`unbag evaluate {content.repo} --head residual`, or
 
 ```python
 from huggingface_hub import snapshot_download
 from pathlib import Path
 from unbag.models.hex.residual import ResidualHead
 
-ResidualHead.load(Path(snapshot_download("{about.repo}"))).attach(model)
+ResidualHead.load(Path(snapshot_download("{content.repo}"))).attach(model)
 ```"""
     return text
 
 
-def _use_without_unbag(about: ModelCardContent) -> str:
+def _use_without_unbag(content: ModelCardContent) -> str:
     """Say how a model of ours is loaded without unbag, where its repository has the code."""
-    if not about.with_code:
+    if not content.with_code:
         return ""
     return f"""
 
@@ -222,13 +226,13 @@ their own risk. It needs PyTorch and transformers, and spaCy where sentences are
 
 ```python
 model = AutoModelForSequenceClassification.from_pretrained(
-    "{about.repo}", revision="COMMIT", trust_remote_code=True  # the commit that you have read
+    "{content.repo}", revision="COMMIT", trust_remote_code=True  # the commit that you have read
 )
 ```"""
 
 
-def _training(about: ModelCardContent) -> str:
-    record = about.record
+def _training(content: ModelCardContent) -> str:
+    record = content.record
     config = record["config"]
     recipe = find_recipe(record["recipe"])
     sentences = [recipe.about]
@@ -253,7 +257,7 @@ def _training(about: ModelCardContent) -> str:
             f"{steps}, {where}, precision {_PRECISIONS[record['precision']]}; {listed}.{cut}{biased} AdamW; the "
             "learning rate rises during the warm-up, a share of the steps, and then falls to 0 linearly.",
             _curve(record),
-            *([_training_cost(about.took)] if about.took else []),
+            *([_training_cost(content.took)] if content.took else []),
         ]
     )
 
@@ -334,15 +338,15 @@ def _curve(record: Mapping[str, Any]) -> str:
     return _table(["step", "accuracy, held out", "loss"], rows)
 
 
-def _results(about: ModelCardContent) -> str:
-    if not (about.own or about.residual):
-        return f"## Challenge sets\n\nNone was asked yet: `unbag evaluate {about.repo}`."
-    columns: dict[str, Sequence[Result]] = {"this model": about.own}
-    columns |= {RESIDUAL: about.residual} if about.residual else {}
+def _results(content: ModelCardContent) -> str:
+    if not (content.own or content.residual):
+        return f"## Challenge sets\n\nNone was asked yet: `unbag evaluate {content.repo}`."
+    columns: dict[str, Sequence[Result]] = {"this model": content.own}
+    columns |= {RESIDUAL: content.residual} if content.residual else {}
     by_rows: dict[tuple[str, ...], Result] = {}
-    for result in (*about.own, *about.residual):
+    for result in (*content.own, *content.residual):
         by_rows.setdefault(_rows_key(result), result)
-    compared = {name: [r for r in results if _rows_key(r) in by_rows] for name, results in about.compare_with.items()}
+    compared = {name: [r for r in results if _rows_key(r) in by_rows] for name, results in content.compare_with.items()}
     columns |= {name: results for name, results in compared.items() if results}
     table, readings = [], []
     for key, first in by_rows.items():
@@ -365,14 +369,14 @@ def _results(about: ModelCardContent) -> str:
             f"95 % intervals in brackets. ↑ higher is better, ↓ lower is better. Measured by unbag "
             f"{', '.join(versions)}; all models of a row answered the same pairs. n is how many examples "
             "the first number of the row rests on.",
-            "In words:\n\n" + "\n".join([*_verdict_lines(about), *readings]),
+            "In words:\n\n" + "\n".join([*_verdict_lines(content), *readings]),
         ]
     )
 
 
-def _verdict_lines(about: ModelCardContent) -> list[str]:
+def _verdict_lines(content: ModelCardContent) -> list[str]:
     """Return what is said first of either head, and what the scale is."""
-    heads = {"this model": about.own, RESIDUAL: about.residual}
+    heads = {"this model": content.own, RESIDUAL: content.residual}
     stand = {name: verdict.of_model(results) for name, results in heads.items() if results}
     said = [f"- {name}: {verdict.sentence(each)}" for name, each in stand.items()]
     return [*said, f"- skill score: {verdict.scale([one for each in stand.values() for one in each])}"]
@@ -401,65 +405,65 @@ def _cell(estimate: Estimate | None) -> str:
     return "–" if estimate is None else interval(estimate)
 
 
-def _limits(about: ModelCardContent) -> str:
-    languages = sorted({corpus.language for corpus in about.corpora} or {about.record["config"]["language"]})
+def _limits(content: ModelCardContent) -> str:
+    languages = sorted({corpus.language for corpus in content.corpora} or {content.record["config"]["language"]})
     spoken = " and ".join(LANGUAGES[language] for language in languages)
-    drawn = any("max_examples" in result.config for result in (*about.own, *about.residual))
+    drawn = any("max_examples" in result.config for result in (*content.own, *content.residual))
     points = [
         f"It knows {spoken} sentences like those it was trained on; other text is at your own risk.",
-        f"One run, with the seed {about.record['config']['seed']}: the intervals are over examples and say nothing of "
+        f"One run, with the seed {content.record['config']['seed']}: the intervals are over examples and say nothing of "
         "other seeds or corpora.",
         "NLI corpora were written by crowd workers; what they took for granted of people is in the labels. It is for "
         "research, and not for decisions about people.",
         "The held-out pairs chose nothing but, with early stopping, the step that is published."
-        if about.record["config"]["early_stopping_patience"]
+        if content.record["config"]["early_stopping_patience"]
         else "",
         "Where the table says so, a set was asked on examples drawn, not whole." if drawn else "",
     ]
     return "## Limits\n\n" + "\n".join(f"- {point}" for point in points if point)
 
 
-def _licence(about: ModelCardContent) -> str:
-    listed = ", ".join(f"{name} ({licence or 'not known'})" for name, licence in about.sources.items())
-    if about.licence != OTHER:
-        rule = f"`{about.licence}` meets the terms of all of them."
-    elif None in about.sources.values():
+def _licence(content: ModelCardContent) -> str:
+    listed = ", ".join(f"{name} ({licence or 'not known'})" for name, licence in content.sources.items())
+    if content.licence != OTHER:
+        rule = f"`{content.licence}` meets the terms of all of them."
+    elif None in content.sources.values():
         rule = "Where the terms are not known, ask before you pass it on; the others hold in any case."
     else:
         rule = "No one licence meets the terms of all of them: they all hold, each for its part."
     return f"## Licence\n\nInherited from what it was made of: {listed}. {rule}"
 
 
-def _reproduce(about: ModelCardContent) -> str:
-    environment = about.record["environment"]
+def _reproduce(content: ModelCardContent) -> str:
+    environment = content.record["environment"]
     commit = f" (commit `{environment['unbag_commit']}`)" if "unbag_commit" in environment else ""
     names = ("python", "torch", "transformers", "accelerate", "tokenizers", "datasets")
     versions = ", ".join(f"{name} {environment[name]}" for name in names if name in environment)
-    files = [p for parts in about.record["data"].values() for p in parts if not _is_corpus(p["name"], p["origin"])]
+    files = [p for parts in content.record["data"].values() for p in parts if not _is_corpus(p["name"], p["origin"])]
     named = ", ".join(sorted({f"`{part['name']}` (sha256 `{part['revisions'][0]}`)" for part in files}))
     needs = f"\n\nIt needs {named}, which {'is' if len(files) == 1 else 'are'} not on the Hub." if files else ""
     return f"""## Make it again
 
 ```
-{command(about.record)}
+{command(content.record)}
 ```
 
 with unbag {environment["unbag"]}{commit}, {versions}. The whole record is in `training.json`.{needs}"""
 
 
-def _citations(about: ModelCardContent) -> str:
-    citations = _cited_works(about)
-    text = "## Citation\n\nThe recipe: " + find_recipe(about.record["recipe"]).about
+def _citations(content: ModelCardContent) -> str:
+    citations = _cited_works(content)
+    text = "## Citation\n\nThe recipe: " + find_recipe(content.record["recipe"]).about
     if citations:
         text += "\n\nWhat it was trained on and asked:\n\n```bibtex\n" + "\n\n".join(citations) + "\n```"
     return text
 
 
-def _cited_works(about: ModelCardContent) -> list[str]:
+def _cited_works(content: ModelCardContent) -> list[str]:
     """Return the BibTeX of the corpora that it was trained on, and of the sets that it was asked."""
-    asked = dict.fromkeys(result.set for result in (*about.own, *about.residual))
+    asked = dict.fromkeys(result.set for result in (*content.own, *content.residual))
     sets_cited = [str(challenge_sets.get(name).builder_class().CITATION) for name in asked]
-    return list(dict.fromkeys([*(corpus.citation for corpus in about.corpora), *sets_cited]))
+    return list(dict.fromkeys([*(corpus.citation for corpus in content.corpora), *sets_cited]))
 
 
 def _is_corpus(name: str, origin: str) -> bool:

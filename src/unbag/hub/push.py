@@ -311,7 +311,7 @@ class Outcome:
         commit: the new commit; None where there was nothing to change.
     """
 
-    plan_publication: Plan
+    plan: Plan
     url: str
     commit: str | None
 
