@@ -75,7 +75,7 @@ def test_the_size_is_that_of_all_configs(rows, category):
 
 @pytest.mark.parametrize("card", [b"---\na: [\n---\n", b"---\n- a\n---\n"])
 def test_a_head_that_cannot_be_read_is_told(card):
-    with pytest.raises(ValueError, match="mend it first"):
+    with pytest.raises(ValueError, match="correct it first"):
         split_card(card)
 
 

@@ -101,7 +101,7 @@ def test_the_file_of_a_benchmark_has_a_task_a_config_and_keeps_what_others_wrote
 
 @pytest.mark.parametrize("content", [b"[", b"- a", b"tasks: [1]", b"tasks: [{config: a}]"])
 def test_a_file_of_a_benchmark_that_cannot_be_read_is_told(content):
-    with pytest.raises(ValueError, match=r"the eval.yaml that is there cannot be read .*; mend or delete it first"):
+    with pytest.raises(ValueError, match=r"the published eval.yaml cannot be read .*; correct or delete it first"):
         merge_tasks(content, "swapped", {})
 
 

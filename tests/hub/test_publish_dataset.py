@@ -108,7 +108,7 @@ def test_a_card_says_what_is_there_and_where_it_comes_from(published, commands):
     [info] = metadata["dataset_info"]
     [label] = [feature for feature in info["features"] if feature["name"] == "label"]
     assert list(label["dtype"]["class_label"]["names"].values()) == ["entailment", "neutral", "contradiction"]
-    record = json.loads(card.split("How it was built</summary>\n\n```json\n")[1].split("\n```")[0])
+    record = json.loads(card.split("Build record</summary>\n\n```json\n")[1].split("\n```")[0])
     counted = record["splits"]["validation"]
     assert counted["rows"] == sum(counted["labels"].values()) == info["splits"][0]["num_examples"]
     assert counted["unique_pairs"] <= counted["rows"]
