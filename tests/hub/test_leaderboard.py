@@ -138,7 +138,7 @@ def test_the_space_runs_without_unbag_and_shows_what_is_on_the_hub(hub: RunningH
     PYTHON.run(*command, env=hub.env(tmp_path / "home", token=ALICE), check=True)
     folder = api.snapshot_download("org/unbag-leaderboard", repo_type="space", local_dir=tmp_path / "space")
     with running_app(folder, hub.env(tmp_path / "home")) as address:
-        _, count, summary, legend, *_, table = ask(address, "opened")
+        _, count, summary, legend, *_, table = ask(address, "load")
     score = swapped().scores["skill"]["score"].value
     assert count == "Results: 7. Models: 1. Sets: 2."
     assert summary["value"]["headers"] == ["model", "mean", "plain ↑", "swapped ↑"]

@@ -106,7 +106,7 @@ def test_a_page_runs_without_unbag(hub: RunningHub, spaces, tmp_path: Path):
     header, rows = parse_table((folder / "example.csv").read_text())
     with running_app(folder, hub.env(tmp_path / "home")) as address:
         [html] = ask(address, "score", {"headers": header, "data": rows}, '{"seed": 2}')
-        [cells] = ask(address, "pasted", "prediction\tlabel\n1\t0\n")
+        [cells] = ask(address, "paste", "prediction\tlabel\n1\t0\n")
         [refusal] = ask(address, "score", {"headers": header[:1], "data": [row[:1] for row in rows]}, "")
     card = MetricCard.parse((folder / "README.md").read_text())
     assert html == scores_html(swap_consistency(**parse_columns(header, rows), seed=2), card.meanings)
@@ -185,19 +185,19 @@ def test_what_is_shown_is_escaped():
         (
             {"predictions": [1]},
             "",
-            "expected the columns predictions, references, source_id, swapped .*found predictions",
+            "expected the columns predictions, references, source_id, swapped .*got predictions",
         ),
-        ({**ONE, "x": [1]}, "{}", "found .*, x"),
+        ({**ONE, "x": [1]}, "{}", "got .*, x"),
         ({**ONE, "predictions": ["a", "b"]}, "{}", "expected integers"),
         (
             ONE,
             "[1]",
-            "expected options as a JSON object",
+            "options: expected a JSON object",
         ),
-        (ONE, "{", "expected options as JSON"),
-        (ONE, '{"seed": 1.5}', "a cell or an option is not what the metric expects"),
-        (ONE, '{"resamples": 1000000000}', "expected at most 10,000 resamples here, found 1000000000"),
-        (ONE, '{"resamples": "a"}', "resamples here, found 'a'"),
+        (ONE, "{", "options: expected JSON"),
+        (ONE, '{"seed": 1.5}', "a cell or an option has an unexpected value"),
+        (ONE, '{"resamples": 1000000000}', "resamples: expected at most 10,000 on this page, got 1000000000"),
+        (ONE, '{"resamples": "a"}', "on this page, got 'a'"),
     ],
 )
 def test_what_a_page_cannot_score_is_said_in_words(inputs, options, message):
@@ -207,7 +207,7 @@ def test_what_a_page_cannot_score_is_said_in_words(inputs, options, message):
 
 @pytest.mark.parametrize(
     ("text", "message"),
-    [("", "found no row"), ("a,b\n", "found no row"), ("a,b\n1,2\n3\n", "expected 2 cells, found 1 in line 3")],
+    [("", "got no row"), ("a,b\n", "got no row"), ("a,b\n1,2\n3\n", "line 3: expected 2 cells, got 1")],
 )
 def test_a_csv_file_is_read_strictly(text, message):
     with pytest.raises(ValueError, match=message):

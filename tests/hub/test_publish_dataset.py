@@ -158,7 +158,7 @@ def test_own_data_needs_a_licence_and_a_corpus_keeps_its_own(commands, tmp_path,
     assert "name it with --license" in capsys.readouterr().err
     corpus = ["publish", "dataset", "swapped", "--to", "org/own", "--corpus", "snli", "--license", "mit"]
     assert run(app, corpus) == 1
-    assert "which drops its attribution and share-alike" in capsys.readouterr().err
+    assert "which drops attribution and share-alike" in capsys.readouterr().err
     shown = commands(*own, "--license", "cc-by-4.0", "--private")
     assert "+ data/mine/data-00000-of-00001.parquet" in shown
     assert "a new private repository" in shown

@@ -1,4 +1,4 @@
-"""Records as others may see them: files by name, without where they lie on this machine."""
+"""Removal of local folders from records before publication."""
 
 import os
 from collections.abc import Mapping
@@ -9,7 +9,7 @@ _LOCAL: Final = (os.sep, "~", f".{os.sep}", f"..{os.sep}")
 
 
 def strip_folders(value: Any) -> Any:
-    """Return a record with the names of files and folders in place of their paths, and lists in place of tuples.
+    """Replace the paths in a record by the names of the files and folders, and tuples by lists.
 
     >>> strip_folders({"embeddings": "../vectors/glove.txt", "mode": "hypothesis", "sizes": (1, 2)})
     {'embeddings': 'glove.txt', 'mode': 'hypothesis', 'sizes': [1, 2]}

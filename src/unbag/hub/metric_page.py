@@ -1,6 +1,6 @@
-"""The page of a metric's Space: a table of predictions in, its scores with their intervals out.
+"""The page of a metric's Space, which computes scores with intervals from a table of predictions.
 
-It runs in the Space, with gradio and without unbag: nothing of ours is imported here.
+This module runs in the Space with gradio but without unbag, so it must not import other unbag modules.
 """
 
 import csv
@@ -18,11 +18,11 @@ import gradio as gr
 
 Scores: TypeAlias = Mapping[str, Any]
 MAX_ROWS: Final = 20_000
-"""Of a table that a browser is sent; with more, the metric is called from Python."""
+"""Maximum number of rows of a table on the page, since the browser holds the whole table."""
 MAX_RESAMPLES: Final = 10_000
-"""Of the bootstrap: everybody shares one small machine."""
+"""Maximum number of bootstrap resamples, since all visitors share one small machine."""
 MAX_LISTED: Final = 4
-"""Of a list of plain numbers."""
+"""Maximum number of elements shown of a list of numbers."""
 _ESTIMATE: Final = {"value", "low", "high", "n"}
 _ALIASES: Final = {"predictions": ("prediction",), "references": ("four_way", "label")}
 _STYLE: Final = """<style>
@@ -59,13 +59,13 @@ _STYLE: Final = """<style>
 
 @dataclass(frozen=True)
 class MetricCard:
-    """A metric's README.
+    """A metric's README, split for the page.
 
     Attributes:
-        title: its heading.
-        lead: the first paragraph.
-        text: what comes after.
-        meanings: what each score is, by its key in the table of scores.
+        title: Heading.
+        lead: First paragraph.
+        text: Rest of the README, in Markdown.
+        meanings: Description of each score, by its key in the README's table of scores.
     """
 
     title: str
@@ -75,7 +75,7 @@ class MetricCard:
 
     @classmethod
     def parse(cls, readme: str) -> "MetricCard":
-        r"""Read a README.
+        r"""Parse a README.
 
         >>> text = "# A Metric\n\nIt counts.\n\n| key | formula |\n|---|---|\n| `a`, `b` | the share |\n"
         >>> card = MetricCard.parse("---\nsdk: gradio\n---\n" + text)
@@ -95,28 +95,31 @@ class MetricCard:
 
 
 def parse_table(text: str) -> tuple[list[str], list[list[str]]]:
-    """Return the header and the rows of a CSV file, or of cells copied from a spreadsheet (tabs between), as text.
+    """Parse a CSV file, or cells copied from a spreadsheet (separated by tabs), into a header and rows of text.
 
     Raises:
-        ValueError: if there is no row, or a row has not as many cells as the header.
+        ValueError: If there is no row, too many rows, or a row whose length differs from the header's.
     """
     delimiter = "\t" if "\t" in text.partition("\n")[0] else ","
     header, *rows = list(csv.reader(io.StringIO(text), delimiter=delimiter)) or [[]]
     if not rows:
-        raise ValueError("expected a CSV file with a header and at least one row, found no row")
+        raise ValueError("the table: expected CSV with a header and at least one row, got no row")
     if len(rows) > MAX_ROWS:
-        raise ValueError(f"expected at most {MAX_ROWS:,} rows here, found {len(rows):,}; call the metric from Python")
+        raise ValueError(
+            f"the table: expected at most {MAX_ROWS:,} rows on this page, got {len(rows):,}; "
+            "call the metric from Python"
+        )
     for number, row in enumerate(rows, start=2):
         if len(row) != len(header):
-            raise ValueError(f"expected {len(header)} cells, found {len(row)} in line {number}")
+            raise ValueError(f"line {number}: expected {len(header)} cells, got {len(row)}")
     return header, rows
 
 
 def parse_columns(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> dict[str, Any]:
-    """Return the columns of a table as a metric takes them; rows without any text are left out.
+    """Convert the columns of a table to arguments of a metric. Empty rows are dropped.
 
-    A cell is read as JSON where it is JSON (a number, a list of them, true, null), else as text; an empty one is None.
-    The columns `groups.a` and `groups.b` are `groups`, a dict of two columns.
+    A cell is parsed as JSON if possible (a number, a list of numbers, true, null), else it is text. An empty cell is
+    None. The columns `groups.a` and `groups.b` become `groups`, a dict of two columns.
 
     >>> parse_columns(["predictions", "groups.part"], [["0", "verb"], ["[1, 2]", ""], ["", ""]])
     {'predictions': [0, [1, 2]], 'groups': {'part': ['verb', None]}}
@@ -135,7 +138,7 @@ def parse_columns(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> dict[
 
 
 def _parse_cell(value: Any) -> Any:
-    text = "" if value is None or value != value else str(value).strip()  # NaN is what pandas makes of an empty cell
+    text = "" if value is None or value != value else str(value).strip()  # pandas stores an empty cell as NaN
     try:
         return json.loads(text) if text else None
     except (ValueError, RecursionError):
@@ -143,69 +146,77 @@ def _parse_cell(value: Any) -> Any:
 
 
 def select_columns(metric: Callable[..., Scores], inputs: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
-    """Return the columns that a metric takes, and the names of the others, which a set has beside them.
+    """Select the columns that a metric takes. Also returns the names of the unused columns.
 
-    A column of the set stands for one of the metric that is not there: `prediction`, and for the references SICCK's
-    `four_way` or the `label`.
+    Columns of a challenge set replace missing columns of the metric: `prediction` for `predictions`, and SICCK's
+    `four_way`, or else `label`, for `references`.
 
     >>> select_columns(lambda predictions, references: {}, {"prediction": [1], "label": [0], "premise": ["a"]})
     ({'predictions': [1], 'references': [0]}, ['premise'])
     """
-    known = inspect.signature(metric).parameters
-    taken = {name: column for name, column in inputs.items() if name in known}
-    used = set(taken)
-    for name, others in _ALIASES.items():
-        other = next((each for each in others if each in inputs), None)
-        if name in known and name not in taken and other is not None:
-            taken[name] = inputs[other]
-            used.add(other)
-    return taken, [name for name in inputs if name not in used]
+    parameters = inspect.signature(metric).parameters
+    selected = {name: column for name, column in inputs.items() if name in parameters}
+    used = set(selected)
+    for name, aliases in _ALIASES.items():
+        alias = next((each for each in aliases if each in inputs), None)
+        if name in parameters and name not in selected and alias is not None:
+            selected[name] = inputs[alias]
+            used.add(alias)
+    return selected, [name for name in inputs if name not in used]
 
 
 def compute_scores(metric: Callable[..., Scores], inputs: Mapping[str, Any], options: str) -> Scores:
-    """Call a metric on columns and options.
+    """Compute a metric from columns and options.
 
     Args:
-        metric: a function of columns.
-        inputs: the columns by name.
-        options: more arguments, a JSON object, or nothing.
+        metric: Function of columns.
+        inputs: Columns by name.
+        options: Further arguments as a JSON object; may be empty.
 
     Raises:
-        ValueError: if the options are no JSON object, a name is none of the metric's arguments, one is missing, or
-            the metric refuses what it is given.
+        ValueError: If the options are not a JSON object, an argument is unknown or missing, or the metric rejects its
+            arguments.
     """
     try:
         more = json.loads(options.strip() or "{}")
     except (ValueError, RecursionError) as error:
-        raise ValueError(f'expected options as JSON, e.g. {{"seed": 1}}, found {options!r} ({error})') from None
+        raise ValueError(f'options: expected JSON, e.g. {{"seed": 1}}, got {options!r} ({error})') from None
     if not isinstance(more, dict):
-        raise ValueError(f'expected options as a JSON object, e.g. {{"seed": 1}}, found {options!r}')
-    known = inspect.signature(metric).parameters
+        raise ValueError(f'options: expected a JSON object, e.g. {{"seed": 1}}, got {options!r}')
+    parameters = inspect.signature(metric).parameters
     arguments = {**inputs, **more}
-    required = [name for name, parameter in known.items() if parameter.default is parameter.empty]
-    unknown = sorted(set(arguments) - set(known))
+    required = [name for name, parameter in parameters.items() if parameter.default is parameter.empty]
+    unknown = sorted(set(arguments) - set(parameters))
     missing = [name for name in required if name not in arguments]
     if unknown or missing:
         raise ValueError(
-            f"expected the columns {', '.join(required)} (optional: {', '.join(sorted(set(known) - set(required)))}), "
-            f"found {', '.join(inputs)}" + (f"; options {', '.join(more)}" if more else "")
+            f"the table: expected the columns {', '.join(required)} "
+            f"(optional: {', '.join(sorted(set(parameters) - set(required)))}), "
+            f"got {', '.join(inputs)}" + (f"; options {', '.join(more)}" if more else "")
         )
     resamples = arguments.get("resamples", 0)
     if not isinstance(resamples, int) or resamples > MAX_RESAMPLES:
-        raise ValueError(f"expected at most {MAX_RESAMPLES:,} resamples here, found {resamples!r}")
+        raise ValueError(f"resamples: expected at most {MAX_RESAMPLES:,} on this page, got {resamples!r}")
     try:
         return metric(**arguments)
     except ValueError:
         raise
-    except Exception as error:  # text, an empty cell or a list where a number belongs, a number out of all bounds, …
-        raise ValueError(
-            f"a cell or an option is not what the metric expects: {type(error).__name__}: {error}"
-        ) from None
+    # A visitor's cells can raise anything: text, None or a list in place of a number, a number out of range, …
+    except Exception as error:
+        raise ValueError(f"a cell or an option has an unexpected value: {type(error).__name__}: {error}") from None
 
 
 @dataclass(frozen=True)
 class ScoreLine:
-    """One number of the scores: where it is (`by_category`, `colors`), and what it is."""
+    """One number of the scores.
+
+    Attributes:
+        path: Keys that lead to the number, such as (`by_category`, `colors`).
+        value: The number.
+        low: Lower end of its 95 % interval.
+        high: Upper end of its 95 % interval.
+        n: Number of examples.
+    """
 
     path: tuple[str, ...]
     value: Any
@@ -215,13 +226,15 @@ class ScoreLine:
 
 
 def iter_lines(scores: Any, path: tuple[str, ...] = ()) -> Iterator[ScoreLine]:
-    """Yield the numbers of scores, in their order.
+    """Iterate over the numbers of scores, in order.
 
-    Of a list of dicts, what comes before the first number with an interval, or all but the last, says which it is.
+    In a list of dicts, the entries before the first nested value, or else all but the last, identify the dict.
 
-    >>> [line.path for line in iter_lines({"by": [{"kind": "a", "accuracy": {"value": 1, "low": 1, "high": 1, "n": 2}}]})]
+    >>> accuracy = {"value": 1, "low": 1, "high": 1, "n": 2}
+    >>> [line.path for line in iter_lines({"by": [{"kind": "a", "accuracy": accuracy}]})]
     [('by', 'kind a', 'accuracy')]
-    >>> [(line.path, line.value) for line in iter_lines({"bins": [{"low": 0.5, "n": 3, "share": 0.2}], "all": [1, None]})]
+    >>> scores = {"bins": [{"low": 0.5, "n": 3, "share": 0.2}], "all": [1, None]}
+    >>> [(line.path, line.value) for line in iter_lines(scores)]
     [(('bins', 'low 0.5, n 3', 'share'), 0.2), (('all',), '1, –')]
     """
     if hasattr(scores, "_asdict"):
@@ -257,10 +270,10 @@ def _format_number(value: Any) -> str:
 
 
 def scores_html(scores: Scores, meanings: Mapping[str, str]) -> str:
-    """Return scores as an HTML table: each with its interval, drawn and in figures, and what it means."""
+    """Render scores as an HTML table, each with its interval as a bar and in figures, and its description."""
     body = []
     group = ""
-    last_meaning = ""  # lines that mean the same say it once
+    last_meaning = ""  # a description that consecutive lines share is shown once
     for line in iter_lines(scores):
         outer, *inner = line.path
         if inner and outer != group:
@@ -293,16 +306,16 @@ def _row(names: Sequence[str], line: ScoreLine, meaning: str, kind: str) -> str:
 
 
 def _render_code(text: str) -> str:
-    """Return a line of Markdown as HTML; only code is marked."""
+    """Convert a line of Markdown to HTML; only inline code is converted."""
     return re.sub(r"`(.+?)`", r"<code>\1</code>", escape(text))
 
 
 def page(metric: Callable[..., Scores], folder: Path) -> gr.Blocks:
-    """Return the page of a metric.
+    """Build the page of a metric.
 
     Args:
-        metric: a function of columns, and options.
-        folder: of the Space, with README.md and example.csv.
+        metric: Function of columns and options.
+        folder: Folder of the Space, with README.md and example.csv.
     """
     card = MetricCard.parse((folder / "README.md").read_text(encoding="utf-8"))
     header, rows = parse_table((folder / "example.csv").read_text(encoding="utf-8"))
@@ -317,10 +330,10 @@ def page(metric: Callable[..., Scores], folder: Path) -> gr.Blocks:
         except ValueError as error:
             return f"<p>⚠️ {escape(str(error))}</p>"
 
-    def read(path: str) -> Any:
-        return pasted(Path(path).read_bytes().decode("utf-8-sig", errors="replace"))
+    def read_upload(path: str) -> Any:
+        return paste_table(Path(path).read_bytes().decode("utf-8-sig", errors="replace"))
 
-    def pasted(text: str) -> Any:
+    def paste_table(text: str) -> Any:
         try:
             header, rows = parse_table(text.strip("\r\n"))
         except (ValueError, csv.Error) as error:
@@ -335,27 +348,29 @@ def page(metric: Callable[..., Scores], folder: Path) -> gr.Blocks:
                 with gr.Column(scale=3):
                     cells = gr.Dataframe(
                         value={"headers": header, "data": rows},
-                        label="One row an example (invented ones): change them, or bring your own",
+                        label="One row per example. Edit these invented rows, or use your own",
                         interactive=True,
                         max_height=330,
                     )
                 with gr.Column(scale=1, min_width=220):
                     paste = gr.Textbox(
                         label="Paste a table",
-                        placeholder="with its header; commas or tabs between",
+                        placeholder="with a header; separated by commas or tabs",
                         lines=3,
                         max_lines=3,
                     )
                     upload = gr.UploadButton("Upload a CSV file", file_types=[".csv"], size="md")
                     options = gr.Code("{}", language="json", label="Options", lines=3, interactive=True)
-                    gr.Markdown(f"Optional, as columns or options: {', '.join(f'`{name}`' for name in optional)}.")
+                    gr.Markdown(f"Optional columns or options: {', '.join(f'`{name}`' for name in optional)}.")
                     button = gr.Button("Compute", variant="primary")
             result = gr.HTML(apply_default_css=False)
-        with gr.Tab("What it is"):
+        with gr.Tab("Description"):
             gr.Markdown(card.text)
-        upload.upload(read, upload, cells, api_visibility="private")
-        # Somebody who types, and does not paste, is not told of every letter that it is no table yet.
-        paste.input(lambda text: pasted(text) if "\n" in text.strip() else gr.skip(), paste, cells, api_name="pasted")
+        upload.upload(read_upload, upload, cells, api_visibility="private")
+        # The event fires on every key. Text of one line is no table yet, so it must not raise an error while typing.
+        paste.input(
+            lambda text: paste_table(text) if "\n" in text.strip() else gr.skip(), paste, cells, api_name="paste"
+        )
         button.click(score, [cells, options], result, api_name="score")
         demo.load(score, [cells, options], result, api_visibility="private")
     return demo
