@@ -236,7 +236,7 @@ def test_results_of_another_model_are_refused(hub, home, repo_id, tmp_path):
     )
     _, errors = process.communicate()
     assert process.returncode == 1
-    assert errors.strip() == f"unbag: expected results of {repo_id}, found those of another/model"
+    assert errors.strip() == f"unbag: expected results of {repo_id}, got results of another/model"
 
 
 def test_results_of_a_folder_whose_model_is_not_published_are_refused_with_what_to_do(hub, home, trained, repo_id):

@@ -145,7 +145,7 @@ def test_every_recipe_that_leaves_a_model_says_what_it_does():
 
 def test_results_of_another_model_are_refused(run):
     folder, other = run(), run(name="other")
-    with pytest.raises(ValueError, match="results of other models are for --compare-with"):
+    with pytest.raises(ValueError, match="pass results of other models to --compare-with"):
         checkpoint_publication(folder, "me/model", results=[own(other)])
     with pytest.raises(ValueError, match="found this model's own"):
         checkpoint_publication(folder, "me/model", compare_with=[own(folder)])
@@ -156,15 +156,15 @@ def test_labels_in_another_order_are_refused(run):
     config = json.loads((folder / "config.json").read_text())
     turned = {"id2label": {"0": "entailment", "1": "contradiction", "2": "neutral"}}
     (folder / "config.json").write_text(json.dumps(config | turned))
-    with pytest.raises(ValueError, match="the run's outputs are"):
+    with pytest.raises(ValueError, match="expected id2label in the order of training.json"):
         checkpoint_publication(folder, "me/model")
     (folder / "config.json").write_text(json.dumps(config | {"label2id": {"neutral": 0}}))
-    with pytest.raises(ValueError, match="label2id is"):
+    with pytest.raises(ValueError, match="expected label2id to match id2label"):
         checkpoint_publication(folder, "me/model")
 
 
 def test_what_no_run_left_is_refused(run, tmp_path):
-    with pytest.raises(ValueError, match=r"expected a folder that `unbag train` left, with a training\.json"):
+    with pytest.raises(ValueError, match=r"expected an output folder of `unbag train` with a training\.json"):
         checkpoint_publication(tmp_path, "me/model")
     folder = run()
     (folder / "model.safetensors").unlink()

@@ -113,5 +113,5 @@ def test_a_model_that_is_no_name_of_the_hub_is_refused():
 def test_a_lexical_model_that_the_page_cannot_ask_is_refused(lexical, tmp_path, other):
     model = LexicalModel.load(lexical)
     LexicalModel(model.vocabulary, model.regression, model.record | other).save(tmp_path)
-    with pytest.raises(ValueError, match="expected a lexical model in English, of words by their type"):
+    with pytest.raises(ValueError, match="expected an English lexical model with words selected by type"):
         pair_space("org/try-a-pair", "org/model", tmp_path)

@@ -1,4 +1,4 @@
-"""Whose results a file holds: those of a model on the Hub, or of a folder with the same files."""
+"""Assignment of results to models: a model on the Hub, or a folder with the same files."""
 
 import hashlib
 from collections.abc import Iterable
@@ -10,30 +10,30 @@ from unbag.hub.push import explain_hub_errors, fetch_remote
 from unbag.inference.hub_files import combine_hashes, is_model_file
 
 FOLDER: Final = "folder"
-"""What is named as the model where it came from a folder."""
+"""Model name in the record of a model that was loaded from a folder."""
 
 _HEAD: Final = "head"
 
 
 def is_own_head(result: Result) -> bool:
-    """Tell whether the model's own head answered, as it does for whoever loads the model."""
+    """Check whether the predictions come from the model's own head, as after loading with transformers."""
     return _HEAD not in result.model
 
 
 def result_model_name(result: Result) -> str | None:
-    """Return the Hub id, or the built-in model's or predictions' name, of what a result is about; None of a folder."""
+    """Find the Hub id of a result's model, or the name of a built-in model or predictions; None for a folder."""
     name: str = result.model.get("model", result.model["name"])
     return None if name == FOLDER else name
 
 
 def select_model_results(repo: str, results: Iterable[Result]) -> list[Result]:
-    """Return the results of a model on the Hub.
+    """Select the results of a model on the Hub.
 
-    Those of a folder are its results if the files that decide the predictions are the repository's.
+    Results of a folder are included if the files that determine the predictions equal those of the repository.
 
     Raises:
-        ValueError: if there are none.
-        HubError: if the Hub does not say what it holds.
+        ValueError: If no result is of the model.
+        HubError: If the Hub fails or cannot be reached.
     """
     results = list(results)
     held = fetch_files_revision(repo) if _has_folder_results(results) else None
@@ -45,7 +45,7 @@ def select_model_results(repo: str, results: Iterable[Result]) -> list[Result]:
     if not own:
         others = sorted({result_model_name(result) or f"the folder {result.model['name']}" for result in results})
         hint = "; publish the folder's model there first (unbag publish model)" if _has_folder_results(results) else ""
-        raise ValueError(f"expected results of {repo}, found those of {', '.join(others) or 'nothing'}{hint}")
+        raise ValueError(f"expected results of {repo}, got results of {', '.join(others) or 'nothing'}{hint}")
     return own
 
 
@@ -54,12 +54,12 @@ def _has_folder_results(results: Iterable[Result]) -> bool:
 
 
 def fetch_files_revision(repo: str) -> str | None:
-    """Return what `folder_revision` gives for a folder with the files of a repository; None if there is none.
+    """Compute `folder_revision` of a repository's files without a download of the weights; None without a repository.
 
-    Of a repository with code of ours: for the folder that it was published from, which had none.
+    For a repository with bundled code, the revision is that of the folder before the code was added.
 
     Raises:
-        HubError: if the Hub does not say.
+        HubError: If the Hub fails or cannot be reached.
     """
     with explain_hub_errors(repo, "model"):
         remote = fetch_remote(repo, "model")
