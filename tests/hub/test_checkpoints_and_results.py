@@ -163,9 +163,9 @@ def test_the_card_and_the_results_are_as_the_clients_read_them(published, benchm
         assert re.fullmatch(r"\d{4}-\d\d-\d\d", entry.date)
         assert entry.source_url == "https://huggingface.co/datasets/org/plain"
         assert entry.value == card.data.eval_results[0].metric_value
-        assert "Hardware: " in card.text
+        assert "| hardware | " in card.text
         assert all(example["text"].count(" [SEP] ") <= 1 for example in card.data.widget)
-        assert "its residual head" in card.text or "hex" not in repo
+        assert "residual head" in card.text or "hex" not in repo
         assert not [name for name in files if "predictions" in name]
 
 
