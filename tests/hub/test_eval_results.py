@@ -80,11 +80,11 @@ def test_an_entry_names_the_commit_the_day_and_the_source():
     assert (entry.source_url, entry.source_name) == ("https://huggingface.co/datasets/org/swapped", "unbag 0.1.0")
 
 
-def test_results_of_what_is_no_benchmark_or_of_other_rows_are_left_out_and_told(caplog):
+def test_build_eval_results_without_matching_benchmark_warns_and_skips(caplog):
     assert eval_results.build_eval_results([plain()], "org", _known(None)) == {}
-    assert "org/plain is no benchmark with the task snli-test on the Hub; publish the set first" in caplog.text
+    assert "org/plain has no benchmark task snli-test on the Hub; publish the set first" in caplog.text
     assert eval_results.build_eval_results([swapped()], "org", _known("7" * 64)) == {}
-    assert "org/swapped has other rows in snli-test than were asked (sha256 77777777…)" in caplog.text
+    assert "the rows of snli-test in org/swapped (sha256 77777777…) differ from the evaluated rows" in caplog.text
 
 
 def test_the_file_of_a_benchmark_has_a_task_a_config_and_keeps_what_others_wrote():
@@ -100,7 +100,7 @@ def test_the_file_of_a_benchmark_has_a_task_a_config_and_keeps_what_others_wrote
 
 
 @pytest.mark.parametrize("content", [b"[", b"- a", b"tasks: [1]", b"tasks: [{config: a}]"])
-def test_a_file_of_a_benchmark_that_cannot_be_read_is_told(content):
+def test_merge_tasks_with_malformed_file_raises(content):
     with pytest.raises(ValueError, match=r"the published eval.yaml cannot be read .*; correct or delete it first"):
         merge_tasks(content, "swapped", {})
 
@@ -126,5 +126,5 @@ def test_the_index_is_added_to_and_ours_in_it_replaced():
 
 @pytest.mark.parametrize("index", ["text", [{"name": "a"}], [{"name": "a", "results": [{}]}]])
 def test_an_index_of_another_form_is_not_touched(index):
-    with pytest.raises(ValueError, match="expected the model-index of the card to be as the Hub describes it"):
+    with pytest.raises(ValueError, match="the model-index of the card: expected the form that the Hub documents"):
         eval_results.merge_model_index(index, "ours", eval_results.build_model_index([plain()], "org"))

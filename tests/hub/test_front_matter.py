@@ -53,12 +53,12 @@ def test_line_ends_are_kept():
 
 @pytest.mark.parametrize("head", ["{a: 1, b: 2}", "a: &x [1]\nb: *x"])
 def test_what_cannot_be_changed_alone_is_refused(head):
-    with pytest.raises(ValueError, match=r"cannot be read|without changing more"):
+    with pytest.raises(ValueError, match=r"cannot be read|without changing other entries"):
         cards.set_entry(f"---\n{head}\n---\n", "a", 2)
 
 
 def test_a_head_that_is_no_mapping_is_refused():
-    with pytest.raises(ValueError, match="is no mapping"):
+    with pytest.raises(ValueError, match="expected a mapping, got"):
         cards.set_entry("---\n- a\n---\n", "a", 1)
 
 

@@ -110,7 +110,7 @@ def test_the_overview_begins_with_who_was_asked_most_and_is_best():
     table, legend = build_overview(pd.DataFrame(rows))
     assert table["model"].tolist() == ["c", "b", "a"]
     assert table["mean"].tolist() == [0.35, 0.15, 0.9]
-    assert legend.startswith("**mean**: over the challenge sets asked")
+    assert legend.startswith("**mean**: over the evaluated challenge sets")
 
 
 def test_the_overview_sets_beside_each_other_what_was_asked_the_same(results):

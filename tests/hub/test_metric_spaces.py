@@ -146,7 +146,7 @@ def test_the_pages_are_tested_with_the_gradio_that_runs_them():
 
 def test_a_space_is_named_like_a_module():
     with pytest.raises(
-        ValueError, match=r"named like a Python module, e.g. org/natural_logic, found 'org/natural-logic'"
+        ValueError, match=r"name is a Python module name, e.g. org/natural_logic, got 'org/natural-logic'"
     ):
         metric_space("natural_logic", "org/natural-logic")
 

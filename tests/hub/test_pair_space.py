@@ -1,4 +1,4 @@
-"""The Space to try a pair on: what it needs of ours is copied beside it, and says what the library says."""
+"""The Space to try a pair: its bundled functions agree with the library."""
 
 import importlib.util
 import sys
@@ -87,30 +87,30 @@ def test_the_orders_are_those_of_the_permuted_set(ours):
     assert len(build_variants(ours, "Yes.", "No.")) == 2, "no other order"
 
 
-def test_what_is_said_counts_the_answers_that_stay():
+def test_summarize_counts_unchanged_predictions():
     answers = np.eye(3)
     asked = [
         ScoredPair("as given", ("a", "b"), answers[0], answers[1]),
         ScoredPair("premise and hypothesis exchanged", ("b", "a"), answers[2], answers[2]),
-        ScoredPair("the words of both in another order", ("a", "b"), answers[0], answers[1]),
-        ScoredPair("the words of the hypothesis in another order", ("a", "b"), answers[2], answers[1]),
+        ScoredPair("words of both sentences in another order", ("a", "b"), answers[0], answers[1]),
+        ScoredPair("words of the hypothesis in another order", ("a", "b"), answers[2], answers[1]),
     ]
     said = summarize(asked, LABELS)
-    assert "answers entailment" in said
-    assert "the same 1 of 2 times; the lexical model, which knows of no order, 2 of 2." in said
+    assert "predicts entailment" in said
+    assert "in 1 of 2 cases. The lexical model, which ignores word order, keeps it in 2 of 2." in said
     assert "too short" in summarize(asked[:2], LABELS)
     shown = render_html([ScoredPair("as given", ("<b>", "&"), answers[0], answers[1])], LABELS, [], None)
     assert "&lt;b&gt;" in shown
-    assert "speaks against its own answer, neutral" in shown
+    assert "speaks against its prediction, neutral" in shown
 
 
 def test_a_model_that_is_no_name_of_the_hub_is_refused():
-    with pytest.raises(ValueError, match="expected a model of the Hub as organisation/name"):
+    with pytest.raises(ValueError, match="expected a Hub id as organisation/name"):
         pair_page.load_transformer("../../etc", lambda labels: labels)
 
 
 @pytest.mark.parametrize("other", [{"language": "zh"}, {"tags": "context"}])
-def test_a_lexical_model_that_the_page_cannot_ask_is_refused(lexical, tmp_path, other):
+def test_pair_space_with_unsupported_lexical_model_raises(lexical, tmp_path, other):
     model = LexicalModel.load(lexical)
     LexicalModel(model.vocabulary, model.regression, model.record | other).save(tmp_path)
     with pytest.raises(ValueError, match="expected an English lexical model with words selected by type"):

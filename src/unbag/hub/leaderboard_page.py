@@ -165,7 +165,7 @@ def build_overview(results: pd.DataFrame) -> tuple[pd.DataFrame, str]:
     # A mean over sets makes sense only if all scores have the same direction.
     means = {_MEAN: ranks["mean"].round(3)} if (results["higher_is_better"] | ~results["is_score"]).all() else {}
     if means:
-        meanings.insert(0, f"**{_MEAN}**: mean over the evaluated challenge sets, without the unmodified corpus")
+        meanings.insert(0, f"**{_MEAN}**: over the evaluated challenge sets, without the unmodified corpus")
     return pd.DataFrame({**means, **columns}, index=models).loc[order].reset_index(), " · ".join(meanings)
 
 
