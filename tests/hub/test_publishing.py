@@ -181,18 +181,18 @@ def test_an_upload_by_xet_is_outlasted_too(repo_id, hub, tmp_path):
 @pytest.mark.parametrize(
     ("token", "fault", "complaint"),
     [
-        ("", None, "expected a token, found none"),
+        ("", None, "expected a token, got none"),
         ("hf_nobodys", None, "does not accept the token (401"),
-        (ALICE_READS, None, "may write to org, found one that may not (403"),
-        (BOB, None, "may write to org, found one that may not (403"),
+        (ALICE_READS, None, "may write to org, got one that may not (403"),
+        (BOB, None, "may write to org, got one that may not (403"),
         (ALICE, {"path": "/commit/", "status": 401, "times": 99}, "does not accept the token (401"),
-        (ALICE, {"path": "/commit/", "status": 409, "times": 99}, "somebody else's commits came first each time (409"),
+        (ALICE, {"path": "/commit/", "status": 409, "times": 99}, "other commits came first at every attempt (409"),
         (ALICE, {"path": "/commit/", "status": 503, "times": 99}, "out of order (503: an armed fault)"),
-        (ALICE, {"path": "/commit/", "status": 400}, "the Hub refused (400: an armed fault"),
+        (ALICE, {"path": "/commit/", "status": 400}, "the Hub rejected the request (400: an armed fault"),
         (
             ALICE,
             {"path": "/commit/", "status": 429, "headers": {"Retry-After": "4000"}},
-            "give the command again in 4000 s",
+            "run the command again in 4000 s",
         ),
     ],
 )
@@ -243,7 +243,7 @@ def test_private_is_kept_and_a_public_repository_is_refused(repo_id):
         assert alice().dataset_info(repo_id).private
         publish_files(_publication(repo_id, a=b"2"), private=True)
         publish_files(_publication(f"{repo_id}_public", a=b"1"))
-        with pytest.raises(HubError, match="expected a private repository, found a public one"):
+        with pytest.raises(HubError, match="expected a private repository, got a public one"):
             publish_files(_publication(f"{repo_id}_public", a=b"2"), private=True)
 
 
@@ -295,7 +295,7 @@ def test_a_pull_request_is_opened_once_and_gone_on_with(repo_id, hub):
 def test_a_proposal_to_nothing_is_refused(repo_id):
     from unbag.hub.push import HubError, publish_files
 
-    with _as(ALICE), pytest.raises(HubError, match="found none; check --to"):
+    with _as(ALICE), pytest.raises(HubError, match="got none; check --to"):
         publish_files(_publication(repo_id, a=b"1"), pull_request=True)
 
 

@@ -107,7 +107,7 @@ def test_without_a_token_nothing_begins(tiny_hub, tmp_path, monkeypatch, capsys)
 
     monkeypatch.setattr("huggingface_hub.get_token", lambda: None)
     assert run(cli.app, [*MAJORITY, "--output-dir", str(tmp_path / "run"), "--push-results", "org"]) == 1
-    assert "expected a token, found none" in capsys.readouterr().err
+    assert "expected a token, got none" in capsys.readouterr().err
     assert not (tmp_path / "run").exists()
 
 

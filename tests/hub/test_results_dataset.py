@@ -67,15 +67,17 @@ def test_a_later_result_of_the_same_takes_its_place():
 def test_another_table_is_not_overwritten():
     file = io.BytesIO()
     pq.write_table(pa.table({"a": [1]}), file)
-    with pytest.raises(ValueError, match="found a; is this a data set of results"):
+    with pytest.raises(ValueError, match="got a; check that the repository is a data set of results"):
         merge_result_rows(result_rows([plain()]), file.getvalue())
 
 
 def test_own_pairs_and_folders_of_no_name_are_refused():
     own = replace(plain(), data={**SNLI, "name": "pairs.csv", "origin": "pairs.csv"})
-    with pytest.raises(ValueError, match="found only results of pairs of your own"):
+    with pytest.raises(ValueError, match="got only results on your own pairs"):
         results_publication("org/results", [own])
-    with pytest.raises(ValueError, match="of a folder; publish it and name its repository with --model"):
+    with pytest.raises(
+        ValueError, match="is a folder, got none; publish the model and name its repository with --model"
+    ):
         results_publication("org/results", [plain(model("runs/a", "sha256:0", model="folder"))])
 
 
