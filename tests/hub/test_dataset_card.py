@@ -64,7 +64,7 @@ def test_licences_are_those_of_the_configs_that_are_there():
 
 
 def test_a_laxer_licence_on_the_card_is_refused():
-    with pytest.raises(ValueError, match="expected a licence no laxer than cc-by-sa-4.0 of the config a, got mit"):
+    with pytest.raises(ValueError, match=r"expected a licence no laxer than cc-by-sa-4.0 of the config a, got mit"):
         _merged(b"---\nlicense: mit\n---\n# mine\n", _config("a"))
 
 
