@@ -1,4 +1,4 @@
-"""Over HTTP: two trained models, results onto another's model, and a data set of results that many write to."""
+"""Publication over HTTP: two trained models, results of another user's model, and a shared data set of results."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ THEIR_CARD = "---\nlicense: mit  # ours\ntags: ['nli']\n---\n# Theirs\n"
 
 
 def unbag(hub: RunningHub, home: Path, token: str, *arguments: object) -> Forked:
-    """Start a command in a process of its own."""
+    """Start a command in a separate process."""
     return PYTHON.start("-m", "unbag", *arguments, env=hub.env(home, token=token))
 
 
 def publish(hub: RunningHub, home: Path, token: str, *arguments: object) -> dict:
-    """Publish one thing and return what was done."""
+    """Run one publish command and parse its output."""
     process = unbag(hub, home, token, "publish", *arguments, "--yes", "--json")
     out, errors = process.communicate()
     assert process.returncode == 0, errors
@@ -51,7 +51,7 @@ def home(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def trained(pretrained, pairs_file, tmp_path_factory):  # noqa: F811
-    """Give the folders of two models, finetuned and by HEX, with results on the pairs they were trained on."""
+    """Train two models, finetuned and HEX, with results on their training pairs. Returns their folders."""
     from accelerate.state import AcceleratorState
 
     from unbag import evaluate, scripts
@@ -91,7 +91,7 @@ def trained(pretrained, pairs_file, tmp_path_factory):  # noqa: F811
 
 
 def answers(source):
-    """Return the logits of a folder or a Hub id, and what a pipeline makes of them."""
+    """Compute the logits of a folder or a Hub id, and the predictions of a pipeline."""
     import torch
     from transformers import AutoModelForSequenceClassification, AutoTokenizer, pipeline
 
@@ -106,7 +106,7 @@ def answers(source):
 
 @pytest.fixture(scope="module")
 def benchmarks(hub):
-    """Give the commits of two data sets that are benchmarks; their cards say nothing of the rows."""
+    """Publish two benchmark data sets whose cards do not record the rows. Returns their commits."""
     from huggingface_hub import HfApi
 
     api, commits = HfApi(hub.endpoint, token=ALICE), {}
@@ -121,7 +121,7 @@ def benchmarks(hub):
 
 @pytest.fixture(scope="module")
 def published(hub, home, trained, benchmarks):
-    """Publish both, and return their ids with what the folders answer."""
+    """Publish both models. Returns the predictions of the folders by repository id."""
     found = {}
     for name, folder in trained.items():
         given = [part for head in sorted((folder / "evaluation").iterdir()) for part in ("--results", head)]
@@ -189,9 +189,7 @@ def test_the_same_again_makes_no_commit(hub, home, trained, published):
 
 
 @pytest.mark.nightly
-def test_a_stranger_proposes_results_and_goes_on_with_the_proposal(
-    hub, hub_client, home, benchmarks, repo_id, tmp_path
-):
+def test_results_of_other_user_update_one_pull_request(hub, hub_client, home, benchmarks, repo_id, tmp_path):
     hub_client.run(_make_their_model, repo_id=repo_id)
     asked = ("--to", repo_id, "--sets", "org", "--pull-request")
     results.write([plain(model(repo_id)), plain(model("another/model"))], tmp_path / "first.json")

@@ -1,4 +1,4 @@
-"""What the Hub is told of results: a scalar for each benchmark, and the card's index."""
+"""Results in model repositories: one score per benchmark, and the card's `model-index`."""
 
 from dataclasses import replace
 
@@ -25,7 +25,7 @@ from unbag.hub.eval_results import ResultContext
         ("plain", {}, {"origin": "somebody/else (default)"}, None),  # of the corpus's name, and not it
     ],
 )
-def test_the_config_that_a_result_is_about(name, config, data, expected):
+def test_published_config_name_of_result(name, config, data, expected):
     origins = {"mnli": "nyu-mll/multi_nli (default)"}
     data = {**SNLI, "origin": origins.get(data.get("name"), SNLI["origin"]), **data}
     result = replace(plain(), set=name, config=config, data=data)
@@ -33,7 +33,7 @@ def test_the_config_that_a_result_is_about(name, config, data, expected):
     assert find_benchmark(result, "org") == (Benchmark(f"org/{name}", expected) if expected else None)
 
 
-def test_options_that_are_not_the_benchmarks():
+def test_find_deviations_lists_changed_options():
     def changed(**config):
         return find_deviations(
             replace(plain(), set="permuted", config={"mode": "both", "q": 100, "seed": 13, **config})
@@ -48,13 +48,13 @@ def test_options_that_are_not_the_benchmarks():
     }
 
 
-def test_options_name_no_folders():
+def test_published_options_contain_no_folders():
     config = {"embeddings": "/home/me/models/glove.txt", "train_data": ["snli", "./mine/pairs.csv"]}
     found = published_options(replace(plain(), set="breaking_nli", config=config))
     assert found == {"embeddings": "glove.txt", "train_data": ["snli", "pairs.csv"]}
 
 
-def test_one_file_a_benchmark_as_the_clients_read_it():
+def test_build_eval_results_writes_one_file_per_benchmark():
     drawn = replace(swapped(seed=5), config={"max_examples": 5})
     files = eval_results.build_eval_results([plain(), swapped(), drawn], "org")
     assert sorted(files) == [
@@ -73,7 +73,7 @@ def _known(sha256, commit="c0" * 20):
     return ResultContext({Benchmark("org/swapped", "snli-test"): PublishedTask(commit, sha256)}, "2026-01-31")
 
 
-def test_an_entry_names_the_commit_the_day_and_the_source():
+def test_build_eval_results_names_commit_date_and_source():
     files = eval_results.build_eval_results([swapped()], "org", _known(swapped().data["sha256"]))
     [entry] = parse_eval_result_entries(yaml.safe_load(files[".eval_results/unbag-swapped-snli-test.yaml"]))
     assert (entry.dataset_revision, entry.date) == ("c0" * 20, "2026-01-31")
@@ -87,7 +87,7 @@ def test_build_eval_results_without_matching_benchmark_warns_and_skips(caplog):
     assert "the rows of snli-test in org/swapped (sha256 77777777…) differ from the evaluated rows" in caplog.text
 
 
-def test_the_file_of_a_benchmark_has_a_task_a_config_and_keeps_what_others_wrote():
+def test_merge_tasks_has_one_task_per_config_and_keeps_other_entries():
     once = merge_tasks(None, "swapped", {"snli-test": "test"})
     read = yaml.safe_load(once)
     assert read["tasks"] == [{"id": "snli-test", "config": "snli-test", "split": "test"}]
@@ -105,7 +105,7 @@ def test_merge_tasks_with_malformed_file_raises(content):
         merge_tasks(content, "swapped", {})
 
 
-def test_the_index_is_added_to_and_ours_in_it_replaced():
+def test_merge_model_index_replaces_own_entries_only():
     theirs = {
         "task": {"type": "text-classification"},
         "dataset": {"type": "glue", "name": "GLUE"},
@@ -125,6 +125,6 @@ def test_the_index_is_added_to_and_ours_in_it_replaced():
 
 
 @pytest.mark.parametrize("index", ["text", [{"name": "a"}], [{"name": "a", "results": [{}]}]])
-def test_an_index_of_another_form_is_not_touched(index):
+def test_merge_model_index_with_malformed_index_raises(index):
     with pytest.raises(ValueError, match="the model-index of the card: expected the form that the Hub documents"):
         eval_results.merge_model_index(index, "ours", eval_results.build_model_index([plain()], "org"))

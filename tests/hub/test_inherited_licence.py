@@ -1,4 +1,4 @@
-"""Licences that meet."""
+"""The licence inherited from several sources."""
 
 from itertools import permutations
 

@@ -59,7 +59,7 @@ def results():
     )
 
 
-def test_the_best_comes_first_whichever_way_is_better(results):
+def test_rank_results_puts_best_first_in_either_direction(results):
     table = rank_results(results, "permuted", "snli", "p_c")
     assert table["value"].tolist() == [0.4, 1.0]
     assert table["better"].tolist() == ["↓ lower"] * 2
@@ -70,7 +70,7 @@ def test_the_best_comes_first_whichever_way_is_better(results):
     assert len(rank_results(results, ALL, ALL, ALL)) == len(results)
 
 
-def test_models_of_the_hub_are_links_and_baselines_are_not(results):
+def test_rank_results_links_hub_models_only(results):
     models = rank_results(results, ALL, ALL, ALL)["model"].tolist()
     assert "[org/reader](https://huggingface.co/org/reader)" in models
     assert "[org/hex](https://huggingface.co/org/hex) (residual)" in models
@@ -82,11 +82,11 @@ def test_the_name_of_a_model_is_no_markup(results):
     assert table["model"].tolist() == ["xhttps//a.bb (residual)"]
 
 
-def test_what_has_no_interval_shows_none(results):
+def test_rank_results_without_interval_shows_empty_cell(results):
     assert rank_results(results, "sicck", ALL, ALL)["95 % interval"].tolist() == [""]
 
 
-def test_a_set_is_first_shown_by_the_config_that_most_models_have_and_the_metric_that_stands_for_it(results):
+def test_default_choices_are_most_common_config_and_score(results):
     assert default_choices(results, "permuted") == ("snli", "p_c")
     assert filter_choices(results, "metric", "permuted") == [ALL, "accuracy", "p_c"]
     assert filter_choices(results, "set", ALL) == [ALL, "permuted", "sicck"]
@@ -100,7 +100,7 @@ def test_a_set_is_first_shown_by_the_config_that_most_models_have_and_the_metric
     assert legend == "**permuted**: P^c, snli · **sicck**: macro F1, default (50 examples)"
 
 
-def test_the_overview_begins_with_who_was_asked_most_and_is_best():
+def test_build_overview_orders_by_number_of_sets_and_mean():
     def score(model, name, value):
         about = {"set": name, "metric": "skill", "metric_name": "skill score"}
         return _row(model, value, **about, higher_is_better=True, is_score=True)
@@ -113,7 +113,7 @@ def test_the_overview_begins_with_who_was_asked_most_and_is_best():
     assert legend.startswith("**mean**: over the evaluated challenge sets")
 
 
-def test_the_overview_sets_beside_each_other_what_was_asked_the_same(results):
+def test_build_overview_compares_equal_rows_only(results):
     few = pd.DataFrame([_row("org/few", 0.1, **P_C) | {"data_sha256": "0" * 16, "options": '{"max_examples": 5}'}])
     table, _ = build_overview(pd.concat([results, few]))
     values = table.set_index("model")["permuted ↓"]
@@ -123,7 +123,7 @@ def test_the_overview_sets_beside_each_other_what_was_asked_the_same(results):
 
 
 @pytest.mark.nightly
-def test_the_space_runs_without_unbag_and_shows_what_is_on_the_hub(hub: RunningHub, tmp_path: Path):
+def test_leaderboard_space_runs_without_unbag(hub: RunningHub, tmp_path: Path):
     from huggingface_hub import HfApi
 
     api = HfApi(hub.endpoint, token=ALICE)

@@ -1,4 +1,4 @@
-"""Metrics as Spaces, used by people who do not have unbag."""
+"""Spaces of metrics, used without unbag."""
 
 import inspect
 import json
@@ -76,7 +76,7 @@ def spaces():
     return {name: metric_space(name, f"org/{name}") for name in NAMES}
 
 
-def test_every_metric_loads_without_unbag_and_gives_our_scores(hub: RunningHub, spaces, tmp_path: Path):
+def test_metric_spaces_load_without_unbag_and_agree(hub: RunningHub, spaces, tmp_path: Path):
     command = ["-m", "unbag", "publish", "metric", "--to", "org", "--yes"]
     environment = hub.env(tmp_path / "publisher", token=ALICE)
     PYTHON.run(*command, env=environment, check=True)
@@ -171,7 +171,7 @@ def test_a_page_explains_every_score_of_its_example(name):
     assert card.title
 
 
-def test_what_is_shown_is_escaped():
+def test_scores_html_escapes_text():
     scores = {"by": [{"kind": "<b>", "accuracy": {"value": -0.5, "low": -1.0, "high": 0.0, "n": 2}}]}
     html = scores_html(scores, {"by": "`a` < b"})
     assert "kind &lt;b&gt; · accuracy" in html
@@ -200,7 +200,7 @@ def test_what_is_shown_is_escaped():
         (ONE, '{"resamples": "a"}', "on this page, got 'a'"),
     ],
 )
-def test_what_a_page_cannot_score_is_said_in_words(inputs, options, message):
+def test_compute_scores_with_invalid_input_raises(inputs, options, message):
     with pytest.raises(ValueError, match=message):
         compute_scores(_function("swap_consistency"), inputs, options)
 
@@ -209,7 +209,7 @@ def test_what_a_page_cannot_score_is_said_in_words(inputs, options, message):
     ("text", "message"),
     [("", "got no row"), ("a,b\n", "got no row"), ("a,b\n1,2\n3\n", "line 3: expected 2 cells, got 1")],
 )
-def test_a_csv_file_is_read_strictly(text, message):
+def test_parse_table_with_malformed_csv_raises(text, message):
     with pytest.raises(ValueError, match=message):
         parse_table(text)
 

@@ -1,4 +1,4 @@
-"""The card of a checkpoint, and the folders that are refused."""
+"""The card of a trained model, and rejected folders."""
 
 import json
 from dataclasses import replace
@@ -28,7 +28,7 @@ def part(name, **more):
 
 @pytest.fixture
 def run(tmp_path):
-    """Give a function that writes what a run leaves, but for the weights."""
+    """Build a function that writes the output folder of a training, without real weights."""
 
     def write(*corpus, recipe="finetune", steps=1, name="run", base="org/base", **config):
         folder = tmp_path / name
@@ -81,7 +81,7 @@ def own(folder, made=plain, **more):
         (("snli",), None, "other", "| org/base | unknown |\n| stanfordnlp/snli | cc-by-sa-4.0 |"),
     ],
 )
-def test_the_licence_is_inherited(run, corpus, base, licence, said):
+def test_model_card_inherits_licence(run, corpus, base, licence, said):
     found = card(checkpoint_publication(run(*corpus), "me/model", base_licence=base))
     assert found.data.license == licence
     assert (found.data.get("license_name") is not None) == (licence == "other")
@@ -90,7 +90,7 @@ def test_the_licence_is_inherited(run, corpus, base, licence, said):
     assert (found.data.base_model, found.data.library_name) == ("org/base", "transformers")
 
 
-def test_results_stand_beside_those_of_other_models_on_the_same_pairs(run):
+def test_model_card_compares_results_on_same_pairs(run):
     folder = run()
     base = model("org/base", "b" * 40)
     asked_less = replace(swapped(base), config={"max_examples": 9}, data=SNLI | {"sha256": "7" * 64})
@@ -110,7 +110,7 @@ def test_results_stand_beside_those_of_other_models_on_the_same_pairs(run):
     assert b"id: me/plain" in publication.files[".eval_results/unbag-plain-snli-test.yaml"]
 
 
-def test_the_residual_heads_results_are_shown_and_not_filed(run):
+def test_model_card_shows_residual_results_without_eval_results(run):
     folder = run(recipe="hex")
     publication = checkpoint_publication(folder, "me/model", results=[own(folder, head="residual sha256:1")])
     assert "| set | metric | this model | residual head |" in card(publication).text
@@ -118,14 +118,14 @@ def test_the_residual_heads_results_are_shown_and_not_filed(run):
     assert card(publication).data.eval_results is None
 
 
-def test_a_long_run_is_told_in_few_rows_with_its_last(run):
+def test_model_card_thins_long_curve_and_keeps_last_row(run):
     text = card(checkpoint_publication(run(steps=101), "me/model")).text
     rows = [line for line in text.splitlines() if line.endswith("| 0.5000 | 0.9000 |")]
     assert len(rows) <= 13
     assert rows[-1].startswith("| 101 (published) |")
 
 
-def test_what_a_recipe_and_its_regime_do_is_told(run):
+def test_model_card_describes_recipe_and_word_order(run):
     text = card(checkpoint_publication(run(recipe="max_entropy", word_order="shuffled"), "me/model")).text
     assert "Sinha et al. 2021" in text
     assert "shuffled in each epoch" in text
@@ -134,7 +134,7 @@ def test_what_a_recipe_and_its_regime_do_is_told(run):
     assert find_base_model(run(name="again")) == ("org/base", "b" * 40)
 
 
-def test_every_recipe_that_leaves_a_model_says_what_it_does():
+def test_recipes_with_model_have_description():
     assert [name for name, recipe in recipes().items() if recipe.protocol is None and not recipe.about] == []
 
 
@@ -158,7 +158,7 @@ def test_labels_in_another_order_are_refused(run):
         checkpoint_publication(folder, "me/model")
 
 
-def test_what_no_run_left_is_refused(run, tmp_path):
+def test_checkpoint_publication_of_other_folder_raises(run, tmp_path):
     with pytest.raises(ValueError, match=r"expected an output folder of `unbag train` with a training\.json"):
         checkpoint_publication(tmp_path, "me/model")
     folder = run()
@@ -179,7 +179,7 @@ def test_caches_and_hidden_files_stay_behind(run):
     }
 
 
-def test_word_vectors_that_hex_was_told_of_are_among_what_it_is_made_of(run):
+def test_model_card_lists_hex_embeddings_as_source(run):
     """The vectors are published with the model, in `hex.safetensors`, and their terms are unknown."""
     about = card(checkpoint_publication(run(recipe="hex", embeddings="glove.txt"), "me/model"))
     assert about.data.license == "other"
@@ -188,7 +188,7 @@ def test_word_vectors_that_hex_was_told_of_are_among_what_it_is_made_of(run):
     assert "glove" not in card(checkpoint_publication(run(recipe="hex", name="own"), "me/own")).text
 
 
-def test_a_model_of_ours_says_that_it_takes_unbag(run):
+def test_model_card_of_unbag_architecture_imports_unbag(run):
     folder = run()
     known = "import unbag.models"
     assert known not in card(checkpoint_publication(folder, "me/model")).text
@@ -197,7 +197,7 @@ def test_a_model_of_ours_says_that_it_takes_unbag(run):
     assert card(checkpoint_publication(folder, "me/model")).text.count(known) == 2, "in both examples"
 
 
-def test_a_model_of_ours_may_bring_its_code(run):
+def test_checkpoint_publication_with_code_bundles_architecture(run):
     folder = run()
     with pytest.raises(ValueError, match="whose code is in transformers"):
         checkpoint_publication(folder, "me/model", with_code=True)

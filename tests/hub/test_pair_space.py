@@ -27,7 +27,7 @@ RECORD = {
 
 @pytest.fixture(scope="module")
 def lexical(tmp_path_factory):
-    """Give the folder of a lexical model fitted to pairs drawn by a seed."""
+    """Fit a lexical model to pseudo-random pairs and save it in a folder."""
     rng = np.random.default_rng(1)
     pairs = [tuple(tuple(sorted(set(rng.choice(WORDS, 3)))) for _ in range(2)) for _ in range(60)]
     folder = tmp_path_factory.mktemp("lexical")
@@ -38,7 +38,7 @@ def lexical(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def space(lexical, tmp_path_factory):
-    """Give the folder of the Space."""
+    """Write the files of the Space to a folder."""
     folder = tmp_path_factory.mktemp("space")
     for path, content in pair_space("org/try-a-pair", "org/model", lexical).files.items():
         (folder / path).write_bytes(content if isinstance(content, bytes) else content.read_bytes())
@@ -47,7 +47,7 @@ def space(lexical, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def ours(space):
-    """Give the module of our functions that lies beside the page, loaded without unbag."""
+    """Load the module of bundled functions without unbag."""
     spec = importlib.util.spec_from_file_location("unbag_words", space / "unbag_words.py")
     module = importlib.util.module_from_spec(spec)
     sys.modules["unbag_words"] = module
@@ -66,7 +66,7 @@ def test_the_space_names_no_module_of_unbag_and_no_file_of_this_machine(space):
     assert required == {"numpy", "safetensors", "scipy", "spacy", "torch", "transformers"}
 
 
-def test_its_lexical_model_is_the_librarys(space, ours, lexical):
+def test_lexical_scorer_agrees_with_library(space, ours, lexical):
     pairs = [("The dog sleeps.", "A cat runs."), ("A man runs.", "A man sleeps, too."), ("Nothing known.", "At all.")]
     words = [tuple(all_words(side, "en") for side in pair) for pair in pairs]
     there, model = LexicalScorer(ours, space), LexicalModel.load(lexical)
@@ -77,7 +77,7 @@ def test_its_lexical_model_is_the_librarys(space, ours, lexical):
             assert [tuple(found) for found in there.pull(pair, label)] == [tuple(one) for one in expected]
 
 
-def test_the_orders_are_those_of_the_permuted_set(ours):
+def test_build_variants_agrees_with_permuted_set(ours):
     premise, hypothesis = "Two dogs chase a red ball in the park.", "Some animals play with a toy today."
     made = build_variants(ours, premise, hypothesis)
     assert [pair for _, pair in made[:2]] == [(premise, hypothesis), (hypothesis, premise)]
@@ -104,7 +104,7 @@ def test_summarize_counts_unchanged_predictions():
     assert "speaks against its prediction, neutral" in shown
 
 
-def test_a_model_that_is_no_name_of_the_hub_is_refused():
+def test_load_transformer_with_invalid_hub_id_raises():
     with pytest.raises(ValueError, match="expected a Hub id as organisation/name"):
         pair_page.load_transformer("../../etc", lambda labels: labels)
 

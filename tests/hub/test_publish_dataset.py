@@ -1,4 +1,4 @@
-"""Every set, published by the command and read back by plain `datasets` in a process that knows nothing of unbag."""
+"""All sets, published by the command and read with `datasets` in a process without unbag."""
 
 import json
 import subprocess
@@ -48,7 +48,7 @@ def _metadata(card):
 
 @pytest.fixture(scope="session")
 def vectors(tmp_path_factory):
-    """Give a file of word vectors, of three words that the corpus has."""
+    """Write a file of word vectors for three words of the corpus."""
     path = tmp_path_factory.mktemp("vectors") / "words.txt"
     path.write_text("a 1 0\nman 0 1\nwoman 1 1\ndog -1 0\n")
     return path
@@ -56,7 +56,7 @@ def vectors(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def published(commands, vectors):
-    """Publish every set; return what the commands said, and the commands."""
+    """Publish every set. Returns the output of the commands, and the command runner."""
     parsed = ("recombined", "soswap_addamod")  # which need a pipeline
     names = [name for name in challenge_sets.names() if name not in parsed or SHARED_HUB.is_dir()]
     assert set(challenge_sets.names()) == set(_OPTIONS), "a set that is not published here"
@@ -194,7 +194,7 @@ def test_no_request_left_the_endpoint_and_no_token_is_in_any_url(published, tiny
     assert not [request for request in requests if request.is_for_elsewhere or request.token_in_url]
 
 
-def test_the_description_of_rows_tells_them_apart():
+def test_description_differs_for_different_rows():
     import datasets
 
     features = datasets.Features({"label": datasets.ClassLabel(names=["x", "y"])})

@@ -1,4 +1,4 @@
-"""Publishing as such: one commit, none where nothing changed, and what happens when things go wrong."""
+"""Publication of files: one commit, no commit without changes, and failures of the Hub and the network."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _as(token: str):
 
 
 def _hurried():
-    """Let ours and the client's waits be short."""
+    """Shorten the waits of unbag and of the client."""
     sleep = time.sleep
     return mock.patch("time.sleep", lambda seconds: sleep(min(seconds, 0.01)))
 
@@ -73,7 +73,7 @@ def test_files_and_card_come_in_one_commit_and_again_in_none(repo_id, tmp_path):
 
 
 @runs_in("hub_client")
-def test_what_an_earlier_publication_left_goes_and_what_others_put_there_stays(repo_id):
+def test_publish_files_deletes_own_old_files_only(repo_id):
     from unbag.hub.push import publish_files
 
     with _as(ALICE):
@@ -270,7 +270,7 @@ def test_a_refusal_advises_a_pull_request_only_where_one_can_help(repo_id, hub):
 
 
 @runs_in("hub_client")
-def test_a_pull_request_is_opened_once_and_gone_on_with(repo_id, hub):
+def test_publish_files_updates_open_pull_request(repo_id, hub):
     from unbag.hub.push import plan_publication, publish_files
 
     with _as(ALICE):

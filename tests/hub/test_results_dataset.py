@@ -1,4 +1,4 @@
-"""The data set of results as a file: what is merged, and what is refused."""
+"""The file of the data set of results: merged rows and rejected input."""
 
 import io
 import json
@@ -38,7 +38,7 @@ def test_a_row_for_each_metric():
     assert set(after) == set(SCHEMA.names)
 
 
-def test_options_tell_rows_apart():
+def test_result_rows_with_different_options_have_different_keys():
     [_, whole], [_, drawn] = (
         result_rows([plain()]),
         result_rows([replace(plain(), config={"max_examples": 5, "sample_seed": 1})]),
@@ -55,7 +55,7 @@ def test_the_order_of_publishers_does_not_matter_and_the_same_again_changes_noth
     assert merge_result_rows(ours, both) is both
 
 
-def test_a_later_result_of_the_same_takes_its_place():
+def test_merge_result_rows_replaces_row_with_same_key():
     before, after = plain(seed=1), plain(seed=2)
     assert before.scores["accuracy"] != after.scores["accuracy"]
     [row, _] = table(
@@ -64,14 +64,14 @@ def test_a_later_result_of_the_same_takes_its_place():
     assert row["value"] == after.scores["accuracy"].value
 
 
-def test_another_table_is_not_overwritten():
+def test_merge_result_rows_with_other_columns_raises():
     file = io.BytesIO()
     pq.write_table(pa.table({"a": [1]}), file)
     with pytest.raises(ValueError, match="got a; check that the repository is a data set of results"):
         merge_result_rows(result_rows([plain()]), file.getvalue())
 
 
-def test_own_pairs_and_folders_of_no_name_are_refused():
+def test_results_publication_without_published_results_raises():
     own = replace(plain(), data={**SNLI, "name": "pairs.csv", "origin": "pairs.csv"})
     with pytest.raises(ValueError, match="got only results on your own pairs"):
         results_publication("org/results", [own])
@@ -81,7 +81,7 @@ def test_own_pairs_and_folders_of_no_name_are_refused():
         results_publication("org/results", [plain(model("runs/a", "sha256:0", model="folder"))])
 
 
-def test_a_card_of_their_own_is_kept_and_told_where_the_rows_are():
+def test_existing_card_gets_configs_entry_only():
     card = results_publication("org/results", [plain()]).files["README.md"]
     fresh = card(None).decode()
     assert 'load_dataset("org/results", split="train")' in fresh

@@ -9,7 +9,7 @@ from unbag.hub.vendoring import bundle_modules, rewrite_imports
 
 @pytest.fixture
 def package(tmp_path, monkeypatch):
-    """Give a way to write modules of a package that vendoring takes for ours."""
+    """Build a function that writes modules of a package that takes the place of unbag in vendoring."""
     monkeypatch.setattr(vendoring, "_OURS", "ours")
     monkeypatch.syspath_prepend(str(tmp_path))
     (tmp_path / "ours").mkdir()
@@ -58,7 +58,7 @@ def g():
 '''
 
 
-def test_a_bundle_computes_what_its_modules_do(package):
+def test_bundle_modules_computes_same_values(package):
     package(low=LOW, middle=MIDDLE, high=HIGH)
     text = bundle_modules(["ours.high"])
     assert _run(text).g().tolist() == [2 * 2.718281828459045] * 2
@@ -85,7 +85,7 @@ def test_a_bundle_computes_what_its_modules_do(package):
         ("from ours.none import A\n", "expected a module of unbag, got ours.none, which does not exist"),
     ],
 )
-def test_what_cannot_be_bundled_is_named(package, source, message):
+def test_bundle_modules_with_unsupported_source_raises(package, source, message):
     package(good='"""Good."""\n\nA = B = 1\n', bad=f'"""Bad."""\n\n{source}')
     with pytest.raises(ValueError, match=message):
         bundle_modules(["ours.bad"])
