@@ -102,7 +102,7 @@ def _is_options(text: str) -> bool:
 
 
 def _plain(text: str) -> str:
-    """Return text as Markdown that says the same and does nothing."""
+    """Escape all Markdown and HTML markup in a text."""
     return _MARKUP.sub(r"\\\1", text)
 
 
