@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Train on two nodes of a SLURM cluster (or on more: sbatch --nodes=4 …), one process a GPU:
+# Train on two nodes of a SLURM cluster (more: sbatch --nodes=4 …), one process per GPU:
 #
 #   sbatch examples/slurm_train.sh finetune --model ORG/PRETRAINED --corpus snli --output-dir /shared/runs/a
 #
-# with what `unbag train` takes; --output-dir is a folder that all nodes see. A job that was stopped goes on from its last
-# checkpoint when it is queued again, as --requeue has it done after a node has failed.
+# Arguments: those of `unbag train`; --output-dir must be on shared storage. A job that is queued again resumes from its
+# last checkpoint. With --requeue, SLURM queues the job again after a node failure.
 #SBATCH --job-name=unbag-train
 #SBATCH --nodes=2
 #SBATCH --ntasks-per-node=1
@@ -16,7 +16,8 @@
 set -euo pipefail
 
 first=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1)
-# One torchrun a node. They meet at the first node's; its port is one of this job alone.
+# One torchrun per node. The rendezvous is on the first node; a port derived from the job id avoids collisions between
+# jobs on one node.
 exec srun torchrun \
     --nnodes "$SLURM_NNODES" \
     --nproc_per_node "${SLURM_GPUS_ON_NODE:-1}" \

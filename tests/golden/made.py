@@ -289,7 +289,7 @@ def _files_of(under: str, asked: Mapping[str, Request]) -> Iterator[tuple[str, s
         ):
             if not some:
                 continue
-            published = dataset.publication(some, f"org/{name}", Path("published", kind), licence=licence)
+            published = dataset.dataset_publication(some, f"org/{name}", Path("published", kind), licence=licence)
             card = published.files["README.md"]
             assert callable(card)
             yield f"{under}hub/{name}-{kind}.md", card(None).decode()
@@ -364,13 +364,16 @@ def _on_hub(under: str, found: Sequence[Result], beside: Sequence[Result]) -> It
     ours = [_as_of_snli(replace(result, model=model)) for result in found]
     theirs = [_as_of_snli(result) for result in beside]
     by_default = [replace(result, config={}) for result in ours]
-    files = {path: content.decode() for path, content in eval_results.files(by_default, "org").items()}
+    files = {path: content.decode() for path, content in eval_results.build_eval_results(by_default, "org").items()}
     yield f"{under}hub/eval_results.txt", "".join(f"--- {path}\n{text}\n" for path, text in files.items())
-    yield f"{under}hub/eval_results-as_asked.txt", "".join(f"{path}\n" for path in eval_results.files(ours, "org"))
-    index = eval_results.merged(None, "model", eval_results.model_index(ours, "org"))
+    yield (
+        f"{under}hub/eval_results-as_asked.txt",
+        "".join(f"{path}\n" for path in eval_results.build_eval_results(ours, "org")),
+    )
+    index = eval_results.merge_model_index(None, "model", eval_results.build_model_index(ours, "org"))
     yield f"{under}hub/model_index.json", json.dumps(index, indent=1, ensure_ascii=False)
-    yield f"{under}hub/results_rows.json", _lines(results_dataset.rows([*ours, *theirs]))
-    about = model_card.About(
+    yield f"{under}hub/results_rows.json", _lines(results_dataset.result_rows([*ours, *theirs]))
+    about = model_card.ModelCardContent(
         repo="org/model",
         record=json.loads((HERE / "training.json").read_text(encoding="utf-8")),
         own=ours,
@@ -379,7 +382,7 @@ def _on_hub(under: str, found: Sequence[Result], beside: Sequence[Result]) -> It
         organisation="org",
         base_licence="mit",
     )
-    yield f"{under}hub/model_card.md", model_card.card(about)
+    yield f"{under}hub/model_card.md", model_card.build_model_card(about)
 
 
 def _as_of_snli(result: Result) -> Result:

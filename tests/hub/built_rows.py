@@ -1,4 +1,4 @@
-"""Describe the rows of sets as their builders make them; see `plain_reader`."""
+"""Describe the rows of sets as their builders produce them; see `plain_reader`."""
 
 import json
 import sys

@@ -1,4 +1,4 @@
-"""A Hub that has a tiny SNLI at the revision that unbag reads, of sentences of our own, and can be written to."""
+"""A writable Hub with a tiny SNLI of invented sentences at the revision that unbag reads."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _CARD = "\n".join(
 
 
 def mount_tiny(root: Path) -> dict[tuple[str, str], str]:
-    """Write what the Hub has into a folder to be mounted, and return its pins."""
+    """Write the content of the Hub to a folder to mount. Returns its pinned commits."""
     snli = root / "datasets" / "stanfordnlp" / "snli"
     (snli / "plain_text").mkdir(parents=True)
     (snli / "README.md").write_text(_CARD)
@@ -55,7 +55,7 @@ def mount_tiny(root: Path) -> dict[tuple[str, str], str]:
 
 @pytest.fixture(scope="session")
 def tiny_hub(tmp_path_factory):
-    """Give the Hub; spaCy's pipeline is on it where it lies beside the checkout."""
+    """Run the Hub. It includes spaCy's pipeline if that is next to the checkout."""
     root = tmp_path_factory.mktemp("tiny_hub")
     pins = mount_tiny(root)
     with running_hub(mount=root, pins=pins) as running:
@@ -63,7 +63,7 @@ def tiny_hub(tmp_path_factory):
 
 
 class Commands:
-    """Gives commands of `unbag` in processes of their own, against a Hub, with caches of their own."""
+    """Runs commands of `unbag` in separate processes against a Hub, with separate caches."""
 
     def __init__(self, hub: RunningHub, home: Path) -> None:
         self.hub = hub
@@ -71,7 +71,7 @@ class Commands:
         self.env = hub.env(home / "hf", token=ALICE) | {"XDG_CACHE_HOME": str(home / "cache"), "COLUMNS": "200"}
 
     def __call__(self, *arguments: object, code: int = 0, program: tuple[str, str] = ("-m", "unbag")) -> str:
-        """Give one command; return its output, or what it complained about if it was to fail."""
+        """Run one command. Returns its output, or its error message if `code` is not 0."""
         done = PYTHON.run(*program, *arguments, env=self.env)
         assert done.returncode == code, done.stderr
         assert "Traceback" not in done.stderr
@@ -81,12 +81,12 @@ class Commands:
         )
 
     def together(self, *commands: list[object]) -> list[object]:
-        """Give several commands in one process, each printing JSON; return what they printed."""
+        """Run several commands in one process. Returns the JSON values that they print."""
         asked = json.dumps([[str(argument) for argument in command] for command in commands])
         return self.run("tests.hub.several_commands", asked)
 
     def run(self, module: str, asked: str) -> list[object]:
-        """Run a module in a process, and return the JSON lines that it prints."""
+        """Run a module in a process and parse the JSON lines that it prints."""
         done = PYTHON.run("-m", module, given=asked, env=self.env, cwd=Path(__file__).parents[2], check=True)
         assert ALICE not in done.stdout + done.stderr
         return [json.loads(line) for line in done.stdout.splitlines()]
@@ -94,11 +94,11 @@ class Commands:
 
 @pytest.fixture(scope="session")
 def commands(tiny_hub, tmp_path_factory):
-    """Give what gives commands, with caches that all tests share."""
+    """Build a command runner whose caches are shared by all tests."""
     return Commands(tiny_hub, tmp_path_factory.mktemp("commands"))
 
 
 @pytest.fixture
 def fresh_commands(tiny_hub, tmp_path):
-    """Give what gives commands, with empty caches."""
+    """Build a command runner with empty caches."""
     return Commands(tiny_hub, tmp_path / "fresh")

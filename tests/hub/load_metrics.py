@@ -13,7 +13,7 @@ from importlib.util import find_spec
 
 
 class WithoutSome(PathFinder):
-    """Finds what is installed, but for what a user of a metric may not have."""
+    """A finder that hides packages that a user of a metric may not have installed."""
 
     @classmethod
     def find_spec(cls, name, path=None, target=None):

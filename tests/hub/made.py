@@ -1,4 +1,4 @@
-"""Results made up of answers drawn by a seed, as `unbag evaluate` would record them."""
+"""Results of pseudo-random predictions, as `unbag evaluate` records them."""
 
 from typing import Final
 
@@ -27,14 +27,14 @@ def model(name="org/model", revision="a" * 40, **more):
 
 
 def plain(about=None, *, seed=1):
-    """Return a result on a corpus as it is."""
+    """Build a result on an unmodified corpus."""
     gold, predicted = np.random.default_rng(seed).integers(0, 3, (2, 60))
     scores = accuracy(predicted, gold, resamples=50) | {"labels": ["entailment", "neutral", "contradiction"]}
     return Result("plain", {}, about or model(), SNLI, scores | _beyond(predicted == gold, gold), _ENVIRONMENT)
 
 
 def swapped(about=None, *, seed=1):
-    """Return a result on pairs that were exchanged; 40 of 60 are neutral or contradictions."""
+    """Build a result on exchanged pairs, of which 40 of 60 are neutral or contradictions."""
     rng = np.random.default_rng(seed)
     gold = np.arange(60) % 3
     before, after = rng.integers(0, 3, 60), rng.integers(0, 3, 60)

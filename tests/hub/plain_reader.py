@@ -1,4 +1,4 @@
-"""Read data sets of the Hub as anybody does: `datasets` and nothing of ours. Prints a line of JSON for each split.
+"""Read data sets of the Hub with `datasets` and without unbag. Prints a line of JSON for each split.
 
 What is asked for comes as JSON on standard input: pairs of a repository and a config, or null for the default one.
 """
@@ -11,7 +11,7 @@ import datasets
 
 
 def described(rows: datasets.Dataset) -> dict[str, object]:
-    """Describe rows by what they hold."""
+    """Describe rows by their content."""
     digest = hashlib.sha256()
     n = 0
     for row in rows:

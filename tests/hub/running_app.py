@@ -18,7 +18,7 @@ _PATIENCE = 120  # seconds
 
 @contextmanager
 def running_app(folder, environment):
-    """Give the address of the app in a folder, until the block ends."""
+    """Run the app in a folder until the block ends, and yield its address."""
     process = subprocess.Popen(
         [sys.executable, "-u", "-c", _START],
         cwd=folder,
@@ -42,7 +42,7 @@ def running_app(folder, environment):
 
 
 def ask(address, name, *arguments):
-    """Call a function of a running app by its name, and return what it returns."""
+    """Call a function of a running app by its API name and return the result."""
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     url = f"{address}/gradio_api/call/{name}"
     body = json.dumps({"data": arguments}).encode()

@@ -1,4 +1,4 @@
-"""Give several commands of unbag in one process: starting one takes seconds. They come as JSON on standard input."""
+"""Run several commands of unbag in one process, because starting one is slow. Standard input holds them as JSON."""
 
 import json
 import sys

@@ -1,4 +1,4 @@
-"""Over HTTP: two trained models, results onto another's model, and a data set of results that many write to."""
+"""Publication over HTTP: two trained models, results of another user's model, and a shared data set of results."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.hub.made import SNLI, model, plain, swapped
 from tests.test_fake_hub.callers import alice
 from unbag.challenge_sets import results
 from unbag.challenge_sets.request import Request
-from unbag.hub.benchmark_file import merged_tasks
+from unbag.hub.benchmark_file import merge_tasks
 
 pytest.importorskip("torch", reason="needs unbag[models]")
 
@@ -30,12 +30,12 @@ THEIR_CARD = "---\nlicense: mit  # ours\ntags: ['nli']\n---\n# Theirs\n"
 
 
 def unbag(hub: RunningHub, home: Path, token: str, *arguments: object) -> Forked:
-    """Start a command in a process of its own."""
+    """Start a command in a separate process."""
     return PYTHON.start("-m", "unbag", *arguments, env=hub.env(home, token=token))
 
 
 def publish(hub: RunningHub, home: Path, token: str, *arguments: object) -> dict:
-    """Publish one thing and return what was done."""
+    """Run one publish command and parse its output."""
     process = unbag(hub, home, token, "publish", *arguments, "--yes", "--json")
     out, errors = process.communicate()
     assert process.returncode == 0, errors
@@ -51,7 +51,7 @@ def home(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def trained(pretrained, pairs_file, tmp_path_factory):  # noqa: F811
-    """Give the folders of two models, finetuned and by HEX, with results on the pairs they were trained on."""
+    """Train two models, finetuned and HEX, with results on their training pairs. Returns their folders."""
     from accelerate.state import AcceleratorState
 
     from unbag import evaluate, scripts
@@ -91,7 +91,7 @@ def trained(pretrained, pairs_file, tmp_path_factory):  # noqa: F811
 
 
 def answers(source):
-    """Return the logits of a folder or a Hub id, and what a pipeline makes of them."""
+    """Compute the logits of a folder or a Hub id, and the predictions of a pipeline."""
     import torch
     from transformers import AutoModelForSequenceClassification, AutoTokenizer, pipeline
 
@@ -106,14 +106,14 @@ def answers(source):
 
 @pytest.fixture(scope="module")
 def benchmarks(hub):
-    """Give the commits of two data sets that are benchmarks; their cards say nothing of the rows."""
+    """Publish two benchmark data sets whose cards do not record the rows. Returns their commits."""
     from huggingface_hub import HfApi
 
     api, commits = HfApi(hub.endpoint, token=ALICE), {}
     for name in ("plain", "swapped"):
         repo = f"org/{name}"
         api.create_repo(repo, repo_type="dataset", exist_ok=True)
-        content = merged_tasks(None, name, {"snli-test": "test"})
+        content = merge_tasks(None, name, {"snli-test": "test"})
         done = api.upload_file(path_or_fileobj=content, path_in_repo="eval.yaml", repo_id=repo, repo_type="dataset")
         commits[repo] = done.oid
     return commits
@@ -121,7 +121,7 @@ def benchmarks(hub):
 
 @pytest.fixture(scope="module")
 def published(hub, home, trained, benchmarks):
-    """Publish both, and return their ids with what the folders answer."""
+    """Publish both models. Returns the predictions of the folders by repository id."""
     found = {}
     for name, folder in trained.items():
         given = [part for head in sorted((folder / "evaluation").iterdir()) for part in ("--results", head)]
@@ -163,9 +163,9 @@ def test_the_card_and_the_results_are_as_the_clients_read_them(published, benchm
         assert re.fullmatch(r"\d{4}-\d\d-\d\d", entry.date)
         assert entry.source_url == "https://huggingface.co/datasets/org/plain"
         assert entry.value == card.data.eval_results[0].metric_value
-        assert "Hardware: " in card.text
+        assert "| hardware | " in card.text
         assert all(example["text"].count(" [SEP] ") <= 1 for example in card.data.widget)
-        assert "its residual head" in card.text or "hex" not in repo
+        assert "residual head" in card.text or "hex" not in repo
         assert not [name for name in files if "predictions" in name]
 
 
@@ -189,9 +189,7 @@ def test_the_same_again_makes_no_commit(hub, home, trained, published):
 
 
 @pytest.mark.nightly
-def test_a_stranger_proposes_results_and_goes_on_with_the_proposal(
-    hub, hub_client, home, benchmarks, repo_id, tmp_path
-):
+def test_results_of_other_user_update_one_pull_request(hub, hub_client, home, benchmarks, repo_id, tmp_path):
     hub_client.run(_make_their_model, repo_id=repo_id)
     asked = ("--repo-id", repo_id, "--sets-org", "org", "--pull-request")
     results.write([plain(model(repo_id)), plain(model("another/model"))], tmp_path / "first.json")
@@ -246,7 +244,7 @@ def test_results_of_another_model_are_refused(hub, home, repo_id, tmp_path):
     )
     _, errors = process.communicate()
     assert process.returncode == 1
-    assert errors.strip() == f"unbag: expected results of {repo_id}, found those of another/model"
+    assert errors.strip() == f"unbag: expected results of {repo_id}, got results of another/model"
 
 
 def test_results_of_a_folder_whose_model_is_not_published_are_refused_with_what_to_do(hub, home, trained, repo_id):

@@ -3,8 +3,8 @@
 import pytest
 import yaml
 
-from unbag.hub.cards import blocks, joined, parted, with_block
-from unbag.hub.dataset_card import ConfigCard, merged_card
+from unbag.hub.cards import find_blocks, join_card, set_block, split_card
+from unbag.hub.dataset_card import ConfigCard, merge_card
 
 
 def _config(name, licence="cc-by-sa-4.0", rows=10):
@@ -19,25 +19,25 @@ def _config(name, licence="cc-by-sa-4.0", rows=10):
 
 
 def _merged(there, *configs):
-    return merged_card(there, "org/set", "swapped", configs, "@misc{paper}")
+    return merge_card(there, "org/set", "swapped", configs, "@misc{paper}")
 
 
 def _metadata(card):
-    return parted(card)[0]
+    return split_card(card)[0]
 
 
-def test_published_one_by_one_or_at_once_is_the_same():
+def test_merge_card_one_by_one_or_at_once_gives_same_card():
     a, b = _config("a"), _config("b", rows=5)
     assert _merged(_merged(None, a), b) == _merged(None, a, b)
 
 
-def test_published_again_changes_nothing():
+def test_merge_card_again_changes_nothing():
     card = _merged(None, _config("a"), _config("b"))
     assert _merged(card, _config("a")) == card
     assert _merged(card, _config("b")) == card
 
 
-def test_what_others_wrote_stays():
+def test_merge_card_keeps_text_of_others():
     card = _merged(None, _config("a")).replace(b"license:", b"extra: [1]\nlicense:", 1)
     card += "\n## Thanks\n\nto all – of you\n".encode()
     merged = _merged(card, _config("b"))
@@ -46,50 +46,50 @@ def test_what_others_wrote_stays():
     assert _metadata(merged)["tags"] == ["unbag", "nli", "challenge-set"]
 
 
-def test_a_default_that_somebody_chose_is_kept():
-    metadata, text = parted(_merged(None, _config("a"), _config("b")))
+def test_merge_card_keeps_chosen_default_config():
+    metadata, text = split_card(_merged(None, _config("a"), _config("b")))
     for entry in metadata["configs"]:
         entry.pop("default", None)
     metadata["configs"][1]["default"] = True
-    merged = _merged(joined(metadata, text), _config("a", rows=3))
+    merged = _merged(join_card(metadata, text), _config("a", rows=3))
     assert [entry.get("default") for entry in _metadata(merged)["configs"]] == [None, True]
     assert 'load_dataset("org/set", "b")' in merged.decode()
 
 
-def test_licences_are_those_of_the_configs_that_are_there():
+def test_merge_card_lists_licences_of_published_configs():
     both = _merged(None, _config("a"), _config("b", "cc-by-nc-4.0"))
     assert _metadata(both)["license"] == ["cc-by-sa-4.0", "cc-by-nc-4.0"]
     assert "The configs have different licences" in both.decode()
     assert _metadata(_merged(both, _config("b")))["license"] == "cc-by-sa-4.0"
 
 
-def test_a_laxer_licence_on_the_card_is_refused():
-    with pytest.raises(ValueError, match="says the licence mit, which is laxer than that of the config a, cc-by-sa"):
+def test_merge_card_with_laxer_licence_raises():
+    with pytest.raises(ValueError, match=r"expected a licence no laxer than cc-by-sa-4.0 of the config a, got mit"):
         _merged(b"---\nlicense: mit\n---\n# mine\n", _config("a"))
 
 
 @pytest.mark.parametrize(("rows", "category"), [(999, "n<1K"), (1000, "1K<n<10K"), (2_000_000, "1M<n<10M")])
-def test_the_size_is_that_of_all_configs(rows, category):
+def test_merge_card_size_category_covers_all_configs(rows, category):
     assert _metadata(_merged(None, _config("a", rows=rows)))["size_categories"] == [category]
 
 
 @pytest.mark.parametrize("card", [b"---\na: [\n---\n", b"---\n- a\n---\n"])
-def test_a_head_that_cannot_be_read_is_told(card):
-    with pytest.raises(ValueError, match="mend it first"):
-        parted(card)
+def test_merge_card_with_malformed_front_matter_raises(card):
+    with pytest.raises(ValueError, match="correct it first"):
+        split_card(card)
 
 
-def test_a_card_of_windows_and_one_without_a_head_are_read():
-    assert parted(b"---\r\na: 1\r\n---\r\ntext\r\n") == ({"a": 1}, "text\r\n")
-    assert parted(b"# only text\n") == ({}, "# only text\n")
-    assert parted(None) == ({}, "")
+def test_split_card_reads_crlf_and_missing_front_matter():
+    assert split_card(b"---\r\na: 1\r\n---\r\ntext\r\n") == ({"a": 1}, "text\r\n")
+    assert split_card(b"# only text\n") == ({}, "# only text\n")
+    assert split_card(None) == ({}, "")
 
 
-def test_a_block_is_put_and_replaced_where_it_stands():
-    text = with_block("mine", "a", "1")
-    text = with_block(text, "b", "2", before="a")
-    text = with_block(text + "\nyours\n", "a", "3\n\n4")
-    assert blocks(text) == {"b": "2", "a": "3\n\n4"}
+def test_set_block_keeps_place_of_existing_block():
+    text = set_block("mine", "a", "1")
+    text = set_block(text, "b", "2", before="a")
+    text = set_block(text + "\nyours\n", "a", "3\n\n4")
+    assert find_blocks(text) == {"b": "2", "a": "3\n\n4"}
     assert text.startswith("mine")
     assert text.endswith("yours\n")
 

@@ -1,4 +1,4 @@
-"""What the Hub is told of results: a scalar for each benchmark, and the card's index."""
+"""Results in model repositories: one score per benchmark, and the card's `model-index`."""
 
 from dataclasses import replace
 
@@ -8,9 +8,9 @@ from huggingface_hub import ModelCard, parse_eval_result_entries
 
 from tests.hub.made import SNLI, plain, swapped
 from unbag.hub import cards, eval_results
-from unbag.hub.benchmark_file import Published, merged_tasks
-from unbag.hub.benchmarks import Benchmark, benchmark, config_of, deviations, options
-from unbag.hub.eval_results import Known
+from unbag.hub.benchmark_file import PublishedTask, merge_tasks
+from unbag.hub.benchmarks import Benchmark, find_benchmark, find_deviations, published_config_name, published_options
+from unbag.hub.eval_results import ResultContext
 
 
 @pytest.mark.parametrize(
@@ -25,34 +25,38 @@ from unbag.hub.eval_results import Known
         ("plain", {}, {"origin": "somebody/else (default)"}, None),  # of the corpus's name, and not it
     ],
 )
-def test_the_config_that_a_result_is_about(name, config, data, expected):
+def test_published_config_name_of_result(name, config, data, expected):
     origins = {"mnli": "nyu-mll/multi_nli (default)"}
     data = {**SNLI, "origin": origins.get(data.get("name"), SNLI["origin"]), **data}
     result = replace(plain(), set=name, config=config, data=data)
-    assert config_of(result) == expected
-    assert benchmark(result, "org") == (Benchmark(f"org/{name}", expected) if expected else None)
+    assert published_config_name(result) == expected
+    assert find_benchmark(result, "org") == (Benchmark(f"org/{name}", expected) if expected else None)
 
 
-def test_options_that_are_not_the_benchmarks():
+def test_find_deviations_lists_changed_options():
     def changed(**config):
-        return deviations(replace(plain(), set="permuted", config={"mode": "both", "q": 100, "seed": 13, **config}))
+        return find_deviations(
+            replace(plain(), set="permuted", config={"mode": "both", "q": 100, "seed": 13, **config})
+        )
 
     assert changed() == {}
     assert changed(mode="hypothesis") == {}  # a config of its own
     assert changed(q=10) == {"q": 10}
     assert changed(max_examples=50, sample_seed=13) == {"max_examples": 50}
-    assert deviations(replace(plain(), set="cs_lambda", config={"train_data": ["snli"]})) == {"train_data": ["snli"]}
+    assert find_deviations(replace(plain(), set="cs_lambda", config={"train_data": ["snli"]})) == {
+        "train_data": ["snli"]
+    }
 
 
-def test_options_name_no_folders():
+def test_published_options_contain_no_folders():
     config = {"embeddings": "/home/me/models/glove.txt", "train_data": ["snli", "./mine/pairs.csv"]}
-    found = options(replace(plain(), set="breaking_nli", config=config))
+    found = published_options(replace(plain(), set="breaking_nli", config=config))
     assert found == {"embeddings": "glove.txt", "train_data": ["snli", "pairs.csv"]}
 
 
-def test_one_file_a_benchmark_as_the_clients_read_it():
+def test_build_eval_results_writes_one_file_per_benchmark():
     drawn = replace(swapped(seed=5), config={"max_examples": 5})
-    files = eval_results.files([plain(), swapped(), drawn], "org")
+    files = eval_results.build_eval_results([plain(), swapped(), drawn], "org")
     assert sorted(files) == [
         ".eval_results/unbag-plain-snli-test.yaml",
         ".eval_results/unbag-swapped-snli-test.yaml",
@@ -66,61 +70,61 @@ def test_one_file_a_benchmark_as_the_clients_read_it():
 
 
 def _known(sha256, commit="c0" * 20):
-    return Known({Benchmark("org/swapped", "snli-test"): Published(commit, sha256)}, "2026-01-31")
+    return ResultContext({Benchmark("org/swapped", "snli-test"): PublishedTask(commit, sha256)}, "2026-01-31")
 
 
-def test_an_entry_names_the_commit_the_day_and_the_source():
-    files = eval_results.files([swapped()], "org", _known(swapped().data["sha256"]))
+def test_build_eval_results_names_commit_date_and_source():
+    files = eval_results.build_eval_results([swapped()], "org", _known(swapped().data["sha256"]))
     [entry] = parse_eval_result_entries(yaml.safe_load(files[".eval_results/unbag-swapped-snli-test.yaml"]))
     assert (entry.dataset_revision, entry.date) == ("c0" * 20, "2026-01-31")
     assert (entry.source_url, entry.source_name) == ("https://huggingface.co/datasets/org/swapped", "unbag 0.1.0")
 
 
-def test_results_of_what_is_no_benchmark_or_of_other_rows_are_left_out_and_told(caplog):
-    assert eval_results.files([plain()], "org", _known(None)) == {}
-    assert "org/plain is no benchmark with the task snli-test on the Hub; publish the set first" in caplog.text
-    assert eval_results.files([swapped()], "org", _known("7" * 64)) == {}
-    assert "org/swapped has other rows in snli-test than were asked (sha256 77777777…)" in caplog.text
+def test_build_eval_results_without_matching_benchmark_warns_and_skips(caplog):
+    assert eval_results.build_eval_results([plain()], "org", _known(None)) == {}
+    assert "org/plain has no benchmark task snli-test on the Hub; publish the set first" in caplog.text
+    assert eval_results.build_eval_results([swapped()], "org", _known("7" * 64)) == {}
+    assert "the rows of snli-test in org/swapped (sha256 77777777…) differ from the evaluated rows" in caplog.text
 
 
-def test_the_file_of_a_benchmark_has_a_task_a_config_and_keeps_what_others_wrote():
-    once = merged_tasks(None, "swapped", {"snli-test": "test"})
+def test_merge_tasks_has_one_task_per_config_and_keeps_other_entries():
+    once = merge_tasks(None, "swapped", {"snli-test": "test"})
     read = yaml.safe_load(once)
     assert read["tasks"] == [{"id": "snli-test", "config": "snli-test", "split": "test"}]
     assert (read["evaluation_framework"], bool(read["name"]), bool(read["description"])) == ("unbag", True, True)
-    assert merged_tasks(once, "swapped", {"snli-test": "test"}) == once
+    assert merge_tasks(once, "swapped", {"snli-test": "test"}) == once
     theirs = once.replace(b"evaluation_framework: unbag", b"evaluation_framework: inspect-ai") + b"more: 1\n"
-    more = yaml.safe_load(merged_tasks(theirs, "swapped", {"mnli": "data"}))
+    more = yaml.safe_load(merge_tasks(theirs, "swapped", {"mnli": "data"}))
     assert [task["id"] for task in more["tasks"]] == ["snli-test", "mnli"]
     assert (more["evaluation_framework"], more["more"]) == ("inspect-ai", 1)
 
 
 @pytest.mark.parametrize("content", [b"[", b"- a", b"tasks: [1]", b"tasks: [{config: a}]"])
-def test_a_file_of_a_benchmark_that_cannot_be_read_is_told(content):
-    with pytest.raises(ValueError, match=r"the eval.yaml that is there cannot be read .*; mend or delete it first"):
-        merged_tasks(content, "swapped", {})
+def test_merge_tasks_with_malformed_file_raises(content):
+    with pytest.raises(ValueError, match=r"the published eval.yaml cannot be read .*; correct or delete it first"):
+        merge_tasks(content, "swapped", {})
 
 
-def test_the_index_is_added_to_and_ours_in_it_replaced():
+def test_merge_model_index_replaces_own_entries_only():
     theirs = {
         "task": {"type": "text-classification"},
         "dataset": {"type": "glue", "name": "GLUE"},
         "metrics": [{"type": "accuracy", "value": "90 ± 1"}],
     }
     index = [{"name": "theirs", "results": [theirs]}]
-    once = eval_results.merged(index, "ours", eval_results.model_index([plain(), swapped()], "org"))
+    once = eval_results.merge_model_index(index, "ours", eval_results.build_model_index([plain(), swapped()], "org"))
     [entry] = once
     assert (entry["name"], entry["results"][0]) == ("theirs", theirs)
     assert [each["dataset"]["type"] for each in entry["results"]] == ["glue", "org/plain", "org/swapped"]
-    again = eval_results.merged(once, "ours", eval_results.model_index([swapped(seed=5)], "org"))
+    again = eval_results.merge_model_index(once, "ours", eval_results.build_model_index([swapped(seed=5)], "org"))
     assert again[0]["results"][:2] == entry["results"][:2]
     assert again[0]["results"][2] != entry["results"][2]
     assert len(again[0]["results"]) == 3
-    card = ModelCard(cards.with_entry("---\nlicense: mit\n---\n", "model-index", once))
+    card = ModelCard(cards.set_entry("---\nlicense: mit\n---\n", "model-index", once))
     assert len(card.data.eval_results) == 1 + 2 + 5
 
 
 @pytest.mark.parametrize("index", ["text", [{"name": "a"}], [{"name": "a", "results": [{}]}]])
-def test_an_index_of_another_form_is_not_touched(index):
-    with pytest.raises(ValueError, match="expected the model-index of the card to be as the Hub describes it"):
-        eval_results.merged(index, "ours", eval_results.model_index([plain()], "org"))
+def test_merge_model_index_with_malformed_index_raises(index):
+    with pytest.raises(ValueError, match="the model-index of the card: expected the form that the Hub documents"):
+        eval_results.merge_model_index(index, "ours", eval_results.build_model_index([plain()], "org"))

@@ -1,4 +1,4 @@
-"""One entry changes, and not a byte beside it."""
+"""Changes of single front matter entries that keep all other bytes."""
 
 import pytest
 import yaml
@@ -6,7 +6,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from unbag.hub import cards
-from unbag.hub.cards import parted
+from unbag.hub.cards import split_card
 
 CARD = """---
 # whose card it is
@@ -30,36 +30,36 @@ model-index: this is text
 """
 
 
-def test_all_but_the_entry_stays_to_the_byte():
-    changed = cards.with_entry(CARD, "model-index", [{"name": "ours"}])
+def test_set_entry_keeps_other_bytes():
+    changed = cards.set_entry(CARD, "model-index", [{"name": "ours"}])
     start, end = CARD.index("model-index:"), CARD.index("\n# what they wrote")
     assert changed == CARD[:start] + "model-index:\n- name: ours\n" + CARD[end:]
-    assert cards.with_entry(changed, "model-index", [{"name": "ours"}]) == changed
+    assert cards.set_entry(changed, "model-index", [{"name": "ours"}]) == changed
 
 
-def test_an_entry_that_is_new_comes_last():
-    changed = cards.with_entry(CARD, "metrics", ["accuracy"])
+def test_set_entry_appends_new_entry():
+    changed = cards.set_entry(CARD, "metrics", ["accuracy"])
     assert changed == CARD.replace("    - 'on'\n---", "    - 'on'\nmetrics:\n- accuracy\n---")
 
 
 @pytest.mark.parametrize("text", ["", "# A card without a head\n"])
-def test_a_card_without_a_head_gets_one(text):
-    assert cards.with_entry(text, "a", 1) == f"---\na: 1\n---\n{text}"
+def test_set_entry_without_front_matter_adds_it(text):
+    assert cards.set_entry(text, "a", 1) == f"---\na: 1\n---\n{text}"
 
 
-def test_line_ends_are_kept():
-    assert cards.with_entry("---\r\na: 1\r\n---\r\nText", "b", [2]) == "---\r\na: 1\r\nb:\r\n- 2\r\n---\r\nText"
+def test_set_entry_keeps_line_ends():
+    assert cards.set_entry("---\r\na: 1\r\n---\r\nText", "b", [2]) == "---\r\na: 1\r\nb:\r\n- 2\r\n---\r\nText"
 
 
 @pytest.mark.parametrize("head", ["{a: 1, b: 2}", "a: &x [1]\nb: *x"])
-def test_what_cannot_be_changed_alone_is_refused(head):
-    with pytest.raises(ValueError, match=r"cannot be read|without changing more"):
-        cards.with_entry(f"---\n{head}\n---\n", "a", 2)
+def test_set_entry_that_would_change_others_raises(head):
+    with pytest.raises(ValueError, match=r"cannot be read|without changing other entries"):
+        cards.set_entry(f"---\n{head}\n---\n", "a", 2)
 
 
-def test_a_head_that_is_no_mapping_is_refused():
-    with pytest.raises(ValueError, match="is no mapping"):
-        cards.with_entry("---\n- a\n---\n", "a", 1)
+def test_set_entry_without_mapping_raises():
+    with pytest.raises(ValueError, match="expected a mapping, got"):
+        cards.set_entry("---\n- a\n---\n", "a", 1)
 
 
 _VALUES = st.recursive(
@@ -72,12 +72,12 @@ _HEADS = st.dictionaries(st.text("abc-_", min_size=1).filter(lambda name: name[0
 
 @example({"a": None}, "a", "one\x85line", False)
 @given(_HEADS, st.sampled_from(["a", "b", "model-index"]), _VALUES, st.booleans())
-def test_every_other_entry_is_as_it_was(head, name, value, flow):
+def test_set_entry_keeps_other_entries(head, name, value, flow):
     text = f"---\n{yaml.safe_dump(head, sort_keys=False, default_flow_style=flow) if head else ''}---\nText\n"
     try:
-        changed = cards.with_entry(text, name, value)
+        changed = cards.set_entry(text, name, value)
     except ValueError:
         assert flow or not head, "written an entry a line, it can be changed"
         return
-    assert parted(changed.encode())[0] == head | {name: value}
+    assert split_card(changed.encode())[0] == head | {name: value}
     assert changed.endswith("---\nText\n")

@@ -1,10 +1,10 @@
-"""Licences that meet."""
+"""The licence inherited from several sources."""
 
 from itertools import permutations
 
 import pytest
 
-from unbag.hub.licences import inherited
+from unbag.hub.licences import inherited_licence
 
 
 @pytest.mark.parametrize(
@@ -25,4 +25,4 @@ from unbag.hub.licences import inherited
     ],
 )
 def test_the_rule(sources, expected):
-    assert {inherited(list(order)) for order in permutations(sources)} == {expected}
+    assert {inherited_licence(list(order)) for order in permutations(sources)} == {expected}

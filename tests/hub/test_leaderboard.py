@@ -9,7 +9,7 @@ from tests.fake_hub.accounts import ALICE
 from tests.fake_hub.running import RunningHub
 from unbag.hub import results_dataset
 from unbag.hub.leaderboard import leaderboard_space
-from unbag.hub.leaderboard_page import ALL, choices, overview, ranked, usual
+from unbag.hub.leaderboard_page import ALL, build_overview, default_choices, filter_choices, rank_results
 
 from ..fork_server import PYTHON
 from .made import plain, swapped
@@ -59,38 +59,38 @@ def results():
     )
 
 
-def test_the_best_comes_first_whichever_way_is_better(results):
-    table = ranked(results, "permuted", "snli", "p_c")
+def test_rank_results_puts_best_first_in_either_direction(results):
+    table = rank_results(results, "permuted", "snli", "p_c")
     assert table["value"].tolist() == [0.4, 1.0]
     assert table["better"].tolist() == ["↓ lower"] * 2
     assert table["95 % interval"].tolist() == ["0.350 to 0.450", "0.950 to 1.050"]
     assert table["options"].tolist() == ["q 100"] * 2
     assert table["revision"].tolist() == ["01234567"] * 2
-    assert ranked(results, "permuted", ALL, "accuracy")["value"].tolist() == [0.9, 0.6]
-    assert len(ranked(results, ALL, ALL, ALL)) == len(results)
+    assert rank_results(results, "permuted", ALL, "accuracy")["value"].tolist() == [0.9, 0.6]
+    assert len(rank_results(results, ALL, ALL, ALL)) == len(results)
 
 
-def test_models_of_the_hub_are_links_and_baselines_are_not(results):
-    models = ranked(results, ALL, ALL, ALL)["model"].tolist()
+def test_rank_results_links_hub_models_only(results):
+    models = rank_results(results, ALL, ALL, ALL)["model"].tolist()
     assert "[org/reader](https://huggingface.co/org/reader)" in models
     assert "[org/hex](https://huggingface.co/org/hex) (residual)" in models
     assert "lexical" in models
 
 
 def test_the_name_of_a_model_is_no_markup(results):
-    table = ranked(results.assign(model="[x](https://a.b)<b>"), "sicck", ALL, ALL)
+    table = rank_results(results.assign(model="[x](https://a.b)<b>"), "sicck", ALL, ALL)
     assert table["model"].tolist() == ["xhttps//a.bb (residual)"]
 
 
-def test_what_has_no_interval_shows_none(results):
-    assert ranked(results, "sicck", ALL, ALL)["95 % interval"].tolist() == [""]
+def test_rank_results_without_interval_shows_empty_cell(results):
+    assert rank_results(results, "sicck", ALL, ALL)["95 % interval"].tolist() == [""]
 
 
-def test_a_set_is_first_shown_by_the_config_that_most_models_have_and_the_metric_that_stands_for_it(results):
-    assert usual(results, "permuted") == ("snli", "p_c")
-    assert choices(results, "metric", "permuted") == [ALL, "accuracy", "p_c"]
-    assert choices(results, "set", ALL) == [ALL, "permuted", "sicck"]
-    table, legend = overview(results)
+def test_default_choices_are_most_common_config_and_score(results):
+    assert default_choices(results, "permuted") == ("snli", "p_c")
+    assert filter_choices(results, "metric", "permuted") == [ALL, "accuracy", "p_c"]
+    assert filter_choices(results, "set", ALL) == [ALL, "permuted", "sicck"]
+    table, legend = build_overview(results)
     assert list(table.columns) == ["model", "permuted ↓", "sicck ↑"]
     values = table.set_index("model")
     assert values["permuted ↓"].dropna().to_dict() == {
@@ -100,36 +100,36 @@ def test_a_set_is_first_shown_by_the_config_that_most_models_have_and_the_metric
     assert legend == "**permuted**: P^c, snli · **sicck**: macro F1, default (50 examples)"
 
 
-def test_the_overview_begins_with_who_was_asked_most_and_is_best():
+def test_build_overview_orders_by_number_of_sets_and_mean():
     def score(model, name, value):
         about = {"set": name, "metric": "skill", "metric_name": "skill score"}
         return _row(model, value, **about, higher_is_better=True, is_score=True)
 
     asked = [("a", "permuted", 0.9), ("b", "permuted", 0.1), ("b", "swapped", 0.2), ("c", "permuted", 0.3)]
     rows = [score(*each) for each in [*asked, ("c", "swapped", 0.4), ("a", "plain", 1.0)]]
-    table, legend = overview(pd.DataFrame(rows))
+    table, legend = build_overview(pd.DataFrame(rows))
     assert table["model"].tolist() == ["c", "b", "a"]
     assert table["mean"].tolist() == [0.35, 0.15, 0.9]
-    assert legend.startswith("**mean**: over the challenge sets asked")
+    assert legend.startswith("**mean**: over the evaluated challenge sets")
 
 
-def test_the_overview_sets_beside_each_other_what_was_asked_the_same(results):
+def test_build_overview_compares_equal_rows_only(results):
     few = pd.DataFrame([_row("org/few", 0.1, **P_C) | {"data_sha256": "0" * 16, "options": '{"max_examples": 5}'}])
-    table, _ = overview(pd.concat([results, few]))
+    table, _ = build_overview(pd.concat([results, few]))
     values = table.set_index("model")["permuted ↓"]
     assert pd.isna(values["[org/few](https://huggingface.co/org/few)"])
     assert values["lexical"] == 1.0
-    assert set(ranked(pd.concat([results, few]), "permuted", "snli", "p_c")["rows"]) == {"fedcba98", "00000000"}
+    assert set(rank_results(pd.concat([results, few]), "permuted", "snli", "p_c")["rows"]) == {"fedcba98", "00000000"}
 
 
 @pytest.mark.nightly
-def test_the_space_runs_without_unbag_and_shows_what_is_on_the_hub(hub: RunningHub, tmp_path: Path):
+def test_leaderboard_space_runs_without_unbag(hub: RunningHub, tmp_path: Path):
     from huggingface_hub import HfApi
 
     api = HfApi(hub.endpoint, token=ALICE)
     api.create_repo(f"org/{results_dataset.NAME}", repo_type="dataset")
     api.upload_file(
-        path_or_fileobj=results_dataset.merged(results_dataset.rows([plain(), swapped()]), None),
+        path_or_fileobj=results_dataset.merge_result_rows(results_dataset.result_rows([plain(), swapped()]), None),
         path_in_repo=results_dataset.FILE,
         repo_id=f"org/{results_dataset.NAME}",
         repo_type="dataset",
@@ -138,7 +138,7 @@ def test_the_space_runs_without_unbag_and_shows_what_is_on_the_hub(hub: RunningH
     PYTHON.run(*command, env=hub.env(tmp_path / "home", token=ALICE), check=True)
     folder = api.snapshot_download("org/unbag-leaderboard", repo_type="space", local_dir=tmp_path / "space")
     with running_app(folder, hub.env(tmp_path / "home")) as address:
-        _, count, summary, legend, *_, table = ask(address, "opened")
+        _, count, summary, legend, *_, table = ask(address, "load")
     score = swapped().scores["skill"]["score"].value
     assert count == "Results: 7. Models: 1. Sets: 2."
     assert summary["value"]["headers"] == ["model", "mean", "plain ↑", "swapped ↑"]

@@ -1,4 +1,4 @@
-"""Metrics as Spaces, used by people who do not have unbag."""
+"""Spaces of metrics, used without unbag."""
 
 import inspect
 import json
@@ -11,7 +11,15 @@ import pytest
 from tests.fake_hub.accounts import ALICE
 from tests.fake_hub.running import RunningHub
 from unbag import challenge_sets, scripts
-from unbag.hub.metric_page import Card, columns, computed, lines, of_metric, scores_html, table
+from unbag.hub.metric_page import (
+    MetricCard,
+    compute_scores,
+    iter_lines,
+    parse_columns,
+    parse_table,
+    scores_html,
+    select_columns,
+)
 from unbag.hub.metric_space import metric_space
 from unbag.hub.spaces import GRADIO
 from unbag.scoring.nested import flatten_scores
@@ -53,7 +61,7 @@ def _function(name):
 
 
 def _example(name):
-    return columns(*table((scripts.folder("metrics", name) / "example.csv").read_text()))
+    return parse_columns(*parse_table((scripts.folder("metrics", name) / "example.csv").read_text()))
 
 
 def _write(publication, folder):
@@ -68,7 +76,7 @@ def spaces():
     return {name: metric_space(name, f"org/{name}") for name in NAMES}
 
 
-def test_every_metric_loads_without_unbag_and_gives_our_scores(hub: RunningHub, spaces, tmp_path: Path):
+def test_metric_spaces_load_without_unbag_and_agree(hub: RunningHub, spaces, tmp_path: Path):
     command = ["-m", "unbag", "publish", "metric", "--repo-id", "org", "--yes"]
     environment = hub.env(tmp_path / "publisher", token=ALICE)
     PYTHON.run(*command, env=environment, check=True)
@@ -95,13 +103,13 @@ def test_every_metric_loads_without_unbag_and_gives_our_scores(hub: RunningHub, 
 
 def test_a_page_runs_without_unbag(hub: RunningHub, spaces, tmp_path: Path):
     folder = _write(spaces["swap_consistency"], tmp_path / "space")
-    header, rows = table((folder / "example.csv").read_text())
+    header, rows = parse_table((folder / "example.csv").read_text())
     with running_app(folder, hub.env(tmp_path / "home")) as address:
         [html] = ask(address, "score", {"headers": header, "data": rows}, '{"seed": 2}')
-        [cells] = ask(address, "pasted", "prediction\tlabel\n1\t0\n")
+        [cells] = ask(address, "paste", "prediction\tlabel\n1\t0\n")
         [refusal] = ask(address, "score", {"headers": header[:1], "data": [row[:1] for row in rows]}, "")
-    card = Card.of((folder / "README.md").read_text())
-    assert html == scores_html(swap_consistency(**columns(header, rows), seed=2), card.meanings)
+    card = MetricCard.parse((folder / "README.md").read_text())
+    assert html == scores_html(swap_consistency(**parse_columns(header, rows), seed=2), card.meanings)
     assert "expected the columns predictions, references, source_id, swapped" in refusal
     assert cells["value"]["headers"] == ["prediction", "label"]
     assert cells["value"]["data"] == [["1", "0"]]
@@ -138,7 +146,7 @@ def test_the_pages_are_tested_with_the_gradio_that_runs_them():
 
 def test_a_space_is_named_like_a_module():
     with pytest.raises(
-        ValueError, match=r"named like a Python module, e.g. org/natural_logic, found 'org/natural-logic'"
+        ValueError, match=r"name is a Python module name, e.g. org/natural_logic, got 'org/natural-logic'"
     ):
         metric_space("natural_logic", "org/natural-logic")
 
@@ -151,9 +159,9 @@ def test_a_metric_may_have_another_name_there(hub: RunningHub):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_page_explains_every_score_of_its_example(name):
-    card = Card.of((scripts.folder("metrics", name) / "README.md").read_text())
-    scores = computed(_function(name), _example(name), '{"seed": 1}' if name != "pos_minitree" else "")
-    found = list(lines(scores))
+    card = MetricCard.parse((scripts.folder("metrics", name) / "README.md").read_text())
+    scores = compute_scores(_function(name), _example(name), '{"seed": 1}' if name != "pos_minitree" else "")
+    found = list(iter_lines(scores))
     assert found
     for line in found:
         assert any(part in card.meanings for part in line.path), line.path
@@ -163,7 +171,7 @@ def test_a_page_explains_every_score_of_its_example(name):
     assert card.title
 
 
-def test_what_is_shown_is_escaped():
+def test_scores_html_escapes_text():
     scores = {"by": [{"kind": "<b>", "accuracy": {"value": -0.5, "low": -1.0, "high": 0.0, "n": 2}}]}
     html = scores_html(scores, {"by": "`a` < b"})
     assert "kind &lt;b&gt; · accuracy" in html
@@ -177,33 +185,33 @@ def test_what_is_shown_is_escaped():
         (
             {"predictions": [1]},
             "",
-            "expected the columns predictions, references, source_id, swapped .*found predictions",
+            "expected the columns predictions, references, source_id, swapped .*got predictions",
         ),
-        ({**ONE, "x": [1]}, "{}", "found .*, x"),
+        ({**ONE, "x": [1]}, "{}", "got .*, x"),
         ({**ONE, "predictions": ["a", "b"]}, "{}", "expected integers"),
         (
             ONE,
             "[1]",
-            "expected options as a JSON object",
+            "options: expected a JSON object",
         ),
-        (ONE, "{", "expected options as JSON"),
-        (ONE, '{"seed": 1.5}', "a cell or an option is not what the metric expects"),
-        (ONE, '{"resamples": 1000000000}', "expected at most 10,000 resamples here, found 1000000000"),
-        (ONE, '{"resamples": "a"}', "resamples here, found 'a'"),
+        (ONE, "{", "options: expected JSON"),
+        (ONE, '{"seed": 1.5}', "a cell or an option has an unexpected value"),
+        (ONE, '{"resamples": 1000000000}', "resamples: expected at most 10,000 on this page, got 1000000000"),
+        (ONE, '{"resamples": "a"}', "on this page, got 'a'"),
     ],
 )
-def test_what_a_page_cannot_score_is_said_in_words(inputs, options, message):
+def test_compute_scores_with_invalid_input_raises(inputs, options, message):
     with pytest.raises(ValueError, match=message):
-        computed(_function("swap_consistency"), inputs, options)
+        compute_scores(_function("swap_consistency"), inputs, options)
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
-    [("", "found no row"), ("a,b\n", "found no row"), ("a,b\n1,2\n3\n", "expected 2 cells, found 1 in line 3")],
+    [("", "got no row"), ("a,b\n", "got no row"), ("a,b\n1,2\n3\n", "line 3: expected 2 cells, got 1")],
 )
-def test_a_csv_file_is_read_strictly(text, message):
+def test_parse_table_with_malformed_csv_raises(text, message):
     with pytest.raises(ValueError, match=message):
-        table(text)
+        parse_table(text)
 
 
 @pytest.mark.parametrize("name", [name for name in challenge_sets.names() if name != "plain"])
@@ -211,13 +219,15 @@ def test_a_metric_reads_the_columns_of_its_set(name):
     described = challenge_sets.get(name)
     of_set = {*described.builder_class().SCHEMA.names, "predictions"}
     metric = _function(METRIC_OF[name])
-    taken, _ = of_metric(metric, {column: [] for column in of_set})
+    taken, _ = select_columns(metric, {column: [] for column in of_set})
     required = inspect.signature(metric).parameters.values()
     assert {one.name for one in required if one.default is one.empty} <= set(taken)
 
 
 def test_a_long_list_is_cut_short():
-    assert [line.value for line in lines({"ratios": [1.0, 0.5, None, 0.25, 1.0, 1.0]})] == ["1, 0.5, –, 0.25, … (6)"]
+    assert [line.value for line in iter_lines({"ratios": [1.0, 0.5, None, 0.25, 1.0, 1.0]})] == [
+        "1, 0.5, –, 0.25, … (6)"
+    ]
 
 
 def test_each_space_links_the_sets_whose_columns_it_reads(spaces):

@@ -1,4 +1,4 @@
-"""The card of a checkpoint, and the folders that are refused."""
+"""The card of a trained model, and rejected folders."""
 
 import json
 from dataclasses import replace
@@ -8,8 +8,8 @@ from huggingface_hub import ModelCard
 
 from tests.hub.made import SNLI, model, plain, swapped
 from unbag.data import corpora
-from unbag.hub.model import base_of, checkpoint
-from unbag.hub.model_code import without_code
+from unbag.hub.model import checkpoint_publication, find_base_model
+from unbag.hub.model_code import remove_code
 from unbag.inference.hub_files import folder_revision
 from unbag.training.recipes import find_recipe, recipes
 
@@ -28,7 +28,7 @@ def part(name, **more):
 
 @pytest.fixture
 def run(tmp_path):
-    """Give a function that writes what a run leaves, but for the weights."""
+    """Build a function that writes the output folder of a training, without real weights."""
 
     def write(*corpus, recipe="finetune", steps=1, name="run", base="org/base", **config):
         folder = tmp_path / name
@@ -74,20 +74,15 @@ def own(folder, made=plain, **more):
 @pytest.mark.parametrize(
     ("corpus", "base", "licence", "said"),
     [
-        (("snli",), "apache-2.0", "cc-by-sa-4.0", "`cc-by-sa-4.0` meets the terms of all of them"),
-        (("anli",), "mit", "cc-by-nc-4.0", "`cc-by-nc-4.0` meets"),
-        (("snli", "anli"), "mit", "other", "No one licence meets the terms of all of them"),
-        (("snli", "mnli"), "mit", "other", "No one licence meets the terms of all of them"),
-        (
-            ("snli",),
-            None,
-            "other",
-            "org/base (not known), stanfordnlp/snli (cc-by-sa-4.0). Where the terms are not known",
-        ),
+        (("snli",), "apache-2.0", "cc-by-sa-4.0", "`cc-by-sa-4.0`, which meets the terms of all sources"),
+        (("anli",), "mit", "cc-by-nc-4.0", "`cc-by-nc-4.0`, which meets"),
+        (("snli", "anli"), "mit", "other", "No single licence meets the terms of all sources"),
+        (("snli", "mnli"), "mit", "other", "No single licence meets the terms of all sources"),
+        (("snli",), None, "other", "| org/base | unknown |\n| stanfordnlp/snli | cc-by-sa-4.0 |"),
     ],
 )
-def test_the_licence_is_inherited(run, corpus, base, licence, said):
-    found = card(checkpoint(run(*corpus), "me/model", base_licence=base))
+def test_model_card_inherits_licence(run, corpus, base, licence, said):
+    found = card(checkpoint_publication(run(*corpus), "me/model", base_licence=base))
     assert found.data.license == licence
     assert (found.data.get("license_name") is not None) == (licence == "other")
     assert said in found.text
@@ -95,11 +90,11 @@ def test_the_licence_is_inherited(run, corpus, base, licence, said):
     assert (found.data.base_model, found.data.library_name) == ("org/base", "transformers")
 
 
-def test_results_stand_beside_those_of_other_models_on_the_same_pairs(run):
+def test_model_card_compares_results_on_same_pairs(run):
     folder = run()
     base = model("org/base", "b" * 40)
     asked_less = replace(swapped(base), config={"max_examples": 9}, data=SNLI | {"sha256": "7" * 64})
-    publication = checkpoint(
+    publication = checkpoint_publication(
         folder, "me/model", results=[own(folder), own(folder, swapped)], compare_with=[plain(base, seed=2), asked_less]
     )
     text = card(publication).text
@@ -115,40 +110,40 @@ def test_results_stand_beside_those_of_other_models_on_the_same_pairs(run):
     assert b"id: me/plain" in publication.files[".eval_results/unbag-plain-snli-test.yaml"]
 
 
-def test_the_residual_heads_results_are_shown_and_not_filed(run):
+def test_model_card_shows_residual_results_without_eval_results(run):
     folder = run(recipe="hex")
-    publication = checkpoint(folder, "me/model", results=[own(folder, head="residual sha256:1")])
-    assert "| set | metric | this model | its residual head |" in card(publication).text
+    publication = checkpoint_publication(folder, "me/model", results=[own(folder, head="residual sha256:1")])
+    assert "| set | metric | this model | residual head |" in card(publication).text
     assert not [path for path in publication.files if path.startswith(".eval_results/")]
     assert card(publication).data.eval_results is None
 
 
-def test_a_long_run_is_told_in_few_rows_with_its_last(run):
-    text = card(checkpoint(run(steps=101), "me/model")).text
+def test_model_card_thins_long_curve_and_keeps_last_row(run):
+    text = card(checkpoint_publication(run(steps=101), "me/model")).text
     rows = [line for line in text.splitlines() if line.endswith("| 0.5000 | 0.9000 |")]
     assert len(rows) <= 13
     assert rows[-1].startswith("| 101 (published) |")
 
 
-def test_what_a_recipe_and_its_regime_do_is_told(run):
-    text = card(checkpoint(run(recipe="max_entropy", word_order="shuffled"), "me/model")).text
+def test_model_card_describes_recipe_and_word_order(run):
+    text = card(checkpoint_publication(run(recipe="max_entropy", word_order="shuffled"), "me/model")).text
     assert "Sinha et al. 2021" in text
-    assert "another in each epoch" in text
-    assert "alpha 1, permutations 1" in text
+    assert "shuffled in each epoch" in text
+    assert "| alpha | 1 |\n| permutations | 1 |" in text
     assert "unbag train max-entropy --model org/base --revision bbbb" in text
-    assert base_of(run(name="again")) == ("org/base", "b" * 40)
+    assert find_base_model(run(name="again")) == ("org/base", "b" * 40)
 
 
-def test_every_recipe_that_leaves_a_model_says_what_it_does():
+def test_recipes_with_model_have_description():
     assert [name for name, recipe in recipes().items() if recipe.protocol is None and not recipe.about] == []
 
 
 def test_results_of_another_model_are_refused(run):
     folder, other = run(), run(name="other")
-    with pytest.raises(ValueError, match="results of other models are for --compare-with"):
-        checkpoint(folder, "me/model", results=[own(other)])
-    with pytest.raises(ValueError, match="found this model's own"):
-        checkpoint(folder, "me/model", compare_with=[own(folder)])
+    with pytest.raises(ValueError, match="pass results of other models to --compare-with"):
+        checkpoint_publication(folder, "me/model", results=[own(other)])
+    with pytest.raises(ValueError, match="got results of this model"):
+        checkpoint_publication(folder, "me/model", compare_with=[own(folder)])
 
 
 def test_labels_in_another_order_are_refused(run):
@@ -156,20 +151,20 @@ def test_labels_in_another_order_are_refused(run):
     config = json.loads((folder / "config.json").read_text())
     turned = {"id2label": {"0": "entailment", "1": "contradiction", "2": "neutral"}}
     (folder / "config.json").write_text(json.dumps(config | turned))
-    with pytest.raises(ValueError, match="the run's outputs are"):
-        checkpoint(folder, "me/model")
+    with pytest.raises(ValueError, match=r"expected id2label in the order of training.json"):
+        checkpoint_publication(folder, "me/model")
     (folder / "config.json").write_text(json.dumps(config | {"label2id": {"neutral": 0}}))
-    with pytest.raises(ValueError, match="label2id is"):
-        checkpoint(folder, "me/model")
+    with pytest.raises(ValueError, match="expected label2id to match id2label"):
+        checkpoint_publication(folder, "me/model")
 
 
-def test_what_no_run_left_is_refused(run, tmp_path):
-    with pytest.raises(ValueError, match=r"expected a folder that `unbag train` left, with a training\.json"):
-        checkpoint(tmp_path, "me/model")
+def test_checkpoint_publication_of_other_folder_raises(run, tmp_path):
+    with pytest.raises(ValueError, match=r"expected an output folder of `unbag train` with a training\.json"):
+        checkpoint_publication(tmp_path, "me/model")
     folder = run()
     (folder / "model.safetensors").unlink()
-    with pytest.raises(ValueError, match="expected a whole model"):
-        checkpoint(folder, "me/model")
+    with pytest.raises(ValueError, match="expected a complete model"):
+        checkpoint_publication(folder, "me/model")
 
 
 def test_caches_and_hidden_files_stay_behind(run):
@@ -177,40 +172,40 @@ def test_caches_and_hidden_files_stay_behind(run):
     for path in ("evaluation/results.json", "evaluation/predictions/part.parquet", ".cache/a", "README.md"):
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_text("{}")
-    files = set(checkpoint(folder, "me/model").files)
+    files = set(checkpoint_publication(folder, "me/model").files)
     assert files == {
         *("README.md", "config.json", "evaluation/results.json"),
         *("model.safetensors", "tokenizer_config.json", "training.json"),
     }
 
 
-def test_word_vectors_that_hex_was_told_of_are_among_what_it_is_made_of(run):
-    """They lie beside the model, in `hex.safetensors`, and nobody knows their terms."""
-    about = card(checkpoint(run(recipe="hex", embeddings="glove.txt"), "me/model"))
+def test_model_card_lists_hex_embeddings_as_source(run):
+    """The vectors are published with the model, in `hex.safetensors`, and their terms are unknown."""
+    about = card(checkpoint_publication(run(recipe="hex", embeddings="glove.txt"), "me/model"))
     assert about.data.license == "other"
-    assert "glove.txt (not known)" in about.text
-    assert "warm start 0.2, embeddings glove.txt, superficial weight 0" in about.text
-    assert "glove" not in card(checkpoint(run(recipe="hex", name="own"), "me/own")).text
+    assert "| glove.txt | unknown |" in about.text
+    assert "| warm start | 0.2 |\n| embeddings | glove.txt |\n| superficial weight | 0 |" in about.text
+    assert "glove" not in card(checkpoint_publication(run(recipe="hex", name="own"), "me/own")).text
 
 
-def test_a_model_of_ours_says_that_it_takes_unbag(run):
+def test_model_card_of_unbag_architecture_imports_unbag(run):
     folder = run()
     known = "import unbag.models"
-    assert known not in card(checkpoint(folder, "me/model")).text
+    assert known not in card(checkpoint_publication(folder, "me/model")).text
     config = json.loads((folder / "config.json").read_text())
     (folder / "config.json").write_text(json.dumps(config | {"model_type": "unbag-esim"}))
-    assert card(checkpoint(folder, "me/model")).text.count(known) == 2, "in both examples"
+    assert card(checkpoint_publication(folder, "me/model")).text.count(known) == 2, "in both examples"
 
 
-def test_a_model_of_ours_may_bring_its_code(run):
+def test_checkpoint_publication_with_code_bundles_architecture(run):
     folder = run()
-    with pytest.raises(ValueError, match="has its code in transformers"):
-        checkpoint(folder, "me/model", with_code=True)
+    with pytest.raises(ValueError, match="whose code is in transformers"):
+        checkpoint_publication(folder, "me/model", with_code=True)
     config = json.loads((folder / "config.json").read_text()) | {"model_type": "unbag-esim"}
     (folder / "config.json").write_text(json.dumps(config))
-    publication = checkpoint(folder, "me/model", with_code=True)
+    publication = checkpoint_publication(folder, "me/model", with_code=True)
     assert "trust_remote_code=True" in card(publication).text
-    assert "trust_remote_code" not in card(checkpoint(folder, "me/model")).text
+    assert "trust_remote_code" not in card(checkpoint_publication(folder, "me/model")).text
     assert json.loads(publication.files["config.json"]) == config | {
         "auto_map": {
             "AutoConfig": "modeling_unbag.EsimConfig",
@@ -219,8 +214,8 @@ def test_a_model_of_ours_may_bring_its_code(run):
     }
     written = json.dumps(config, indent=2, sort_keys=True) + "\n"  # as transformers does
     (folder / "config.json").write_text(written)
-    published = checkpoint(folder, "me/model", with_code=True).files["config.json"]
-    assert without_code(published) == written.encode(), "by which results of the folder are known as the repository's"
+    published = checkpoint_publication(folder, "me/model", with_code=True).files["config.json"]
+    assert remove_code(published) == written.encode(), "by which results of the folder are known as the repository's"
     code = publication.files["modeling_unbag.py"].decode()
     assert "import unbag" not in code
     assert "from unbag" not in code

@@ -1,4 +1,4 @@
-"""The Space to try a pair on: what it needs of ours is copied beside it, and says what the library says."""
+"""The Space to try a pair: its bundled functions agree with the library."""
 
 import importlib.util
 import sys
@@ -12,7 +12,7 @@ from unbag.challenge_sets.perturbations.permutation import Permuter
 from unbag.data.labels import LABELS
 from unbag.data.text.tokens import tokenize
 from unbag.hub import pair_page
-from unbag.hub.pair_page import Asked, Lexical, html, summary, variants
+from unbag.hub.pair_page import LexicalScorer, ScoredPair, build_variants, render_html, summarize
 from unbag.hub.pair_space import pair_space
 
 WORDS = ("dog", "cat", "man", "woman", "sleeps", "runs")
@@ -27,7 +27,7 @@ RECORD = {
 
 @pytest.fixture(scope="module")
 def lexical(tmp_path_factory):
-    """Give the folder of a lexical model fitted to pairs drawn by a seed."""
+    """Fit a lexical model to pseudo-random pairs and save it in a folder."""
     rng = np.random.default_rng(1)
     pairs = [tuple(tuple(sorted(set(rng.choice(WORDS, 3)))) for _ in range(2)) for _ in range(60)]
     folder = tmp_path_factory.mktemp("lexical")
@@ -38,7 +38,7 @@ def lexical(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def space(lexical, tmp_path_factory):
-    """Give the folder of the Space."""
+    """Write the files of the Space to a folder."""
     folder = tmp_path_factory.mktemp("space")
     for path, content in pair_space("org/try-a-pair", "org/model", lexical).files.items():
         (folder / path).write_bytes(content if isinstance(content, bytes) else content.read_bytes())
@@ -47,7 +47,7 @@ def space(lexical, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def ours(space):
-    """Give the module of our functions that lies beside the page, loaded without unbag."""
+    """Load the module of bundled functions without unbag."""
     spec = importlib.util.spec_from_file_location("unbag_words", space / "unbag_words.py")
     module = importlib.util.module_from_spec(spec)
     sys.modules["unbag_words"] = module
@@ -66,10 +66,10 @@ def test_the_space_names_no_module_of_unbag_and_no_file_of_this_machine(space):
     assert required == {"numpy", "safetensors", "scipy", "spacy", "torch", "transformers"}
 
 
-def test_its_lexical_model_is_the_librarys(space, ours, lexical):
+def test_lexical_scorer_agrees_with_library(space, ours, lexical):
     pairs = [("The dog sleeps.", "A cat runs."), ("A man runs.", "A man sleeps, too."), ("Nothing known.", "At all.")]
     words = [tuple(all_words(side, "en") for side in pair) for pair in pairs]
-    there, model = Lexical(ours, space), LexicalModel.load(lexical)
+    there, model = LexicalScorer(ours, space), LexicalModel.load(lexical)
     np.testing.assert_allclose(there.probabilities(pairs), model.probabilities(words), atol=1e-6)
     for pair, each in zip(pairs, words, strict=True):
         for label in LABELS:
@@ -77,41 +77,41 @@ def test_its_lexical_model_is_the_librarys(space, ours, lexical):
             assert [tuple(found) for found in there.pull(pair, label)] == [tuple(one) for one in expected]
 
 
-def test_the_orders_are_those_of_the_permuted_set(ours):
+def test_build_variants_agrees_with_permuted_set(ours):
     premise, hypothesis = "Two dogs chase a red ball in the park.", "Some animals play with a toy today."
-    made = variants(ours, premise, hypothesis)
+    made = build_variants(ours, premise, hypothesis)
     assert [pair for _, pair in made[:2]] == [(premise, hypothesis), (hypothesis, premise)]
     expected = Permuter(pair_page.PERMUTATIONS).texts("the pair", tokenize(premise), tokenize(hypothesis))
     assert [pair for _, pair in made[2:5]] == expected
     assert {pair[0] for _, pair in made[5:]} == {premise}
-    assert len(variants(ours, "Yes.", "No.")) == 2, "no other order"
+    assert len(build_variants(ours, "Yes.", "No.")) == 2, "no other order"
 
 
-def test_what_is_said_counts_the_answers_that_stay():
+def test_summarize_counts_unchanged_predictions():
     answers = np.eye(3)
     asked = [
-        Asked("as given", ("a", "b"), answers[0], answers[1]),
-        Asked("premise and hypothesis exchanged", ("b", "a"), answers[2], answers[2]),
-        Asked("the words of both in another order", ("a", "b"), answers[0], answers[1]),
-        Asked("the words of the hypothesis in another order", ("a", "b"), answers[2], answers[1]),
+        ScoredPair("as given", ("a", "b"), answers[0], answers[1]),
+        ScoredPair("premise and hypothesis exchanged", ("b", "a"), answers[2], answers[2]),
+        ScoredPair("words of both sentences in another order", ("a", "b"), answers[0], answers[1]),
+        ScoredPair("words of the hypothesis in another order", ("a", "b"), answers[2], answers[1]),
     ]
-    said = summary(asked, LABELS)
-    assert "answers entailment" in said
-    assert "the same 1 of 2 times; the lexical model, which knows of no order, 2 of 2." in said
-    assert "too short" in summary(asked[:2], LABELS)
-    shown = html([Asked("as given", ("<b>", "&"), answers[0], answers[1])], LABELS, [], None)
+    said = summarize(asked, LABELS)
+    assert "predicts entailment" in said
+    assert "in 1 of 2 cases. The lexical model, which ignores word order, keeps it in 2 of 2." in said
+    assert "too short" in summarize(asked[:2], LABELS)
+    shown = render_html([ScoredPair("as given", ("<b>", "&"), answers[0], answers[1])], LABELS, [], None)
     assert "&lt;b&gt;" in shown
-    assert "speaks against its own answer, neutral" in shown
+    assert "speaks against its prediction, neutral" in shown
 
 
-def test_a_model_that_is_no_name_of_the_hub_is_refused():
-    with pytest.raises(ValueError, match="expected a model of the Hub as organisation/name"):
-        pair_page.transformer("../../etc", lambda labels: labels)
+def test_load_transformer_with_invalid_hub_id_raises():
+    with pytest.raises(ValueError, match="expected a Hub id as organisation/name"):
+        pair_page.load_transformer("../../etc", lambda labels: labels)
 
 
 @pytest.mark.parametrize("other", [{"language": "zh"}, {"tags": "context"}])
-def test_a_lexical_model_that_the_page_cannot_ask_is_refused(lexical, tmp_path, other):
+def test_pair_space_with_unsupported_lexical_model_raises(lexical, tmp_path, other):
     model = LexicalModel.load(lexical)
     LexicalModel(model.vocabulary, model.regression, model.record | other).save(tmp_path)
-    with pytest.raises(ValueError, match="expected a lexical model in English, of words by their type"):
+    with pytest.raises(ValueError, match="expected an English lexical model with words selected by type"):
         pair_space("org/try-a-pair", "org/model", tmp_path)

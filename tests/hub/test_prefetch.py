@@ -1,4 +1,4 @@
-"""What a run needs is fetched beforehand, or named at once; and a download that goes wrong is one line."""
+"""Prefetching of downloads, offline errors, and failed downloads."""
 
 import json
 import shutil
@@ -48,7 +48,7 @@ def test_a_full_disk_is_one_line_and_with_room_the_same_command_completes(fresh_
 
 @pytest.mark.nightly
 def test_a_cached_file_that_is_damaged_is_made_again(commands, tmp_path):
-    """The download, the corpus that was made of it, and the set that was made of that, one after the other."""
+    """Damage the download, the corpus built from it, or the set built from the corpus."""
     build = ["build", "plain", "--corpus", "snli", "--split", "test", "--output", tmp_path / "plain.parquet"]
     whole = commands(*build)
     made = (tmp_path / "plain.parquet").read_bytes()

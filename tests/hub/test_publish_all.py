@@ -1,4 +1,4 @@
-"""Everything to one organisation; a set that cannot be made does not cost the others."""
+"""Publication of all sets to one organisation; if one set fails, the others are still published."""
 
 import json
 
@@ -12,7 +12,7 @@ from unbag.data.corpora import PAPER_CORPORA
 
 
 @pytest.mark.nightly
-def test_all_that_can_be_made_is_published_and_the_rest_is_told(commands, tmp_path):
+def test_publish_all_publishes_buildable_sets_and_names_others(commands, tmp_path):
     vectors = tmp_path / "words.txt"
     vectors.write_text("a 1 0\nman 0 1\nwoman 1 1\ndog -1 0\n")
     given = ["--corpus", "snli", *"-o train_data=snli -o q=2 -o min_words=6 -o".split(), f"embeddings={vectors}"]
@@ -39,7 +39,7 @@ def test_one_repository_for_all_is_refused(commands):
 
 
 def _published(monkeypatch, *corpus, absent=()):
-    """Return the configs of each set that the command would publish, and its exit code; some cannot be made."""
+    """Collect the configs of each set that the command would publish, and its exit code; `absent` configs fail."""
     found = {}
 
     def publication(requests, repo, folder):
@@ -48,7 +48,7 @@ def _published(monkeypatch, *corpus, absent=()):
         found[repo] = [request.config for request in requests]
         return repo
 
-    monkeypatch.setattr("unbag.hub.dataset.publication", publication)
+    monkeypatch.setattr("unbag.hub.dataset.dataset_publication", publication)
     monkeypatch.setattr("unbag.hub.metric_space.metric_space", lambda name, repo: repo)
     monkeypatch.setattr(publish, "publish_all", lambda *_: None)
     return found, cli.run(cli.app, ["publish", "all", "--repo-id", "org", *corpus])
@@ -66,7 +66,7 @@ def test_several_corpora_are_configs_of_each_set(monkeypatch):
         assert any(config.startswith("snli") for config in configs)
 
 
-def test_a_corpus_that_cannot_be_read_does_not_cost_the_others(monkeypatch, capsys):
+def test_publish_all_with_unreadable_corpus_publishes_others(monkeypatch, capsys):
     found, code = _published(monkeypatch, "--corpus", "snli,mnli", absent=["mnli-validation_matched"])
     assert code == 1
     assert found["org/permuted"] == ["snli-validation"]

@@ -1,4 +1,4 @@
-"""Every set, published by the command and read back by plain `datasets` in a process that knows nothing of unbag."""
+"""All sets, published by the command and read with `datasets` in a process without unbag."""
 
 import json
 import subprocess
@@ -48,7 +48,7 @@ def _metadata(card):
 
 @pytest.fixture(scope="session")
 def vectors(tmp_path_factory):
-    """Give a file of word vectors, of three words that the corpus has."""
+    """Write a file of word vectors for three words of the corpus."""
     path = tmp_path_factory.mktemp("vectors") / "words.txt"
     path.write_text("a 1 0\nman 0 1\nwoman 1 1\ndog -1 0\n")
     return path
@@ -56,7 +56,7 @@ def vectors(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def published(commands, vectors):
-    """Publish every set; return what the commands said, and the commands."""
+    """Publish every set. Returns the output of the commands, and the command runner."""
     parsed = ("recombined", "soswap_addamod")  # which need a pipeline
     names = [name for name in challenge_sets.names() if name not in parsed or SHARED_HUB.is_dir()]
     assert set(challenge_sets.names()) == set(_OPTIONS), "a set that is not published here"
@@ -108,7 +108,7 @@ def test_a_card_says_what_is_there_and_where_it_comes_from(published, commands):
     [info] = metadata["dataset_info"]
     [label] = [feature for feature in info["features"] if feature["name"] == "label"]
     assert list(label["dtype"]["class_label"]["names"].values()) == ["entailment", "neutral", "contradiction"]
-    record = json.loads(card.split("How it was built</summary>\n\n```json\n")[1].split("\n```")[0])
+    record = json.loads(card.split("Build record</summary>\n\n```json\n")[1].split("\n```")[0])
     counted = record["splits"]["validation"]
     assert counted["rows"] == sum(counted["labels"].values()) == info["splits"][0]["num_examples"]
     assert counted["unique_pairs"] <= counted["rows"]
@@ -158,7 +158,7 @@ def test_own_data_needs_a_licence_and_a_corpus_keeps_its_own(commands, tmp_path,
     assert "name it with --license" in capsys.readouterr().err
     corpus = ["publish", "dataset", "swapped", "--repo-id", "org/own", "--corpus", "snli", "--license", "mit"]
     assert run(app, corpus) == 1
-    assert "which drops its attribution and share-alike" in capsys.readouterr().err
+    assert "which drops attribution and share-alike" in capsys.readouterr().err
     shown = commands(*own, "--license", "cc-by-4.0", "--private")
     assert "+ data/mine/data-00000-of-00001.parquet" in shown
     assert "a new private repository" in shown
@@ -194,7 +194,7 @@ def test_no_request_left_the_endpoint_and_no_token_is_in_any_url(published, tiny
     assert not [request for request in requests if request.is_for_elsewhere or request.token_in_url]
 
 
-def test_the_description_of_rows_tells_them_apart():
+def test_description_differs_for_different_rows():
     import datasets
 
     features = datasets.Features({"label": datasets.ClassLabel(names=["x", "y"])})

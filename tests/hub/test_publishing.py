@@ -1,4 +1,4 @@
-"""Publishing as such: one commit, none where nothing changed, and what happens when things go wrong."""
+"""Publication of files: one commit, no commit without changes, and failures of the Hub and the network."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _as(token: str):
 
 
 def _hurried():
-    """Let ours and the client's waits be short."""
+    """Shorten the waits of unbag and of the client."""
     sleep = time.sleep
     return mock.patch("time.sleep", lambda seconds: sleep(min(seconds, 0.01)))
 
@@ -57,40 +57,40 @@ def _files(repo):
 
 @runs_in("hub_client")
 def test_files_and_card_come_in_one_commit_and_again_in_none(repo_id, tmp_path):
-    from unbag.hub.push import plan, publish
+    from unbag.hub.push import plan_publication, publish_files
 
     publication = _publication(repo_id, tmp_path, README=b"a card")
     with _as(ALICE):
-        planned = plan(publication)
+        planned = plan_publication(publication)
         assert planned.base is None
         assert planned.added == {"README": 6, "data/big.bin": _BIG}
         assert not alice().repo_exists(repo_id, repo_type="dataset"), "looking made it"
-        first = publish(publication)
-        again = publish(publication)
+        first = publish_files(publication)
+        again = publish_files(publication)
     assert _commits(repo_id) == ["Publish", "initial commit"]
     assert (first.commit is not None, again.commit) == (True, None)
     assert again.plan.is_empty
 
 
 @runs_in("hub_client")
-def test_what_an_earlier_publication_left_goes_and_what_others_put_there_stays(repo_id):
-    from unbag.hub.push import publish
+def test_publish_files_deletes_own_old_files_only(repo_id):
+    from unbag.hub.push import publish_files
 
     with _as(ALICE):
-        publish(_publication(repo_id, data__old=b"1", data__kept=b"2"))
+        publish_files(_publication(repo_id, data__old=b"1", data__kept=b"2"))
         alice().upload_file(path_or_fileobj=b"mine", path_in_repo="LICENSE", repo_id=repo_id, repo_type="dataset")
-        done = publish(_publication(repo_id, data__new=b"3", data__kept=b"2"))
+        done = publish_files(_publication(repo_id, data__new=b"3", data__kept=b"2"))
     assert _files(repo_id) == {"LICENSE", "data/new", "data/kept"}
     assert (done.plan.added, done.plan.changed, done.plan.deleted) == ({"data/new": 1}, {}, ("data/old",))
 
 
 @runs_in("hub_client")
 def test_a_file_that_others_write_to_is_merged(repo_id):
-    from unbag.hub.push import publish
+    from unbag.hub.push import publish_files
 
     with _as(ALICE):
         for line in (b"a", b"b", b"a"):
-            publish(
+            publish_files(
                 _publication(repo_id, names=lambda old, line=line: b"\n".join(sorted({*(old or b"").split(), line})))
             )
     [file] = alice().get_paths_info(repo_id, ["names"], repo_type="dataset")
@@ -102,16 +102,16 @@ def test_a_file_that_others_write_to_is_merged(repo_id):
 @runs_in("hub_client")
 def test_two_publishers_at_once_lose_nothing(repo_id, tmp_path):
     """Twenty configs of one data set, two at a time: each is in the card, with its files."""
-    from unbag.hub.cards import parted
-    from unbag.hub.dataset_card import ConfigCard, merged_card
-    from unbag.hub.push import Publication, publish
+    from unbag.hub.cards import split_card
+    from unbag.hub.dataset_card import ConfigCard, merge_card
+    from unbag.hub.push import Publication, publish_files
 
     def add(config):
         said = {"licences": ["mit"], "languages": ["en"], "sources": [], "splits": {}}
         card = ConfigCard(config, {"test": f"data/{config}/*"}, {"features": [], "splits": []}, said, "")
-        merge = partial(merged_card, repo=repo_id, set_name="swapped", configs=[card], citation="")
+        merge = partial(merge_card, repo=repo_id, set_name="swapped", configs=[card], citation="")
         files = {f"data/{config}/rows": config.encode(), "README.md": merge}
-        return publish(Publication(repo_id, "dataset", files, f"Publish {config}", (f"data/{config}/*",)))
+        return publish_files(Publication(repo_id, "dataset", files, f"Publish {config}", (f"data/{config}/*",)))
 
     with _as(ALICE), ThreadPoolExecutor(2) as pool:
         for number in range(10):
@@ -119,7 +119,7 @@ def test_two_publishers_at_once_lose_nothing(repo_id, tmp_path):
     wanted = [f"{number}{who}" for number in range(10) for who in "ab"]
     assert _files(repo_id) == {"README.md", *(f"data/{config}/rows" for config in wanted)}
     card = alice().hf_hub_download(repo_id, "README.md", repo_type="dataset", cache_dir=tmp_path)
-    configs = parted(Path(card).read_bytes())[0]["configs"]
+    configs = split_card(Path(card).read_bytes())[0]["configs"]
     assert sorted(entry["config_name"] for entry in configs) == wanted
     assert [entry["config_name"] for entry in configs if entry.get("default")] == [configs[0]["config_name"]]
 
@@ -148,13 +148,13 @@ _FAULTS = [
 @pytest.mark.parametrize("fault", _FAULTS, ids=["503", "429", "cut", "answer lost"])
 @runs_in("hub_client_without_xet")
 def test_a_burst_of_faults_at_each_request_is_outlasted(repo_id, hub, tmp_path, fault):
-    from unbag.hub.push import publish
+    from unbag.hub.push import publish_files
 
     card = b"---\nlicense: mit\n---\n"
     hub.arm(*(Fault(method=method, path=path.format(repo=repo_id), **fault) for method, path in _REQUESTS))
     with _as(ALICE), _hurried():
-        assert publish(_publication(repo_id, tmp_path, **{"README.md": card})).commit
-        assert publish(_publication(repo_id, tmp_path, **{"README.md": lambda old: old + b"merged\n"})).commit
+        assert publish_files(_publication(repo_id, tmp_path, **{"README.md": card})).commit
+        assert publish_files(_publication(repo_id, tmp_path, **{"README.md": lambda old: old + b"merged\n"})).commit
     assert hub.armed() == [], "a request was never made, so this shows nothing of it"
     assert _commits(repo_id) == ["Publish", "Publish", "initial commit"]
     assert _files(repo_id) == {"README.md", "data/big.bin"}
@@ -164,7 +164,7 @@ def test_a_burst_of_faults_at_each_request_is_outlasted(repo_id, hub, tmp_path, 
 
 @runs_in("hub_client")
 def test_an_upload_by_xet_is_outlasted_too(repo_id, hub, tmp_path):
-    from unbag.hub.push import publish
+    from unbag.hub.push import publish_files
 
     hub.arm(
         Fault(path="/xet-write-token/", status=503, times=2),
@@ -173,7 +173,7 @@ def test_an_upload_by_xet_is_outlasted_too(repo_id, hub, tmp_path):
         Fault(path="/v1/shards", status=503),
     )
     with _as(ALICE), _hurried():
-        publish(_publication(repo_id, tmp_path))
+        publish_files(_publication(repo_id, tmp_path))
     assert hub.armed() == []
     assert _commits(repo_id) == ["Publish", "initial commit"]
 
@@ -181,30 +181,30 @@ def test_an_upload_by_xet_is_outlasted_too(repo_id, hub, tmp_path):
 @pytest.mark.parametrize(
     ("token", "fault", "complaint"),
     [
-        ("", None, "expected a token, found none"),
+        ("", None, "expected a token, got none"),
         ("hf_nobodys", None, "does not accept the token (401"),
-        (ALICE_READS, None, "may write to org, found one that may not (403"),
-        (BOB, None, "may write to org, found one that may not (403"),
+        (ALICE_READS, None, "may write to org, got one that may not (403"),
+        (BOB, None, "may write to org, got one that may not (403"),
         (ALICE, {"path": "/commit/", "status": 401, "times": 99}, "does not accept the token (401"),
-        (ALICE, {"path": "/commit/", "status": 409, "times": 99}, "somebody else's commits came first each time (409"),
+        (ALICE, {"path": "/commit/", "status": 409, "times": 99}, "other commits came first at every attempt (409"),
         (ALICE, {"path": "/commit/", "status": 503, "times": 99}, "out of order (503: an armed fault)"),
-        (ALICE, {"path": "/commit/", "status": 400}, "the Hub refused (400: an armed fault"),
+        (ALICE, {"path": "/commit/", "status": 400}, "the Hub rejected the request (400: an armed fault"),
         (
             ALICE,
             {"path": "/commit/", "status": 429, "headers": {"Retry-After": "4000"}},
-            "give the command again in 4000 s",
+            "run the command again in 4000 s",
         ),
     ],
 )
 @runs_in("hub_client")
 def test_a_refusal_is_one_line_and_the_same_again_completes(repo_id, hub, tmp_path, token, fault, complaint):
-    from unbag.hub.push import HubError, publish
+    from unbag.hub.push import HubError, publish_files
 
     publication = _publication(repo_id, tmp_path)
     if fault:
         hub.arm(Fault(**fault))
     with _as(token), _hurried(), pytest.raises(HubError) as refused:
-        publish(publication)
+        publish_files(publication)
     assert complaint in str(refused.value)
     assert repo_id in str(refused.value)
     assert "\n" not in str(refused.value)
@@ -213,7 +213,7 @@ def test_a_refusal_is_one_line_and_the_same_again_completes(repo_id, hub, tmp_pa
         assert _files(repo_id) == set(), "something is half published"
     hub.disarm()
     with _as(ALICE):
-        publish(publication)
+        publish_files(publication)
     assert _files(repo_id) == {"data/big.bin"}
 
 
@@ -221,7 +221,7 @@ def test_a_refusal_is_one_line_and_the_same_again_completes(repo_id, hub, tmp_pa
 def test_a_dead_network_is_one_line(repo_id, tmp_path):
     import socket
 
-    from unbag.hub.push import HubError, publish
+    from unbag.hub.push import HubError, publish_files
 
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
@@ -231,37 +231,37 @@ def test_a_dead_network_is_one_line(repo_id, tmp_path):
             mock.patch("huggingface_hub.constants.ENDPOINT", dead),
             pytest.raises(HubError, match=f"{dead} cannot be reached"),
         ):
-            publish(_publication(repo_id, tmp_path))
+            publish_files(_publication(repo_id, tmp_path))
 
 
 @runs_in("hub_client")
 def test_private_is_kept_and_a_public_repository_is_refused(repo_id):
-    from unbag.hub.push import HubError, publish
+    from unbag.hub.push import HubError, publish_files
 
     with _as(ALICE):
-        publish(_publication(repo_id, a=b"1"), private=True)
+        publish_files(_publication(repo_id, a=b"1"), private=True)
         assert alice().dataset_info(repo_id).private
-        publish(_publication(repo_id, a=b"2"), private=True)
-        publish(_publication(f"{repo_id}_public", a=b"1"))
-        with pytest.raises(HubError, match="expected a private repository, found a public one"):
-            publish(_publication(f"{repo_id}_public", a=b"2"), private=True)
+        publish_files(_publication(repo_id, a=b"2"), private=True)
+        publish_files(_publication(f"{repo_id}_public", a=b"1"))
+        with pytest.raises(HubError, match="expected a private repository, got a public one"):
+            publish_files(_publication(f"{repo_id}_public", a=b"2"), private=True)
 
 
 @runs_in("hub_client")
 def test_a_refusal_advises_a_pull_request_only_where_one_can_help(repo_id, hub):
-    from unbag.hub.push import HubError, publish
+    from unbag.hub.push import HubError, publish_files
     from unbag.utils.advice import command_options
 
     def refused(**how):
         with _as(BOB), _hurried(), pytest.raises(HubError) as error:
-            publish(_publication(repo_id, a=b"2"), **how)
+            publish_files(_publication(repo_id, a=b"2"), **how)
         return str(error.value)
 
     to_create = refused()
     assert "may not (403" in to_create
     assert "--pull-request" not in to_create, "there is no repository to propose anything to"
     with _as(ALICE):
-        publish(_publication(repo_id, a=b"1"))
+        publish_files(_publication(repo_id, a=b"1"))
     assert refused().endswith(
         "use another token, name another organisation with --repo-id, or propose the change with --pull-request"
     )
@@ -270,17 +270,17 @@ def test_a_refusal_advises_a_pull_request_only_where_one_can_help(repo_id, hub):
 
 
 @runs_in("hub_client")
-def test_a_pull_request_is_opened_once_and_gone_on_with(repo_id, hub):
-    from unbag.hub.push import plan, publish
+def test_publish_files_updates_open_pull_request(repo_id, hub):
+    from unbag.hub.push import plan_publication, publish_files
 
     with _as(ALICE):
-        publish(_publication(repo_id, a=b"1"))
+        publish_files(_publication(repo_id, a=b"1"))
     with _as(BOB), _hurried():
         hub.arm(Fault(path="/commit/", cut=0, cut_in="response"))  # it is opened, and nobody is told
-        first = publish(_publication(repo_id, a=b"2"), pull_request=True)
-        again = publish(_publication(repo_id, a=b"2"), pull_request=True)
-        assert plan(_publication(repo_id, a=b"3"), pull_request=True).pull_request == "refs/pr/1"
-        other = publish(_publication(repo_id, a=b"3"), pull_request=True)
+        first = publish_files(_publication(repo_id, a=b"2"), pull_request=True)
+        again = publish_files(_publication(repo_id, a=b"2"), pull_request=True)
+        assert plan_publication(_publication(repo_id, a=b"3"), pull_request=True).pull_request == "refs/pr/1"
+        other = publish_files(_publication(repo_id, a=b"3"), pull_request=True)
     assert first.url == again.url == other.url
     assert other.url.endswith(f"/datasets/{repo_id}/discussions/1")
     assert again.commit is None
@@ -293,18 +293,18 @@ def test_a_pull_request_is_opened_once_and_gone_on_with(repo_id, hub):
 
 @runs_in("hub_client")
 def test_a_proposal_to_nothing_is_refused(repo_id):
-    from unbag.hub.push import HubError, publish
+    from unbag.hub.push import HubError, publish_files
 
-    with _as(ALICE), pytest.raises(HubError, match="found none; check --repo-id"):
-        publish(_publication(repo_id, a=b"1"), pull_request=True)
+    with _as(ALICE), pytest.raises(HubError, match="got none; check --repo-id"):
+        publish_files(_publication(repo_id, a=b"1"), pull_request=True)
 
 
 @runs_in("hub_client")
 def test_a_space_is_one_of_gradio(repo_id):
-    from unbag.hub.push import Publication, publish
+    from unbag.hub.push import Publication, publish_files
 
     with _as(ALICE):
-        publish(Publication(repo_id, "space", {"app.py": b"pass"}, "Publish"))
+        publish_files(Publication(repo_id, "space", {"app.py": b"pass"}, "Publish"))
     assert alice().space_info(repo_id).sdk == "gradio"
 
 

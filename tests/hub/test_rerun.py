@@ -1,4 +1,4 @@
-"""What a report prints for models and corpora of the Hub gives the same again, though a branch has moved meanwhile."""
+"""Commands printed in a report reproduce the result, even after a branch of the Hub has moved."""
 
 import shlex
 
@@ -16,7 +16,7 @@ from unbag.reports.reproduce import rerun
 pytestmark = pytest.mark.nightly
 
 
-def test_the_commit_that_was_asked_is_asked_again(commands, make_model, tiny_bert, tmp_path):  # noqa: F811
+def test_rerun_evaluates_same_commit(commands, make_model, tiny_bert, tmp_path):  # noqa: F811
     api = HfApi(commands.hub.endpoint, token=ALICE)
     api.create_repo("alice/moving")
     api.upload_folder(repo_id="alice/moving", folder_path=tiny_bert)

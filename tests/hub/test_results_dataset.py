@@ -1,4 +1,4 @@
-"""The data set of results as a file: what is merged, and what is refused."""
+"""The file of the data set of results: merged rows and rejected input."""
 
 import io
 import json
@@ -9,8 +9,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.hub.made import SNLI, model, plain, swapped
-from unbag.hub.cards import parted
-from unbag.hub.results_dataset import FILE, SCHEMA, merged, publication, rows
+from unbag.hub.cards import split_card
+from unbag.hub.results_dataset import FILE, SCHEMA, merge_result_rows, result_rows, results_publication
 
 
 def table(content):
@@ -18,7 +18,7 @@ def table(content):
 
 
 def test_a_row_for_each_metric():
-    found = rows([swapped()])
+    found = result_rows([swapped()])
     assert [row["metric"] for row in found] == [
         "skill",
         "accuracy_before",
@@ -38,44 +38,51 @@ def test_a_row_for_each_metric():
     assert set(after) == set(SCHEMA.names)
 
 
-def test_options_tell_rows_apart():
-    [_, whole], [_, drawn] = rows([plain()]), rows([replace(plain(), config={"max_examples": 5, "sample_seed": 1})])
+def test_result_rows_with_different_options_have_different_keys():
+    [_, whole], [_, drawn] = (
+        result_rows([plain()]),
+        result_rows([replace(plain(), config={"max_examples": 5, "sample_seed": 1})]),
+    )
     assert (whole["options"], json.loads(drawn["options"])) == ("{}", {"max_examples": 5, "sample_seed": 1})
-    assert table(merged([whole, drawn], None)).num_rows == 2
+    assert table(merge_result_rows([whole, drawn], None)).num_rows == 2
 
 
 def test_the_order_of_publishers_does_not_matter_and_the_same_again_changes_nothing():
-    ours, theirs = rows([plain(), swapped()]), rows([plain(model("other/model"))])
-    both = merged(theirs, merged(ours, None))
-    assert both == merged(ours, merged(theirs, None))
+    ours, theirs = result_rows([plain(), swapped()]), result_rows([plain(model("other/model"))])
+    both = merge_result_rows(theirs, merge_result_rows(ours, None))
+    assert both == merge_result_rows(ours, merge_result_rows(theirs, None))
     assert table(both).num_rows == 9
-    assert merged(ours, both) is both
+    assert merge_result_rows(ours, both) is both
 
 
-def test_a_later_result_of_the_same_takes_its_place():
+def test_merge_result_rows_replaces_row_with_same_key():
     before, after = plain(seed=1), plain(seed=2)
     assert before.scores["accuracy"] != after.scores["accuracy"]
-    [row, _] = table(merged(rows([after]), merged(rows([before]), None))).to_pylist()
+    [row, _] = table(
+        merge_result_rows(result_rows([after]), merge_result_rows(result_rows([before]), None))
+    ).to_pylist()
     assert row["value"] == after.scores["accuracy"].value
 
 
-def test_another_table_is_not_overwritten():
+def test_merge_result_rows_with_other_columns_raises():
     file = io.BytesIO()
     pq.write_table(pa.table({"a": [1]}), file)
-    with pytest.raises(ValueError, match="found a; is this a data set of results"):
-        merged(rows([plain()]), file.getvalue())
+    with pytest.raises(ValueError, match="got a; check that the repository is a data set of results"):
+        merge_result_rows(result_rows([plain()]), file.getvalue())
 
 
-def test_own_pairs_and_folders_of_no_name_are_refused():
+def test_results_publication_without_published_results_raises():
     own = replace(plain(), data={**SNLI, "name": "pairs.csv", "origin": "pairs.csv"})
-    with pytest.raises(ValueError, match="found only results of pairs of your own"):
-        publication("org/results", [own])
-    with pytest.raises(ValueError, match="of a folder; publish it and name its repository with --model"):
-        publication("org/results", [plain(model("runs/a", "sha256:0", model="folder"))])
+    with pytest.raises(ValueError, match="got only results on your own pairs"):
+        results_publication("org/results", [own])
+    with pytest.raises(
+        ValueError, match="is a folder, got none; publish the model and name its repository with --model"
+    ):
+        results_publication("org/results", [plain(model("runs/a", "sha256:0", model="folder"))])
 
 
-def test_a_card_of_their_own_is_kept_and_told_where_the_rows_are():
-    card = publication("org/results", [plain()]).files["README.md"]
+def test_existing_card_gets_configs_entry_only():
+    card = results_publication("org/results", [plain()]).files["README.md"]
     fresh = card(None).decode()
     assert 'load_dataset("org/results", split="train")' in fresh
     assert all(f"`{name}`" in fresh for name in SCHEMA.names)
@@ -83,5 +90,5 @@ def test_a_card_of_their_own_is_kept_and_told_where_the_rows_are():
     told = card(b"---\nlicense: mit\n---\nOurs\n").decode()
     assert told.startswith("---\nlicense: mit\nconfigs:\n")
     assert told.endswith("---\nOurs\n")
-    assert parted(told.encode())[0]["configs"] == parted(fresh.encode())[0]["configs"]
-    assert parted(told.encode())[0]["configs"][0]["data_files"][0]["path"] == FILE
+    assert split_card(told.encode())[0]["configs"] == split_card(fresh.encode())[0]["configs"]
+    assert split_card(told.encode())[0]["configs"][0]["data_files"][0]["path"] == FILE

@@ -1,4 +1,4 @@
-"""What is counted of the rows of a published set."""
+"""Statistics of the rows of a published set."""
 
 import pyarrow as pa
 import pytest
@@ -31,7 +31,7 @@ def test_counts_are_those_by_hand_however_the_rows_are_cut():
 
 
 @pytest.mark.parametrize(("sides", "unique"), [((("ab", "c"), ("a", "bc")), 2), ((("ab", "c"), ("ab", "c")), 1)])
-def test_pairs_are_told_apart_by_both_sides(sides, unique):
+def test_unique_pairs_depend_on_both_sides(sides, unique):
     counted = Statistics(LABELS, "en")
     premises, hypotheses = zip(*sides, strict=True)
     counted.add(pa.table({"source_id": ["a", "b"], "premise": premises, "hypothesis": hypotheses, "label": [0, 0]}))

@@ -4,12 +4,12 @@ from types import SimpleNamespace
 import pytest
 
 from unbag.hub import vendoring
-from unbag.hub.vendoring import bundle, without_us
+from unbag.hub.vendoring import bundle_modules, rewrite_imports
 
 
 @pytest.fixture
 def package(tmp_path, monkeypatch):
-    """Give a way to write modules of a package that vendoring takes for ours."""
+    """Build a function that writes modules of a package that takes the place of unbag in vendoring."""
     monkeypatch.setattr(vendoring, "_OURS", "ours")
     monkeypatch.syspath_prepend(str(tmp_path))
     (tmp_path / "ours").mkdir()
@@ -58,9 +58,9 @@ def g():
 '''
 
 
-def test_a_bundle_computes_what_its_modules_do(package):
+def test_bundle_modules_computes_same_values(package):
     package(low=LOW, middle=MIDDLE, high=HIGH)
-    text = bundle(["ours.high"])
+    text = bundle_modules(["ours.high"])
     assert _run(text).g().tolist() == [2 * 2.718281828459045] * 2
     assert text.count("TWO = 2") == 1, "what two import is there once"
     assert text.index("ours.low: Low.") < text.index("ours.middle: Middle.") < text.index("ours.high: High.")
@@ -71,29 +71,29 @@ def test_a_bundle_computes_what_its_modules_do(package):
 @pytest.mark.parametrize(
     ("source", "message"),
     [
-        ("import scipy\n", "expected ours.bad to need numpy alone, found that it imports scipy"),
-        ("import ours.good\n", "expected `from unbag.x import y` in ours.bad, found `import ours.good`"),
-        ("from ours import good\n", "found `from ours import good`"),
-        ("from ours.good import A as B\n", "found `from ours.good import A as B`"),
-        ("from ours.good import *\n", "found"),
+        ("import scipy\n", "expected ours.bad to import numpy only, got an import of scipy"),
+        ("import ours.good\n", "expected `from unbag.x import y` in ours.bad, got `import ours.good`"),
+        ("from ours import good\n", "got `from ours import good`"),
+        ("from ours.good import A as B\n", "got `from ours.good import A as B`"),
+        ("from ours.good import *\n", "got `from ours.good import"),
         ("from .good import A\n", "expected absolute imports at the top of ours.bad"),
         ("def f():\n    from ours.good import A\n", "expected absolute imports at the top of ours.bad"),
         (
             "from ours.good import A\n\nB = 1\n",
-            "expected a name in one module only, found 'B' in ours.good and ours.bad",
+            "expected each name in one module only, got 'B' in ours.good and ours.bad",
         ),
-        ("from ours.none import A\n", "expected a module of unbag, found none called ours.none"),
+        ("from ours.none import A\n", "expected a module of unbag, got ours.none, which does not exist"),
     ],
 )
-def test_what_cannot_be_bundled_is_named(package, source, message):
+def test_bundle_modules_with_unsupported_source_raises(package, source, message):
     package(good='"""Good."""\n\nA = B = 1\n', bad=f'"""Bad."""\n\n{source}')
     with pytest.raises(ValueError, match=message):
-        bundle(["ours.bad"])
+        bundle_modules(["ours.bad"])
 
 
 def test_a_module_imports_from_the_bundle_beside_it(package):
     source = '"""Shell."""\n\nimport numpy as np\n\nfrom ours.a import y, x\nfrom ours.b import z\n\nprint(x)\n'
-    text, modules = without_us(source, "beside")
+    text, modules = rewrite_imports(source, "beside")
     assert modules == ["ours.a", "ours.b"]
     assert "\nfrom .beside import x, y, z\n" in text
     assert "ours" not in text

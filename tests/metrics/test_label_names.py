@@ -5,7 +5,7 @@ import pytest
 
 from unbag import scripts
 from unbag.data.labels import FOUR_WAY, LABELS
-from unbag.hub.metric_page import columns, table
+from unbag.hub.metric_page import parse_columns, parse_table
 
 IDS = [name for name in scripts.names("metrics") if name not in ("natural_logic", "pos_minitree", "verification")]
 
@@ -15,7 +15,7 @@ def _metric(name):
 
 
 def _inputs(name):
-    return columns(*table((scripts.folder("metrics", name) / "example.csv").read_text())) | {"resamples": 0}
+    return parse_columns(*parse_table((scripts.folder("metrics", name) / "example.csv").read_text())) | {"resamples": 0}
 
 
 def _named(labels):

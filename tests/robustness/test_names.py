@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.robustness.command import files_below, refused, some
 from unbag.challenge_sets.request import Request
 from unbag.hub import push
-from unbag.hub.dataset import publication
+from unbag.hub.dataset import dataset_publication
 from unbag.hub.push import Plan, Publication
 from unbag.utils.hub_names import validate_config_name, validate_repo, validate_repo_path
 
@@ -76,7 +76,7 @@ def test_no_such_config_is_built_or_written(pairs, tmp_path, capsys, config):
         refused(capsys, *command)
     if config:
         with pytest.raises(ValueError, match="config"):
-            publication(
+            dataset_publication(
                 [Request("plain", config, {"data": str(pairs)})], "org/plain", tmp_path / "built", licence="mit"
             )
     assert files_below(tmp_path) == before
@@ -141,5 +141,5 @@ def test_nothing_is_deleted_that_was_not_in_the_plan(monkeypatch):
     monkeypatch.setattr(push, "_commit", commit)
     monkeypatch.setattr(push, "http_cause", lambda error: answer)
     monkeypatch.setattr(push, "pause", lambda *_: None)
-    assert push.publish(made).plan.deleted == ("data/a/old",)
+    assert push.publish_files(made).plan.deleted == ("data/a/old",)
     assert committed == [("data/a/old",), ("data/a/old",)]

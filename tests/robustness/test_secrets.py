@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.robustness.command import refused, some
-from unbag.hub.push import HubError, explained
+from unbag.hub.push import HubError, explain_hub_errors
 from unbag.utils.redaction import first_line, redact
 
 KEY = "kq7-ZpT4mW9xLr2Vb8Nc5Yd1"
@@ -83,7 +83,7 @@ def test_passwords_and_tokens_go_and_the_rest_stays(text, kept):
 
 def test_the_hubs_token_and_address_are_blotted(monkeypatch):
     monkeypatch.setenv("HF_TOKEN", token := "a-token-of-no-known-form-7f3a9")
-    with pytest.raises(HubError) as caught, explained("org/name", "dataset"):
+    with pytest.raises(HubError) as caught, explain_hub_errors("org/name", "dataset"):
         raise OSError(f"401 for https://me:{token}@hub.example: {token}")
     assert not pieces(str(caught.value), of=token)
 

@@ -17,7 +17,15 @@ from tests.hub.test_leaderboard import P_C, _row
 from tests.robustness.command import ALL as ALL_OF_IT
 from tests.robustness.command import some
 from unbag.hub import metric_page
-from unbag.hub.leaderboard_page import ALL, EXCLUDED, choices, overview, ranked, sound, usual
+from unbag.hub.leaderboard_page import (
+    ALL,
+    EXCLUDED,
+    build_overview,
+    default_choices,
+    drop_malformed_rows,
+    filter_choices,
+    rank_results,
+)
 
 GOOD = _row("org/reader", 0.4, **P_C)
 MARKUP = "![x](https://evil.example/a.png) [y](javascript:alert(1)) <img src=x onerror=alert(1)> **b** www.evil.example"
@@ -44,12 +52,12 @@ WRONG = (
 
 def views(rows):
     """Look at all that the page shows of a table."""
-    table = sound(pd.DataFrame(rows, dtype=object))
-    shown, meanings = overview(table)
-    for name in choices(table, "set", ALL):
-        usual(table, name)
-        ranked(table, name, ALL, ALL)
-    return table, f"{meanings} {shown.to_csv()} {ranked(table, ALL, ALL, ALL).to_csv()}"
+    table = drop_malformed_rows(pd.DataFrame(rows, dtype=object))
+    shown, meanings = build_overview(table)
+    for name in filter_choices(table, "set", ALL):
+        default_choices(table, name)
+        rank_results(table, name, ALL, ALL)
+    return table, f"{meanings} {shown.to_csv()} {rank_results(table, ALL, ALL, ALL).to_csv()}"
 
 
 @pytest.mark.parametrize("column", some(GOOD, 4))
@@ -69,9 +77,9 @@ def test_markup_in_a_metrics_name_is_text():
 
 
 def test_without_a_column_it_says_so():
-    with pytest.raises(ValueError, match="expected the columns"):
-        sound(pd.DataFrame([{"model": "a"}]))
-    assert len(sound(pd.DataFrame([], columns=list(GOOD)))) == 0
+    with pytest.raises(ValueError, match="expected a data set of results, got one without the columns"):
+        drop_malformed_rows(pd.DataFrame([{"model": "a"}]))
+    assert len(drop_malformed_rows(pd.DataFrame([], columns=list(GOOD)))) == 0
 
 
 CELLS = st.one_of(
@@ -98,8 +106,8 @@ def metric(predictions, references, groups=None, resamples=10):
 def test_no_cell_is_an_error_of_another_kind(rows, options):
     said = ""
     try:
-        inputs = metric_page.columns(["predictions", "references", "groups.part"], rows)
-        metric_page.scores_html(metric_page.computed(metric, inputs, options), {})
+        inputs = metric_page.parse_columns(["predictions", "references", "groups.part"], rows)
+        metric_page.scores_html(metric_page.compute_scores(metric, inputs, options), {})
     except ValueError as error:
         said = str(error)
     assert isinstance(said, str)
@@ -108,8 +116,8 @@ def test_no_cell_is_an_error_of_another_kind(rows, options):
 @given(st.text(max_size=200))
 def test_no_text_is_a_table_of_another_kind(text):
     try:
-        header, rows = metric_page.table(text)
-        metric_page.columns(header, rows)
+        header, rows = metric_page.parse_table(text)
+        metric_page.parse_columns(header, rows)
     except (ValueError, csv.Error):
         return
     assert rows

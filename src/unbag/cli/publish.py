@@ -88,7 +88,7 @@ def publish_all(publications: "Sequence[Publication]", options: PublishingOption
         HubError: At the first publication that fails. Earlier ones are complete, and are not published again.
         ValueError: If several publications have the same repository.
     """
-    from unbag.hub.push import plan, publish
+    from unbag.hub.push import plan_publication, publish_files
 
     targets = [(publication.kind, publication.repo) for publication in publications]
     if len(set(targets)) < len(targets):
@@ -100,12 +100,12 @@ def publish_all(publications: "Sequence[Publication]", options: PublishingOption
     settings = {"private": options.private, "pull_request": options.pull_request}
     for publication in publications:
         if options.yes:
-            outcome = publish(publication, **settings)
+            outcome = publish_files(publication, **settings)
             records.append(_record(outcome.plan, outcome))
             if not options.as_json:
                 print_outcome(outcome)
         else:
-            planned = plan(publication, **settings)
+            planned = plan_publication(publication, **settings)
             records.append(_record(planned))
             if not options.as_json:
                 _print_preview(planned)
@@ -229,7 +229,7 @@ def dataset(
       unbag publish dataset swapped --repo-id ORG/NAME --data pairs.csv
     """
     from unbag.challenge_sets.loading import config_name
-    from unbag.hub.dataset import publication
+    from unbag.hub.dataset import dataset_publication
     from unbag.utils import parallel
 
     [request] = pairs.requests([name])
@@ -245,7 +245,7 @@ def dataset(
     with TemporaryDirectory(prefix="unbag-") as folder:
         repo = options.repo(name)
         with parallel.worker_count(num_proc):
-            built = publication(requests, repo, Path(folder), licence=licence, benchmark=benchmark)
+            built = dataset_publication(requests, repo, Path(folder), licence=licence, benchmark=benchmark)
         publish_all([built], options)
 
 
@@ -268,8 +268,8 @@ def results(
       unbag publish results runs/results.json --repo-id ORG/MODEL --sets-org ORG
       --pull-request --yes
     """
-    from unbag.hub.eval_results import known
-    from unbag.hub.model_results import onto_model
+    from unbag.hub.eval_results import fetch_result_context
+    from unbag.hub.model_results import model_results_publication
 
     if "/" not in options.repo_id:
         raise typer.BadParameter(f"--repo-id: expected the evaluated model, ORG/MODEL, got {options.repo_id!r}")
@@ -277,7 +277,9 @@ def results(
 
     with explain_damaged_records(*files):
         results = read_results(files)
-        publication = onto_model(options.repo_id, results, sets_org, known(results, sets_org, map(results_file, files)))
+        publication = model_results_publication(
+            options.repo_id, results, sets_org, fetch_result_context(results, sets_org, map(results_file, files))
+        )
     publish_all([publication], options)
 
 
@@ -295,10 +297,10 @@ def results_dataset(
       unbag publish results-dataset runs/results.json --repo-id ORG --yes
     """
     from unbag.challenge_sets.results import explain_damaged_records
-    from unbag.hub.results_dataset import NAME, publication
+    from unbag.hub.results_dataset import NAME, results_publication
 
     with explain_damaged_records(*files):
-        rows = publication(options.repo(NAME), read_results(files), model=model)
+        rows = results_publication(options.repo(NAME), read_results(files), model=model)
     publish_all([rows], options)
 
 
@@ -375,24 +377,26 @@ def model_publication(
 ) -> "Publication":
     """Build the publication of a trained model; the arguments are the options of `unbag publish model`."""
     from unbag.challenge_sets.results import explain_damaged_records
-    from unbag.hub.eval_results import known
-    from unbag.hub.licences import of_model
-    from unbag.hub.model import base_of, checkpoint
+    from unbag.hub.eval_results import fetch_result_context
+    from unbag.hub.licences import fetch_model_licence
+    from unbag.hub.model import checkpoint_publication, find_base_model
 
-    base = base_of(folder)
+    base = find_base_model(folder)
     if results is None:
         results = [folder / _EVALUATION] if (folder / _EVALUATION).is_dir() else []
     with explain_damaged_records(folder, *results, *compare_with):
         own_results = read_results(results)
-        return checkpoint(
+        return checkpoint_publication(
             folder,
             repo,
             results=own_results,
             compare_with=read_results(compare_with),
             organisation=sets_org,
-            base_licence=of_model(*base) if base else None,
+            base_licence=fetch_model_licence(*base) if base else None,
             with_code=with_code,
-            about_results=known(own_results, sets_org or repo.partition("/")[0], map(results_file, results)),
+            about_results=fetch_result_context(
+                own_results, sets_org or repo.partition("/")[0], map(results_file, results)
+            ),
         )
 
 
@@ -528,7 +532,7 @@ def everything(
         if results:
             rows = options.repo(results_dataset.NAME)
             with explain_damaged_records(*results):
-                publications.append(results_dataset.publication(rows, stored))
+                publications.append(results_dataset.results_publication(rows, stored))
             publications.append(leaderboard.leaderboard_space(options.repo(leaderboard.NAME), rows))
         publish_all(publications, options)
     for failure in failures:
@@ -571,10 +575,10 @@ def _set_publications(
         failures: List to which configs that cannot be built are appended.
     """
     from unbag.challenge_sets.failures import Failure
-    from unbag.hub.dataset import publication
+    from unbag.hub.dataset import dataset_publication
 
     try:
-        return [publication(requests, repo, folder)]
+        return [dataset_publication(requests, repo, folder)]
     except Exception as error:
         [name] = {request.name for request in requests}
         logger.debug("%s", name, exc_info=error)
@@ -584,8 +588,8 @@ def _set_publications(
     usable: list[Request] = []
     for request in requests:  # one by one; built configs come from the cache
         try:
-            publication([request], repo, folder)
+            dataset_publication([request], repo, folder)
             usable.append(request)
         except Exception as error:
             failures.append(Failure(f"{name} of {request.config}", error))
-    return [publication(usable, repo, folder)] if usable else []
+    return [dataset_publication(usable, repo, folder)] if usable else []

@@ -29,7 +29,7 @@ def validate_push(repo_id: str, *, offline: bool, option: str = OPTION) -> None:
     """
     from huggingface_hub import HfApi, get_token
 
-    from unbag.hub.push import explained
+    from unbag.hub.push import explain_hub_errors
     from unbag.inference.distributed import process_group
     from unbag.utils.hub import hub_read
     from unbag.utils.hub_names import validate_push_repo
@@ -46,7 +46,7 @@ def validate_push(repo_id: str, *, offline: bool, option: str = OPTION) -> None:
         raise ValueError(
             f"{option} {repo_id}: expected a token, got none; log in with `hf auth login`, or set HF_TOKEN"
         )
-    with explained(repo_id, option):
+    with explain_hub_errors(repo_id, option):
         account = hub_read("your account", HfApi().whoami)
     _validate_write_access(account, repo_id, option)
 
@@ -107,10 +107,10 @@ def push_results(results: "Sequence[Result]", place: str, repo_id: str, *, as_js
     Raises:
         ValueError: If publishing fails.
     """
-    from unbag.hub.results_dataset import NAME, publication
+    from unbag.hub.results_dataset import NAME, results_publication
 
     command = f"unbag publish results-dataset {place} --repo-id {repo_id} --yes"
-    _push(lambda: publication(target_repo(repo_id, NAME), results), command, as_json=as_json)
+    _push(lambda: results_publication(target_repo(repo_id, NAME), results), command, as_json=as_json)
 
 
 def push_model(folder: Path, repo_id: str, *, as_json: bool) -> None:
@@ -131,12 +131,12 @@ def push_model(folder: Path, repo_id: str, *, as_json: bool) -> None:
 
 
 def _push(build: "Callable[[], Publication]", command: str, *, as_json: bool) -> None:
-    from unbag.hub.push import look, publish
+    from unbag.hub.push import fetch_remote, publish_files
 
     try:
         publication = build()
         # A new repository is private, like checkpoints: the user has not seen a preview of its content.
-        outcome = publish(publication, private=look(publication.repo, publication.kind) is None)
+        outcome = publish_files(publication, private=fetch_remote(publication.repo, publication.kind) is None)
     except (ValueError, OSError) as error:
         raise ValueError(f"{error}; the run is complete, retry the push with `{command}`") from error
     print_outcome(outcome, err=as_json)

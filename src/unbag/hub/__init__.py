@@ -1,1 +1,1 @@
-"""What goes to the Hub, and how."""
+"""Publication of data sets, models, results and Spaces on the Hub."""

@@ -1,4 +1,4 @@
-"""Where on the Hub a challenge set is that a result is about, and whether the result is of the set as it is there."""
+"""The benchmark on the Hub that a result belongs to, and the differences between its rows and the published rows."""
 
 import json
 from typing import Any, NamedTuple
@@ -6,28 +6,29 @@ from typing import Any, NamedTuple
 from unbag.challenge_sets import loading
 from unbag.challenge_sets.results import Result
 from unbag.data.corpora import CORPORA, OFFICIAL
-from unbag.hub.local_paths import without_folders
+from unbag.hub.local_paths import strip_folders
 
-_DRAWN = ("max_examples", "sample_seed")  # in the config of a result if examples were drawn
+_MAX_EXAMPLES = ("max_examples"
+_SAMPLING = (_MAX_EXAMPLES, "sample_seed")  # in the config if only a sample of the examples was evaluated
 
 
 class Benchmark(NamedTuple):
-    """A config of a challenge set.
+    """A config of a challenge set on the Hub.
 
     Attributes:
-        repo: the data set repository.
-        config: its config.
+        repo: Data set repository, `organisation/name`.
+        config: Name of the config.
     """
 
     repo: str
     config: str
 
 
-def config_of(result: Result) -> str | None:
-    """Return which of its set's configs a result is about; None where the pairs were a user's own.
+def published_config_name(result: Result) -> str | None:
+    """Find the published config of a result; None if the pairs are a user's own.
 
     >>> data = {"name": "snli", "split": "test", "origin": "stanfordnlp/snli (plain_text)"}
-    >>> config_of(Result("permuted", {"mode": "hypothesis"}, {}, data, {}, {}))
+    >>> published_config_name(Result("permuted", {"mode": "hypothesis"}, {}, data, {}, {}))
     'snli-test-hypothesis'
     """
     name, split = result.data["name"], result.data["split"]
@@ -43,41 +44,41 @@ def config_of(result: Result) -> str | None:
         return None
 
 
-def benchmark(result: Result, organisation: str) -> Benchmark | None:
-    """Return where the challenge set of a result is, in the organisation that publishes the sets."""
-    config = config_of(result)
+def find_benchmark(result: Result, organisation: str) -> Benchmark | None:
+    """Find the benchmark of a result in the organisation that publishes the sets; None for a user's own pairs."""
+    config = published_config_name(result)
     return None if config is None else Benchmark(f"{organisation}/{result.set}", config)
 
 
-def deviations(result: Result) -> dict[str, Any]:
-    """Return what tells the rows that were asked from those that the config's name stands for: options, and a draw.
+def find_deviations(result: Result) -> dict[str, Any]:
+    """Find the options by which the evaluated rows differ from the published config, `max_examples` included.
 
-    An option whose default is "" is one that the set fills in itself, with more than a name, and is not among them. Of
-    pairs that a set comes with, options only say what else is counted.
+    Options whose default is "" are ignored, because the set fills them in. For the official pairs of a set, options
+    select additional counts and leave the rows unchanged; only `max_examples` is a deviation there.
     """
-    drawn = {name: value for name, value in result.config.items() if name == _DRAWN[0]}
+    sampled = {name: value for name, value in result.config.items() if name == _MAX_EXAMPLES}
     if result.data["name"] == OFFICIAL:
-        return drawn
-    config = config_of(result) or ""
+        return sampled
+    config = published_config_name(result) or ""
     defaults = {option.name: option.default for option in loading.described_options(result.set) if option.default != ""}
     changed = {
         name: value
         for name, value in result.config.items()
-        if name in defaults and not _same(value, defaults[name]) and not config.endswith(f"-{value}")
+        if name in defaults and not _is_same_json(value, defaults[name]) and not config.endswith(f"-{value}")
     }
-    return changed | drawn
+    return changed | sampled
 
 
-def options(result: Result) -> dict[str, Any]:
-    """Return a set's own options as a result was made with, and the number of examples drawn, if not all.
+def published_options(result: Result) -> dict[str, Any]:
+    """Collect the set's options of a result, with the sample's size and seed if only a sample was evaluated.
 
-    Files are named without the folder they lie in: where that is says nothing to others.
+    Files are named without their folders, which mean nothing to other readers.
     """
     own = {option.name for option in loading.described_options(result.set)}
-    kept = {name: value for name, value in result.config.items() if name in own or name in _DRAWN}
-    return {name: without_folders(value) for name, value in sorted(kept.items()) if value is not None}
+    chosen = {name: value for name, value in result.config.items() if name in own or name in _SAMPLING}
+    return {name: strip_folders(value) for name, value in sorted(chosen.items()) if value is not None}
 
 
-def _same(one: Any, other: Any) -> bool:
-    """Tell whether two values are the same in JSON, which a result came out of."""
+def _is_same_json(one: Any, other: Any) -> bool:
+    """Check whether two values are equal as JSON. Results were read from JSON, so that tuples became lists."""
     return json.dumps(one) == json.dumps(other)

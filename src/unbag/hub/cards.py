@@ -1,7 +1,7 @@
-"""Cards of repositories: YAML front matter, text, blocks of ours in cards of others, and the description of unbag.
+"""Cards of repositories: YAML front matter, text, blocks that unbag maintains, and the description of unbag.
 
-A block stands between two HTML comments, so that it can be found and replaced. Everything outside belongs to the card's
-author and stays, comments and quotation marks of the YAML included.
+A block stands between two HTML comments, so that a later publication can replace it. Everything outside the blocks
+belongs to the card's author and stays unchanged, comments and quotation marks of the YAML included.
 """
 
 import re
@@ -17,11 +17,11 @@ _BLOCK: Final = re.compile(
 )
 
 
-def parted(card: bytes | None) -> tuple[dict[str, Any], str]:
-    """Return a card's metadata and its text; nothing of both where there is no card.
+def split_card(card: bytes | None) -> tuple[dict[str, Any], str]:
+    """Split a card into its metadata and its text; both are empty if there is no card.
 
     Raises:
-        ValueError: if the metadata is not YAML that says names and values.
+        ValueError: If the metadata is not a YAML mapping.
     """
     text = (card or b"").decode("utf-8", errors="replace")
     match = FRONT_MATTER.match(text)
@@ -30,31 +30,35 @@ def parted(card: bytes | None) -> tuple[dict[str, Any], str]:
     try:
         metadata = yaml.safe_load(match[1]) or {}
     except yaml.YAMLError as error:
-        raise ValueError(f"the head of the README.md that is there cannot be read ({error}); mend it first") from None
+        raise ValueError(
+            f"the front matter of the published README.md cannot be read ({error}); correct it first"
+        ) from None
     if not isinstance(metadata, dict):
-        raise ValueError(f"the head of the README.md that is there is no mapping but {metadata!r}; mend it first")
+        raise ValueError(
+            f"the front matter of the published README.md: expected a mapping, got {metadata!r}; correct it first"
+        )
     return metadata, text[match.end() :]
 
 
-def joined(metadata: Mapping[str, Any], text: str) -> bytes:
-    """Return the card of some metadata and text."""
+def join_card(metadata: Mapping[str, Any], text: str) -> bytes:
+    """Build a card from its metadata and its text."""
     head = yaml.safe_dump(dict(metadata), sort_keys=False, allow_unicode=True, width=120)
     return f"---\n{head}---\n\n{text.strip()}\n".encode()
 
 
-def blocks(text: str) -> dict[str, str]:
-    """Return our blocks of a card's text, by name, in their order."""
+def find_blocks(text: str) -> dict[str, str]:
+    """Collect the contents of the blocks in a card's text, by name, in order."""
     return {match["name"]: match["text"] for match in _BLOCK.finditer(text)}
 
 
-def with_block(text: str, name: str, content: str, *, before: str | None = None) -> str:
-    """Return a card's text with a block of ours, in its old place if it is there.
+def set_block(text: str, name: str, content: str, *, before: str | None = None) -> str:
+    """Replace or add a block in a card's text. An existing block keeps its place.
 
     Args:
-        text: the card's.
-        name: the block's.
-        content: what stands in it.
-        before: the block that a new one is put before; the end where there is none of that name.
+        text: Text of the card.
+        name: Name of the block.
+        content: Markdown of the block.
+        before: Name of the block that a new block precedes. By default, or without such a block, it comes last.
     """
     block = f"<!-- unbag: {name} -->\n{content.strip()}\n<!-- end of unbag: {name} -->"
     for match in _BLOCK.finditer(text):
@@ -69,22 +73,22 @@ def with_block(text: str, name: str, content: str, *, before: str | None = None)
 _NEXT_LINE: Final = "\x85"
 
 
-def dumped(value: Any, *, line_break: str = "\n") -> str:
-    """Return a value as YAML, its entries in their order."""
+def dump_yaml(value: Any, *, line_break: str = "\n") -> str:
+    """Serialize a value as YAML; entries keep their order and lines are not wrapped."""
     how: dict[str, Any] = {"sort_keys": False, "line_break": line_break, "width": float("inf")}
     text: str = yaml.safe_dump(value, allow_unicode=True, **how)
-    if _NEXT_LINE in text:  # PyYAML writes it bare, and reads it as the end of a line
+    if _NEXT_LINE in text:  # PyYAML writes U+0085 without escaping it, and reads it back as a line break
         text = yaml.safe_dump(value, allow_unicode=False, **how)
     return text
 
 
-def with_entry(text: str, name: str, value: Any) -> str:
-    r"""Return a card with one entry at its head set; it stays in its place, or comes last.
+def set_entry(text: str, name: str, value: Any) -> str:
+    r"""Set one entry of a card's front matter. An existing entry keeps its place, a new one comes last.
 
     Raises:
-        ValueError: if the head is not YAML, or written so that one entry cannot be replaced alone.
+        ValueError: If the front matter is not YAML, or the entry cannot be replaced without changing others.
 
-    >>> print(with_entry("---\na: 1  # one\nb:\n- 2\nc: 'x'\n---\n# Title", "b", [3]))
+    >>> print(set_entry("---\na: 1  # one\nb:\n- 2\nc: 'x'\n---\n# Title", "b", [3]))
     ---
     a: 1  # one
     b:
@@ -95,70 +99,73 @@ def with_entry(text: str, name: str, value: Any) -> str:
     """
     match = FRONT_MATTER.match(text)
     if match is None:
-        return f"---\n{dumped({name: value})}---\n{text}"
+        return f"---\n{dump_yaml({name: value})}---\n{text}"
     line_break = "\r\n" if text[: match.start(1)].endswith("\r\n") else "\n"
     lines = match[1].splitlines(keepends=True)
-    start, end = _span(lines, name)
-    entry = dumped({name: value}, line_break=line_break)
+    start, end = _entry_span(lines, name)
+    entry = dump_yaml({name: value}, line_break=line_break)
     changed = "".join([*lines[:start], entry, *lines[end:]])
     result = f"{text[: match.start(1)]}{changed}{text[match.end(1) :]}"
-    # Lines were edited, not YAML: an anchor or a flow mapping could have made that another change.
-    if parted(text.encode())[0] | {name: value} != parted(result.encode())[0]:
-        raise ValueError(f"cannot set {name} at the head of the card without changing more; set it by hand once")
+    # The edit works on lines, which keeps comments. An anchor or a flow mapping could turn it into a different change,
+    # so the parsed result is compared.
+    if split_card(text.encode())[0] | {name: value} != split_card(result.encode())[0]:
+        raise ValueError(
+            f"cannot set {name} in the front matter of the card without changing other entries; set it by hand once"
+        )
     return result
 
 
-def _span(lines: list[str], name: str) -> tuple[int, int]:
-    """Return where an entry's lines begin and end; both at the end where there is none."""
+def _entry_span(lines: list[str], name: str) -> tuple[int, int]:
+    """Find the line range of an entry, end exclusive; an empty range at the end if there is no such entry."""
     start = next((i for i, line in enumerate(lines) if re.match(rf"{re.escape(name)}[ \t]*:(\s|$)", line)), None)
     if start is None:
         return len(lines), len(lines)
-    # The next entry begins at the margin; a list's dashes may stand there too.
+    # The next entry begins in column 0. The dashes of a list may stand there too, and belong to this entry.
     after = next((i for i in range(start + 1, len(lines)) if re.match(r"[^\s#-]", lines[i])), len(lines))
     while after > start + 1 and re.match(r"\s*(#|$)", lines[after - 1]):
-        after -= 1  # what stands above the next entry, or the end, is left alone
+        after -= 1  # comments and blank lines above the next entry belong to that entry
     return start, after
 
 
 _PACKAGE: Final = "unbag"
 INSTALL: Final = f"pip install {_PACKAGE}"
-_HOMES: Final = ("homepage", "repository", "source", "documentation")  # the better comes first
+_URL_LABELS: Final = ("homepage", "repository", "source", "documentation")  # in order of preference
 _RELATIVE_LINK: Final = re.compile(r"\[([^\]]+)\]\((?!https?://|#)[^)]*\)")
 _ARXIV: Final = re.compile(r"arxiv\.org/abs/(\d{4}\.\d{4,5})|eprint = \{(\d{4}\.\d{4,5})\}")
 
 
-def address() -> str | None:
-    """Return where the project is, as the installed distribution says; None where it has no public address."""
+def project_url() -> str | None:
+    """Find the project's URL in the metadata of the installed distribution; None if there is none."""
     entries = [entry.partition(",") for entry in metadata(_PACKAGE).get_all("Project-URL") or []]
     urls = {label.strip().lower(): url.strip() for label, _, url in entries}
-    return next((urls[name] for name in _HOMES if name in urls), None)
+    return next((urls[name] for name in _URL_LABELS if name in urls), None)
 
 
-def link() -> str:
-    """Return the name of the package in Markdown, with a link where there is an address."""
-    url = address()
+def package_link() -> str:
+    """Build the Markdown name of the package, with a link if the project has a URL."""
+    url = project_url()
     return f"[{_PACKAGE}]({url})" if url else f"`{_PACKAGE}`"
 
 
-def what_it_is() -> str:
-    """Return a sentence in Markdown."""
-    return f"{link()} (`{INSTALL}`) is a Python package: {metadata(_PACKAGE)['Summary']}."
+def describe_package() -> str:
+    """Build the Markdown sentence that describes unbag on every card."""
+    return f"{package_link()} (`{INSTALL}`) is a Python package: {metadata(_PACKAGE)['Summary']}."
 
 
 def arxiv_tags(texts: Iterable[str]) -> list[str]:
-    """Return the Hub's tags for the papers on arXiv that BibTeX or links name, each once.
+    """Collect the Hub's tags of the arXiv papers that BibTeX entries or links name, without duplicates.
 
     >>> arxiv_tags(["eprint = {2101.00010}, archivePrefix = {arXiv}", "[x](https://arxiv.org/abs/1811.07033)"])
     ['arxiv:2101.00010', 'arxiv:1811.07033']
     """
-    found = (match[1] or match[2] for text in texts for match in _ARXIV.finditer(text))
-    return [f"arxiv:{number}" for number in dict.fromkeys(found)]
+    numbers = (match[1] or match[2] for text in texts for match in _ARXIV.finditer(text))
+    return [f"arxiv:{number}" for number in dict.fromkeys(numbers)]
 
 
-def without_relative_links(text: str) -> str:
-    """Return Markdown with the words of links into our repository, which a repository of the Hub has not.
+def strip_relative_links(text: str) -> str:
+    """Replace relative links in Markdown by their words. Their targets do not exist in a repository of the Hub.
 
-    >>> without_relative_links("[its metric](../x/README.md) [here](#limits)")
+    >>> strip_relative_links("[its metric](../x/README.md) [here](#limits)")
     'its metric [here](#limits)'
     """
     return _RELATIVE_LINK.sub(r"\1", text)

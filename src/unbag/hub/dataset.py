@@ -1,4 +1,4 @@
-"""A challenge set as a data set repository: Parquet files and a card, which plain `datasets` reads."""
+"""Challenge sets as data set repositories: Parquet files and a card, readable by `datasets` without unbag."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,33 +17,33 @@ from unbag.challenge_sets.results import environment
 from unbag.data.corpora import CORPORA
 from unbag.data.readers import is_hub_id
 from unbag.hub import benchmark_file
-from unbag.hub.dataset_card import ConfigCard, Statistics, merged_card
-from unbag.hub.licences import licence_of
-from unbag.hub.local_paths import without_folders
+from unbag.hub.dataset_card import ConfigCard, Statistics, merge_card
+from unbag.hub.licences import choose_licence
+from unbag.hub.local_paths import strip_folders
 from unbag.hub.push import Merge, Publication
 from unbag.utils.hub_names import validate_config_name, validate_repo
 
-_ROWS_OF_SHARD: Final = 1_000_000  # some 100 MB of permuted pairs
-_ROWS_OF_GROUP: Final = 100_000  # what is in memory at a time, some 30 MB
-_SAMPLE: Final = 2  # rows on the card: of many sets the first is the pair as it was
-_SIZES: Final = ("bytes", "stored")  # of the rows in memory, and of their files
-_DECIDING: Final = ("unbag", "datasets", "numpy", "pyarrow", "scikit-learn", "spacy")
+_ROWS_PER_SHARD: Final = 1_000_000  # about 100 MB of permuted pairs
+_ROWS_PER_GROUP: Final = 100_000  # rows in memory at a time, about 30 MB
+_SAMPLE_ROWS: Final = 2  # rows on the card; in many sets the first one is the unchanged pair
+_SIZES: Final = ("bytes", "stored")  # sizes of the rows in memory and of their files
+_RECORDED_PACKAGES: Final = ("unbag", "datasets", "numpy", "pyarrow", "scikit-learn", "spacy")
 
 
-def publication(
+def dataset_publication(
     requests: Sequence[Request], repo: str, folder: Path, *, licence: str | None = None, benchmark: bool = True
 ) -> Publication:
-    """Build configs of one challenge set and return them as the files of a repository.
+    """Build configs of one challenge set as the files of a repository.
 
     Args:
-        requests: the configs, all of one set.
-        repo: `organisation/name`.
-        folder: where the Parquet files are written; they are needed until they are published.
-        licence: of data of the user's own; that of a corpus is inherited.
-        benchmark: whether the repository is registered as a benchmark, with a leaderboard a config.
+        requests: Configs to build, all of one set.
+        repo: Data set repository, `organisation/name`.
+        folder: Folder for the Parquet files, which must exist until they are published.
+        licence: Licence of a user's own data. The licence of a corpus is inherited.
+        benchmark: Whether to register the repository as a benchmark, with one leaderboard per config.
 
     Raises:
-        ValueError: if a name is none of the Hub's, a set cannot be built, or a licence is not known or laxer than the
+        ValueError: If a name is not valid on the Hub, a set cannot be built, or a licence is unknown or laxer than the
             inherited one.
     """
     [name] = {request.name for request in requests}
@@ -51,19 +51,19 @@ def publication(
     cards: list[ConfigCard] = []
     citation = ""
     validate_repo(repo)
-    named = [validate_config_name(config_name(request)) for request in requests]
-    if twice := next((config for config in named if named.count(config) > 1), None):
-        raise ValueError(f"expected each config once, found {twice} twice")
-    for request in requests:  # all of them, before the first is built
-        _licence(request, licence)
-    for request, config in zip(requests, named, strict=True):
-        card, shards, citation = _config(request, config, folder, licence)
+    names = [validate_config_name(published_name(request)) for request in requests]
+    if duplicate := next((config for config in names if names.count(config) > 1), None):
+        raise ValueError(f"expected each config once, got {duplicate} twice")
+    for request in requests:  # building takes long, so all requests are validated before the first is built
+        _prepare(request, licence)
+    for request, config in zip(requests, names, strict=True):
+        card, shards, citation = _build_config(request, config, folder, licence)
         cards.append(card)
         files |= shards
-    files["README.md"] = partial(merged_card, repo=repo, set_name=name, configs=cards, citation=citation)
+    files["README.md"] = partial(merge_card, repo=repo, set_name=name, configs=cards, citation=citation)
     if benchmark:
         splits = {card.name: card.record["evaluated"] for card in cards}
-        files[benchmark_file.FILE] = partial(benchmark_file.merged_tasks, set_name=name, splits=splits)
+        files[benchmark_file.FILE] = partial(benchmark_file.merge_tasks, set_name=name, splits=splits)
     return Publication(
         repo=repo,
         kind="dataset",
@@ -73,11 +73,13 @@ def publication(
     )
 
 
-def config_name(request: Request) -> str:
-    """Return what a request's config is called in a repository: its own name, or for a user's data that of the data.
+def published_name(request: Request) -> str:
+    """Choose the config name of a request in a repository: its own name, or the name of a user's data.
 
-    >>> config_name(Request("permuted", "snli-test")), config_name(Request("permuted", options={"data": "a b/my.csv"}))
-    ('snli-test', 'my')
+    >>> published_name(Request("permuted", "snli-test"))
+    'snli-test'
+    >>> published_name(Request("permuted", options={"data": "a b/my.csv"}))
+    'my'
     """
     if "data" not in request.options:
         return request.config or loading.config_name(request.name, None, None, {})[0]
@@ -90,26 +92,27 @@ def config_name(request: Request) -> str:
     return re.sub(r"[^\w.-]+", "_", "-".join(parts))
 
 
-def _licence(request: Request, licence: str | None) -> tuple[Request, Any, str, str]:
-    """Return what is to be built, its builder, what it is made from, and its licence, before the work."""
-    to_build = replace(request, config=None) if "data" in request.options else request  # there it is only a name
+def _prepare(request: Request, licence: str | None) -> tuple[Request, Any, str, str]:
+    """Validate a request before the build. Returns the request to build, the builder, the source and the licence."""
+    # The config of a user's data only names it in the repository; the builder has no such config.
+    to_build = replace(request, config=None) if "data" in request.options else request
     builder = validated_builder(to_build)
-    origin = str(to_build.options.get("data") or builder.config.corpus or config_name(request))
-    return to_build, builder, origin, licence_of(origin, builder.info.license or "", licence)
+    origin = str(to_build.options.get("data") or builder.config.corpus or published_name(request))
+    return to_build, builder, origin, choose_licence(origin, builder.info.license or "", licence)
 
 
-def _config(
+def _build_config(
     request: Request, config: str, folder: Path, licence: str | None
 ) -> tuple[ConfigCard, dict[str, Path], str]:
-    """Build one config: what the card says of it, its files, and the citation of the set."""
-    to_build, builder, origin, licence = _licence(request, licence)
+    """Build one config. Returns its part of the card, its files by path, and the citation of the set."""
+    to_build, builder, origin, licence = _prepare(request, licence)
     built = build(to_build)
     shards: dict[str, Path] = {}
-    counted: dict[str, Any] = {}
+    split_records: dict[str, Any] = {}
     for split, rows in splits_of(built).items():
         statistics = Statistics(rows.features["label"].names, built.language)
-        paths, sizes = _write(rows, folder, f"data/{config}/{split}", statistics)
-        counted[split] = statistics.record() | sizes
+        paths, sizes = _write_split(rows, folder, f"data/{config}/{split}", statistics)
+        split_records[split] = statistics.record() | sizes
         shards |= paths
     corpus = CORPORA.get(builder.config.corpus)
     hub_ids = [corpus.hub_id] if corpus else [origin] if "data" in to_build.options and is_hub_id(origin) else []
@@ -124,42 +127,42 @@ def _config(
         **builder.creators(),
         "evaluated": str(built.rows.split),
         "splits": {
-            split: {key: value for key, value in n.items() if key not in _SIZES} for split, n in counted.items()
+            split: {key: value for key, value in n.items() if key not in _SIZES} for split, n in split_records.items()
         },
-        "options": without_folders(dict(built.config)),
+        "options": strip_folders(dict(built.config)),
         "data": dict(built.data),
-        "versions": {package: versions[package] for package in _DECIDING if package in versions},
+        "versions": {package: versions[package] for package in _RECORDED_PACKAGES if package in versions},
     }
     card = ConfigCard(
         name=config,
-        data_files={split: f"data/{config}/{split}-*.parquet" for split in counted},
-        dataset_info=_dataset_info(built.rows.features, counted),
+        data_files={split: f"data/{config}/{split}-*.parquet" for split in split_records},
+        dataset_info=_dataset_info(built.rows.features, split_records),
         record=record,
         citation=corpus.citation if corpus else "",
-        sample=[dict(row) for row in built.rows.select(range(min(_SAMPLE, len(built.rows))))],
+        sample=[dict(row) for row in built.rows.select(range(min(_SAMPLE_ROWS, len(built.rows))))],
         licence_link=corpus.licence_link if corpus else "",
     )
     return card, shards, type(builder).CITATION
 
 
-def _write(rows: Any, folder: Path, stem: str, statistics: Statistics) -> tuple[dict[str, Path], dict[str, int]]:
-    """Write a split as Parquet files, and return them by path in the repository, with their sizes in bytes.
+def _write_split(rows: Any, folder: Path, stem: str, statistics: Statistics) -> tuple[dict[str, Path], dict[str, int]]:
+    """Write a split as Parquet files. Returns the files by path in the repository, and their sizes in bytes.
 
-    The same rows make the same bytes (with the same pyarrow), however they are cached: so that publishing them again
-    changes nothing.
+    With one version of pyarrow, equal rows give equal bytes however they are cached. Publishing the same rows again
+    therefore changes nothing.
     """
-    n_shards = max(1, -(-len(rows) // _ROWS_OF_SHARD))
-    schema = rows.features.arrow_schema  # with the names of the labels, and no more metadata than that
+    n_shards = max(1, -(-len(rows) // _ROWS_PER_SHARD))
+    schema = rows.features.arrow_schema  # its only metadata are the label names, so that the bytes are reproducible
     paths: dict[str, Path] = {}
     n_bytes = 0
-    groups = _groups(rows, schema)
+    groups = _iter_groups(rows, schema)
     for number in range(n_shards):
         path = f"{stem}-{number:05d}-of-{n_shards:05d}.parquet"
         paths[path] = folder / path
         paths[path].parent.mkdir(parents=True, exist_ok=True)
-        # Cut by content: in a split that has changed a little, most of what is stored stays the same.
+        # Content-defined chunks: after a small change of the rows, the Hub's storage reuses most of the chunks.
         with pq.ParquetWriter(paths[path], schema, compression="zstd", use_content_defined_chunking=True) as writer:
-            for _ in range(_ROWS_OF_SHARD // _ROWS_OF_GROUP):
+            for _ in range(_ROWS_PER_SHARD // _ROWS_PER_GROUP):
                 if (group := next(groups, None)) is None:
                     break
                 writer.write_table(group)
@@ -169,25 +172,26 @@ def _write(rows: Any, folder: Path, stem: str, statistics: Statistics) -> tuple[
     return paths, dict(zip(_SIZES, (n_bytes, stored), strict=True))
 
 
-def _groups(rows: Any, schema: pa.Schema) -> Iterator[pa.Table]:
-    for table in rows.with_format("arrow").iter(batch_size=_ROWS_OF_GROUP):
+def _iter_groups(rows: Any, schema: pa.Schema) -> Iterator[pa.Table]:
+    for table in rows.with_format("arrow").iter(batch_size=_ROWS_PER_GROUP):
+        # The cache may split a batch into chunks anywhere; one chunk per group makes the row groups reproducible.
         yield table.cast(schema).combine_chunks()
 
 
-def _dataset_info(features: Any, counted: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """Return the entry of `dataset_info` in the YAML, as `datasets` writes it."""
+def _dataset_info(features: Any, split_records: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """Build the `dataset_info` entry of the front matter in the form that `datasets` writes."""
     from datasets import DatasetInfo, SplitDict, SplitInfo
     from datasets.info import DatasetInfosDict
     from huggingface_hub import DatasetCardData
 
     splits = SplitDict()
-    for name, n in counted.items():
+    for name, n in split_records.items():
         splits.add(SplitInfo(name, num_bytes=n["bytes"], num_examples=n["rows"]))
     info = DatasetInfo(
         features=features,
         splits=splits,
-        download_size=sum(n["stored"] for n in counted.values()),
-        dataset_size=sum(n["bytes"] for n in counted.values()),
+        download_size=sum(n["stored"] for n in split_records.values()),
+        dataset_size=sum(n["bytes"] for n in split_records.values()),
     )
     data = DatasetCardData()
     DatasetInfosDict({"default": info}).to_dataset_card_data(data)

@@ -1,8 +1,8 @@
-"""The card of a data set repository: what the set is, and for each config how it was built and what it holds.
+"""The card of a data set repository: a description of the set, and the statistics and build record of each config.
 
-A repository holds configs that were published one by one. All that a card must remember of the others is in the card:
-each config has a block with its record, and its entries in the YAML that `load_dataset` reads. Statistics of a split
-are counted while its rows are written.
+Configs are published one at a time. The card itself stores all data of the configs published earlier: each config has a
+block with its build record, and entries in the front matter that `load_dataset` reads. The statistics of a split are
+computed while its rows are written.
 """
 
 import json
@@ -21,19 +21,28 @@ from numpy.typing import NDArray
 from unbag import challenge_sets
 from unbag.challenge_sets import loading
 from unbag.data.labels import LABELS
-from unbag.hub.cards import arxiv_tags, blocks, joined, parted, what_it_is, with_block, without_relative_links
+from unbag.hub.cards import (
+    arxiv_tags,
+    describe_package,
+    find_blocks,
+    join_card,
+    set_block,
+    split_card,
+    strip_relative_links,
+)
 from unbag.hub.licences import is_laxer
 
 SIDES: Final = ("premise", "hypothesis")
-_UNSPACED: Final = ("zh",)  # whose words stand without spaces
+_UNSPACED: Final = ("zh",)  # languages written without spaces between words
 
 
 class Statistics:
-    """Counts the rows of a split, table by table, in memory for a number a row.
+    """Statistics of a split, updated table by table. Memory use is one number per row.
 
     Args:
-        names: of the labels, by their ids.
-        language: of the sentences; lengths are in words between spaces, or in characters where there are no spaces.
+        names: Label names, indexed by label id.
+        language: Language of the sentences. Lengths are in words between spaces, or in characters for languages
+            without spaces.
     """
 
     def __init__(self, names: Sequence[str], language: str) -> None:
@@ -45,22 +54,25 @@ class Statistics:
         self._lengths: dict[str, Counter[int]] = {side: Counter() for side in SIDES}
 
     def add(self, table: pa.Table) -> None:
-        """Count some more rows."""
-        for value, n in _counted(table.column("label")):
+        """Add the rows of a table."""
+        for value, n in _count_values(table.column("label")):
             self._labels[self._names[value]] += n
         self._sources.update(pc.unique(table.column("source_id")).to_pylist())
         sides = [table.column(side) for side in SIDES]
         pairs = zip(*(side.to_pylist() for side in sides), strict=True)
-        hashes = (_hash(f"{len(premise)}:{premise}{hypothesis}") for premise, hypothesis in pairs)
+        hashes = (_hash_text(f"{len(premise)}:{premise}{hypothesis}") for premise, hypothesis in pairs)
         self._pairs.append(np.fromiter(hashes, dtype=np.uint64, count=len(table)))
         for side, column in zip(SIDES, sides, strict=True):
-            for length, n in _counted(self._length(column)):
+            for length, n in _count_values(self._length(column)):
                 self._lengths[side][length] += n
 
     def record(self) -> dict[str, Any]:
-        """Return `rows`, `examples` (sources), `labels`, `unique_pairs`, and `lengths`: least, mean and most a side.
+        """Compute `rows`, `examples` (sources), `labels`, `unique_pairs` and `lengths`.
 
-        Pairs are told apart by hashes of 64 bits: of ten million any two are alike with a chance below 1 in 300,000.
+        The lengths of a side are its minimum, mean and maximum.
+
+        Pairs are compared by 64-bit hashes. Among ten million pairs, the probability of any collision is below
+        1 in 300,000.
         """
         pairs = np.concatenate([np.empty(0, dtype=np.uint64), *self._pairs])
         return {
@@ -77,16 +89,16 @@ class Statistics:
         return pc.list_value_length(pc.utf8_split_whitespace(pc.utf8_trim_whitespace(texts)))
 
 
-def _hash(text: str) -> int:
+def _hash_text(text: str) -> int:
     return xxhash.xxh3_64_intdigest(text.encode("utf-8", "surrogatepass"))
 
 
-def _counted(column: Any) -> list[tuple[int, int]]:
+def _count_values(column: Any) -> list[tuple[int, int]]:
     return [(entry["values"], entry["counts"]) for entry in pc.value_counts(column).to_pylist()]
 
 
 def _summary(counts: Counter[int]) -> list[float]:
-    """Return the least, the mean to one digit, and the most; zeros of no rows.
+    """Compute the minimum, the mean to one decimal, and the maximum of lengths; zeros without rows.
 
     >>> _summary(Counter({3: 2, 10: 1}))
     [3, 5.3, 10]
@@ -96,22 +108,22 @@ def _summary(counts: Counter[int]) -> list[float]:
     return [min(counts, default=0), mean, max(counts, default=0)]
 
 
-_LONGEST: Final = 300  # characters of a value that is shown
+_MAX_SHOWN: Final = 300  # characters of a text in the sample rows
 
 
 @dataclass(frozen=True)
 class ConfigCard:
-    """What a card says of one config.
+    """The part of a card that describes one config.
 
     Attributes:
-        name: of the config.
-        data_files: for each split, the pattern of its files.
-        dataset_info: its entry in `dataset_info`: features, splits, sizes.
-        record: how it was built, no more than JSON can hold: `licences`, `languages`, `sources`, who made `labels` and
-            `sentences`, `splits` (what `Statistics` counted) and whatever else decides the rows.
-        citation: BibTeX of what it is made from.
-        sample: some of its rows.
-        licence_link: where the terms are told, of a licence that is `other`.
+        name: Name of the config.
+        data_files: File pattern of each split, by split name.
+        dataset_info: Entry of `dataset_info` in the front matter: features, splits, sizes.
+        record: Build record as JSON: `licences`, `languages`, `sources`, the creators of `labels` and `sentences`,
+            `splits` (see `Statistics`) and everything else that determines the rows.
+        citation: BibTeX of the source corpus.
+        sample: First rows of the config.
+        licence_link: URL of the terms if the licence is `other`.
     """
 
     name: str
@@ -123,22 +135,24 @@ class ConfigCard:
     licence_link: str = ""
 
 
-def config_text(config: ConfigCard) -> str:
-    """Return the block of a config in the card of its repository."""
+def build_config_text(config: ConfigCard) -> str:
+    """Build the block of a config in the card of its repository."""
     record = config.record
     licence = f"Licence: `{', '.join(record['licences'])}`"
     if config.licence_link:
         licence += f" ([terms]({config.licence_link}))"
     if record["sources"]:
-        licence += f", that of {', '.join(f'[{s}](https://huggingface.co/datasets/{s})' for s in record['sources'])}"
+        licence += (
+            f", inherited from {', '.join(f'[{s}](https://huggingface.co/datasets/{s})' for s in record['sources'])}"
+        )
     cited = f"\n\n```bibtex\n{config.citation}\n```" if config.citation else ""
     return f"""### {config.name}
 
-{_statistics(record["splits"])}
+{_statistics_table(record["splits"])}
 
 {licence}.{cited}
 {_sample(config.sample)}
-<details><summary>How it was built</summary>
+<details><summary>Build record</summary>
 
 ```json
 {json.dumps(record, indent=1, ensure_ascii=False)}
@@ -147,11 +161,11 @@ def config_text(config: ConfigCard) -> str:
 </details>"""
 
 
-def _statistics(splits: Mapping[str, Mapping[str, Any]]) -> str:
-    """Return what was counted as a table, a row a split."""
+def _statistics_table(splits: Mapping[str, Mapping[str, Any]]) -> str:
+    """Build the table of statistics, one row per split."""
     units = {split["lengths"]["unit"] for split in splits.values() if "lengths" in split}
     unit = units.pop() if units else "words"
-    heads = ["split", "rows", "unique pairs", "examples they are made from", *LABELS]
+    heads = ["split", "rows", "unique pairs", "source examples", *LABELS]
     heads += [f"{side}, {unit}" for side in SIDES]
     lines = [heads, ["---", *["---:"] * (len(heads) - 1)]]
     for name, split in splits.items():
@@ -162,74 +176,76 @@ def _statistics(splits: Mapping[str, Mapping[str, Any]]) -> str:
         cells += [f"{each[1]:.1f} ({each[0]} to {each[2]})" if each else "–" for each in lengths]
         lines.append([name, *cells])
     table = "\n".join(f"| {' | '.join(line)} |" for line in lines)
-    return f"{table}\n\nLengths: mean (least to most)."
+    return f"{table}\n\nLengths: mean (minimum to maximum)."
 
 
 def _sample(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Return some rows as JSON, long values cut short; nothing of no rows."""
+    """Build the Markdown of the sample rows as JSON with long values shortened; empty without rows."""
     if not rows:
         return ""
-    names = ", ".join(f"{number} is {label}" for number, label in enumerate(LABELS))
-    shown = "\n".join(json.dumps({k: _short(v) for k, v in row.items()}, indent=1, ensure_ascii=False) for row in rows)
-    return f"\nIts first rows (`label` {names}):\n\n```json\n{shown}\n```\n"
+    names = ", ".join(f"{number} = {label}" for number, label in enumerate(LABELS))
+    shown = "\n".join(
+        json.dumps({k: _shorten(v) for k, v in row.items()}, indent=1, ensure_ascii=False) for row in rows
+    )
+    return f"\nFirst rows (`label`: {names}):\n\n```json\n{shown}\n```\n"
 
 
-def _short(value: Any) -> Any:
-    if isinstance(value, str) and len(value) > _LONGEST:
-        return f"{value[:_LONGEST]}…"
+def _shorten(value: Any) -> Any:
+    if isinstance(value, str) and len(value) > _MAX_SHOWN:
+        return f"{value[:_MAX_SHOWN]}…"
     return value[:3] if isinstance(value, list) else value
 
 
 _SET: Final = "the set"
 _CITATION: Final = "citation"
 _CONFIG: Final = "config "
-_RECORD: Final = re.compile(r"How it was built</summary>\s+```json\n(.*?)\n```", re.DOTALL)
+_RECORD: Final = re.compile(r"Build record</summary>\s+```json\n(.*?)\n```", re.DOTALL)
 _SIZES: Final = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
-_SIZES_ON: Final = ((10_000_000, "1M<n<10M"), (100_000_000, "10M<n<100M"))
-_COUNTED: Final = {
+_LARGE_SIZES: Final = ((10_000_000, "1M<n<10M"), (100_000_000, "10M<n<100M"))
+_LISTED: Final = {
     "licences": "license",
     "languages": "language",
     "sources": "source_datasets",
     "labels": "annotations_creators",
     "sentences": "language_creators",
 }
-"""What a record of a config lists, and what the YAML calls that of all of them."""
+"""Lists in the record of a config, and the front matter entries that merge them over all configs."""
 
 _CROWD: Final = "crowdsourced"
 
 
-def merged_card(
-    existing: bytes | None, repo: str, set_name: str, configs: Sequence[ConfigCard], citation: str
-) -> bytes:
-    """Return the card of a repository in which some configs are new, or new again.
+def merge_card(existing: bytes | None, repo: str, set_name: str, configs: Sequence[ConfigCard], citation: str) -> bytes:
+    """Build the card of a repository with some configs added or replaced.
 
-    The first config ever published is the default one and stays it. What others wrote, in the YAML or outside of our
-    blocks, stays too.
+    The first config that was published stays the default config. Entries of the front matter and text outside the
+    blocks that others wrote stay unchanged.
 
     Args:
-        existing: the README.md that is there.
-        repo: `organisation/name`, for the example.
-        set_name: the challenge set.
-        configs: what is published.
+        existing: Content of the published README.md, or None.
+        repo: Data set repository, `organisation/name`, for the example.
+        set_name: Name of the challenge set.
+        configs: Configs to add or replace.
         citation: BibTeX of the set's paper.
 
     Raises:
-        ValueError: if the card that is there cannot be read, or says a laxer licence than a config has.
+        ValueError: If the published card cannot be read, or names a laxer licence than a config has.
     """
-    metadata, text = parted(existing)
-    before = records(text)
-    text = with_block(text, _SET, "", before=None)  # keeps its place; its text needs to know the default config
-    text = with_block(text, _CITATION, f"## Citation\n\n```bibtex\n{citation}\n```\n\nand the corpus of the config.")
+    metadata, text = split_card(existing)
+    before = parse_records(text)
+    text = set_block(text, _SET, "", before=None)  # reserves its place; its text depends on the default config
+    text = set_block(
+        text, _CITATION, f"## Citation\n\n```bibtex\n{citation}\n```\n\nCite the corpus of the config as well."
+    )
     for config in configs:
-        text = with_block(text, _CONFIG + config.name, config_text(config), before=_CITATION)
-    after = records(text)
-    metadata = _metadata(metadata, repo, set_name, configs, before, after)
-    metadata["tags"] = _union(metadata["tags"], arxiv_tags([text]))  # its citations are in it
-    text = with_block(text, _SET, _set_text(repo, set_name, metadata))
-    return joined(metadata, text)
+        text = set_block(text, _CONFIG + config.name, build_config_text(config), before=_CITATION)
+    after = parse_records(text)
+    metadata = _merge_metadata(metadata, repo, set_name, configs, before, after)
+    metadata["tags"] = _union(metadata["tags"], arxiv_tags([text]))
+    text = set_block(text, _SET, _build_set_text(repo, set_name, metadata))
+    return join_card(metadata, text)
 
 
-def _metadata(
+def _merge_metadata(
     old: Mapping[str, Any],
     repo: str,
     set_name: str,
@@ -237,7 +253,7 @@ def _metadata(
     before: Mapping[str, Any],
     after: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """Return the YAML: what is there, ours in place of ours."""
+    """Update the front matter: entries that unbag maintains are replaced, all others stay."""
     infos = _by_name(old.get("dataset_info"))
     entries = _by_name(old.get("configs"))
     for config in configs:
@@ -247,27 +263,29 @@ def _metadata(
         entries[config.name] = {"config_name": config.name, "data_files": files, **default}
     if not any(entry.get("default") for entry in entries.values()):
         entries[configs[0].name]["default"] = True
-    counted = {key: _recounted(old.get(key), _all(before, name), _all(after, name)) for name, key in _COUNTED.items()}
-    _refuse_laxer(set(counted["license"]) - set(_all(after, "licences")), after)
+    lists = {
+        key: _update_list(old.get(key), _collect(before, name), _collect(after, name)) for name, key in _LISTED.items()
+    }
+    _validate_licences(set(lists["license"]) - set(_collect(after, "licences")), after)
     rows = sum(split["num_examples"] for info in infos.values() for split in info.get("splits", []))
     ours: dict[str, Any] = {
         "pretty_name": old.get("pretty_name", f"{set_name}, an NLI challenge set"),
-        "license": counted["license"][0] if len(counted["license"]) == 1 else counted["license"],
-        "language": counted["language"],
-        "multilinguality": ["monolingual" if len(counted["language"]) == 1 else "multilingual"],
-        "annotations_creators": counted["annotations_creators"],
-        "language_creators": counted["language_creators"],
+        "license": lists["license"][0] if len(lists["license"]) == 1 else lists["license"],
+        "language": lists["language"],
+        "multilinguality": ["monolingual" if len(lists["language"]) == 1 else "multilingual"],
+        "annotations_creators": lists["annotations_creators"],
+        "language_creators": lists["language_creators"],
         "task_categories": _union(old.get("task_categories"), ["text-classification"]),
         "task_ids": _union(old.get("task_ids"), ["natural-language-inference"]),
         "tags": _union(old.get("tags"), ["unbag", "nli", "challenge-set"]),
-        "source_datasets": counted["source_datasets"],
+        "source_datasets": lists["source_datasets"],
         "size_categories": [_size_category(rows)],
         "configs": list(entries.values()),
         "dataset_info": list(infos.values()),
     }
-    if "other" in counted["license"]:
+    if "other" in lists["license"]:
         links = {config.licence_link for config in configs if "other" in config.record["licences"]} - {""}
-        link = links.pop() if len(links) == 1 else f"https://huggingface.co/datasets/{repo}#the-configs-here"
+        link = links.pop() if len(links) == 1 else f"https://huggingface.co/datasets/{repo}#configs"
         ours |= {
             "license_name": old.get("license_name", "see-each-config"),
             "license_link": old.get("license_link", link),
@@ -275,31 +293,31 @@ def _metadata(
     return {key: value for key, value in (dict(old) | ours).items() if value != []}
 
 
-def _refuse_laxer(others: Iterable[str], records: Mapping[str, Any]) -> None:
+def _validate_licences(others: Iterable[str], records: Mapping[str, Any]) -> None:
     for name, record in records.items():
         for licence in record.get("licences", []):
             if laxer := [other for other in others if is_laxer(other, licence)]:
                 raise ValueError(
-                    f"the card that is there says the licence {laxer[0]}, which is laxer than that of the config "
-                    f"{name}, {licence}; correct the card first, or publish to another repository with --repo-id"
+                    f"the published card: expected a licence no laxer than {licence} of the config {name}, got "
+                    f"{laxer[0]}; correct the card first, or publish to another repository with --repo-id"
                 )
 
 
-def _recounted(old: Any, before: Sequence[str], after: Sequence[str]) -> list[str]:
-    """Return a list in the YAML: what others put there, and ours as it is now."""
+def _update_list(old: Any, before: Sequence[str], after: Sequence[str]) -> list[str]:
+    """Update a list of the front matter: values that others added stay, values of earlier records are replaced."""
     foreign = [value for value in _as_list(old) if value not in before]
     return _union(foreign, after)
 
 
-def _set_text(repo: str, set_name: str, metadata: Mapping[str, Any]) -> str:
+def _build_set_text(repo: str, set_name: str, metadata: Mapping[str, Any]) -> str:
     [entry] = [entry for entry in metadata["configs"] if entry.get("default")][:1]
     default, splits = entry["config_name"], [files["split"] for files in entry["data_files"]]
-    own = _of_repository(without_relative_links(loading.card(set_name)).strip(), repo, set_name, default, splits)
+    own = _fill_in_example(strip_relative_links(loading.card(set_name)).strip(), repo, set_name, default, splits)
     mixed = ""
     if not isinstance(metadata["license"], str):
         mixed = (
-            "\n\n**The configs have different licences**, each that of the corpus it is made from; who takes "
-            "several is bound by all of theirs."
+            "\n\n**The configs have different licences.** Each config inherits the licence of its corpus. If you "
+            "combine configs, the licences of all of them apply."
         )
     return f"""{own}
 
@@ -308,29 +326,34 @@ def _set_text(repo: str, set_name: str, metadata: Mapping[str, Any]) -> str:
 ```python
 from datasets import load_dataset
 
-rows = load_dataset("{repo}", "{default}")  # plain `datasets`: no other code runs
+rows = load_dataset("{repo}", "{default}")  # Parquet files: no code from this repository runs
 ```
 
-{what_it_is()} It made this data set, and asks a model and scores its answers:
-`unbag evaluate ORG/MODEL --sets {set_name}`.
+## Evaluate a model
+
+```
+unbag evaluate ORG/MODEL --sets {set_name}
+```
+
+{describe_package()} The data set was built with unbag, which also runs a model on the set and scores its predictions.
 
 ## Intended use
 
-It asks of a model of natural language inference: *{challenge_sets.get(set_name).question}*
+The set tests one question about a model of natural language inference: *{challenge_sets.get(set_name).question}*
 
-It is for research and for choosing among models. What a model was trained on, these rows or the pairs that they are
-made from, no longer measures it. A high score answers this question and no other; it does not show that a model is fit
-for a task, least of all for decisions about people.
+Use the set for research and for the choice among models. Do not evaluate a model that was trained on these rows or on
+their source pairs. A high score answers this question only. It does not show that a model is fit for a task, least of
+all for decisions about people.
 
 ## Known biases
 
 {_biases(metadata)}
 
-## The configs here{mixed}"""
+## Configs{mixed}"""
 
 
-def _of_repository(card: str, repo: str, set_name: str, config: str, splits: Sequence[str]) -> str:
-    """Fill in the example of a set's card: the repository, its owner, a published config and its evaluated split."""
+def _fill_in_example(card: str, repo: str, set_name: str, config: str, splits: Sequence[str]) -> str:
+    """Fill in the example of a set's card: repository, owner, a published config and its evaluated split."""
     evaluated = challenge_sets.get(set_name).builder_class().EVALUATED
     split = evaluated if evaluated in splits else splits[0]
     load = re.compile(rf'load_dataset\("ORG/{set_name}", "[^"]*", split="[^"]*"\)')
@@ -339,41 +362,42 @@ def _of_repository(card: str, repo: str, set_name: str, config: str, splits: Seq
 
 
 def _biases(metadata: Mapping[str, Any]) -> str:
-    taken = "Sentences are those of the sources that each config names, or made of them, mistakes and all."
+    origin = "The sentences come from the sources that each config names, or are made from them, errors included."
     if _CROWD not in (*metadata.get("annotations_creators", ()), *metadata.get("language_creators", ())):
-        return f"{taken} What they take for granted of people is in the rows."
+        return f"{origin} Stereotypes in the sources remain in the rows."
     return (
-        f"{taken} Crowd workers wrote or labelled them. What these took for granted of people, by gender, age or "
-        "origin, is in the rows ([Rudinger et al. 2017](https://aclanthology.org/W17-1609)), and a hypothesis alone "
-        "may give its label away ([Gururangan et al. 2018](https://aclanthology.org/N18-2017))."
+        f"{origin} Crowd workers wrote or labelled them. Their stereotypes by gender, age or origin remain in the rows "
+        "([Rudinger et al. 2017](https://aclanthology.org/W17-1609)). The hypothesis alone may reveal the label "
+        "([Gururangan et al. 2018](https://aclanthology.org/N18-2017))."
     )
 
 
-def records(text: str) -> dict[str, Any]:
-    """Return the record of each config that a card's text has a block of.
+def parse_records(text: str) -> dict[str, Any]:
+    """Parse the build records in a card's text, by config.
 
     Raises:
-        ValueError: if one is broken.
+        ValueError: If a record is not valid JSON.
     """
     records = {}
-    for name, block in blocks(text).items():
+    for name, block in find_blocks(text).items():
         if name.startswith(_CONFIG) and (record := _RECORD.search(block)):
             try:
                 records[name.removeprefix(_CONFIG)] = json.loads(record[1])
             except json.JSONDecodeError as error:
                 raise ValueError(
-                    f"the card that is there has a broken record of the {name} ({error}); mend it or delete its block"
+                    f"the published card: the record of the {name} is not valid JSON ({error}); correct the record or "
+                    "delete its block"
                 ) from None
     return records
 
 
 def _by_name(entries: Any) -> dict[str, dict[str, Any]]:
-    """Return entries of the YAML by config; a single one may stand there without a list, or without a name."""
+    """Index front matter entries by config. A single entry may be without a list, or without a name."""
     listed = entries if isinstance(entries, list) else [entries] if entries else []
     return {entry.get("config_name", "default"): dict(entry) for entry in listed}
 
 
-def _all(records: Mapping[str, Any], key: str) -> list[str]:
+def _collect(records: Mapping[str, Any], key: str) -> list[str]:
     return _union([], [value for record in records.values() for value in record.get(key, [])])
 
 
@@ -386,4 +410,4 @@ def _as_list(value: Any) -> list[str]:
 
 
 def _size_category(rows: int) -> str:
-    return next((name for limit, name in (*_SIZES, *_SIZES_ON) if rows < limit), "100M<n<1B")
+    return next((name for limit, name in (*_SIZES, *_LARGE_SIZES) if rows < limit), "100M<n<1B")

@@ -1,9 +1,9 @@
-"""Results as the Hub reads them from a model's repository: `.eval_results/*.yaml`, and `model-index` in its card.
+"""Results in a model's repository: the files `.eval_results/*.yaml`, and the `model-index` of its card.
 
-The first holds one scalar for each data set and task, higher the better, from which a benchmark's leaderboard is made,
-with the commit of the data set, the day, and what computed it. Only results of a set as it is
-published, whole, go there, by the number that stands for it (`ChallengeSet.score`).
-The older second one holds all quoted numbers, also of examples drawn, with the options beside them.
+`.eval_results` feeds the leaderboard of a benchmark. It holds one score per data set and task (higher is better), with
+the commit of the data set, the date and the library. Only results on a whole, published set are written there, as the
+set's score (`ChallengeSet.score`). The older `model-index` holds all quoted metrics, also on a sample of the examples,
+together with the options.
 """
 
 import copy
@@ -18,8 +18,8 @@ from unbag.challenge_sets.base import Measurement
 from unbag.challenge_sets.results import Result
 from unbag.evaluation.verdict import of_model, scale
 from unbag.hub import cards
-from unbag.hub.benchmark_file import Published, published
-from unbag.hub.benchmarks import Benchmark, benchmark, config_of, deviations, options
+from unbag.hub.benchmark_file import PublishedTask, fetch_published_tasks
+from unbag.hub.benchmarks import Benchmark, find_benchmark, find_deviations, published_config_name, published_options
 from unbag.scoring.bootstrap import Estimate
 
 if TYPE_CHECKING:
@@ -29,61 +29,65 @@ FOLDER: Final = ".eval_results"
 OWNS: Final = f"{FOLDER}/unbag-*"
 TASK: Final = "text-classification"
 _TASK_NAME: Final = "Natural Language Inference"
-_HUB_METRICS: Final = ("accuracy", "f1", "precision", "recall")  # what the Hub knows by name
+_HUB_METRICS: Final = ("accuracy", "f1", "precision", "recall")  # metrics that the Hub knows by name
 logger = logging.getLogger(__name__)
 
 
-class Known(NamedTuple):
-    """What is known of results beside themselves.
+class ResultContext(NamedTuple):
+    """Information about results that the result files do not contain.
 
     Attributes:
-        tasks: where on the Hub their sets are, as `benchmark_file.published` found them.
-        date: the day they were written, YYYY-MM-DD.
+        tasks: Benchmark tasks on the Hub (`benchmark_file.fetch_published_tasks`).
+        date: Date on which the newest result file was written, YYYY-MM-DD.
     """
 
-    tasks: Mapping[Benchmark, Published]
+    tasks: Mapping[Benchmark, PublishedTask]
     date: str
 
 
-def known(results: Iterable[Result], organisation: str, written: Iterable[Path]) -> Known:
-    """Ask the Hub for the benchmarks that results are about.
+def fetch_result_context(results: Iterable[Result], organisation: str, written: Iterable[Path]) -> ResultContext:
+    """Fetch the benchmark tasks of results from the Hub.
 
     Args:
-        results: the results.
-        organisation: where the challenge sets are published.
-        written: the files they were read from; the newest gives the date.
+        results: Results to look up.
+        organisation: Organisation that publishes the challenge sets.
+        written: Files that the results were read from; the newest gives the date.
 
     Raises:
-        HubError: if the Hub does not say.
+        HubError: If the Hub fails or cannot be reached.
     """
-    targets = [target for result in results if (target := benchmark(result, organisation)) is not None]
+    targets = [target for result in results if (target := find_benchmark(result, organisation)) is not None]
     newest = max((path.stat().st_mtime for path in written), default=0.0)
-    return Known(published(targets), datetime.fromtimestamp(newest, tz=UTC).date().isoformat())
+    return ResultContext(fetch_published_tasks(targets), datetime.fromtimestamp(newest, tz=UTC).date().isoformat())
 
 
-def files(results: Iterable[Result], organisation: str, about: Known | None = None) -> dict[str, bytes]:
-    """Return the files of `.eval_results`, by path: one a challenge set and config, with one entry.
+def build_eval_results(
+    results: Iterable[Result], organisation: str, about: ResultContext | None = None
+) -> dict[str, bytes]:
+    """Build the files of `.eval_results`, by path: one file with one entry per challenge set and config.
 
-    Results of the user's own pairs, of examples drawn and of unusual options are left out, and told.
+    Results on a user's own pairs, on a sample of the examples or with changed options are skipped with a warning.
 
     Args:
-        results: of one model; where two are of the same config, the later one counts.
-        organisation: where the challenge sets are published.
-        about: what else is known of them; then those are left out too whose set is no benchmark on the Hub, or has
-            other rows there. None where that shall not be looked at.
+        results: Results of one model. For two results on the same config, the later one is used.
+        organisation: Organisation that publishes the challenge sets.
+        about: Context of the results. If given, results are also skipped if their set is no benchmark on the Hub, or
+            has different rows there (default: no check).
     """
     from huggingface_hub import EvalResultEntry, eval_result_entries_to_yaml
 
     contents = {}
     for result in results:
-        target = benchmark(result, organisation)
+        target = find_benchmark(result, organisation)
         main = challenge_sets.get(result.set).score(result.scores)
-        if target is None or main is None or deviations(result):
-            logger.warning("%s of %s: not for %s, %s", result.set, result.data["name"], FOLDER, _why_not(result))
+        if target is None or main is None or find_deviations(result):
+            logger.warning(
+                "%s of %s: not written to %s, %s", result.set, result.data["name"], FOLDER, _exclusion_reason(result)
+            )
             continue
         task = about.tasks.get(target) if about else None
-        if about and (fault := _not_there(result, target, task)):
-            logger.warning("%s of %s: not for %s, %s", result.set, result.data["name"], FOLDER, fault)
+        if about and (fault := _benchmark_mismatch(result, target, task)):
+            logger.warning("%s of %s: not written to %s, %s", result.set, result.data["name"], FOLDER, fault)
             continue
         entry = EvalResultEntry(
             dataset_id=target.repo,
@@ -93,23 +97,23 @@ def files(results: Iterable[Result], organisation: str, about: Known | None = No
             date=about.date if about else None,
             source_url=f"https://huggingface.co/datasets/{target.repo}",
             source_name=f"unbag {result.environment['unbag']}",
-            notes=_notes(result, main),
+            notes=_build_notes(result, main),
         )
-        content = cards.dumped(eval_result_entries_to_yaml([entry]))
+        content = cards.dump_yaml(eval_result_entries_to_yaml([entry]))
         contents[f"{FOLDER}/unbag-{result.set}-{target.config}.yaml"] = content.encode()
     return contents
 
 
-def model_index(results: Iterable[Result], organisation: str) -> "list[EvalResult]":
-    """Return all quoted numbers of results of the challenge sets, as `ModelCardData` takes them.
+def build_model_index(results: Iterable[Result], organisation: str) -> "list[EvalResult]":
+    """Build the entries of `ModelCardData.eval_results`, one per quoted metric of a result.
 
     Args:
-        results: as for `files`.
-        organisation: likewise.
+        results: Results of one model. For two results on the same config, the later one is used.
+        organisation: Organisation that publishes the challenge sets.
     """
     from huggingface_hub import EvalResult
 
-    by_target = {target: result for result in results if (target := benchmark(result, organisation)) is not None}
+    by_target = {target: result for result in results if (target := find_benchmark(result, organisation)) is not None}
     return [
         EvalResult(
             task_type=TASK,
@@ -117,9 +121,9 @@ def model_index(results: Iterable[Result], organisation: str) -> "list[EvalResul
             dataset_type=target.repo,
             dataset_name=f"{result.set}, {target.config}",
             dataset_config=target.config,
-            dataset_args=options(result)
+            dataset_args=published_options(result)
             | {"corpus_revision": result.data["revision"], "rows_sha256": result.data["sha256"]},
-            metric_type=hub_metric(quantity.name),
+            metric_type=hub_metric_name(quantity.name),
             metric_name=quantity.label,
             metric_value=estimate.value,
             metric_args=_interval(estimate),
@@ -129,16 +133,16 @@ def model_index(results: Iterable[Result], organisation: str) -> "list[EvalResul
     ]
 
 
-def merged(index: Any, name: str, results: "Sequence[EvalResult]") -> list[dict[str, Any]]:
-    """Return a card's `model-index` with results added; those of the same data set and config are replaced.
+def merge_model_index(index: Any, name: str, results: "Sequence[EvalResult]") -> list[dict[str, Any]]:
+    """Merge results into a card's `model-index`. Entries of the same data set and config are replaced.
 
     Args:
-        index: what the card has; None for nothing.
-        name: of the model, where there is nothing.
-        results: what is added.
+        index: The card's current `model-index`, or None.
+        name: Model name for a new `model-index`.
+        results: Results to add.
 
     Raises:
-        ValueError: if the card's is no model index.
+        ValueError: If `index` is not a valid `model-index`.
     """
     from huggingface_hub.repocard_data import eval_results_to_model_index
 
@@ -151,8 +155,8 @@ def merged(index: Any, name: str, results: "Sequence[EvalResult]") -> list[dict[
         indices = {(entry["dataset"]["type"], entry["dataset"].get("config")): i for i, entry in enumerate(entries)}
     except (KeyError, TypeError, IndexError, AttributeError) as error:
         raise ValueError(
-            "expected the model-index of the card to be as the Hub describes it, found another "
-            f"({type(error).__name__}: {error}); mend it first"
+            "the model-index of the card: expected the form that the Hub documents, got another one "
+            f"({type(error).__name__}: {error}); correct it first"
         ) from None
     for entry in ours["results"]:
         key = entry["dataset"]["type"], entry["dataset"].get("config")
@@ -163,39 +167,44 @@ def merged(index: Any, name: str, results: "Sequence[EvalResult]") -> list[dict[
     return updated
 
 
-def hub_metric(metric: str) -> str:
-    """Return the Hub's name for a metric where it has one, else ours.
+def hub_metric_name(metric: str) -> str:
+    """Map a metric to the Hub's name for it, if there is one.
 
-    >>> hub_metric("accuracy_cs_0.7"), hub_metric("p_c")
+    >>> hub_metric_name("accuracy_cs_0.7"), hub_metric_name("p_c")
     ('accuracy', 'p_c')
     """
     return next((name for name in _HUB_METRICS if metric == name or metric.startswith(f"{name}_")), metric)
 
 
-def _why_not(result: Result) -> str:
-    """Return why a result is not one of a benchmark."""
-    if config_of(result) is None:
-        return "which is for published sets; these are pairs of your own"
-    differences = ", ".join(f"{name} = {value}" for name, value in deviations(result).items())
+def _exclusion_reason(result: Result) -> str:
+    """Explain why a result is not a benchmark result."""
+    if published_config_name(result) is None:
+        return "because the pairs are your own; only published sets have a benchmark"
+    differences = ", ".join(f"{name} = {value}" for name, value in find_deviations(result).items())
     return (
-        f"which is for sets as they are published; here {differences}" if differences else "for no example was scored"
+        f"because its options differ from the published set: {differences}"
+        if differences
+        else "because no example was scored"
     )
 
 
-def _not_there(result: Result, target: Benchmark, task: Published | None) -> str | None:
-    """Return why a result is not one of a benchmark on the Hub; None if it is."""
+def _benchmark_mismatch(result: Result, target: Benchmark, task: PublishedTask | None) -> str | None:
+    """Explain why a result does not match the benchmark on the Hub; None if it does."""
     if task is None:
         return (
-            f"since {target.repo} is no benchmark with the task {target.config} on the Hub; publish the set first: "
+            f"because {target.repo} has no benchmark task {target.config} on the Hub; publish the set first: "
             f"unbag publish dataset {result.set} --repo-id {target.repo.partition('/')[0]} --config {target.config}"
         )
     if task.rows_sha256 not in (None, result.data["sha256"]):
-        return f"since {target.repo} has other rows in {target.config} than were asked (sha256 {task.rows_sha256:.8}…)"
+        return (
+            f"because the rows of {target.config} in {target.repo} (sha256 {task.rows_sha256:.8}…) differ from the "
+            "evaluated rows"
+        )
     return None
 
 
-def _notes(result: Result, main: Measurement) -> str:
-    """Return what the scalar is, how sure, and of which rows."""
+def _build_notes(result: Result, main: Measurement) -> str:
+    """Build the notes of an entry: metric, interval, skill score, model, rows and version."""
     _, low, high, n = main.estimate
     parts = [main.quantity.label, f"n = {n:,}"]
     if low is not None and high is not None:

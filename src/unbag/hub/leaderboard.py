@@ -1,11 +1,11 @@
-"""A Space that shows a data set of results."""
+"""The leaderboard Space, which shows a data set of results."""
 
 from typing import Final
 
-from unbag.hub.cards import what_it_is
+from unbag.hub.cards import describe_package
 from unbag.hub.push import Publication
-from unbag.hub.spaces import page_source, requirements, with_settings
-from unbag.hub.vendoring import notice
+from unbag.hub.spaces import add_space_settings, build_requirements, read_page_source
+from unbag.hub.vendoring import source_notice
 
 NAME: Final = "unbag-leaderboard"
 _PAGE: Final = "leaderboard_page"
@@ -26,8 +26,10 @@ short_description: Do NLI models read sentences, or count words?
 
 # unbag leaderboard
 
-Natural language inference models on challenge sets that are held against bags of words. Each number is a row of
-[{results}](https://huggingface.co/datasets/{results}), which is read anew whenever the page is opened:
+Results of natural language inference models on challenge sets that a bag of words cannot solve. The page loads
+[{results}](https://huggingface.co/datasets/{results}) each time it is opened. Each number is one row of that data set.
+
+## Load
 
 ```python
 from datasets import load_dataset
@@ -35,25 +37,35 @@ from datasets import load_dataset
 load_dataset("{results}", split="train")
 ```
 
-To add a model: `unbag evaluate ORG/MODEL --sets permuted --output-dir runs/model`, and then
-`unbag publish results-dataset runs/model/results.json --repo-id ORG`, or a pull request to the data set.
+## Add a model
+
+```
+unbag evaluate ORG/MODEL --sets permuted --output-dir runs/model
+unbag publish results-dataset runs/model/results.json --repo-id ORG
+```
+
+A pull request to the data set works too.
+
+## unbag
 
 {about}
 """
 
 
 def leaderboard_space(repo: str, results: str) -> Publication:
-    """Return the Space of a leaderboard.
+    """Build the Space of a leaderboard.
 
     Args:
-        repo: of the Space, `organisation/name`.
-        results: the data set that it reads, `organisation/name` (`hub.results_dataset`).
+        repo: Space repository, `organisation/name`.
+        results: Data set of results that the page reads, `organisation/name` (`hub.results_dataset`).
     """
     files = {
-        "README.md": with_settings(_CARD.format(results=results, about=what_it_is()), datasets=[results], pinned=True),
-        f"{_PAGE}.py": notice() + page_source(_PAGE),
-        "app.py": notice() + _APP.format(page=_PAGE, results=results),
-        "requirements.txt": requirements("datasets"),
+        "README.md": add_space_settings(
+            _CARD.format(results=results, about=describe_package()), datasets=[results], pinned=True
+        ),
+        f"{_PAGE}.py": source_notice() + read_page_source(_PAGE),
+        "app.py": source_notice() + _APP.format(page=_PAGE, results=results),
+        "requirements.txt": build_requirements("datasets"),
     }
     contents = {path: text.encode() for path, text in files.items()}
     return Publication(repo, "space", contents, "Publish the leaderboard", owns=("*.py",))

@@ -1,6 +1,6 @@
-"""The page of the leaderboard's Space: a data set of results as tables to sort, filter and search.
+"""The page of the leaderboard Space: tables of results to sort, filter and search.
 
-It runs in the Space, with gradio and datasets and without unbag: nothing of ours is imported here.
+This module runs in the Space with gradio and datasets but without unbag, so it must not import other unbag modules.
 """
 
 import json
@@ -12,10 +12,10 @@ import pandas as pd
 
 ALL: Final = "all"
 EXCLUDED: Final = "excluded"
-"""Of a table of `sound` rows, how many others there were (in its `attrs`)."""
+"""Key in the `attrs` of a table: number of malformed rows that `drop_malformed_rows` dropped."""
 
 _CONTROL: Final = "plain"
-"""The set that is a corpus as it is, which words can solve."""
+"""The control set: an unmodified corpus, which a bag of words can partly solve. The mean excludes it."""
 _MEAN: Final = "mean"
 _STYLE: Final = """
 @media (max-width: 600px) {
@@ -23,15 +23,15 @@ _STYLE: Final = """
   .board td, .board th { font-size: 12px !important; padding: 2px !important }
 }
 """
-_LARGEST: Final = 1e15
-_LONGEST: Final = 300  # characters of a cell
-_NAME: Final = re.compile(r"[\w.,:;@%^=+/ -]+")  # no character of HTML or Markdown that does something
+_MAX_NUMBER: Final = 1e15
+_MAX_CELL: Final = 300  # characters
+_NAME: Final = re.compile(r"[\w.,:;@%^=+/ -]+")  # excludes the characters with a meaning in HTML or Markdown
 _MARKUP: Final = re.compile(r"([\\`*_{}\[\]()#!|<>~&:/@$.])")
 _NAMES: Final = ("set", "config", "metric", "head", "model", "model_revision", "data_sha256")
 _TEXTS: Final = ("metric_name", "options")
 _NUMBERS: Final = ("value", "n", "low", "high")
 _MAY_BE_MISSING: Final = ("low", "high")
-_TRUTHS: Final = ("higher_is_better", "is_score")
+_BOOLEANS: Final = ("higher_is_better", "is_score")
 _HUB_ID: Final = re.compile(r"[\w.-]+/[\w.-]+")
 _DATATYPES: Final[dict[str, Any]] = {
     "model": "markdown",
@@ -46,49 +46,49 @@ _DATATYPES: Final[dict[str, Any]] = {
     "revision": "str",
     "options": "str",
 }
-"""The columns of the table and how each is shown."""
+"""Columns of the table and their gradio data types."""
 _KEY_COLUMNS: Final = ["config", "options", "data_sha256"]
-"""What must be equal for two models to have been asked the same."""
+"""Columns that are equal if two models were evaluated on the same rows."""
 
 
-def read(repo: str) -> pd.DataFrame:
-    """Return the results as they are on the Hub now, with the columns of the data set.
+def load_results(repo: str) -> pd.DataFrame:
+    """Load the current results from the Hub, with the columns of the data set.
 
     Raises:
-        OSError or ValueError: if they cannot be read.
+        OSError or ValueError: If the data set cannot be read.
     """
     from datasets import load_dataset
 
-    return sound(load_dataset(repo, split="train").to_pandas())
+    return drop_malformed_rows(load_dataset(repo, split="train").to_pandas())
 
 
-def sound(results: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows that are what a row must be; anybody may have proposed one.
+def drop_malformed_rows(results: pd.DataFrame) -> pd.DataFrame:
+    """Drop malformed rows. Rows are untrusted, because anyone can propose one in a pull request.
 
     Raises:
-        ValueError: if a column is missing.
+        ValueError: If a column is missing.
     """
-    wanted = (*_NAMES, *_TEXTS, *_NUMBERS, *_TRUTHS)
+    wanted = (*_NAMES, *_TEXTS, *_NUMBERS, *_BOOLEANS)
     if missing := [name for name in wanted if name not in results.columns]:
-        raise ValueError(f"expected the columns of a data set of results, found none of {', '.join(missing)}")
-    kept = [all(_fits(name, row[name]) for name in wanted) for row in results.to_dict("records")]
-    rows = results[pd.Series(kept, index=results.index, dtype=bool)].reset_index(drop=True)
-    rows = rows.astype(dict.fromkeys(_TRUTHS, bool) | dict.fromkeys(_NUMBERS, float)).astype({"n": int})
+        raise ValueError(f"expected a data set of results, got one without the columns {', '.join(missing)}")
+    is_valid = [all(_is_valid_cell(name, row[name]) for name in wanted) for row in results.to_dict("records")]
+    rows = results[pd.Series(is_valid, index=results.index, dtype=bool)].reset_index(drop=True)
+    rows = rows.astype(dict.fromkeys(_BOOLEANS, bool) | dict.fromkeys(_NUMBERS, float)).astype({"n": int})
     rows.attrs[EXCLUDED] = len(results) - len(rows)
     return rows
 
 
-def _fits(name: str, value: Any) -> bool:
-    """Tell whether a cell is what its column must hold."""
-    if name in _TRUTHS:
-        return type(value).__name__ in ("bool", "bool_")
+def _is_valid_cell(name: str, value: Any) -> bool:
+    """Check whether a cell has a valid value for its column."""
+    if name in _BOOLEANS:
+        return type(value).__name__ in ("bool", "bool_")  # Python's bool, or NumPy's, which is no subclass of bool
     if name in _NUMBERS:
-        if name in _MAY_BE_MISSING and (value is None or value != value):
+        if name in _MAY_BE_MISSING and (value is None or value != value):  # pandas stores a missing number as NaN
             return True
-        return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < _LARGEST
-    if not isinstance(value, str) or len(value) > _LONGEST or not value.isprintable():
+        return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < _MAX_NUMBER
+    if not isinstance(value, str) or len(value) > _MAX_CELL or not value.isprintable():
         return False
-    if name == "model_revision" and not value:  # of a baseline that nothing is fitted to
+    if name == "model_revision" and not value:  # a baseline that is not fitted has no revision
         return True
     return _is_options(value) if name == "options" else name in _TEXTS or _NAME.fullmatch(value) is not None
 
@@ -102,14 +102,14 @@ def _is_options(text: str) -> bool:
 
 
 def _plain(text: str) -> str:
-    """Return text as Markdown that says the same and does nothing."""
+    """Escape all Markdown and HTML markup in a text."""
     return _MARKUP.sub(r"\\\1", text)
 
 
-def ranked(results: pd.DataFrame, set_name: str, config: str, metric: str) -> pd.DataFrame:
-    """Return the results of a set, config and metric, each one's name or `ALL`, the best of each metric first.
+def rank_results(results: pd.DataFrame, set_name: str, config: str, metric: str) -> pd.DataFrame:
+    """Rank the results of a set, config and metric (a name or `ALL`), the best result of each metric first.
 
-    The columns are those of `_DATATYPES`; the values are rounded to three digits.
+    Columns are those of `_DATATYPES`. Values are rounded to three digits.
     """
     for column, choice in (("set", set_name), ("config", config), ("metric", metric)):
         if choice != ALL:
@@ -136,18 +136,18 @@ def ranked(results: pd.DataFrame, set_name: str, config: str, metric: str) -> pd
     )
 
 
-def overview(results: pd.DataFrame) -> tuple[pd.DataFrame, str]:
-    """Return a row a model and a column a set: the value of the metric that stands for it; and what each column is.
+def build_overview(results: pd.DataFrame) -> tuple[pd.DataFrame, str]:
+    """Build the overview table, one row per model and one column per set, and a legend of the columns.
 
-    A set's column is of the rows that most models were asked; of several values of a model the last is shown. Who was
-    asked more challenge sets comes first, and among these who has the better mean over them.
+    The column of a set holds its score on the config, options and rows that most models were evaluated on. If a model
+    has several values, the last is shown. Models with more challenge sets come first; ties are ordered by the mean.
     """
     models = pd.Index(sorted({_link(row) for row in results.itertuples()}), name="model")
     columns: dict[str, pd.Series[Any]] = {}
     meanings = []
     goodness: dict[str, pd.Series[Any]] = {}
     for name in sorted(results["set"].unique()):
-        rows = _usual_rows(results, name)
+        rows = _comparable_rows(results, name)
         if rows.empty:
             continue
         heading = f"{name} {'↑' if rows['higher_is_better'].iloc[0] else '↓'}"
@@ -156,20 +156,21 @@ def overview(results: pd.DataFrame) -> tuple[pd.DataFrame, str]:
         if name != _CONTROL:
             goodness[name] = columns[heading] * (1 if rows["higher_is_better"].iloc[0] else -1)
         examples = json.loads(rows["options"].iloc[0]).get("max_examples")
-        drawn = f" ({examples:,} examples)" if examples else ""
-        what = f"{_plain(rows['metric_name'].iloc[0])}, {_plain(rows['config'].iloc[0])}"
-        meanings.append(f"**{_plain(name)}**: {what}{drawn}")
+        sample = f" ({examples:,} examples)" if examples else ""
+        meaning = f"{_plain(rows['metric_name'].iloc[0])}, {_plain(rows['config'].iloc[0])}"
+        meanings.append(f"**{_plain(name)}**: {meaning}{sample}")
     ranks = pd.DataFrame(goodness, index=models)
-    ranks = pd.DataFrame({"asked": ranks.notna().sum(axis=1), "mean": ranks.mean(axis=1)})
-    order = ranks.sort_values(["asked", "mean"], ascending=False, kind="stable").index
+    ranks = pd.DataFrame({"n_sets": ranks.notna().sum(axis=1), "mean": ranks.mean(axis=1)})
+    order = ranks.sort_values(["n_sets", "mean"], ascending=False, kind="stable").index
+    # A mean over sets makes sense only if all scores have the same direction.
     means = {_MEAN: ranks["mean"].round(3)} if (results["higher_is_better"] | ~results["is_score"]).all() else {}
     if means:
-        meanings.insert(0, f"**{_MEAN}**: over the challenge sets asked, the corpus as it is left aside")
+        meanings.insert(0, f"**{_MEAN}**: over the evaluated challenge sets, without the unmodified corpus")
     return pd.DataFrame({**means, **columns}, index=models).loc[order].reset_index(), " · ".join(meanings)
 
 
-def _usual_rows(results: pd.DataFrame, set_name: str) -> pd.DataFrame:
-    """Return the values of the metric that stands for a set, of the rows that most models were asked."""
+def _comparable_rows(results: pd.DataFrame, set_name: str) -> pd.DataFrame:
+    """Select the scores of a set on the config, options and rows that most models were evaluated on."""
     rows = results[(results["set"] == set_name) & results["is_score"]]
     if rows.empty:
         return rows
@@ -177,20 +178,20 @@ def _usual_rows(results: pd.DataFrame, set_name: str) -> pd.DataFrame:
     return rows[(rows[_KEY_COLUMNS] == most).all(axis=1)]
 
 
-def choices(results: pd.DataFrame, column: str, set_name: str) -> list[str]:
-    """Return what a filter offers: `ALL`, and the values that a column has in a set."""
+def filter_choices(results: pd.DataFrame, column: str, set_name: str) -> list[str]:
+    """List the choices of a filter: `ALL`, and the values of a column in a set."""
     rows = results if set_name == ALL else results[results["set"] == set_name]
     return [ALL, *sorted(rows[column].unique())]
 
 
-def usual(results: pd.DataFrame, set_name: str) -> tuple[str, str]:
-    """Return the config of a set that most models were asked, and the metric that stands for the set."""
-    rows = _usual_rows(results, set_name)
+def default_choices(results: pd.DataFrame, set_name: str) -> tuple[str, str]:
+    """Choose the config that most models were evaluated on, and the metric that is the set's score."""
+    rows = _comparable_rows(results, set_name)
     return (ALL, ALL) if rows.empty else (str(rows["config"].iloc[0]), str(rows["metric"].iloc[0]))
 
 
 def _link(row: Any) -> str:
-    """Return a model as Markdown, with a link if it is one of the Hub; anybody may have proposed the row."""
+    """Build the Markdown of a model, with a link for a Hub id. Other characters are removed, as rows are untrusted."""
     from huggingface_hub.constants import ENDPOINT
 
     model, head = (re.sub(r"[^\w./ -]", "", str(text)) for text in (row.model, row.head))
@@ -207,41 +208,42 @@ def _options(text: str) -> str:
 
 
 def page(repo: str) -> gr.Blocks:
-    """Return the leaderboard of a data set of results, read anew whenever the page is opened."""
+    """Build the leaderboard of a data set of results, which is loaded each time the page is opened."""
 
-    def opened() -> tuple[Any, ...]:
+    def load_page() -> tuple[Any, ...]:
         try:
-            results = read(repo)
+            results = load_results(repo)
         except Exception as error:
-            raise gr.Error(f"{repo} cannot be read now: {' '.join(str(error).split())}") from error
-        sets = choices(results, "set", ALL)
+            raise gr.Error(f"{repo} cannot be read: {' '.join(str(error).split())}; try again later") from error
+        sets = filter_choices(results, "set", ALL)
         first = sets[1] if len(sets) > 1 else ALL
         count = f"Results: {len(results):,}. Models: {results['model'].nunique():,}. Sets: {len(sets) - 1}."
         if excluded := results.attrs[EXCLUDED]:
-            count += f" Rows left out because they are malformed: {excluded:,}."
-        table, meanings = overview(results)
+            count += f" Malformed rows excluded: {excluded:,}."
+        table, meanings = build_overview(results)
         numbers = table.shape[1] - 1
         kinds: Any = ["markdown", *["number"] * numbers]
-        widths: Any = ["176px", *["140px"] * numbers]  # said, or a phone would show all columns and break every word
+        # Without fixed widths, a phone squeezes all columns onto the screen and breaks every word.
+        widths: Any = ["176px", *["140px"] * numbers]
         return (
             *(results, count, gr.Dataframe(table, datatype=kinds, column_widths=widths), meanings),
-            *(gr.Dropdown(sets, value=first), *narrowed(results, first)),
+            *(gr.Dropdown(sets, value=first), *select_set(results, first)),
         )
 
-    def narrowed(results: pd.DataFrame, set_name: str) -> tuple[Any, ...]:
-        config, metric = usual(results, set_name)
+    def select_set(results: pd.DataFrame, set_name: str) -> tuple[Any, ...]:
+        config, metric = default_choices(results, set_name)
         return (
-            gr.Dropdown(choices(results, "config", set_name), value=config),
-            gr.Dropdown(choices(results, "metric", set_name), value=metric),
-            ranked(results, set_name, config, metric),
+            gr.Dropdown(filter_choices(results, "config", set_name), value=config),
+            gr.Dropdown(filter_choices(results, "metric", set_name), value=metric),
+            rank_results(results, set_name, config, metric),
         )
 
     demo = gr.Blocks(title="unbag leaderboard", analytics_enabled=False, fill_width=True)
     with demo:
         gr.Markdown(
             "# Does an NLI model read sentences, or count words?\n"
-            "Challenge sets that are held against bags of words, and the models that were asked. Intervals are over "
-            "examples of one corpus; ↑ marks metrics of which more is better, ↓ those of which less is."
+            "Results of NLI models on challenge sets that a bag of words cannot solve. Intervals are over the examples "
+            "of one corpus. ↑: higher is better. ↓: lower is better."
         )
         results = gr.State()
         count = gr.Markdown()
@@ -265,9 +267,9 @@ def page(repo: str) -> gr.Blocks:
                 column_widths=["176px", *["140px"] * (len(_DATATYPES) - 1)],
                 elem_classes="board",
             )
-        gr.Markdown(f"The rows: [{repo}](https://huggingface.co/datasets/{repo}).")
-        demo.load(opened, None, [results, count, summary, legend, set_name, config, metric, table], api_name="opened")
-        set_name.input(narrowed, [results, set_name], [config, metric, table], api_visibility="private")
+        gr.Markdown(f"Data set: [{repo}](https://huggingface.co/datasets/{repo}).")
+        demo.load(load_page, None, [results, count, summary, legend, set_name, config, metric, table], api_name="load")
+        set_name.input(select_set, [results, set_name], [config, metric, table], api_visibility="private")
         for choice in (config, metric):
-            choice.input(ranked, [results, set_name, config, metric], table, api_visibility="private")
+            choice.input(rank_results, [results, set_name, config, metric], table, api_visibility="private")
     return demo

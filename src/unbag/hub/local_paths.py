@@ -1,4 +1,4 @@
-"""Records as others may see them: files by name, without where they lie on this machine."""
+"""Removal of local folders from records before publication."""
 
 import os
 from collections.abc import Mapping
@@ -8,16 +8,16 @@ from typing import Any, Final
 _LOCAL: Final = (os.sep, "~", f".{os.sep}", f"..{os.sep}")
 
 
-def without_folders(value: Any) -> Any:
-    """Return a record with the names of files and folders in place of their paths, and lists in place of tuples.
+def strip_folders(value: Any) -> Any:
+    """Replace the paths in a record by the names of the files and folders, and tuples by lists.
 
-    >>> without_folders({"embeddings": "../vectors/glove.txt", "mode": "hypothesis", "sizes": (1, 2)})
+    >>> strip_folders({"embeddings": "../vectors/glove.txt", "mode": "hypothesis", "sizes": (1, 2)})
     {'embeddings': 'glove.txt', 'mode': 'hypothesis', 'sizes': [1, 2]}
     """
     if isinstance(value, Mapping):
-        return {key: without_folders(each) for key, each in value.items()}
+        return {key: strip_folders(each) for key, each in value.items()}
     if isinstance(value, list | tuple):
-        return [without_folders(each) for each in value]
+        return [strip_folders(each) for each in value]
     if isinstance(value, Path) or (isinstance(value, str) and value.startswith(_LOCAL)):
         return Path(value).name
     return value

@@ -1,6 +1,6 @@
-"""The page of a metric's Space: a table of predictions in, its scores with their intervals out.
+"""The page of a metric's Space, which computes scores with intervals from a table of predictions.
 
-It runs in the Space, with gradio and without unbag: nothing of ours is imported here.
+This module runs in the Space with gradio but without unbag, so it must not import other unbag modules.
 """
 
 import csv
@@ -17,14 +17,14 @@ from typing import Any, Final, TypeAlias
 import gradio as gr
 
 Scores: TypeAlias = Mapping[str, Any]
-MOST_ROWS: Final = 20_000
-"""Of a table that a browser is sent; with more, the metric is called from Python."""
-MOST_RESAMPLES: Final = 10_000
-"""Of the bootstrap: everybody shares one small machine."""
-MOST_LISTED: Final = 4
-"""Of a list of plain numbers."""
+MAX_ROWS: Final = 20_000
+"""Maximum number of rows of a table on the page, since the browser holds the whole table."""
+MAX_RESAMPLES: Final = 10_000
+"""Maximum number of bootstrap resamples, since all visitors share one small machine."""
+MAX_LISTED: Final = 4
+"""Maximum number of elements shown of a list of numbers."""
 _ESTIMATE: Final = {"value", "low", "high", "n"}
-_STAND_FOR: Final = {"predictions": ("prediction",), "references": ("four_way", "label")}
+_ALIASES: Final = {"predictions": ("prediction",), "references": ("four_way", "label")}
 _STYLE: Final = """<style>
 .scores { overflow-x: auto; color: var(--body-text-color); font-size: 14px }
 .scores table { width: 100%; border-collapse: collapse }
@@ -58,14 +58,14 @@ _STYLE: Final = """<style>
 
 
 @dataclass(frozen=True)
-class Card:
-    """A metric's README.
+class MetricCard:
+    """A metric's README, split for the page.
 
     Attributes:
-        title: its heading.
-        lead: the first paragraph.
-        text: what comes after.
-        meanings: what each score is, by its key in the table of scores.
+        title: Heading.
+        lead: First paragraph.
+        text: Rest of the README, in Markdown.
+        meanings: Description of each score, by its key in the README's table of scores.
     """
 
     title: str
@@ -74,11 +74,11 @@ class Card:
     meanings: Mapping[str, str]
 
     @classmethod
-    def of(cls, readme: str) -> "Card":
-        r"""Read a README.
+    def parse(cls, readme: str) -> "MetricCard":
+        r"""Parse a README.
 
         >>> text = "# A Metric\n\nIt counts.\n\n| key | formula |\n|---|---|\n| `a`, `b` | the share |\n"
-        >>> card = Card.of("---\nsdk: gradio\n---\n" + text)
+        >>> card = MetricCard.parse("---\nsdk: gradio\n---\n" + text)
         >>> card.title, card.lead, card.meanings
         ('A Metric', 'It counts.', {'a': 'the share', 'b': 'the share'})
         """
@@ -94,34 +94,37 @@ class Card:
         return cls(heading.lstrip("# "), lead, text, meanings)
 
 
-def table(text: str) -> tuple[list[str], list[list[str]]]:
-    """Return the header and the rows of a CSV file, or of cells copied from a spreadsheet (tabs between), as text.
+def parse_table(text: str) -> tuple[list[str], list[list[str]]]:
+    """Parse a CSV file, or cells copied from a spreadsheet (separated by tabs), into a header and rows of text.
 
     Raises:
-        ValueError: if there is no row, or a row has not as many cells as the header.
+        ValueError: If there is no row, too many rows, or a row whose length differs from the header's.
     """
     delimiter = "\t" if "\t" in text.partition("\n")[0] else ","
     header, *rows = list(csv.reader(io.StringIO(text), delimiter=delimiter)) or [[]]
     if not rows:
-        raise ValueError("expected a CSV file with a header and at least one row, found no row")
-    if len(rows) > MOST_ROWS:
-        raise ValueError(f"expected at most {MOST_ROWS:,} rows here, found {len(rows):,}; call the metric from Python")
+        raise ValueError("the table: expected CSV with a header and at least one row, got no row")
+    if len(rows) > MAX_ROWS:
+        raise ValueError(
+            f"the table: expected at most {MAX_ROWS:,} rows on this page, got {len(rows):,}; "
+            "call the metric from Python"
+        )
     for number, row in enumerate(rows, start=2):
         if len(row) != len(header):
-            raise ValueError(f"expected {len(header)} cells, found {len(row)} in line {number}")
+            raise ValueError(f"line {number}: expected {len(header)} cells, got {len(row)}")
     return header, rows
 
 
-def columns(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> dict[str, Any]:
-    """Return the columns of a table as a metric takes them; rows without any text are left out.
+def parse_columns(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> dict[str, Any]:
+    """Convert the columns of a table to arguments of a metric. Empty rows are dropped.
 
-    A cell is read as JSON where it is JSON (a number, a list of them, true, null), else as text; an empty one is None.
-    The columns `groups.a` and `groups.b` are `groups`, a dict of two columns.
+    A cell is parsed as JSON if possible (a number, a list of numbers, true, null), else it is text. An empty cell is
+    None. The columns `groups.a` and `groups.b` become `groups`, a dict of two columns.
 
-    >>> columns(["predictions", "groups.part"], [["0", "verb"], ["[1, 2]", ""], ["", ""]])
+    >>> parse_columns(["predictions", "groups.part"], [["0", "verb"], ["[1, 2]", ""], ["", ""]])
     {'predictions': [0, [1, 2]], 'groups': {'part': ['verb', None]}}
     """
-    cells = [[_cell(cell) for cell in row] for row in rows]
+    cells = [[_parse_cell(cell) for cell in row] for row in rows]
     filled = [row for row in cells if any(cell is not None for cell in row)]
     inputs: dict[str, Any] = {}
     for index, name in enumerate(header):
@@ -134,78 +137,86 @@ def columns(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> dict[str, A
     return inputs
 
 
-def _cell(value: Any) -> Any:
-    text = "" if value is None or value != value else str(value).strip()  # NaN is what pandas makes of an empty cell
+def _parse_cell(value: Any) -> Any:
+    text = "" if value is None or value != value else str(value).strip()  # pandas stores an empty cell as NaN
     try:
         return json.loads(text) if text else None
     except (ValueError, RecursionError):
         return text
 
 
-def of_metric(metric: Callable[..., Scores], inputs: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
-    """Return the columns that a metric takes, and the names of the others, which a set has beside them.
+def select_columns(metric: Callable[..., Scores], inputs: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    """Select the columns that a metric takes. Also returns the names of the unused columns.
 
-    A column of the set stands for one of the metric that is not there: `prediction`, and for the references SICCK's
-    `four_way` or the `label`.
+    Columns of a challenge set replace missing columns of the metric: `prediction` for `predictions`, and SICCK's
+    `four_way`, or else `label`, for `references`.
 
-    >>> of_metric(lambda predictions, references: {}, {"prediction": [1], "label": [0], "premise": ["a"]})
+    >>> select_columns(lambda predictions, references: {}, {"prediction": [1], "label": [0], "premise": ["a"]})
     ({'predictions': [1], 'references': [0]}, ['premise'])
     """
-    known = inspect.signature(metric).parameters
-    taken = {name: column for name, column in inputs.items() if name in known}
-    used = set(taken)
-    for name, others in _STAND_FOR.items():
-        other = next((each for each in others if each in inputs), None)
-        if name in known and name not in taken and other is not None:
-            taken[name] = inputs[other]
-            used.add(other)
-    return taken, [name for name in inputs if name not in used]
+    parameters = inspect.signature(metric).parameters
+    selected = {name: column for name, column in inputs.items() if name in parameters}
+    used = set(selected)
+    for name, aliases in _ALIASES.items():
+        alias = next((each for each in aliases if each in inputs), None)
+        if name in parameters and name not in selected and alias is not None:
+            selected[name] = inputs[alias]
+            used.add(alias)
+    return selected, [name for name in inputs if name not in used]
 
 
-def computed(metric: Callable[..., Scores], inputs: Mapping[str, Any], options: str) -> Scores:
-    """Call a metric on columns and options.
+def compute_scores(metric: Callable[..., Scores], inputs: Mapping[str, Any], options: str) -> Scores:
+    """Compute a metric from columns and options.
 
     Args:
-        metric: a function of columns.
-        inputs: the columns by name.
-        options: more arguments, a JSON object, or nothing.
+        metric: Function of columns.
+        inputs: Columns by name.
+        options: Further arguments as a JSON object; may be empty.
 
     Raises:
-        ValueError: if the options are no JSON object, a name is none of the metric's arguments, one is missing, or
-            the metric refuses what it is given.
+        ValueError: If the options are not a JSON object, an argument is unknown or missing, or the metric rejects its
+            arguments.
     """
     try:
         more = json.loads(options.strip() or "{}")
     except (ValueError, RecursionError) as error:
-        raise ValueError(f'expected options as JSON, e.g. {{"seed": 1}}, found {options!r} ({error})') from None
+        raise ValueError(f'options: expected JSON, e.g. {{"seed": 1}}, got {options!r} ({error})') from None
     if not isinstance(more, dict):
-        raise ValueError(f'expected options as a JSON object, e.g. {{"seed": 1}}, found {options!r}')
-    known = inspect.signature(metric).parameters
+        raise ValueError(f'options: expected a JSON object, e.g. {{"seed": 1}}, got {options!r}')
+    parameters = inspect.signature(metric).parameters
     arguments = {**inputs, **more}
-    required = [name for name, parameter in known.items() if parameter.default is parameter.empty]
-    unknown = sorted(set(arguments) - set(known))
+    required = [name for name, parameter in parameters.items() if parameter.default is parameter.empty]
+    unknown = sorted(set(arguments) - set(parameters))
     missing = [name for name in required if name not in arguments]
     if unknown or missing:
         raise ValueError(
-            f"expected the columns {', '.join(required)} (optional: {', '.join(sorted(set(known) - set(required)))}), "
-            f"found {', '.join(inputs)}" + (f"; options {', '.join(more)}" if more else "")
+            f"the table: expected the columns {', '.join(required)} "
+            f"(optional: {', '.join(sorted(set(parameters) - set(required)))}), "
+            f"got {', '.join(inputs)}" + (f"; options {', '.join(more)}" if more else "")
         )
     resamples = arguments.get("resamples", 0)
-    if not isinstance(resamples, int) or resamples > MOST_RESAMPLES:
-        raise ValueError(f"expected at most {MOST_RESAMPLES:,} resamples here, found {resamples!r}")
+    if not isinstance(resamples, int) or resamples > MAX_RESAMPLES:
+        raise ValueError(f"resamples: expected at most {MAX_RESAMPLES:,} on this page, got {resamples!r}")
     try:
         return metric(**arguments)
     except ValueError:
         raise
-    except Exception as error:  # text, an empty cell or a list where a number belongs, a number out of all bounds, …
-        raise ValueError(
-            f"a cell or an option is not what the metric expects: {type(error).__name__}: {error}"
-        ) from None
+    # A visitor's cells can raise anything: text, None or a list in place of a number, a number out of range, …
+    except Exception as error:
+        raise ValueError(f"a cell or an option has an unexpected value: {type(error).__name__}: {error}") from None
 
 
 @dataclass(frozen=True)
-class Line:
-    """One number of the scores: where it is (`by_category`, `colors`), and what it is."""
+class ScoreLine:
+    """One number of the scores.
+
+    Attributes:
+        path: Keys that lead to the number, such as (`by_category`, `colors`).
+        value: The number.
+        low: Lower end of its 95 % interval.
+        high: Upper end of its 95 % interval.
+        n: Number of examples.
+    """
 
     path: tuple[str, ...]
     value: Any
@@ -214,58 +225,60 @@ class Line:
     n: int | None = None
 
 
-def lines(scores: Any, path: tuple[str, ...] = ()) -> Iterator[Line]:
-    """Yield the numbers of scores, in their order.
+def iter_lines(scores: Any, path: tuple[str, ...] = ()) -> Iterator[ScoreLine]:
+    """Iterate over the numbers of scores, in order.
 
-    Of a list of dicts, what comes before the first number with an interval, or all but the last, says which it is.
+    In a list of dicts, the entries before the first nested value, or else all but the last, identify the dict.
 
-    >>> [line.path for line in lines({"by": [{"kind": "a", "accuracy": {"value": 1, "low": 1, "high": 1, "n": 2}}]})]
+    >>> accuracy = {"value": 1, "low": 1, "high": 1, "n": 2}
+    >>> [line.path for line in iter_lines({"by": [{"kind": "a", "accuracy": accuracy}]})]
     [('by', 'kind a', 'accuracy')]
-    >>> [(line.path, line.value) for line in lines({"bins": [{"low": 0.5, "n": 3, "share": 0.2}], "all": [1, None]})]
+    >>> scores = {"bins": [{"low": 0.5, "n": 3, "share": 0.2}], "all": [1, None]}
+    >>> [(line.path, line.value) for line in iter_lines(scores)]
     [(('bins', 'low 0.5, n 3', 'share'), 0.2), (('all',), '1, –')]
     """
     if hasattr(scores, "_asdict"):
         scores = scores._asdict()
     if isinstance(scores, Mapping) and set(scores) == _ESTIMATE:
-        yield Line(path, **scores)
+        yield ScoreLine(path, **scores)
     elif isinstance(scores, Mapping):
         for name, part in scores.items():
-            yield from lines(part, (*path, str(name)))
+            yield from iter_lines(part, (*path, str(name)))
     elif isinstance(scores, list | tuple) and any(_is_nested(part) for part in scores):
         for part in scores:
             part = part._asdict() if hasattr(part, "_asdict") else part
             pairs = list(part.items()) if isinstance(part, Mapping) else list(enumerate(part))
             first = next((i for i, (_, value) in enumerate(pairs) if _is_nested(value)), len(pairs) - 1)
-            which = ", ".join(f"{name} {_number(value)}" for name, value in pairs[:first])
+            which = ", ".join(f"{name} {_format_number(value)}" for name, value in pairs[:first])
             for name, value in pairs[first:]:
-                yield from lines(value, (*path, which, str(name)))
+                yield from iter_lines(value, (*path, which, str(name)))
     elif isinstance(scores, list | tuple):
-        more = f", … ({len(scores)})" if len(scores) > MOST_LISTED else ""
-        yield Line(path, ", ".join(_number(value) for value in scores[:MOST_LISTED]) + more)
+        more = f", … ({len(scores)})" if len(scores) > MAX_LISTED else ""
+        yield ScoreLine(path, ", ".join(_format_number(value) for value in scores[:MAX_LISTED]) + more)
     else:
-        yield Line(path, scores)
+        yield ScoreLine(path, scores)
 
 
 def _is_nested(value: Any) -> bool:
     return isinstance(value, Mapping | list | tuple)
 
 
-def _number(value: Any) -> str:
+def _format_number(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.3f}".rstrip("0").rstrip(".")
     return "–" if value is None else str(value)
 
 
 def scores_html(scores: Scores, meanings: Mapping[str, str]) -> str:
-    """Return scores as an HTML table: each with its interval, drawn and in figures, and what it means."""
+    """Render scores as an HTML table, each with its interval as a bar and in figures, and its description."""
     body = []
     group = ""
-    last_meaning = ""  # lines that mean the same say it once
-    for line in lines(scores):
+    last_meaning = ""  # a description that consecutive lines share is shown once
+    for line in iter_lines(scores):
         outer, *inner = line.path
         if inner and outer != group:
             last_meaning = meanings.get(outer, "")
-            body.append(_row((outer,), Line((), ""), last_meaning, "group"))
+            body.append(_row((outer,), ScoreLine((), ""), last_meaning, "group"))
         meaning = next((meanings[part] for part in line.path if part in meanings), "")
         body.append(_row(inner or (outer,), line, "" if meaning == last_meaning else meaning, "part" if inner else ""))
         group, last_meaning = outer, meaning
@@ -275,7 +288,7 @@ def scores_html(scores: Scores, meanings: Mapping[str, str]) -> str:
     return f'{_STYLE}<div class="scores"><table>{head}{"".join(body)}</table></div>'
 
 
-def _row(names: Sequence[str], line: Line, meaning: str, kind: str) -> str:
+def _row(names: Sequence[str], line: ScoreLine, meaning: str, kind: str) -> str:
     interval = ""
     if isinstance(line.value, float) and line.low is not None and line.high is not None:
         least = -1.0 if min(line.value, line.low) < 0 else 0.0
@@ -284,45 +297,45 @@ def _row(names: Sequence[str], line: Line, meaning: str, kind: str) -> str:
             f'<div class="interval"><div class="bar"><i style="left: {left:.1f}%; width: {right - left:.1f}%"></i>'
             f'<b style="left: {middle:.1f}%"></b></div><span>{line.low:.3f} to {line.high:.3f}</span></div>'
         )
-    value = f"{line.value:.3f}" if isinstance(line.value, float) else escape(_number(line.value))
+    value = f"{line.value:.3f}" if isinstance(line.value, float) else escape(_format_number(line.value))
     return (
         f'<tr class="{kind}"><td class="name">{escape(" · ".join(names))}</td><td class="number">{value}</td>'
         f'<td>{interval}</td><td class="number">{"" if line.n is None else f"{line.n:,}"}</td>'
-        f'<td class="meaning">{_marked(meaning)}</td></tr>'
+        f'<td class="meaning">{_render_code(meaning)}</td></tr>'
     )
 
 
-def _marked(text: str) -> str:
-    """Return a line of Markdown as HTML; only code is marked."""
+def _render_code(text: str) -> str:
+    """Convert a line of Markdown to HTML; only inline code is converted."""
     return re.sub(r"`(.+?)`", r"<code>\1</code>", escape(text))
 
 
 def page(metric: Callable[..., Scores], folder: Path) -> gr.Blocks:
-    """Return the page of a metric.
+    """Build the page of a metric.
 
     Args:
-        metric: a function of columns, and options.
-        folder: of the Space, with README.md and example.csv.
+        metric: Function of columns and options.
+        folder: Folder of the Space, with README.md and example.csv.
     """
-    card = Card.of((folder / "README.md").read_text(encoding="utf-8"))
-    header, rows = table((folder / "example.csv").read_text(encoding="utf-8"))
+    card = MetricCard.parse((folder / "README.md").read_text(encoding="utf-8"))
+    header, rows = parse_table((folder / "example.csv").read_text(encoding="utf-8"))
     optional = [name for name, one in inspect.signature(metric).parameters.items() if one.default is not one.empty]
 
     def score(cells: Any, options: str) -> str:
         try:
-            inputs, others = of_metric(metric, columns(list(cells.columns), cells.to_numpy().tolist()))
-            scores = computed(metric, inputs, options)
+            inputs, others = select_columns(metric, parse_columns(list(cells.columns), cells.to_numpy().tolist()))
+            scores = compute_scores(metric, inputs, options)
             unused = f"<p>Columns not used: {escape(', '.join(others))}.</p>" if others else ""
             return scores_html(scores, card.meanings) + unused
         except ValueError as error:
             return f"<p>⚠️ {escape(str(error))}</p>"
 
-    def read(path: str) -> Any:
-        return pasted(Path(path).read_bytes().decode("utf-8-sig", errors="replace"))
+    def read_upload(path: str) -> Any:
+        return paste_table(Path(path).read_bytes().decode("utf-8-sig", errors="replace"))
 
-    def pasted(text: str) -> Any:
+    def paste_table(text: str) -> Any:
         try:
-            header, rows = table(text.strip("\r\n"))
+            header, rows = parse_table(text.strip("\r\n"))
         except (ValueError, csv.Error) as error:
             raise gr.Error(str(error)) from None
         return gr.Dataframe(value={"headers": header, "data": rows}, column_count=len(header))
@@ -335,27 +348,29 @@ def page(metric: Callable[..., Scores], folder: Path) -> gr.Blocks:
                 with gr.Column(scale=3):
                     cells = gr.Dataframe(
                         value={"headers": header, "data": rows},
-                        label="One row an example (invented ones): change them, or bring your own",
+                        label="One row per example. Edit these invented rows, or use your own",
                         interactive=True,
                         max_height=330,
                     )
                 with gr.Column(scale=1, min_width=220):
                     paste = gr.Textbox(
                         label="Paste a table",
-                        placeholder="with its header; commas or tabs between",
+                        placeholder="with a header; separated by commas or tabs",
                         lines=3,
                         max_lines=3,
                     )
                     upload = gr.UploadButton("Upload a CSV file", file_types=[".csv"], size="md")
                     options = gr.Code("{}", language="json", label="Options", lines=3, interactive=True)
-                    gr.Markdown(f"Optional, as columns or options: {', '.join(f'`{name}`' for name in optional)}.")
+                    gr.Markdown(f"Optional columns or options: {', '.join(f'`{name}`' for name in optional)}.")
                     button = gr.Button("Compute", variant="primary")
             result = gr.HTML(apply_default_css=False)
-        with gr.Tab("What it is"):
+        with gr.Tab("Description"):
             gr.Markdown(card.text)
-        upload.upload(read, upload, cells, api_visibility="private")
-        # Somebody who types, and does not paste, is not told of every letter that it is no table yet.
-        paste.input(lambda text: pasted(text) if "\n" in text.strip() else gr.skip(), paste, cells, api_name="pasted")
+        upload.upload(read_upload, upload, cells, api_visibility="private")
+        # The event fires on every key. Text of one line is no table yet, so it must not raise an error while typing.
+        paste.input(
+            lambda text: paste_table(text) if "\n" in text.strip() else gr.skip(), paste, cells, api_name="paste"
+        )
         button.click(score, [cells, options], result, api_name="score")
         demo.load(score, [cells, options], result, api_visibility="private")
     return demo

@@ -1,4 +1,4 @@
-"""A folder that `unbag train` left, as a model of the Hub: its files as they are, a card, and results."""
+"""Trained models as model repositories: the files of a training folder, a card, and results."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -9,8 +9,8 @@ from unbag.challenge_sets import results as schemas
 from unbag.challenge_sets.results import Result
 from unbag.data.labels import resolve_order
 from unbag.hub import eval_results, model_code
-from unbag.hub.model_card import About, card
-from unbag.hub.ownership import FOLDER, is_own_head, model_of
+from unbag.hub.model_card import ModelCardContent, build_model_card
+from unbag.hub.ownership import FOLDER, is_own_head, result_model_name
 from unbag.hub.push import Publication
 from unbag.inference.hub_files import folder_revision
 from unbag.inference.prediction_store import PREDICTIONS
@@ -18,13 +18,13 @@ from unbag.utils import checksums
 from unbag.utils.files import read_json_object
 
 RECORD: Final = "training.json"  # as in `unbag.training.output`, which needs torch
-_EFFORT: Final = "hardware.json"  # as in `unbag.training.output`, likewise
+_COST: Final = "hardware.json"  # as in `unbag.training.output`, likewise
 _CONFIG: Final = "config.json"
 _CARD: Final = "README.md"
 _OWNS: Final = ("model*.safetensors*", "hex.*", "evaluation/*", "runs/*", model_code.FILE, eval_results.OWNS)
 
 
-def checkpoint(
+def checkpoint_publication(
     folder: Path,
     repo: str,
     *,
@@ -33,42 +33,42 @@ def checkpoint(
     organisation: str | None = None,
     base_licence: str | None = None,
     with_code: bool = False,
-    about_results: eval_results.Known | None = None,
+    about_results: eval_results.ResultContext | None = None,
 ) -> Publication:
-    """Return the repository of a trained model.
+    """Build the repository of a trained model.
 
-    Hidden files and stored predictions stay behind; a README in the folder gives way to the card.
+    Hidden files and stored predictions are not published. The card replaces a README in the folder.
 
     Args:
-        folder: as a run left it.
-        repo: `organisation/name`.
-        results: of this very model, evaluated from the folder; of a HEX model also with its residual head.
-        compare_with: of other models, the one it was trained from above all, to be shown next to them.
-        organisation: where the challenge sets are published; by default the repository's.
-        base_licence: of the model that was trained (`licences.of_model`); None if it is not known.
-        with_code: whether the repository has the code of a model of ours (`model_code.with_code`).
-        about_results: as `eval_results.files` takes it.
+        folder: Output folder of a finished training.
+        repo: Model repository, `organisation/name`.
+        results: Results of this model, evaluated from the folder; for a HEX model, also of its residual head.
+        compare_with: Results of other models for comparison, such as the base model.
+        organisation: Organisation that publishes the challenge sets (default: the owner of `repo`).
+        base_licence: Licence of the base model (`licences.fetch_model_licence`); None if unknown.
+        with_code: Whether to include the code of an unbag architecture (`model_code.add_code`).
+        about_results: Context of the results, see `eval_results.build_eval_results`.
 
     Raises:
-        ValueError: if the folder is no finished run, its labels are not those of the run, results are of another
-            model than they are said to be, or code is asked for that is not ours.
-        ImportError: with code, without PyTorch and transformers.
+        ValueError: If the training is unfinished, the labels of the config differ from those of the run, results belong
+            to another model, or `with_code` is set for an architecture of transformers.
+        ImportError: If `with_code` is set, but PyTorch or transformers is not installed.
     """
-    record = _record(folder)
-    _check_labels(folder, record)
+    record = _read_record(folder)
+    _validate_labels(folder, record)
     revision = folder_revision(folder)
     for result in results:
         if result.model.get("revision") != revision:
             raise ValueError(
-                f"expected results of the model in {folder} ({revision[:19]}…), found {result.set} results of "
-                f"{result.model['name']} ({str(result.model.get('revision'))[:19]}…); results of other models are for "
+                f"--results: expected results of the model in {folder} ({revision[:19]}…), got {result.set} results of "
+                f"{result.model['name']} ({str(result.model.get('revision'))[:19]}…); pass results of other models to "
                 "--compare-with"
             )
-    config = _config(folder)
-    code = _code(config) if with_code else {}
+    config = _read_config(folder)
+    code = _code_files(config) if with_code else {}
     own = [result for result in results if is_own_head(result)]
     organisation = organisation or repo.partition("/")[0]
-    about = About(
+    about = ModelCardContent(
         repo=repo,
         record=record,
         own=own,
@@ -77,86 +77,92 @@ def checkpoint(
         organisation=organisation,
         base_licence=base_licence,
         separator=_separator(folder),
-        took=_took(folder),
-        of_ours=model_code.is_of_ours(config),
+        took=_training_cost(folder),
+        needs_unbag=model_code.is_unbag_config(config),
         with_code=with_code,
     )
-    files: dict[str, bytes | Path] = dict(_files(folder))
-    files |= {**code, _CARD: card(about).encode(), **eval_results.files(own, organisation, about_results)}
+    files: dict[str, bytes | Path] = dict(_iter_files(folder))
+    files |= {
+        **code,
+        _CARD: build_model_card(about).encode(),
+        **eval_results.build_eval_results(own, organisation, about_results),
+    }
     message = f"Publish a model trained by unbag's recipe {record['recipe'].replace('_', '-')}"
     return Publication(repo, "model", files, message, owns=_OWNS)
 
 
-def base_of(folder: Path) -> tuple[str, str] | None:
-    """Return Hub id and commit of the model that a run began with; None if it was a folder.
+def find_base_model(folder: Path) -> tuple[str, str] | None:
+    """Find the Hub id and commit of the base model of a training; None if it was a folder.
 
     Raises:
-        ValueError: if the folder is no finished run.
+        ValueError: If the folder is not the output of a finished training.
     """
-    model = _record(folder)["model"]
+    model = _read_record(folder)["model"]
     return None if model["name"] == FOLDER else (model["name"], model["revision"])
 
 
-def _record(folder: Path) -> Mapping[str, Any]:
+def _read_record(folder: Path) -> Mapping[str, Any]:
     if not (folder / RECORD).exists():
         contents = sorted(path.name for path in folder.iterdir())[:10] if folder.is_dir() else "no such folder"
-        raise ValueError(f"expected a folder that `unbag train` left, with a {RECORD}; found {contents} in {folder}")
+        raise ValueError(f"{folder}: expected an output folder of `unbag train` with a {RECORD}, got {contents}")
     record = schemas.read_record(folder / RECORD, schemas.TrainingRecord, "the record of a finished training")
     missing = [name for name in (_CONFIG, "tokenizer_config.json") if not (folder / name).is_file()]
     if missing or not list(folder.glob("model*.safetensors")):
-        raise ValueError(f"expected a whole model in {folder}, found no {', '.join(missing) or 'model.safetensors'}")
+        raise ValueError(f"{folder}: expected a complete model, got no {', '.join(missing) or 'model.safetensors'}")
     return record
 
 
-def _config(folder: Path) -> dict[str, Any]:
+def _read_config(folder: Path) -> dict[str, Any]:
     return read_json_object(folder / _CONFIG)
 
 
-def _took(folder: Path) -> Mapping[str, Any] | None:
-    """Return what the training took; None where an earlier version of us did not say, or somebody wrote otherwise."""
-    if not (folder / _EFFORT).is_file():
+def _training_cost(folder: Path) -> Mapping[str, Any] | None:
+    """Read hardware and duration of the training; None if an earlier version of unbag did not record them."""
+    if not (folder / _COST).is_file():
         return None
-    took = read_json_object(folder / _EFFORT)
+    cost = read_json_object(folder / _COST)
     kinds = {"hardware": str, "processes": int, "seconds": float | int}
-    if not all(isinstance(took.get(name), kind) for name, kind in kinds.items()):
-        raise ValueError(f"{folder / _EFFORT}: expected {', '.join(kinds)}, found {sorted(took)}; remove the file")
-    return took
+    if not all(isinstance(cost.get(name), kind) for name, kind in kinds.items()):
+        raise ValueError(f"{folder / _COST}: expected {', '.join(kinds)}, got {sorted(cost)}; remove the file")
+    return cost
 
 
 def _separator(folder: Path) -> str:
-    """Return what a tokenizer puts between two sentences, so that one text can stand for a pair; else a space."""
+    """Find the separator of a tokenizer between two sentences, which allows a pair as one text; by default a space."""
     token = read_json_object(folder / "tokenizer_config.json").get("sep_token")
     if isinstance(token, dict):
         token = token.get("content")
     if not isinstance(token, str):
         return " "
-    return token * 2 if token == "</s>" else f" {token} "  # as RoBERTa does, and as BERT does
+    return token * 2 if token == "</s>" else f" {token} "  # RoBERTa joins with </s></s>, BERT with [SEP]
 
 
-def _code(config: Mapping[str, Any]) -> dict[str, bytes]:
-    """Return the files of a model's code: its config, which names it, and the module."""
-    named, module = model_code.with_code(config)
+def _code_files(config: Mapping[str, Any]) -> dict[str, bytes]:
+    """Build the files of a model with code: the config, which refers to the module, and the module."""
+    config_with_code, module = model_code.add_code(config)
     return {
-        _CONFIG: (json.dumps(named, indent=2, ensure_ascii=False) + "\n").encode(),
+        _CONFIG: (json.dumps(config_with_code, indent=2, ensure_ascii=False) + "\n").encode(),
         model_code.FILE: module.encode(),
     }
 
 
-def _check_labels(folder: Path, record: Mapping[str, Any]) -> None:
-    """Refuse a config whose labels are not in the order that the run recorded, or that contradicts itself."""
-    config = _config(folder)
+def _validate_labels(folder: Path, record: Mapping[str, Any]) -> None:
+    """Validate the labels of the config: the order of the run's record, and consistent `id2label` and `label2id`."""
+    config = _read_config(folder)
     with schemas.explain_damaged_records(folder / _CONFIG):
         id2label = {int(output): label for output, label in config.get("id2label", {}).items()}
     order = list(resolve_order(id2label))
     if order != list(record["label_order"]):
         raise ValueError(
-            f"{folder}: the run's outputs are {record['label_order']}, config.json has {order} in id2label"
+            f"{folder / _CONFIG}: expected id2label in the order of {RECORD}, {record['label_order']}, got {order}"
         )
     if config.get("label2id") != {label: output for output, label in id2label.items()}:
-        raise ValueError(f"{folder / _CONFIG}: label2id is {config.get('label2id')}, id2label {id2label}")
+        raise ValueError(
+            f"{folder / _CONFIG}: expected label2id to match id2label {id2label}, got {config.get('label2id')}"
+        )
 
 
-def _files(folder: Path) -> Iterator[tuple[str, Path]]:
+def _iter_files(folder: Path) -> Iterator[tuple[str, Path]]:
     for path in sorted(folder.rglob("*")):
         parts = path.relative_to(folder).parts
         if (
@@ -169,12 +175,12 @@ def _files(folder: Path) -> Iterator[tuple[str, Path]]:
 
 
 def _by_model(results: Iterable[Result], revision: str) -> dict[str, list[Result]]:
-    """Return other models' results by what to call them."""
+    """Group the results of other models by display name."""
     by_model: dict[str, list[Result]] = {}
     for result in results:
         if result.model.get("revision") == revision:
-            raise ValueError("expected results of other models with --compare-with, found this model's own")
+            raise ValueError("--compare-with: expected results of other models, got results of this model")
         head = "" if is_own_head(result) else ", residual head"
-        name = model_of(result) or Path(result.model["name"]).name
+        name = result_model_name(result) or Path(result.model["name"]).name
         by_model.setdefault(f"{name}{head}", []).append(result)
     return by_model

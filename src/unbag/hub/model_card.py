@@ -1,4 +1,4 @@
-"""The card of a model that `unbag train` made: what it is, on what it was trained and how, and what it can do."""
+"""The card of a model that `unbag train` produced: use, training, results, limits, licence and reproduction."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,8 +13,8 @@ from unbag.data.corpora import CORPORA, LANGUAGES, Corpus
 from unbag.data.labels import CONTRADICTION, ENTAILMENT, LABELS, NEUTRAL
 from unbag.evaluation import verdict
 from unbag.hub import eval_results
-from unbag.hub.cards import arxiv_tags, what_it_is
-from unbag.hub.licences import OTHER, inherited
+from unbag.hub.cards import arxiv_tags, describe_package
+from unbag.hub.licences import OTHER, inherited_licence
 from unbag.hub.ownership import FOLDER
 from unbag.scoring.bootstrap import Estimate
 from unbag.training.recipes import find_recipe
@@ -23,23 +23,23 @@ from unbag.training.reproduce import command
 if TYPE_CHECKING:
     from huggingface_hub import ModelCardData
 
-RESIDUAL: Final = "its residual head"
+RESIDUAL: Final = "residual head"
 _CURVE_ROWS: Final = 12
 _EXAMPLES: Final = {
-    "Opposites": ("A man is asleep on a bench.", "A man is awake."),
-    "Who does what": ("A dog chases a cat.", "A cat chases a dog."),
-    "A wider word": ("Two women play tennis.", "Two people play a sport."),
+    "Antonyms": ("A man is asleep on a bench.", "A man is awake."),
+    "Semantic roles": ("A dog chases a cat.", "A cat chases a dog."),
+    "Hypernyms": ("Two women play tennis.", "Two people play a sport."),
 }
-_EXAMPLE: Final = _EXAMPLES["Opposites"]
+_EXAMPLE: Final = _EXAMPLES["Antonyms"]
 _MEANINGS: Final = {
-    ENTAILMENT: "the hypothesis is true if the premise is",
-    NEUTRAL: "it may be true or not",
-    CONTRADICTION: "it is false if the premise is true",
+    ENTAILMENT: "the hypothesis is true if the premise is true",
+    NEUTRAL: "the hypothesis may be true or false",
+    CONTRADICTION: "the hypothesis is false if the premise is true",
 }
 _ORDERS: Final = {
-    "shuffled": "The words of training pairs stood in random order, another in each epoch "
+    "shuffled": "The words of the training pairs were shuffled in each epoch "
     "([Nie et al. 2019](https://doi.org/10.1609/aaai.v33i01.33016867), section 3.2).",
-    "permuted": "Each training pair was replaced by one permutation of its words, always the same "
+    "permuted": "Each training pair was replaced by one permutation of its words, the same in all epochs "
     "([Sinha et al. 2021](https://aclanthology.org/2021.acl-long.569), Appendix F).",
 }
 _SETTINGS: Final = ("batch_size", "learning_rate", "warmup_ratio", "weight_decay", "max_grad_norm", "seed")
@@ -47,21 +47,21 @@ _REST: Final = "terms-of-its-sources"
 
 
 @dataclass(frozen=True)
-class About:
-    """What a card says.
+class ModelCardContent:
+    """The content of a model card.
 
     Attributes:
-        repo: `organisation/name`.
-        record: the run's `training.json`.
-        own: results of the model's own head.
-        residual: those of a HEX model's residual head.
-        compare_with: results of other models, by what to call them.
-        organisation: where the challenge sets are published.
-        base_licence: of the model that was trained; None if it is not known.
-        separator: what stands between two sentences in its tokenizer's input, for the example on the model's page.
-        took: `hardware`, `processes` and `seconds` of its training; None where they are not known.
-        of_ours: whether it takes unbag to load the model: its architecture is one of `unbag.models`.
-        with_code: whether the repository has its code too.
+        repo: Model repository, `organisation/name`.
+        record: Record of the training, `training.json`.
+        own: Results of the model's own head.
+        residual: Results of a HEX model's residual head.
+        compare_with: Results of other models, by display name.
+        organisation: Organisation that publishes the challenge sets.
+        base_licence: Licence of the base model; None if unknown.
+        separator: Separator between two sentences in the tokenizer's input, for the widget of the model's page.
+        took: `hardware`, `processes` and `seconds` of the training; None if unknown.
+        needs_unbag: Whether the architecture is one of `unbag.models`, which transformers cannot load without unbag.
+        with_code: Whether the repository contains the code of the architecture.
     """
 
     repo: str
@@ -73,226 +73,251 @@ class About:
     base_licence: str | None
     separator: str = " "
     took: Mapping[str, Any] | None = None
-    of_ours: bool = False
+    needs_unbag: bool = False
     with_code: bool = False
 
     @property
     def base(self) -> str | None:
-        """The Hub id of the model that was trained; None if it was a folder."""
+        """The Hub id of the base model; None if it was a folder."""
         name: str = self.record["model"]["name"]
         return None if name == FOLDER else name
 
     @property
     def corpora(self) -> list[Corpus]:
-        """The published corpora among what it was trained on."""
+        """The published corpora in the training data."""
         return [CORPORA[name] for name, origin in self._trained_on.items() if _is_corpus(name, origin)]
 
     @property
     def licence(self) -> str:
         """The licence that the model inherits."""
-        return inherited(list(self.sources.values()))
+        return inherited_licence(list(self.sources.values()))
 
     @property
     def sources(self) -> dict[str, str | None]:
-        """What it is made of, with the licence of each; None where that is not known, as of files."""
+        """The licence of each source of the model, by name; None if unknown, as for files."""
         of_corpora = {corpus.name: (corpus.hub_id, corpus.licence) for corpus in self.corpora}
         parts = [of_corpora.get(name, (name, None)) for name in self._trained_on]
-        words = self.record["config"].get("embeddings")  # published beside the model, and nobody knows their terms here
-        named = {self.base or self.record["config"]["model"]: self.base_licence, **dict(parts)}
-        return named | ({words: None} if words else {})
+        vectors = self.record["config"].get("embeddings")  # published with the model, under terms unknown to unbag
+        sources = {self.base or self.record["config"]["model"]: self.base_licence, **dict(parts)}
+        return sources | ({vectors: None} if vectors else {})
 
     @property
     def _trained_on(self) -> dict[str, str]:
-        """The origin of each corpus and file that it was trained on, by name."""
+        """The origin of each corpus and file in the training data, by name."""
         return {part["name"]: part["origin"] for part in self.record["data"]["training"]}
 
 
-def card(about: About) -> str:
-    """Return the README of a checkpoint's repository."""
+def build_model_card(content: ModelCardContent) -> str:
+    """Build the README of a trained model's repository."""
     from huggingface_hub import ModelCard
 
     parts = [
-        f"# {about.repo.partition('/')[2]}",
-        _what_it_is(about),
-        _use(about),
-        _training(about),
-        _results(about),
-        _limits(about),
-        _licence(about),
-        _reproduce(about),
-        _citations(about),
+        f"# {content.repo.partition('/')[2]}",
+        _summary(content),
+        _use(content),
+        _training(content),
+        _results(content),
+        _limits(content),
+        _licence(content),
+        _reproduce(content),
+        _citations(content),
     ]
     text = "\n\n".join(part for part in parts if part)
-    return str(ModelCard(f"---\n{_metadata(about).to_yaml()}\n---\n\n{text}\n"))
+    return str(ModelCard(f"---\n{_metadata(content).to_yaml()}\n---\n\n{text}\n"))
 
 
-def _metadata(about: About) -> "ModelCardData":
+def _metadata(content: ModelCardContent) -> "ModelCardData":
     from huggingface_hub import ModelCardData
 
-    index = eval_results.model_index(about.own, about.organisation)
-    known = ("accuracy", "f1", "precision", "recall")
-    metrics = [name for name in known if any(result.metric_type == name for result in index)]
+    index = eval_results.build_model_index(content.own, content.organisation)
+    hub_metrics = ("accuracy", "f1", "precision", "recall")
+    metrics = [name for name in hub_metrics if any(result.metric_type == name for result in index)]
     return ModelCardData(
         library_name="transformers",
         pipeline_tag=eval_results.TASK,
-        base_model=about.base,
-        base_model_relation="finetune" if about.base else None,
-        datasets=[corpus.hub_id for corpus in about.corpora] or None,
-        language=sorted({corpus.language for corpus in about.corpora} or {about.record["config"]["language"]}),
-        license=about.licence,
-        license_name=_REST if about.licence == OTHER else None,
-        license_link=f"https://huggingface.co/{about.repo}#licence" if about.licence == OTHER else None,
+        base_model=content.base,
+        base_model_relation="finetune" if content.base else None,
+        datasets=[corpus.hub_id for corpus in content.corpora] or None,
+        language=sorted({corpus.language for corpus in content.corpora} or {content.record["config"]["language"]}),
+        license=content.licence,
+        license_name=_REST if content.licence == OTHER else None,
+        license_link=f"https://huggingface.co/{content.repo}#licence" if content.licence == OTHER else None,
         tags=[
-            *("natural-language-inference", "unbag", about.record["recipe"].replace("_", "-")),
-            *arxiv_tags([find_recipe(about.record["recipe"]).about, *_cited(about)]),
+            *("natural-language-inference", "unbag", content.record["recipe"].replace("_", "-")),
+            *arxiv_tags([find_recipe(content.record["recipe"]).about, *_cited_works(content)]),
         ],
         widget=[
-            {"text": f"{premise}{about.separator}{hypothesis}", "example_title": title}
+            {"text": f"{premise}{content.separator}{hypothesis}", "example_title": title}
             for title, (premise, hypothesis) in _EXAMPLES.items()
         ],
         metrics=metrics or None,
-        model_name=about.repo.partition("/")[2] if index else None,
+        model_name=content.repo.partition("/")[2] if index else None,
         eval_results=index or None,
     )
 
 
-def _what_it_is(about: About) -> str:
-    record = about.record
+def _summary(content: ModelCardContent) -> str:
+    record = content.record
     labels = "; ".join(f"*{label}*: {_MEANINGS[label]}" for label in LABELS)
-    base = f"[{about.base}](https://huggingface.co/{about.base})" if about.base else f"`{record['config']['model']}`"
+    base = (
+        f"[{content.base}](https://huggingface.co/{content.base})" if content.base else f"`{record['config']['model']}`"
+    )
     return (
-        f"A classifier of sentence pairs for natural language inference: given a premise and a hypothesis, {labels}. "
-        f"It is {base} (revision `{record['model']['revision']}`) trained further by the recipe "
-        f"`{record['recipe'].replace('_', '-')}` of unbag.\n\n{what_it_is()}"
+        f"A classifier of premise and hypothesis for natural language inference. Labels: {labels}.\n\n"
+        f"The base model is {base} (revision `{record['model']['revision']}`), trained with the recipe "
+        f"`{record['recipe'].replace('_', '-')}` of unbag.\n\n{describe_package()}"
     )
 
 
-def _use(about: About) -> str:
+def _use(content: ModelCardContent) -> str:
     premise, hypothesis = _EXAMPLE
-    known = (
-        "import unbag.models  # pip install 'unbag[models]': makes the architecture known\n" if about.of_ours else ""
+    imported = (
+        "import unbag.models  # pip install 'unbag[models]': registers the architecture\n"
+        if content.needs_unbag
+        else ""
     )
     text = f"""## Use
 
 ```python
-{known}from transformers import pipeline
+{imported}from transformers import pipeline
 
-classify = pipeline("text-classification", model="{about.repo}")
+classify = pipeline("text-classification", model="{content.repo}")
 classify({{"text": "{premise}", "text_pair": "{hypothesis}"}})
 ```
 
 ```python
 import torch
-{known}from transformers import AutoModelForSequenceClassification, AutoTokenizer
+{imported}from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
-tokenizer = AutoTokenizer.from_pretrained("{about.repo}")
-model = AutoModelForSequenceClassification.from_pretrained("{about.repo}")
+tokenizer = AutoTokenizer.from_pretrained("{content.repo}")
+model = AutoModelForSequenceClassification.from_pretrained("{content.repo}")
 pair = tokenizer("{premise}", "{hypothesis}", return_tensors="pt")
 with torch.no_grad():
     probabilities = model(**pair).logits.softmax(dim=-1)[0]
 print({{model.config.id2label[i]: float(p) for i, p in enumerate(probabilities)}})
 ```
 
-The outputs are, in order: {", ".join(about.record["label_order"])}.{_without_us(about)}"""
-    if about.record["recipe"] == "hex":
+Order of the outputs: {", ".join(content.record["label_order"])}.{_use_without_unbag(content)}"""
+    if content.record["recipe"] == "hex":
         text += f"""
 
-The model above answers with f([h, 0]), as the authors' released code does. The paper's text predicts by F_L, what the
-words alone do not explain of the answer; for a single pair it is had with the files beside the model:
-`unbag evaluate {about.repo} --head residual`, or
+### Residual head
+
+```
+unbag evaluate {content.repo} --head residual
+```
+
+The model above predicts with f([h, 0]), as the authors' released code does. The paper's text predicts with F_L, the
+part of the prediction that the words alone do not explain. The files of this repository give F_L for single pairs:
 
 ```python
 from huggingface_hub import snapshot_download
 from pathlib import Path
 from unbag.models.hex.residual import ResidualHead
 
-ResidualHead.load(Path(snapshot_download("{about.repo}"))).attach(model)
+ResidualHead.load(Path(snapshot_download("{content.repo}"))).attach(model)
 ```"""
     return text
 
 
-def _without_us(about: About) -> str:
-    """Say how a model of ours is loaded without unbag, where its repository has the code."""
-    if not about.with_code:
+def _use_without_unbag(content: ModelCardContent) -> str:
+    """Build the section on loading an unbag architecture without unbag, if the repository contains its code."""
+    if not content.with_code:
         return ""
     return f"""
 
-Without unbag, `modeling_unbag.py` in this repository is the architecture, for those who have read it and run it at
-their own risk. It needs PyTorch and transformers, and spaCy where sentences are parsed; the tokenizer needs no code.
+### Use without unbag
 
 ```python
 model = AutoModelForSequenceClassification.from_pretrained(
-    "{about.repo}", revision="COMMIT", trust_remote_code=True  # the commit that you have read
+    "{content.repo}", revision="COMMIT", trust_remote_code=True  # the commit whose code you have read
 )
-```"""
+```
+
+The file `modeling_unbag.py` in this repository defines the architecture. Read it before you run it, at your own risk.
+It needs PyTorch and transformers, and spaCy if sentences are parsed. The tokenizer needs no code."""
 
 
-def _training(about: About) -> str:
-    record = about.record
+def _training(content: ModelCardContent) -> str:
+    record = content.record
     config = record["config"]
     recipe = find_recipe(record["recipe"])
     sentences = [recipe.about]
     sentences += [_ORDERS[config["word_order"]]] if config["word_order"] in _ORDERS else []
-    sentences += ["The premises were left out."] if config["hypothesis_only"] else []
+    sentences += ["The model was trained on hypotheses only."] if config["hypothesis_only"] else []
     sentences += [_augmentation(record)] if config["augment"] else []
     own = {option: config[option] for option in config if option in _own_options(recipe)}
     settings = {name: config[name] for name in _SETTINGS} | own
-    listed = ", ".join(f"{name.replace('_', ' ')} {_number(value)}" for name, value in settings.items())
-    right = record.get("bias_accuracy")
-    told = "The biased model is right on {:.1f} % of the training pairs that it answers."
-    biased = f" {told.format(100 * right)}" if right is not None else ""
-    where = f"on {record['device']}" + (f", {record['processes']} processes" if record["processes"] > 1 else "")
-    steps = f"{record['steps']:,} steps, {record['steps_per_epoch']:,} an epoch of {record['pairs_per_epoch']:,} pairs"
-    longer = record["truncated_pairs"]
-    cut = f" {longer:,} pairs were longer than the model reads, and were cut." if longer else ""
+    several = f", {record['processes']} processes" if record["processes"] > 1 else ""
+    steps = f"{record['steps']:,}; {record['steps_per_epoch']:,} per epoch of {record['pairs_per_epoch']:,} pairs"
+    rows = {
+        "steps": steps,
+        "device": f"{record['device']}{several}",
+        "precision": _PRECISIONS[record["precision"]],
+        "optimizer": "AdamW",
+        "schedule": "linear warm-up over a share of the steps, then linear decay to 0",
+        **{name.replace("_", " "): _number(value) for name, value in settings.items()},
+        **({"truncated pairs": f"{record['truncated_pairs']:,}"} if record["truncated_pairs"] else {}),
+        **_bias_rows(record.get("bias_accuracy")),
+        **(_training_cost(content.took) if content.took else {}),
+    }
     return "\n\n".join(
         [
             "## Training",
             " ".join(sentences),
             _data(record["data"]),
-            f"{steps}, {where}, precision {_PRECISIONS[record['precision']]}; {listed}.{cut}{biased} AdamW; the "
-            "learning rate rises during the warm-up, a share of the steps, and then falls to 0 linearly.",
+            _table(["setting", "value"], [[name, value.replace("|", "\\|")] for name, value in rows.items()]),
+            "Evaluation on the held-out pairs:",
             _curve(record),
-            *([_effort(about.took)] if about.took else []),
         ]
     )
 
 
-def _effort(took: Mapping[str, Any]) -> str:
-    """Return on what it was trained and how long that took, in words."""
+def _bias_rows(accuracy: float | None) -> dict[str, str]:
+    """Build the row on the biased model: its accuracy on the training pairs for which it makes a prediction."""
+    return (
+        {}
+        if accuracy is None
+        else {"accuracy of the biased model (training pairs with a prediction)": f"{100 * accuracy:.1f} %"}
+    )
+
+
+def _training_cost(took: Mapping[str, Any]) -> dict[str, str]:
+    """Build the rows on the hardware and the duration of the training."""
     minutes, seconds = divmod(round(took["seconds"]), 60)
     time = f"{minutes // 60} h {minutes % 60} min" if minutes >= 60 else f"{minutes} min {seconds} s"
     several = f", {took['processes']} processes" if took["processes"] > 1 else ""
-    return f"Hardware: {took['hardware']}{several}. Time: {time}, from when it was last started."
+    return {"hardware": f"{took['hardware']}{several}", "time since the last start or resumption": time}
 
 
-_KINDS: Final = {"soswap": "SOSwap", "addamod": "AddAmod"}  # the others are called as they are
+_KINDS: Final = {"soswap": "SOSwap", "addamod": "AddAmod"}  # kinds whose display name differs from their id
 
 
 def _augmentation(record: Mapping[str, Any]) -> str:
-    """Return what was added to each epoch; records of earlier versions have no counts, nor halves."""
+    """Build the sentence on the pairs added per epoch. Records of earlier versions have no counts and no halves."""
     config = record["config"]
     if "augmentation" not in record:
         kinds = " and ".join(_KINDS[kind] for kind in config["augment"])
         return (
-            f"{config['augment_pairs']:,} {kinds} pairs each, made of the training premises, were added in each epoch."
+            f"In each epoch, {config['augment_pairs']:,} pairs of each kind ({kinds}), generated from the training "
+            "premises, were added."
         )
     added = record["augmentation"]
     counts = [f"{each['pairs']:,} {_KINDS.get(kind, kind)}" for kind, each in added["first_epoch"].items()]
     listed = " and ".join(filter(None, [", ".join(counts[:-1]), counts[-1]]))
     half = (
-        ", with words and templates of the training half of the vocabulary alone"
+        ", with words and templates from the training half of the vocabulary only"
         if added["words"] == "training"
         else ""
     )
-    return f"In each epoch {listed} pairs were added that are made of the training pairs{half}."
+    return f"In each epoch, {listed} pairs generated from the training pairs were added{half}."
 
 
 _PRECISIONS: Final = {"no": "float32", "bf16": "bfloat16 (mixed)", "fp16": "float16 (mixed)"}
 
 
 def _own_options(recipe: Any) -> frozenset[str]:
-    """Return the options that a recipe has beside those of all."""
+    """Collect the options that a recipe adds to those of every training."""
     from unbag.training.config import TrainConfig
 
     return frozenset(recipe.config.__dataclass_fields__) - frozenset(TrainConfig.__dataclass_fields__)
@@ -303,21 +328,21 @@ def _data(data: Mapping[str, Any]) -> str:
         [
             use,
             f"{part['name']} {'+'.join(part['splits'])}".strip(),
-            f"[{corpus.hub_id}](https://huggingface.co/datasets/{corpus.hub_id})" if corpus else "a file of its own",
+            f"[{corpus.hub_id}](https://huggingface.co/datasets/{corpus.hub_id})" if corpus else "a file",
             f"{part['pairs']:,}" + (f" × {part['weight']:g}" if part.get("weight", 1) != 1 else ""),
             ", ".join(f"{n:,} {reason}" for reason, n in part["excluded"].items()) or "–",
             " ".join(f"`{revision[:12]}`" for revision in part["revisions"]),
             corpus.licence if corpus else "–",
         ]
-        for use, parts in (("trained on", data["training"]), ("held out", data["held_out"]))
+        for use, parts in (("training", data["training"]), ("held out", data["held_out"]))
         for part in parts
         for corpus in [CORPORA[part["name"]] if _is_corpus(part["name"], part["origin"]) else None]
     ]
-    return _table(["", "pairs of", "from", "pairs", "left out", "revision", "licence"], rows)
+    return _table(["use", "data", "source", "pairs", "excluded", "revision", "licence"], rows)
 
 
 def _curve(record: Mapping[str, Any]) -> str:
-    """Return how it went on the held-out pairs: all evaluations, or some of many with the last."""
+    """Build the table of evaluations on the held-out pairs, thinned to about 12 rows; the last is always included."""
     evaluations = record["evaluations"]
     every = -(-len(evaluations) // _CURVE_ROWS)
     chosen = [each for i, each in enumerate(evaluations, start=1) if i % every == 0 or i == len(evaluations)]
@@ -331,69 +356,68 @@ def _curve(record: Mapping[str, Any]) -> str:
         ]
         for each in chosen
     ]
-    return _table(["step", "accuracy, held out", "loss"], rows)
+    return _table(["step", "accuracy", "loss"], rows)
 
 
-def _results(about: About) -> str:
-    if not (about.own or about.residual):
-        return f"## Challenge sets\n\nNone was asked yet: `unbag evaluate {about.repo}`."
-    columns: dict[str, Sequence[Result]] = {"this model": about.own}
-    columns |= {RESIDUAL: about.residual} if about.residual else {}
+def _results(content: ModelCardContent) -> str:
+    if not (content.own or content.residual):
+        return f"## Challenge sets\n\n```\nunbag evaluate {content.repo}\n```\n\nThe model has not been evaluated yet."
+    columns: dict[str, Sequence[Result]] = {"this model": content.own}
+    columns |= {RESIDUAL: content.residual} if content.residual else {}
     by_rows: dict[tuple[str, ...], Result] = {}
-    for result in (*about.own, *about.residual):
+    for result in (*content.own, *content.residual):
         by_rows.setdefault(_rows_key(result), result)
-    compared = {name: [r for r in results if _rows_key(r) in by_rows] for name, results in about.compare_with.items()}
+    compared = {name: [r for r in results if _rows_key(r) in by_rows] for name, results in content.compare_with.items()}
     columns |= {name: results for name, results in compared.items() if results}
     table, readings = [], []
     for key, first in by_rows.items():
         by_column = {name: next((r for r in results if _rows_key(r) == key), None) for name, results in columns.items()}
         numbers = {name: _by_metric(result) for name, result in by_column.items()}
-        for i, (quantity, estimate) in enumerate(_quoted(first)):
+        for i, (quantity, estimate) in enumerate(_quoted_measurements(first)):
             cells = [_cell(numbers[name].get(quantity.name)) for name in columns]
             where = _set_name(first) if i == 0 else ""
             arrow = "↑" if quantity.higher_is_better else "↓"
             table.append([where, f"{quantity.label} {arrow}", *cells, f"{estimate.n:,}"])
         for name in ("this model", RESIDUAL):
-            if (its := by_column.get(name)) is not None:
-                reading = challenge_sets.get(its.set).module("table").reading(its)
-                readings.append(f"- {_set_name(its)}, {name}: {reading}")
+            if (result := by_column.get(name)) is not None:
+                reading = challenge_sets.get(result.set).module("table").reading(result)
+                readings.append(f"- {_set_name(result)}, {name}: {reading}")
     versions = sorted({result.environment["unbag"] for result in by_rows.values()})
     return "\n\n".join(
         [
             "## Challenge sets",
             _table(["set", "metric", *columns, "n"], table, numbers=2),
-            f"95 % intervals in brackets. ↑ higher is better, ↓ lower is better. Measured by unbag "
-            f"{', '.join(versions)}; all models of a row answered the same pairs. n is how many examples "
-            "the first number of the row rests on.",
-            "In words:\n\n" + "\n".join([*_verdicts(about), *readings]),
+            f"Brackets: 95 % intervals. ↑: higher is better. ↓: lower is better. All models of a row were evaluated on "
+            f"the same pairs with unbag {', '.join(versions)}. n: number of examples of the first value in the row.",
+            "Summary:\n\n" + "\n".join([*_verdict_lines(content), *readings]),
         ]
     )
 
 
-def _verdicts(about: About) -> list[str]:
-    """Return what is said first of either head, and what the scale is."""
-    heads = {"this model": about.own, RESIDUAL: about.residual}
-    stand = {name: verdict.of_model(results) for name, results in heads.items() if results}
-    said = [f"- {name}: {verdict.sentence(each)}" for name, each in stand.items()]
-    return [*said, f"- skill score: {verdict.scale([one for each in stand.values() for one in each])}"]
+def _verdict_lines(content: ModelCardContent) -> list[str]:
+    """Build the list items on the verdict of each head and the scale of the skill score."""
+    heads = {"this model": content.own, RESIDUAL: content.residual}
+    verdicts = {name: verdict.of_model(results) for name, results in heads.items() if results}
+    items = [f"- {name}: {verdict.sentence(each)}" for name, each in verdicts.items()]
+    return [*items, f"- skill score: {verdict.scale([one for each in verdicts.values() for one in each])}"]
 
 
 def _rows_key(result: Result) -> tuple[str, ...]:
-    """Return what results have in common that can be compared: the pairs, and all that the set says of them."""
+    """Build the key that comparable results share: the set, its rows and its config."""
     return result.set, result.data["sha256"], json.dumps(result.config, sort_keys=True)
 
 
 def _set_name(result: Result) -> str:
-    drawn = f", {result.config['max_examples']:,} examples drawn" if "max_examples" in result.config else ""
+    sample = f", sample of {result.config['max_examples']:,} examples" if "max_examples" in result.config else ""
     title = challenge_sets.display_name(result.set)
-    return f"{title}, {result.data['name']} {result.data['split']}".strip() + drawn
+    return f"{title}, {result.data['name']} {result.data['split']}".strip() + sample
 
 
 def _by_metric(result: Result | None) -> dict[str, Estimate]:
-    return {} if result is None else {quantity.name: estimate for quantity, estimate in _quoted(result)}
+    return {} if result is None else {quantity.name: estimate for quantity, estimate in _quoted_measurements(result)}
 
 
-def _quoted(result: Result) -> list[Measurement]:
+def _quoted_measurements(result: Result) -> list[Measurement]:
     return challenge_sets.get(result.set).measurements(result.scores, "quoted")
 
 
@@ -401,65 +425,65 @@ def _cell(estimate: Estimate | None) -> str:
     return "–" if estimate is None else interval(estimate)
 
 
-def _limits(about: About) -> str:
-    languages = sorted({corpus.language for corpus in about.corpora} or {about.record["config"]["language"]})
-    spoken = " and ".join(LANGUAGES[language] for language in languages)
-    drawn = any("max_examples" in result.config for result in (*about.own, *about.residual))
+def _limits(content: ModelCardContent) -> str:
+    languages = sorted({corpus.language for corpus in content.corpora} or {content.record["config"]["language"]})
+    names = " and ".join(LANGUAGES[language] for language in languages)
+    is_sampled = any("max_examples" in result.config for result in (*content.own, *content.residual))
     points = [
-        f"It knows {spoken} sentences like those it was trained on; other text is at your own risk.",
-        f"One run, with the seed {about.record['config']['seed']}: the intervals are over examples and say nothing of "
-        "other seeds or corpora.",
-        "NLI corpora were written by crowd workers; what they took for granted of people is in the labels. It is for "
-        "research, and not for decisions about people.",
-        "The held-out pairs chose nothing but, with early stopping, the step that is published."
-        if about.record["config"]["early_stopping_patience"]
+        f"The model was trained on {names} sentences. It is not reliable on other kinds of text.",
+        f"The numbers are of one run, with the seed {content.record['config']['seed']}. The intervals are over "
+        "examples and do not cover other seeds or corpora.",
+        "Crowd workers wrote the NLI corpora, and their stereotypes about people are in the labels. Use the model for "
+        "research, not for decisions about people.",
+        "Early stopping chose the published step on the held-out pairs. They were not used for anything else."
+        if content.record["config"]["early_stopping_patience"]
         else "",
-        "Where the table says so, a set was asked on examples drawn, not whole." if drawn else "",
+        "Some sets were evaluated on a sample of their examples; the table marks these." if is_sampled else "",
     ]
     return "## Limits\n\n" + "\n".join(f"- {point}" for point in points if point)
 
 
-def _licence(about: About) -> str:
-    listed = ", ".join(f"{name} ({licence or 'not known'})" for name, licence in about.sources.items())
-    if about.licence != OTHER:
-        rule = f"`{about.licence}` meets the terms of all of them."
-    elif None in about.sources.values():
-        rule = "Where the terms are not known, ask before you pass it on; the others hold in any case."
+def _licence(content: ModelCardContent) -> str:
+    sources = _table(["source", "licence"], [[name, licence or "unknown"] for name, licence in content.sources.items()])
+    if content.licence != OTHER:
+        rule = f"The licence is `{content.licence}`, which meets the terms of all sources."
+    elif None in content.sources.values():
+        rule = "The terms of some sources are unknown. Clarify them before you share the model. All other terms apply."
     else:
-        rule = "No one licence meets the terms of all of them: they all hold, each for its part."
-    return f"## Licence\n\nInherited from what it was made of: {listed}. {rule}"
+        rule = "No single licence meets the terms of all sources. The terms of every source apply."
+    return f"## Licence\n\n{rule}\n\n{sources}"
 
 
-def _reproduce(about: About) -> str:
-    environment = about.record["environment"]
+def _reproduce(content: ModelCardContent) -> str:
+    environment = content.record["environment"]
     commit = f" (commit `{environment['unbag_commit']}`)" if "unbag_commit" in environment else ""
     names = ("python", "torch", "transformers", "accelerate", "tokenizers", "datasets")
     versions = ", ".join(f"{name} {environment[name]}" for name in names if name in environment)
-    files = [p for parts in about.record["data"].values() for p in parts if not _is_corpus(p["name"], p["origin"])]
-    named = ", ".join(sorted({f"`{part['name']}` (sha256 `{part['revisions'][0]}`)" for part in files}))
-    needs = f"\n\nIt needs {named}, which {'is' if len(files) == 1 else 'are'} not on the Hub." if files else ""
-    return f"""## Make it again
+    files = [p for parts in content.record["data"].values() for p in parts if not _is_corpus(p["name"], p["origin"])]
+    missing = ", ".join(sorted({f"`{part['name']}` (sha256 `{part['revisions'][0]}`)" for part in files}))
+    needs = f" The command needs files that are not on the Hub: {missing}." if files else ""
+    return f"""## Reproduction
 
 ```
-{command(about.record)}
+{command(content.record)}
 ```
 
-with unbag {environment["unbag"]}{commit}, {versions}. The whole record is in `training.json`.{needs}"""
+Versions: unbag {environment["unbag"]}{commit}, {versions}. The complete record is in `training.json`.{needs}"""
 
 
-def _citations(about: About) -> str:
-    citations = _cited(about)
-    text = "## Citation\n\nThe recipe: " + find_recipe(about.record["recipe"]).about
+def _citations(content: ModelCardContent) -> str:
+    citations = _cited_works(content)
+    text = "## Citation\n\nRecipe: " + find_recipe(content.record["recipe"]).about
     if citations:
-        text += "\n\nWhat it was trained on and asked:\n\n```bibtex\n" + "\n\n".join(citations) + "\n```"
+        text += "\n\nTraining corpora and challenge sets:\n\n```bibtex\n" + "\n\n".join(citations) + "\n```"
     return text
 
 
-def _cited(about: About) -> list[str]:
-    """Return the BibTeX of the corpora that it was trained on, and of the sets that it was asked."""
-    asked = dict.fromkeys(result.set for result in (*about.own, *about.residual))
-    sets_cited = [str(challenge_sets.get(name).builder_class().CITATION) for name in asked]
-    return list(dict.fromkeys([*(corpus.citation for corpus in about.corpora), *sets_cited]))
+def _cited_works(content: ModelCardContent) -> list[str]:
+    """Collect the BibTeX of the training corpora and of the evaluated sets."""
+    evaluated = dict.fromkeys(result.set for result in (*content.own, *content.residual))
+    sets_cited = [str(challenge_sets.get(name).builder_class().CITATION) for name in evaluated]
+    return list(dict.fromkeys([*(corpus.citation for corpus in content.corpora), *sets_cited]))
 
 
 def _is_corpus(name: str, origin: str) -> bool:
@@ -471,7 +495,7 @@ def _number(value: Any) -> str:
 
 
 def _table(heads: Sequence[str], rows: Iterable[Sequence[str]], *, numbers: int = 0) -> str:
-    """Return a table in Markdown, from column `numbers` on aligned to the right where that is above 0."""
+    """Build a Markdown table. With `numbers` > 0, columns from that index on are aligned to the right."""
     rule = ["---:" if numbers and i >= numbers else "---" for i in range(len(heads))]
     lines = [heads, rule, *rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)

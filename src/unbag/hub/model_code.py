@@ -1,44 +1,48 @@
-"""The code of a model of ours in one file of its repository, for those who let transformers run code of others."""
+"""Bundled code of unbag's architectures, for loading with transformers' `trust_remote_code`."""
 
 import json
 from collections.abc import Mapping
 from typing import Any, Final
 
-from unbag.hub.vendoring import bundle, notice
+from unbag.hub.vendoring import bundle_modules, source_notice
 
 FILE: Final = "modeling_unbag.py"
 
-_TYPES: Final = "unbag-"  # what the types of the models in `unbag.models` begin with
-_NEEDED: Final = frozenset({"numpy", "torch", "transformers", "spacy", "huggingface_hub"})
-_INSTEAD: Final = {"unbag.models.trees": "unbag.models.vendored_trees"}
+_TYPES: Final = "unbag-"  # prefix of the model types in `unbag.models`
+_ALLOWED: Final = frozenset({"numpy", "torch", "transformers", "spacy", "huggingface_hub"})
+_REPLACEMENTS: Final = {"unbag.models.trees": "unbag.models.vendored_trees"}
 
 
-def is_of_ours(config: Mapping[str, Any]) -> bool:
-    """Tell whether a model's architecture is one of `unbag.models`, by its config."""
+def is_unbag_config(config: Mapping[str, Any]) -> bool:
+    """Check whether a config is of an architecture in `unbag.models`."""
     return str(config.get("model_type")).startswith(_TYPES)
 
 
-def without_code(config: bytes) -> bytes:
-    """Return, of a repository's config.json, what the folder had before `with_code`, as transformers writes it."""
+def remove_code(config: bytes) -> bytes:
+    """Restore the config.json that the training folder had before `add_code`, byte for byte."""
     record = json.loads(config)
     record.pop("auto_map", None)
+    # transformers writes config.json in this form. Equal bytes give equal hashes, which identify the model.
     return (json.dumps(record, indent=2) + "\n").encode()
 
 
-def with_code(config: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
-    """Return a model's config that says where its code is, and the code: the modules of `unbag.models` that it needs.
+def add_code(config: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
+    """Add an `auto_map` to a model's config, and bundle the modules of `unbag.models` that it names.
+
+    Returns:
+        The new config, and the source of the module.
 
     Raises:
-        ValueError: if its architecture is none of `unbag.models`.
-        ImportError: without PyTorch and transformers.
+        ValueError: If the architecture is not in `unbag.models`.
+        ImportError: If PyTorch or transformers is not installed.
     """
     from unbag.models import ARCHITECTURES
 
     networks = {kind.config.model_type: kind.network for kind in ARCHITECTURES.values()}
     if config.get("model_type") not in networks:
         raise ValueError(
-            f"a model of type {config.get('model_type')!r} has its code in transformers and needs no code of its own; "
-            "leave out --with-code"
+            f"--with-code: expected an architecture of unbag, got {config.get('model_type')!r}, whose code is in "
+            "transformers; omit --with-code"
         )
     network = networks[config["model_type"]]
     module = FILE.removesuffix(".py")
@@ -46,6 +50,6 @@ def with_code(config: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
         "AutoConfig": f"{module}.{network.config_class.__name__}",
         "AutoModelForSequenceClassification": f"{module}.{network.__name__}",
     }
-    title = f"{network.__name__}, for those who load it without unbag."
-    code = bundle([network.__module__], title=title, allowed=_NEEDED, instead=_INSTEAD)
-    return {**config, "auto_map": auto_map}, notice() + code
+    title = f"{network.__name__}, to be loaded without unbag."
+    code = bundle_modules([network.__module__], title=title, allowed=_ALLOWED, instead=_REPLACEMENTS)
+    return {**config, "auto_map": auto_map}, source_notice() + code

@@ -1,4 +1,4 @@
-"""Whose results a file holds: those of a model on the Hub, or of a folder with the same files."""
+"""Assignment of results to models: a model on the Hub, or a folder with the same files."""
 
 import hashlib
 from collections.abc import Iterable
@@ -6,63 +6,63 @@ from typing import Final
 
 from unbag.challenge_sets.results import Result
 from unbag.hub import model_code
-from unbag.hub.push import explained, look
+from unbag.hub.push import explain_hub_errors, fetch_remote
 from unbag.inference.hub_files import combine_hashes, is_model_file
 
 FOLDER: Final = "folder"
-"""What is named as the model where it came from a folder."""
+"""Model name in the record of a model that was loaded from a folder."""
 
 _HEAD: Final = "head"
 
 
 def is_own_head(result: Result) -> bool:
-    """Tell whether the model's own head answered, as it does for whoever loads the model."""
+    """Check whether the predictions come from the model's own head, as after loading with transformers."""
     return _HEAD not in result.model
 
 
-def model_of(result: Result) -> str | None:
-    """Return the Hub id, or the built-in model's or predictions' name, of what a result is about; None of a folder."""
+def result_model_name(result: Result) -> str | None:
+    """Find the Hub id of a result's model, or the name of a built-in model or predictions; None for a folder."""
     name: str = result.model.get("model", result.model["name"])
     return None if name == FOLDER else name
 
 
-def results_of(repo: str, results: Iterable[Result]) -> list[Result]:
-    """Return the results of a model on the Hub.
+def select_model_results(repo: str, results: Iterable[Result]) -> list[Result]:
+    """Select the results of a model on the Hub.
 
-    Those of a folder are its results if the files that decide the predictions are the repository's.
+    Results of a folder are included if the files that determine the predictions equal those of the repository.
 
     Raises:
-        ValueError: if there are none.
-        HubError: if the Hub does not say what it holds.
+        ValueError: If no result is of the model.
+        HubError: If the Hub fails or cannot be reached.
     """
     results = list(results)
-    held = revision_on_hub(repo) if _of_folder(results) else None
+    held = fetch_files_revision(repo) if _has_folder_results(results) else None
     own = [
         result
         for result in results
-        if model_of(result) == repo or (model_of(result) is None and result.model["revision"] == held)
+        if result_model_name(result) == repo or (result_model_name(result) is None and result.model["revision"] == held)
     ]
     if not own:
-        others = sorted({model_of(result) or f"the folder {result.model['name']}" for result in results})
-        hint = "; publish the folder's model there first (unbag publish model)" if _of_folder(results) else ""
-        raise ValueError(f"expected results of {repo}, found those of {', '.join(others) or 'nothing'}{hint}")
+        others = sorted({result_model_name(result) or f"the folder {result.model['name']}" for result in results})
+        hint = "; publish the folder's model there first (unbag publish model)" if _has_folder_results(results) else ""
+        raise ValueError(f"expected results of {repo}, got results of {', '.join(others) or 'nothing'}{hint}")
     return own
 
 
-def _of_folder(results: Iterable[Result]) -> bool:
-    return any(model_of(result) is None for result in results)
+def _has_folder_results(results: Iterable[Result]) -> bool:
+    return any(result_model_name(result) is None for result in results)
 
 
-def revision_on_hub(repo: str) -> str | None:
-    """Return what `folder_revision` gives for a folder with the files of a repository; None if there is none.
+def fetch_files_revision(repo: str) -> str | None:
+    """Compute `folder_revision` of a repository's files without a download of the weights; None without a repository.
 
-    Of a repository with code of ours: for the folder that it was published from, which had none.
+    For a repository with bundled code, the revision is that of the folder before the code was added.
 
     Raises:
-        HubError: if the Hub does not say.
+        HubError: If the Hub fails or cannot be reached.
     """
-    with explained(repo, "model"):
-        remote = look(repo, "model")
+    with explain_hub_errors(repo, "model"):
+        remote = fetch_remote(repo, "model")
         if remote is None:
             return None
         hashes = {
@@ -71,6 +71,6 @@ def revision_on_hub(repo: str) -> str | None:
             if is_model_file(path)
         }
         if model_code.FILE in remote.files:
-            before = model_code.without_code(remote.read("config.json") or b"{}")
+            before = model_code.remove_code(remote.read("config.json") or b"{}")
             hashes["config.json"] = hashlib.sha256(before).hexdigest()
     return combine_hashes(hashes)

@@ -1,6 +1,7 @@
-"""The page of the Space that asks a model about one pair, as it is and with its words moved, and a bag of words too.
+"""The page of the Space to try a pair: predictions of a model and of a bag of words, in several word orders.
 
-It runs in the Space, with gradio, transformers and spaCy and without unbag: what it needs of ours is a file beside it.
+This module runs in the Space with gradio, transformers and spaCy but without unbag. The unbag functions that it needs
+are bundled in a file of the Space, so it must not import other unbag modules.
 """
 
 import json
@@ -19,12 +20,12 @@ from numpy.typing import NDArray
 Pair = tuple[str, str]
 Probabilities = NDArray[Any]
 PERMUTATIONS: Final = 3
-MOST_CHARACTERS: Final = 1_000
-"""Of a sentence: everybody shares one small machine."""
-MOST_BYTES: Final = 1_500_000_000
-"""Of a model's weights."""
+MAX_CHARACTERS: Final = 1_000
+"""Maximum length of a sentence, since all visitors share one small machine."""
+MAX_BYTES: Final = 1_500_000_000
+"""Maximum size of a model's weights."""
 TOP: Final = 5
-UNKNOWN: Final = "not said"
+UNKNOWN: Final = "unknown"
 EXAMPLES: Final = (
     ("Two dogs chase a small child across the wet grass.", "A small child chases two dogs across the grass."),
     ("A man in a red coat is sitting on a bench.", "A man in a red coat is standing beside a bench."),
@@ -49,21 +50,28 @@ _STYLE: Final = """<style>
 
 
 @dataclass(frozen=True)
-class Asked:
-    """A pair, what was done to it, and the probabilities of the labels: the model's, and the lexical model's."""
+class ScoredPair:
+    """A variant of a pair with its predictions.
 
-    what: str
+    Attributes:
+        change: Description of the variant.
+        pair: Premise and hypothesis.
+        model: Label probabilities of the model, shape (3,).
+        lexical: Label probabilities of the lexical model, shape (3,).
+    """
+
+    change: str
     pair: Pair
     model: Probabilities
     lexical: Probabilities
 
 
-class Lexical:
-    """The lexical model in a folder (`lexical.json`, `lexical.safetensors`), read with our own functions.
+class LexicalScorer:
+    """The lexical model in a folder (`lexical.json`, `lexical.safetensors`).
 
     Args:
-        ours: the module of these.
-        folder: the Space's.
+        ours: Module with the bundled unbag functions.
+        folder: Folder of the Space.
     """
 
     def __init__(self, ours: Any, folder: Path) -> None:
@@ -76,69 +84,69 @@ class Lexical:
         self._weights, self._bias = tensors["weights"], tensors["bias"]
 
     def probabilities(self, pairs: Sequence[Pair]) -> Probabilities:
-        """Return the probabilities of the labels, shape (n, 3)."""
+        """Compute the label probabilities, shape (n, 3)."""
         return _softmax(self._matrix(pairs) @ self._weights + self._bias)
 
     def pull(self, pair: Pair, label: str) -> list[Any]:
-        """Return the words, and pairs of words, that most favour the likeliest other label over a label."""
+        """Find the words and word pairs that most favour the most probable other label over `label`."""
         matrix, gold = self._matrix([pair]), np.array([self._ours.LABELS.index(label)])
         probabilities = self.probabilities([pair])
-        [found] = self._ours.misleading(self._vocabulary, self._weights, matrix, probabilities, gold, TOP)
-        return list(found)
+        [features] = self._ours.misleading(self._vocabulary, self._weights, matrix, probabilities, gold, TOP)
+        return list(features)
 
     def _matrix(self, pairs: Sequence[Pair]) -> Any:
         words = [tuple(self._ours.all_words(side, "en") for side in pair) for pair in pairs]
         return self._vocabulary.matrix(words)
 
 
-def variants(ours: Any, premise: str, hypothesis: str) -> list[tuple[str, Pair]]:
-    """Return a pair as it is, exchanged, and with its words in other orders, with what was done to it.
+def build_variants(ours: Any, premise: str, hypothesis: str) -> list[tuple[str, Pair]]:
+    """Build the variants of a pair, each with a description: as given, exchanged, and with its words permuted.
 
-    Sentences too short to have that many orders are left as they are.
+    Modes for which the sentences have too few permutations are omitted.
     """
-    found = [("as given", (premise, hypothesis)), ("premise and hypothesis exchanged", (hypothesis, premise))]
+    variants = [("as given", (premise, hypothesis)), ("premise and hypothesis exchanged", (hypothesis, premise))]
     tokens = ours.tokenize(premise), ours.tokenize(hypothesis)
-    for mode, what in (
-        ("both", "the words of both in another order"),
-        ("hypothesis", "the words of the hypothesis in another order"),
+    for mode, change in (
+        ("both", "words of both sentences in another order"),
+        ("hypothesis", "words of the hypothesis in another order"),
     ):
         try:
-            made = ours.Permuter(PERMUTATIONS, mode).texts("the pair", *tokens)
+            permuted = ours.Permuter(PERMUTATIONS, mode).texts("the pair", *tokens)
         except ours.TooFewPermutationsError:
             continue
-        found += [(what, pair) for pair in made]
-    return found
+        variants += [(change, pair) for pair in permuted]
+    return variants
 
 
 @lru_cache(maxsize=2)
-def transformer(name: str, resolve_order: Callable[[Any], Sequence[str]]) -> tuple[Any, Any, tuple[str, ...]]:
-    """Return a model of the Hub, its tokenizer, and the label of each of its outputs; no code of the model's is run.
+def load_transformer(name: str, resolve_order: Callable[[Any], Sequence[str]]) -> tuple[Any, Any, tuple[str, ...]]:
+    """Load a model of the Hub, its tokenizer, and the label of each output. Code in the repository is not run.
 
     Raises:
-        ValueError: if it is too large, no classifier of three labels, or has no weights in safetensors.
+        ValueError: If the model is too large, not a classifier with three labels, or has no weights in safetensors.
     """
     from huggingface_hub import HfApi
     from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
     if not _HUB_ID.fullmatch(name):
-        raise ValueError("expected a model of the Hub as organisation/name")
+        raise ValueError(f"model: expected a Hub id as organisation/name, got {name!r}")
     size = sum(getattr(file, "size", 0) for file in HfApi().list_repo_tree(name) if file.path.endswith(".safetensors"))
-    if not 0 < size <= MOST_BYTES:
-        most, found = (f"{n / 1e9:.1f} GB" for n in (MOST_BYTES, size))
-        raise ValueError(f"expected weights in safetensors of at most {most}, found {found}")
+    if not 0 < size <= MAX_BYTES:
+        limit, actual = (f"{n / 1e9:.1f} GB" for n in (MAX_BYTES, size))
+        raise ValueError(f"{name}: expected weights in safetensors of at most {limit}, got {actual}")
     tokenizer = AutoTokenizer.from_pretrained(name)
     model = AutoModelForSequenceClassification.from_pretrained(name, use_safetensors=True).eval()
     order = tuple(resolve_order(model.config.id2label))
     return model, tokenizer, order
 
 
-def classified(name: str, ours: Any, pairs: Sequence[Pair]) -> Probabilities:
-    """Return what a model of the Hub says of pairs: the probabilities of our labels in our order, shape (n, 3)."""
+def classify_pairs(name: str, ours: Any, pairs: Sequence[Pair]) -> Probabilities:
+    """Compute the label probabilities of a Hub model in unbag's label order, shape (n, 3)."""
     import torch
 
-    model, tokenizer, order = transformer(name, ours.resolve_order)
+    model, tokenizer, order = load_transformer(name, ours.resolve_order)
     if set(order) != set(ours.LABELS):
-        raise ValueError(f"expected a model of the labels {', '.join(ours.LABELS)}, found {', '.join(order)}")
+        raise ValueError(f"{name}: expected the labels {', '.join(ours.LABELS)}, got {', '.join(order)}")
     premises, hypotheses = (list(side) for side in zip(*pairs, strict=True))
     encoded = tokenizer(premises, hypotheses, padding=True, truncation=True, max_length=256, return_tensors="pt")
     with torch.no_grad():
@@ -147,44 +155,46 @@ def classified(name: str, ours: Any, pairs: Sequence[Pair]) -> Probabilities:
 
 
 def _softmax(logits: Any) -> Probabilities:
-    shifted = np.exp(logits - np.max(logits, axis=1, keepdims=True))
+    shifted = np.exp(logits - np.max(logits, axis=1, keepdims=True))  # the shift prevents overflow in exp
     return np.asarray(shifted / shifted.sum(axis=1, keepdims=True))
 
 
-def summary(asked: Sequence[Asked], labels: Sequence[str]) -> str:
-    """Return in words how often each answered as to the pair in order, of those whose words moved."""
-    first, *others = asked
-    moved = [each for each in others if "order" in each.what]
-    if not moved:
-        return "These sentences are too short for their words to be put in several other orders."
-    kept = {
-        who: sum(int(np.argmax(getattr(each, who)) == np.argmax(getattr(first, who))) for each in moved)
-        for who in ("model", "lexical")
+def summarize(scored: Sequence[ScoredPair], labels: Sequence[str]) -> str:
+    """Summarize in how many permuted variants the two models keep their prediction for the given pair."""
+    first, *others = scored
+    permuted = [each for each in others if "order" in each.change]
+    if not permuted:
+        return "These sentences are too short for several other word orders."
+    same = {
+        name: sum(int(np.argmax(getattr(each, name)) == np.argmax(getattr(first, name))) for each in permuted)
+        for name in ("model", "lexical")
     }
-    answer = labels[int(np.argmax(first.model))]
+    prediction = labels[int(np.argmax(first.model))]
     return (
-        f"The model answers {answer}. With the words in another order it answers the same {kept['model']} of "
-        f"{len(moved)} times; the lexical model, which knows of no order, {kept['lexical']} of {len(moved)}."
+        f"The model predicts {prediction}. With the words in another order, the model keeps its prediction in "
+        f"{same['model']} of {len(permuted)} cases. The lexical model, which ignores word order, keeps it in "
+        f"{same['lexical']} of {len(permuted)}."
     )
 
 
-def html(asked: Sequence[Asked], labels: Sequence[str], pulls: Sequence[Any], gold: str | None) -> str:
-    """Return the answers as HTML."""
-    parts = [f"<p><b>{escape(summary(asked, labels))}</b></p>"]
-    for each in asked:
-        answers = "".join(
-            _answer(who, labels, found) for who, found in (("model", each.model), ("lexical model", each.lexical))
+def render_html(scored: Sequence[ScoredPair], labels: Sequence[str], pulls: Sequence[Any], gold: str | None) -> str:
+    """Render the predictions as HTML."""
+    parts = [f"<p><b>{escape(summarize(scored, labels))}</b></p>"]
+    for each in scored:
+        predictions = "".join(
+            _render_prediction(name, labels, probabilities)
+            for name, probabilities in (("model", each.model), ("lexical model", each.lexical))
         )
         parts.append(
-            f'<div class="pair"><h4>{escape(each.what)}</h4><p>{escape(each.pair[0])}</p>'
-            f'<p>→ {escape(each.pair[1])}</p><div class="answers">{answers}</div></div>'
+            f'<div class="pair"><h4>{escape(each.change)}</h4><p>{escape(each.pair[0])}</p>'
+            f'<p>→ {escape(each.pair[1])}</p><div class="answers">{predictions}</div></div>'
         )
-        if each is asked[0]:
-            parts.append(_pulls(pulls, gold or labels[int(np.argmax(each.lexical))], known=gold is not None))
+        if each is scored[0]:
+            parts.append(_render_pulls(pulls, gold or labels[int(np.argmax(each.lexical))], is_gold=gold is not None))
     return _STYLE + "".join(parts)
 
 
-def _answer(who: str, labels: Sequence[str], probabilities: Probabilities) -> str:
+def _render_prediction(name: str, labels: Sequence[str], probabilities: Probabilities) -> str:
     best = int(np.argmax(probabilities))
     lines = "".join(
         f'<div class="answer{" first" if i == best else ""}"><span>{label}</span>'
@@ -192,23 +202,25 @@ def _answer(who: str, labels: Sequence[str], probabilities: Probabilities) -> st
         f"<span>{probabilities[i]:.2f}</span></div>"
         for i, label in enumerate(labels)
     )
-    return f'<div><div class="answer"><b>{who}: {labels[best]}</b></div>{lines}</div>'
+    return f'<div><div class="answer"><b>{name}: {labels[best]}</b></div>{lines}</div>'
 
 
-def _pulls(pulls: Sequence[Any], label: str, *, known: bool) -> str:
-    """Return the words that speak against a label, the right one or the lexical model's own answer."""
-    whose = "the right label" if known else "its own answer"
+def _render_pulls(pulls: Sequence[Any], label: str, *, is_gold: bool) -> str:
+    """Render the words that favour another label over the gold label or over the lexical model's prediction."""
+    kind = "the gold label" if is_gold else "its prediction"
     if not pulls:
-        none = f"None that the lexical model knows speaks against {whose}, {label}."
+        none = f"No word of the pair that the lexical model knows speaks against {kind}, {label}."
         return f'<div class="pair"><h4>misleading words</h4><p>{none}</p></div>'
-    rows = "".join(f"<tr><td>{escape(_named(pull.feature))}</td><td>{pull.logit:+.2f}</td></tr>" for pull in pulls)
+    rows = "".join(
+        f"<tr><td>{escape(_describe_feature(pull.feature))}</td><td>{pull.logit:+.2f}</td></tr>" for pull in pulls
+    )
     return (
-        f'<div class="pair"><h4>misleading words: what speaks to the lexical model for {pulls[0].label} and against '
-        f'{whose}, {label} (differences of logits)</h4><table class="words">{rows}</table></div>'
+        f'<div class="pair"><h4>misleading words: features of the lexical model for {pulls[0].label} and against '
+        f'{kind}, {label} (logit differences)</h4><table class="words">{rows}</table></div>'
     )
 
 
-def _named(feature: Any) -> str:
+def _describe_feature(feature: Any) -> str:
     if feature.premise is None:
         return f"{feature.hypothesis} in the hypothesis"
     if feature.hypothesis is None:
@@ -217,48 +229,51 @@ def _named(feature: Any) -> str:
 
 
 def page(ours: Any, folder: Path, model: str) -> gr.Blocks:
-    """Return the page.
+    """Build the page.
 
     Args:
-        ours: the module of our functions.
-        folder: of the Space, with the lexical model.
-        model: the Hub id of the model that is named at first.
+        ours: Module with the bundled unbag functions.
+        folder: Folder of the Space, with the lexical model.
+        model: Hub id of the model that is selected when the page opens.
     """
-    lexical = Lexical(ours, folder)
+    lexical = LexicalScorer(ours, folder)
     labels = list(ours.LABELS)
 
-    def tried(premise: str, hypothesis: str, gold: str, name: str) -> str:
+    def predict(premise: str, hypothesis: str, gold: str, name: str) -> str:
         premise, hypothesis = " ".join(premise.split()), " ".join(hypothesis.split())
         try:
-            if not (0 < len(premise) <= MOST_CHARACTERS and 0 < len(hypothesis) <= MOST_CHARACTERS):
-                raise ValueError(f"expected two sentences of at most {MOST_CHARACTERS:,} characters")
-            made = variants(ours, premise, hypothesis)
-            pairs = [pair for _, pair in made]
-            answers = classified(name.strip(), ours, pairs), lexical.probabilities(pairs)
-        except Exception as error:  # whatever a stranger's model brings
+            if not (0 < len(premise) <= MAX_CHARACTERS and 0 < len(hypothesis) <= MAX_CHARACTERS):
+                raise ValueError(f"premise and hypothesis: expected 1 to {MAX_CHARACTERS:,} characters each")
+            variants = build_variants(ours, premise, hypothesis)
+            pairs = [pair for _, pair in variants]
+            predictions = classify_pairs(name.strip(), ours, pairs), lexical.probabilities(pairs)
+        except Exception as error:  # an arbitrary model of the Hub can fail in any way
             return f"<p>⚠️ {escape(' '.join(str(error).split())[:300])}</p>"
-        asked = [Asked(what, pair, *found) for (what, pair), *found in zip(made, *answers, strict=True)]
-        known = gold if gold in labels else None
-        against = known or labels[int(np.argmax(asked[0].lexical))]
-        return html(asked, labels, lexical.pull((premise, hypothesis), against), known)
+        scored = [
+            ScoredPair(change, pair, *predicted)
+            for (change, pair), *predicted in zip(variants, *predictions, strict=True)
+        ]
+        gold_label = gold if gold in labels else None
+        against = gold_label or labels[int(np.argmax(scored[0].lexical))]
+        return render_html(scored, labels, lexical.pull((premise, hypothesis), against), gold_label)
 
     demo = gr.Blocks(title="Try a pair", analytics_enabled=False)
     with demo:
         gr.Markdown(
-            "# Does the model read the pair, or count its words?\nA premise, a hypothesis and a model of natural "
-            "language inference: its answer, that of a lexical model, which knows the words and not their order, and "
-            "the answers when words or sentences change places."
+            "# Does the model read the pair, or count its words?\nEnter a premise, a hypothesis and a model of natural "
+            "language inference. The page shows the predictions of the model and of a lexical model, which ignores "
+            "word order, for the pair and for variants with words or sentences exchanged."
         )
         with gr.Row():
-            premise = gr.Textbox(EXAMPLES[0][0], label="Premise", lines=2, max_length=MOST_CHARACTERS)
-            hypothesis = gr.Textbox(EXAMPLES[0][1], label="Hypothesis", lines=2, max_length=MOST_CHARACTERS)
+            premise = gr.Textbox(EXAMPLES[0][0], label="Premise", lines=2, max_length=MAX_CHARACTERS)
+            hypothesis = gr.Textbox(EXAMPLES[0][1], label="Hypothesis", lines=2, max_length=MAX_CHARACTERS)
         with gr.Row():
             name = gr.Textbox(model, label="Model", info="organisation/name on the Hub; English, three labels")
             gold = gr.Dropdown(
-                [UNKNOWN, *labels], value=UNKNOWN, label="The right label", info="what the words mislead from"
+                [UNKNOWN, *labels], value=UNKNOWN, label="Gold label", info="reference for misleading words"
             )
-        button = gr.Button("Ask", variant="primary")
+        button = gr.Button("Predict", variant="primary")
         gr.Examples([list(pair) for pair in EXAMPLES], [premise, hypothesis])
         result = gr.HTML(apply_default_css=False)
-        button.click(tried, [premise, hypothesis, gold, name], result, api_name="tried")
+        button.click(predict, [premise, hypothesis, gold, name], result, api_name="predict")
     return demo

@@ -1,4 +1,4 @@
-"""A Space to try a pair on: a model of the Hub and a lexical model, asked in order and in others."""
+"""The Space to try a pair: predictions of a Hub model and of a lexical model in several word orders."""
 
 import json
 from pathlib import Path
@@ -6,11 +6,11 @@ from typing import Final
 
 from unbag.baselines.lexical.model import CONFIG_FILE, WEIGHTS_FILE
 from unbag.baselines.lexical.words import ALL, BY_TYPE
-from unbag.hub.cards import what_it_is
-from unbag.hub.local_paths import without_folders
+from unbag.hub.cards import describe_package
+from unbag.hub.local_paths import strip_folders
 from unbag.hub.push import Publication
-from unbag.hub.spaces import page_source, requirements, with_settings
-from unbag.hub.vendoring import bundle, notice
+from unbag.hub.spaces import add_space_settings, build_requirements, read_page_source
+from unbag.hub.vendoring import bundle_modules, source_notice
 from unbag.utils.files import read_json_object
 from unbag.utils.hub_names import validate_repo
 
@@ -44,46 +44,60 @@ short_description: Does an NLI model read sentences, or count words?
 
 # Try a pair
 
-A premise, a hypothesis and a model of natural language inference: its answer, that of a lexical model, the words that
-mislead the latter, and the answers with the words in other orders and with premise and hypothesis exchanged.
+Enter a premise, a hypothesis and a model of natural language inference. The page shows:
+
+- the predictions of the model and of a lexical model
+- the words that mislead the lexical model
+- both predictions with the words in other orders, and with premise and hypothesis exchanged
+
+## Method
 
 The lexical model is a softmax regression on words and pairs of words ([Nie et al.
-2019](https://arxiv.org/abs/1811.07033), section 5), fitted to {fitted}. Words are put in other orders as by
-[Sinha et al. 2021](https://arxiv.org/abs/2101.00010), section 4. One pair tells nothing of a model: the challenge sets
-have thousands.
+2019](https://arxiv.org/abs/1811.07033), section 5), fitted to {fitted}. The word orders are those of
+[Sinha et al. 2021](https://arxiv.org/abs/2101.00010), section 4.
+
+## Limits
+
+A single pair says nothing about a model. The challenge sets have thousands of pairs.
+
+## unbag
 
 {about}
 """
 
 
 def pair_space(repo: str, model: str, lexical: Path) -> Publication:
-    """Return the Space.
+    """Build the Space to try a pair.
 
     Args:
-        repo: of the Space, `organisation/name`.
-        model: the Hub id of the model that is named at first.
-        lexical: a folder of a lexical model in English whose words count by their type, or all.
+        repo: Space repository, `organisation/name`.
+        model: Hub id of the model that is selected when the page opens.
+        lexical: Folder of an English lexical model, whose words are selected by type or not at all.
 
     Raises:
-        ValueError: if the model has no such name, or the lexical model is another.
+        ValueError: If `model` is not a valid Hub id, or the lexical model is of another kind.
     """
     validate_repo(model)
     config = read_json_object(lexical / CONFIG_FILE)
     record = config["record"]
     if record["language"] != "en" or (record["tags"] != BY_TYPE and record["pipeline"] != ALL):
         raise ValueError(
-            f"{lexical}: expected a lexical model in English, of words by their type; found the language "
-            f"{record['language']!r} and words by {record['tags']}"
+            f"{lexical}: expected an English lexical model with words selected by type, got the language "
+            f"{record['language']!r} and words selected by {record['tags']}"
         )
-    origins = " and ".join(dict.fromkeys(without_folders(part["origin"]) for part in record["training"]))
-    fitted = f"{record['pairs']:,} pairs of {origins}"
+    origins = " and ".join(dict.fromkeys(strip_folders(part["origin"]) for part in record["training"]))
+    fitted = f"{record['pairs']:,} pairs of {origins}"  # only the names of files: their folders are private
     files: dict[str, bytes | Path] = {
-        "README.md": with_settings(_CARD.format(about=what_it_is(), fitted=fitted), models=[model]).encode(),
-        f"{_PAGE}.py": (notice() + page_source(_PAGE)).encode(),
-        f"{_OURS}.py": (notice() + bundle(_MODULES, title="Words and their orders.", allowed=_ALLOWED)).encode(),
-        "app.py": (notice() + _APP.format(page=_PAGE, ours=_OURS, model=model)).encode(),
-        "lexical.json": json.dumps({"words": config["words"]}, ensure_ascii=False).encode(),  # no names of files here
+        "README.md": add_space_settings(_CARD.format(about=describe_package(), fitted=fitted), models=[model]).encode(),
+        f"{_PAGE}.py": (source_notice() + read_page_source(_PAGE)).encode(),
+        f"{_OURS}.py": (
+            source_notice() + bundle_modules(_MODULES, title="Words and their orders.", allowed=_ALLOWED)
+        ).encode(),
+        "app.py": (source_notice() + _APP.format(page=_PAGE, ours=_OURS, model=model)).encode(),
+        "lexical.json": json.dumps({"words": config["words"]}, ensure_ascii=False).encode(),
         "lexical.safetensors": lexical / WEIGHTS_FILE,
-        "requirements.txt": requirements("numpy", "safetensors", "scipy", "spacy", "torch", "transformers").encode(),
+        "requirements.txt": build_requirements(
+            "numpy", "safetensors", "scipy", "spacy", "torch", "transformers"
+        ).encode(),
     }
-    return Publication(repo, "space", files, "Publish the page to try a pair on", owns=("*.py",))
+    return Publication(repo, "space", files, "Publish the page to try a pair", owns=("*.py",))

@@ -1,9 +1,9 @@
-"""Publish to the Hub: one commit per repository, based on the present state, and none where nothing would change.
+"""Atomic publication to the Hub: one commit per repository on top of its current state, or none if nothing changes.
 
-What a person sees at the default revision is the state before or the state after, never one between: large files are
-uploaded first and stay invisible until the one commit names them. The commit names its parent, so the Hub rejects it if
-another commit came first; then everything is read and computed again. A lost response does no harm either: the next
-attempt finds the work done. Errors of the Hub and the network become one line that says what to do.
+Visitors see the state before or after a publication, never a state in between. Large files are uploaded first and stay
+invisible until the commit refers to them. The commit names its parent, so the Hub rejects it if another commit came
+first; then the plan is computed again from the new state. If the response to a commit is lost, the next attempt finds
+the commit and changes nothing. Errors of the Hub and the network become one line that says what to do.
 """
 
 import hashlib
@@ -29,24 +29,24 @@ if TYPE_CHECKING:
 
 
 Kind: TypeAlias = Literal["dataset", "model", "space"]
-"""The kinds of repositories of the Hub, by its clients' names."""
+"""Kind of a repository, by the name that `huggingface_hub` uses."""
 
 Merge: TypeAlias = Callable[[bytes | None], bytes]
-"""What a file shall be, given what it is (None where there is none): for a file that others write to as well."""
+"""Function from the published content of a file (None if there is none) to its new content, for shared files."""
 
 
 @dataclass(frozen=True)
 class Publication:
-    """The files of one repository.
+    """The files to publish in one repository.
 
     Attributes:
-        repo: `organisation/name`.
-        kind: of repository; a space is one of gradio.
-        files: what to write, by the path in the repository: the content itself, the file that holds it, or how to make
-            it from what is there. The last is called again whenever somebody else's commit came first.
-        message: of the commit; a pull request's title.
-        owns: patterns (`fnmatch`) of paths that belong to this publication alone, such as `data/snli-test/*`: what an
-            earlier one left there and `files` does not name is deleted. Everything else in the repository stays.
+        repo: Repository, `organisation/name`.
+        kind: Kind of the repository. A new Space uses gradio.
+        files: Files to write, by path in the repository: the content, a local file, or a `Merge` function. The function
+            is called again if another commit came first.
+        message: Commit message, or title of the pull request.
+        owns: Patterns (`fnmatch`) of paths that belong to this publication, such as `data/snli-test/*`. Files that
+            match a pattern but are not in `files` are deleted. All other files of the repository stay.
     """
 
     repo: str
@@ -56,10 +56,10 @@ class Publication:
     owns: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        """Refuse names that are none of the Hub's.
+        """Validate the names of the repository and its files.
 
         Raises:
-            ValueError: if the repository or a file has no such name.
+            ValueError: If a name is not valid on the Hub.
         """
         validate_repo(self.repo)
         for path in self.files:
@@ -67,22 +67,23 @@ class Publication:
 
 
 _LOG_IN = "log in with `hf auth login`, or set HF_TOKEN"
+_RESUMES: Final = "finished uploads are kept"
 
 
 class HubError(ValueError):
-    """The Hub did not do what was asked; the message names the repository, the reason and what to do."""
+    """A request to the Hub failed; the message names the repository, the reason and what to do."""
 
 
 @contextmanager
-def explained(repo: str, kind: str) -> Iterator[None]:
-    """Turn what the client raises about a repository into a `HubError` of one line, with no token in it.
+def explain_hub_errors(repo: str, kind: str) -> Iterator[None]:
+    """Convert exceptions of the Hub client into a `HubError` of one line without tokens.
 
     Args:
-        repo: `organisation/name`.
-        kind: of repository.
+        repo: Repository, `organisation/name`.
+        kind: Kind of the repository.
 
     Raises:
-        HubError: instead of what was raised.
+        HubError: In place of the client's exception.
     """
     httpx = hub_http()
     from huggingface_hub.errors import HFValidationError, OfflineModeIsEnabled
@@ -94,60 +95,61 @@ def explained(repo: str, kind: str) -> Iterator[None]:
     except HubReadError as error:
         raise HubError(redact(str(error))) from error
     except HFValidationError as error:
-        raise HubError(f"expected a repository as organisation/name, found {repo!r}: {first_line(error)}") from None
+        raise HubError(f"expected a repository as organisation/name, got {repo!r}: {first_line(error)}") from None
     except OfflineModeIsEnabled:
-        raise HubError(f"{repo}: the Hub cannot be asked while offline; unset HF_HUB_OFFLINE") from None
+        raise HubError(f"{repo}: the Hub cannot be reached in offline mode; unset HF_HUB_OFFLINE") from None
     except (OSError, ValueError, RuntimeError, httpx.HTTPError) as error:
-        raise HubError(redact(f"{kind} {repo}: {_reason(error, repo)}")) from error
+        raise HubError(redact(f"{kind} {repo}: {_describe_error(error, repo)}")) from error
 
 
-def _reason(error: Exception, repo: str) -> str:
+def _describe_error(error: Exception, repo: str) -> str:
     from huggingface_hub import constants, get_token
 
     answer = http_cause(error)
     if answer is None:
         if (fault := hub_failure_message(error)) is not None:
-            return f"{fault}: it goes on from here"
+            return f"{fault}; {_RESUMES}"
         if isinstance(error, ValueError):
-            return " ".join(str(error).split())  # the client's own complaint about a card, say
+            return " ".join(str(error).split())  # an error message of the client, for example about a card
         return (
             f"{constants.ENDPOINT} cannot be reached ({type(error).__name__}: {first_line(error)}); check the network "
-            "and HF_ENDPOINT, and give the command again: it goes on from here"
+            f"and HF_ENDPOINT, and run the command again; {_RESUMES}"
         )
     status = answer.response.status_code
     text = answer.server_message or first_line(answer)
     organisation = repo.partition("/")[0]
     match status:
         case HTTPStatus.UNAUTHORIZED if get_token() is None:
-            return f"expected a token, found none (401: {text}); {_LOG_IN}"
+            return f"expected a token, got none (401: {text}); {_LOG_IN}"
         case HTTPStatus.UNAUTHORIZED:
             return (
-                f"the Hub does not accept the token (401: {text}); {_LOG_IN} with one that may write to {organisation}"
+                f"the Hub does not accept the token (401: {text}); {_LOG_IN} with a token that may write to "
+                f"{organisation}"
             )
         case HTTPStatus.FORBIDDEN:
             ways = ["use another token", "name another organisation with --repo-id"]
-            if _may_propose(answer):
+            if _is_proposal_possible(answer):
                 ways.append("propose the change with --pull-request")
             return (
-                f"expected a token that may write to {organisation}, found one that may not (403: {text}); "
+                f"expected a token that may write to {organisation}, got one that may not (403: {text}); "
                 + all_fitting(*ways)
             )
         case HTTPStatus.NOT_FOUND:
             check = first_fitting("; check --repo-id", "; check its name")
-            return f"there is no such repository, or none that this token may see (404: {text}){check}"
+            return f"the repository does not exist, or the token may not see it (404: {text}){check}"
         case HTTPStatus.CONFLICT | HTTPStatus.PRECONDITION_FAILED:
-            return f"somebody else's commits came first each time ({status}: {text}); give the command again"
+            return f"other commits came first at every attempt ({status}: {text}); run the command again"
         case HTTPStatus.TOO_MANY_REQUESTS:
             seconds = requested_wait(answer)
             when = f"in {seconds:.0f} s" if seconds else "later"
-            return f"too many requests (429: {text}); give the command again {when}: it goes on from here"
+            return f"too many requests (429: {text}); run the command again {when}; {_RESUMES}"
         case _ if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-            return f"the Hub is out of order ({status}: {text}); give the command again later: it goes on from here"
-    return f"the Hub refused ({status}: {text})"
+            return f"the Hub is out of order ({status}: {text}); run the command again later; {_RESUMES}"
+    return f"the Hub rejected the request ({status}: {text})"
 
 
-def _may_propose(refused: "HfHubHTTPError") -> bool:
-    """Check whether a pull request may do what was refused: a change of a repository that exists, and no proposal."""
+def _is_proposal_possible(refused: "HfHubHTTPError") -> bool:
+    """Check whether a pull request could succeed: the rejected request changes an existing repository directly."""
     url = refused.response.request.url
     changes = any(step in url.path for step in ("/commit/", "/preupload/", "/info/lfs/"))
     return changes and "create_pr" not in url.params and "refs%2F" not in str(url) and "/refs/" not in url.path
@@ -163,9 +165,9 @@ class RemoteFile:
     """A file of a repository.
 
     Attributes:
-        size: in bytes.
-        oid: its git blob id; of a large file, that of the pointer that git holds.
-        sha256: of its content; large files only.
+        size: Size in bytes.
+        oid: Git blob id; for a large file, the id of its pointer file in git.
+        sha256: SHA-256 of the content; None for a small file.
     """
 
     size: int
@@ -173,10 +175,12 @@ class RemoteFile:
     sha256: str | None
 
     def holds(self, content: bytes | Path) -> bool:
-        """Tell whether this is the content. A file is read in pieces, and not at all where the size says no."""
+        """Check whether the file has this content. A local file is read in chunks, and only if the size matches."""
         size = len(content) if isinstance(content, bytes) else content.stat().st_size
         if size != self.size:
             return False
+        # The Hub gives a SHA-256 for large files only. For others, git's blob id is the SHA-1 of a header and the
+        # content.
         digest = hashlib.sha256() if self.sha256 else hashlib.sha1(b"blob %d\0" % size, usedforsecurity=False)
         if isinstance(content, bytes):
             digest.update(content)
@@ -192,11 +196,11 @@ class Remote:
     """A repository at one commit.
 
     Attributes:
-        repo: `organisation/name`.
-        kind: of repository.
-        commit: the commit.
-        private: whether only members of its organisation see it.
-        files: by path.
+        repo: Repository, `organisation/name`.
+        kind: Kind of the repository.
+        commit: Id of the commit.
+        private: Whether only members of its organisation can see the repository.
+        files: Files by path.
     """
 
     repo: str
@@ -206,18 +210,19 @@ class Remote:
     files: Mapping[str, RemoteFile]
 
     def read(self, path: str) -> bytes | None:
-        """Return the content of a small file; None where there is none.
+        """Download a small file; None if there is no such file.
 
         Raises:
-            HfHubHTTPError: if the Hub does not give it.
-            HubReadError: if it does not answer, or with something else.
+            HfHubHTTPError: If the Hub rejects the request.
+            HubReadError: If the Hub does not answer, or sends other content.
         """
         if path not in self.files:
             return None
         expected = self.files[path]
 
         def fetch() -> bytes:
-            # Not by way of the cache: what is merged into the next commit must be what the Hub has.
+            # A temporary folder bypasses the client's cache: the content is merged into the next commit and must be the
+            # Hub's.
             from huggingface_hub import HfApi
 
             with tempfile.TemporaryDirectory(prefix="unbag-") as folder:
@@ -226,18 +231,18 @@ class Remote:
                 )
                 content = Path(file).read_bytes()
             if not expected.holds(content):
-                raise ConnectionAbortedError(f"{path} arrived as something else than the Hub holds")
+                raise ConnectionAbortedError(f"{path}: the downloaded content differs from the content on the Hub")
             return content
 
         return _read(self.repo, self.kind, fetch)
 
 
-def look(repo: str, kind: Kind, revision: str = "main") -> Remote | None:
-    """Return what a repository holds at a revision; None if there is no such repository.
+def fetch_remote(repo: str, kind: Kind, revision: str = "main") -> Remote | None:
+    """Fetch the file list of a repository at a revision; None if there is no such repository.
 
     Raises:
-        HfHubHTTPError: if the Hub does not say.
-        HubReadError: if it does not answer, or with something else.
+        HfHubHTTPError: If the Hub rejects the request.
+        HubReadError: If the Hub does not answer, or sends an invalid response.
     """
     from huggingface_hub import HfApi
     from huggingface_hub.errors import GatedRepoError, RepositoryNotFoundError
@@ -245,7 +250,7 @@ def look(repo: str, kind: Kind, revision: str = "main") -> Remote | None:
     api = HfApi()
     try:
         info: Any = _read(repo, kind, lambda: api.repo_info(repo, repo_type=kind, revision=revision))
-    except GatedRepoError:  # a subclass of the next, though the repository exists
+    except GatedRepoError:  # a subclass of RepositoryNotFoundError, although the repository exists
         raise
     except RepositoryNotFoundError:
         return None
@@ -255,35 +260,35 @@ def look(repo: str, kind: Kind, revision: str = "main") -> Remote | None:
     files = {
         entry.path: RemoteFile(entry.size, entry.blob_id, entry.lfs.sha256 if entry.lfs else None)
         for entry in listed
-        if hasattr(entry, "blob_id")  # a file, no folder
+        if hasattr(entry, "blob_id")  # folders have no blob id
     }
     return Remote(repo, kind, info.sha, bool(info.private), files)
 
 
 def _read(repo: str, kind: Kind, call: Callable[[], T]) -> T:
-    # The clients do not try these again by themselves.
+    # huggingface_hub does not retry these requests.
     return hub_read(f"{kind} {repo}", call, tries=TRIES, unreachable=True)
 
 
 _MAIN: Final = "main"
-_CONFLICTS: Final = 20  # somebody's commit gets through each time, so this many others would have to be at it
-_LONGEST_STAND_BACK: Final = 4.0  # seconds
+_MAX_CONFLICTS: Final = 20  # at each conflict another commit succeeds, so this many writers would have to compete
+_MAX_BACKOFF: Final = 4.0  # seconds
 _CONFLICT: Final = frozenset({HTTPStatus.CONFLICT, HTTPStatus.PRECONDITION_FAILED})
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What publishing would do.
+    """The changes that a publication would make.
 
     Attributes:
-        publication: what is published.
-        base: the commit it is based on; None where the repository is to be made.
-        private: whether the repository is, or will be, private.
-        pull_request: the ref of the open pull request that is gone on with, such as `refs/pr/3`.
-        contents: what the files will hold, by path.
-        added: sizes in bytes of files that are new, by path.
-        changed: sizes of those that will hold something else.
-        deleted: paths that an earlier publication left.
+        publication: Publication.
+        base: Commit that the changes are based on; None if the repository must be created.
+        private: Whether the repository is, or will be, private.
+        pull_request: Ref of the open pull request to update, such as `refs/pr/3`; None for a new one or none.
+        contents: New contents of the files, by path.
+        added: Sizes in bytes of new files, by path.
+        changed: Sizes in bytes of files whose content changes, by path.
+        deleted: Paths of files from an earlier publication that are deleted.
     """
 
     publication: Publication
@@ -297,18 +302,18 @@ class Plan:
 
     @property
     def is_empty(self) -> bool:
-        """Whether the repository already holds all of it."""
+        """Whether the repository is already up to date."""
         return not (self.added or self.changed or self.deleted)
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What publishing did.
+    """The result of a publication.
 
     Attributes:
-        plan: what was to be done, on the commit that it was done on.
-        url: of the repository, or of the pull request.
-        commit: the new commit; None where there was nothing to change.
+        plan: Plan that was carried out.
+        url: URL of the repository or of the pull request.
+        commit: Id of the new commit; None if nothing changed.
     """
 
     plan: Plan
@@ -316,29 +321,30 @@ class Outcome:
     commit: str | None
 
 
-def plan(publication: Publication, *, private: bool = False, pull_request: bool = False) -> Plan:
-    """Return what `publish` would do; nothing is written.
+def plan_publication(publication: Publication, *, private: bool = False, pull_request: bool = False) -> Plan:
+    """Plan what `publish_files` would change, without writing anything.
 
     Raises:
-        HubError: if it cannot be done, as far as that can be told from looking.
+        HubError: If the publication is certain to fail, or the Hub cannot be read.
     """
-    with explained(publication.repo, publication.kind):
+    with explain_hub_errors(publication.repo, publication.kind):
         return _plan(publication, private=private, pull_request=pull_request)
 
 
-def publish(publication: Publication, *, private: bool = False, pull_request: bool = False) -> Outcome:
-    """Bring a repository to what a publication says, in one commit, and make the repository where there is none.
+def publish_files(publication: Publication, *, private: bool = False, pull_request: bool = False) -> Outcome:
+    """Publish files in one commit. A missing repository is created.
 
-    Publishing the same again makes no commit. A publication that was stopped, at whatever moment, is finished by
-    publishing again; what was uploaded is not uploaded again.
+    Publishing the same files again makes no commit. An interrupted publication can be run again at any time; finished
+    uploads are not repeated.
 
     Args:
-        publication: the files.
-        private: a new repository is seen by its organisation only; one that is public already is refused.
-        pull_request: propose the commit instead; one's own open pull request of that title is gone on with.
+        publication: Files to publish.
+        private: Whether to create a private repository. An existing public repository raises an error.
+        pull_request: Whether to propose the commit in a pull request. The user's open pull request with the same title
+            is updated.
 
     Raises:
-        HubError: if the Hub refuses, stays out of order or cannot be reached; nothing is changed then.
+        HubError: If the Hub rejects the publication, remains out of order or cannot be reached; nothing changes then.
     """
     from huggingface_hub import HfApi
 
@@ -349,28 +355,31 @@ def publish(publication: Publication, *, private: bool = False, pull_request: bo
         sdk = "gradio" if kind == "space" else None
         return api.create_repo(repo, repo_type=kind, private=private, exist_ok=True, space_sdk=sdk)
 
-    with explained(repo, kind):
+    with explain_hub_errors(repo, kind):
         conflicts = 0
         may_delete: frozenset[str] | None = None
-        faults: Counter[str] = Counter()  # by request: one commit takes several
+        faults: Counter[str] = Counter()  # failures by URL: a commit takes several requests, each with its own retries
         while True:
             planned = _plan(publication, private=private, pull_request=pull_request)
             if planned.base is None:
                 with_retries(create)
                 continue
-            # What others add while this goes on is theirs: of nothing more than was seen at first is the end known.
+            # Only files of the first plan are deleted. A file that appears later belongs to another writer, even if it
+            # matches a pattern in `owns`.
             may_delete = frozenset(planned.deleted) if may_delete is None else may_delete
             planned = replace(planned, deleted=tuple(path for path in planned.deleted if path in may_delete))
             if planned.is_empty:
-                # After a failed commit this is its work: what failed was the answer.
+                # After a failed attempt, an up-to-date repository means that the commit succeeded and only its response
+                # was lost.
                 return Outcome(planned, _url(planned), planned.base if faults else None)
             try:
                 done = _commit(planned, pull_request=pull_request)
             except Exception as error:
                 answer = http_cause(error)
-                if answer is not None and answer.response.status_code in _CONFLICT and conflicts < _CONFLICTS:
+                if answer is not None and answer.response.status_code in _CONFLICT and conflicts < _MAX_CONFLICTS:
                     conflicts += 1
-                    pause(random.uniform(0, min(0.05 * 2**conflicts, _LONGEST_STAND_BACK)), error)
+                    # A random wait: writers that wait equally long would collide again.
+                    pause(random.uniform(0, min(0.05 * 2**conflicts, _MAX_BACKOFF)), error)
                     continue
                 request = str(answer.response.request.url) if answer is not None else type(error).__name__
                 faults[request] += 1
@@ -385,15 +394,15 @@ def publish(publication: Publication, *, private: bool = False, pull_request: bo
 def _plan(publication: Publication, *, private: bool, pull_request: bool) -> Plan:
     kind, repo = publication.kind, publication.repo
     ref = _open_pull_request(publication) if pull_request else None
-    remote = look(repo, kind, ref or _MAIN)
+    remote = fetch_remote(repo, kind, ref or _MAIN)
     if remote is None and pull_request:
-        raise HubError(f"{kind} {repo}: expected a repository to propose a change to, found none; check --repo-id")
+        raise HubError(f"{kind} {repo}: expected an existing repository for a pull request, got none; check --repo-id")
     if remote is not None and private and not remote.private:
         raise HubError(
-            f"{kind} {repo}: expected a private repository, found a public one; make it private in its settings, leave "
-            "--private out, or name another with --repo-id"
+            f"{kind} {repo}: expected a private repository, got a public one; make it private in its settings, omit "
+            "--private, or name another one with --repo-id"
         )
-    contents = {path: _content(file, path, remote) for path, file in publication.files.items()}
+    contents = {path: _resolve_content(file, path, remote) for path, file in publication.files.items()}
     existing = remote.files if remote else {}
     sizes = {path: len(c) if isinstance(c, bytes) else c.stat().st_size for path, c in contents.items()}
     return Plan(
@@ -412,7 +421,9 @@ def _plan(publication: Publication, *, private: bool, pull_request: bool) -> Pla
     )
 
 
-def _content(file: bytes | Path | Callable[[bytes | None], bytes], path: str, remote: Remote | None) -> bytes | Path:
+def _resolve_content(
+    file: bytes | Path | Callable[[bytes | None], bytes], path: str, remote: Remote | None
+) -> bytes | Path:
     if isinstance(file, bytes | Path):
         return file
     return file(remote.read(path) if remote else None)
@@ -438,7 +449,7 @@ def _commit(planned: Plan, *, pull_request: bool) -> Any:
 
 
 def _open_pull_request(publication: Publication) -> str | None:
-    """Return the ref of one's own open pull request of the same title, if there is one."""
+    """Find the ref of the user's open pull request with the same title; None if there is none."""
     from huggingface_hub import HfApi
     from huggingface_hub.errors import RepositoryNotFoundError
 

@@ -1,4 +1,4 @@
-"""What our Spaces have in common: their settings, what they require, and pages that run in them without us."""
+"""Shared parts of the Spaces: settings, requirements, and the source of pages that run without unbag."""
 
 import re
 from importlib.metadata import requires
@@ -8,26 +8,26 @@ from typing import Any, Final
 from unbag.hub.cards import arxiv_tags
 
 GRADIO: Final = "6.31.0"
-"""What the pages are tested with, and what the Hub runs them with."""
+"""Version of gradio that the pages are tested with and that the Hub runs."""
 
 
-def page_source(name: str) -> str:
-    """Return the source of a page, a file in this folder."""
+def read_page_source(name: str) -> str:
+    """Read the source of a page, a module in this folder."""
     return Path(__file__).with_name(f"{name}.py").read_text(encoding="utf-8")
 
 
-def requirements(*names: str) -> str:
-    r"""Return a requirements.txt of some packages, as we require them ourselves.
+def build_requirements(*names: str) -> str:
+    r"""Build a requirements.txt of some packages with the version constraints of unbag.
 
-    >>> requirements("numpy")
+    >>> build_requirements("numpy")
     'numpy>=2.0\n'
     """
     ours = {re.split(r"[^\w-]", line)[0].lower(): line.partition(";")[0].strip() for line in requires("unbag") or []}
     return "".join(f"{ours[name]}\n" for name in names)
 
 
-def with_settings(card: str, **more: Any) -> str:
-    """Return a card with the settings of a gradio Space, and some more, in its front matter."""
+def add_space_settings(card: str, **more: Any) -> str:
+    """Add the settings of a gradio Space to a card's front matter, with `more` of them."""
     from huggingface_hub import SpaceCard
 
     space = SpaceCard(card)

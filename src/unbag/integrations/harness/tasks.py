@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from unbag import challenge_sets
 from unbag.challenge_sets.base import ChallengeSet
-from unbag.hub.vendoring import bundle, notice
+from unbag.hub.vendoring import bundle_modules, source_notice
 
 _BUNDLED = ("unbag.integrations.harness.collected", "unbag.inference.llm.reading")
 
@@ -71,4 +71,4 @@ def scoring_source(tasks: Sequence[Task]) -> str:
         },
         functions=", ".join(f"{name!r}: {name}_scores" for name in described),
     )
-    return f"{notice()}{bundle([*_BUNDLED, *modules])}{tables}"
+    return f"{source_notice()}{bundle_modules([*_BUNDLED, *modules])}{tables}"
