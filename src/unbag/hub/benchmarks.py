@@ -8,8 +8,8 @@ from unbag.challenge_sets.results import Result
 from unbag.data.corpora import CORPORA, OFFICIAL
 from unbag.hub.local_paths import strip_folders
 
-_MAX_EXAMPLES = ("max_examples"
-_SAMPLING = (_MAX_EXAMPLES, "sample_seed")  # in the config if only a sample of the examples was evaluated
+_MAX_EXAMPLES = "max_examples"
+_SAMPLING = (_MAX_EXAMPLES, "sample_seed")  # in a result's config if only a sample of the examples was evaluated
 
 
 class Benchmark(NamedTuple):
