@@ -150,7 +150,9 @@ def test_a_device_is_looked_for_by_the_engine(tmp_path, request_):
 
 def test_lexical_predictions_can_be_stored_at_an_address(tmp_path, request_, monkeypatch):
     kept = []
-    monkeypatch.setattr(LexicalBaseline, "of", lambda self, built, store: kept.append(store) or BaselinePredictions())
+    monkeypatch.setattr(
+        LexicalBaseline, "predict", lambda self, built, store: kept.append(store) or BaselinePredictions()
+    )
     path = _predictions(tmp_path, request_, list)
     evaluate_file(path, request_, output_dir=tmp_path / "scored", predictions="s3://bucket/predictions")
     assert kept == ["s3://bucket/predictions"]
@@ -363,7 +365,8 @@ def test_language_model_with_confused_words_warning_names_its_options(tmp_path, 
     assert result.model["label_probe"] == {"en": "4 of 12"}
     [said] = [record.getMessage() for record in caplog.records if record.name == "unbag.evaluation.label_check"]
     assert said.startswith(
-        "tiny gets 4 of 12 obvious pairs right, and 12 of 12 read with Maybe as contradiction and No as neutral"
+        "tiny gets 4 of 12 obvious pairs right, and 12 of 12 if its answers are read with Maybe as contradiction and "
+        "No as neutral: "
     )
     options = {option.removeprefix("no-").replace("-", "_") for option in re.findall(r"--([a-z-]+)", said)}
     assert options == ({"num_fewshot", "apply_chat_template"} if kind == "causal" else {"num_fewshot"})

@@ -137,7 +137,7 @@ def test_score_ignores_pairs_without_a_label(folder):
     assert scores["answered"] == 4
     assert scores["accuracy"].value == scores["macro_f1"].value == 1
     assert scores["d_f"].value is None
-    with pytest.raises(ValueError, match="expected labels in the column label, found none"):
+    with pytest.raises(ValueError, match="expected labels in the column label, got none"):
         human_study.score(folder, folder / "sheet.csv")
 
 
