@@ -1,4 +1,4 @@
-"""What is refused of an engine before anything is loaded, in Python and on the command line."""
+"""Options of engines that are rejected before anything is loaded, in Python and on the command line."""
 
 import pytest
 

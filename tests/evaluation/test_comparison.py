@@ -1,4 +1,4 @@
-"""Results beside results: paired where examples were kept, refused where the data differ, seeds together."""
+"""Comparison of results: paired with stored examples, rejected on different data, seeds grouped."""
 
 import json
 import shutil
@@ -101,13 +101,13 @@ def test_paired_by_mcnemar_where_examples_count_whole(runs):
     assert all(each.p_holm >= each.p for each in tested)
 
 
-def test_few_examples_are_said_to_be_few(runs, monkeypatch):
+def test_bootstrap_of_few_examples_adds_a_note(runs, monkeypatch):
     monkeypatch.setattr(comparison, "FEW", len(PAIRS) + 1)
     notes = unbag.compare(runs / "weak", runs / "strong").notes
     assert "Permuted · ours.jsonl: the bootstrap has only 120 source examples; p values are too small" in notes
 
 
-def test_more_tests_than_the_resamples_can_correct_for_are_said(runs):
+def test_too_few_resamples_for_the_correction_add_a_note(runs):
     compared = unbag.compare(runs / "weak", runs / "strong", resamples=99)
     [note] = [note for note in compared.notes if "resamples" in note]
     tested = sum(each.p is not None for each in compared.differences)
@@ -139,7 +139,7 @@ def test_a_run_does_not_differ_from_a_copy_of_itself(runs, tmp_path):
         assert gap.low < 0 < gap.high, "all examples agree, which is no proof that all others would"
 
 
-def test_three_are_compared_two_by_two_and_a_missing_set_is_said(runs):
+def test_three_systems_are_compared_pairwise_and_a_missing_set_adds_a_note(runs):
     found = unbag.compare(runs / "weak", runs / "strong", runs / "a-0")
     assert {(each.first, each.second) for each in found.differences} == {("A", "B"), ("A", "C"), ("B", "C")}
     assert [each.set for each in found.differences if each.second == "C"] == ["plain"] * 4
@@ -159,7 +159,7 @@ def test_without_its_examples_a_run_is_compared_by_its_intervals(runs, tmp_path)
     assert alone.high - alone.low > together.high - together.low
 
 
-def test_who_kept_no_examples_is_said_once_a_set_not_once_a_pair(runs, tmp_path):
+def test_runs_without_examples_add_one_note_per_set(runs, tmp_path):
     bare = [tmp_path / name for name in ("one", "two")]
     for folder in bare:
         folder.mkdir()
@@ -170,7 +170,7 @@ def test_who_kept_no_examples_is_said_once_a_set_not_once_a_pair(runs, tmp_path)
     assert all("B, C stored no examples" in note for note in said)
 
 
-def test_other_data_are_refused_unless_told(runs):
+def test_compare_other_data_is_rejected_unless_across_data(runs):
     with pytest.raises(
         ValueError, match=r"not evaluated on the same plain set \(data sha256: .* max_examples: none and 50"
     ):
@@ -208,14 +208,14 @@ def test_the_folder_of_a_recipe_is_its_seeds(runs, tmp_path):
         unbag.compare(tmp_path / "a", runs / "a-0", runs / "weak")
 
 
-def test_any_number_can_be_asked_for(runs):
+def test_compare_quantities_select_any_number(runs):
     found = unbag.compare(runs / "weak", runs / "strong", quantities=["by_label.*", "omega_all"])
     assert set(_by_name(found)) == {("plain", f"by_label.{n}") for n in range(3)} | {("permuted", "omega_all")}
     with pytest.raises(ValueError, match="no number matches nonsense"):
         unbag.compare(runs / "weak", runs / "strong", quantities=["nonsense"])
 
 
-def test_a_number_asked_for_has_its_label_where_it_has_one(runs):
+def test_compare_selected_number_has_its_label(runs):
     found = unbag.compare(runs / "weak", runs / "strong", quantities=["omega_all", "by_label.0"])
     label = challenge_sets.get("permuted").quantities_by_path()["omega_all"].label
     assert {each.quantity: each.label for each in found.differences} == {"omega_all": label, "by_label.0": "by_label.0"}

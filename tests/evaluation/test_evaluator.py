@@ -74,7 +74,7 @@ def test_a_bag_of_words_accepts_every_order(tmp_path, request_):
     assert "confident" not in scores, "bare labels say nothing of confidence"
 
 
-def test_what_was_left_out_is_counted(tmp_path, request_):
+def test_excluded_examples_are_counted(tmp_path, request_):
     [result] = unbag.evaluate(bag_of_words, [request_], output_dir=tmp_path / "out")
     assert result.data["rows"] == 50
     assert result.data["excluded"] == {"unlabelled": 1, "too short to permute": 1}
@@ -148,9 +148,11 @@ def test_a_device_is_looked_for_by_the_engine(tmp_path, request_):
         evaluate_all(["org/model"], [request_], **asked)
 
 
-def test_what_the_lexical_model_says_may_be_kept_at_an_address(tmp_path, request_, monkeypatch):
+def test_lexical_predictions_can_be_stored_at_an_address(tmp_path, request_, monkeypatch):
     kept = []
-    monkeypatch.setattr(LexicalBaseline, "of", lambda self, built, store: kept.append(store) or BaselinePredictions())
+    monkeypatch.setattr(
+        LexicalBaseline, "predict", lambda self, built, store: kept.append(store) or BaselinePredictions()
+    )
     path = _predictions(tmp_path, request_, list)
     evaluate_file(path, request_, output_dir=tmp_path / "scored", predictions="s3://bucket/predictions")
     assert kept == ["s3://bucket/predictions"]
@@ -185,7 +187,7 @@ def test_a_constant_prediction_has_its_labels_share(tmp_path, request_):
     assert result.scores["omega_max"].value == result.scores["omega_rand"].value == pytest.approx(1 / 3)
 
 
-def test_no_usable_pair_is_said(tmp_path, request_):
+def test_evaluate_without_usable_pairs_is_rejected(tmp_path, request_):
     none = Request("permuted", options={**request_.options, "min_words": 50})
     with pytest.raises(ValueError, match=r"none of the pairs can be used.*min_words=50"):
         build(none)
@@ -354,7 +356,7 @@ def test_pairs_of_entailment_or_not_are_refused_of_a_model_that_finds_contradict
 
 
 @pytest.mark.parametrize("kind", ["causal", "endpoint"])
-def test_a_language_model_that_takes_words_for_others_is_told_of_options_it_has(tmp_path, request_, caplog, kind):
+def test_language_model_with_confused_words_warning_names_its_options(tmp_path, request_, caplog, kind):
     taken_for = {"entailment": "entailment", "neutral": "contradiction", "contradiction": "neutral"}
     answers = {(premise, hypothesis): taken_for[label] for premise, hypothesis, label in PAIRS["en"]}
     model = CallablePredictor(lambda p, h: [answers.get(pair, "neutral") for pair in zip(p, h, strict=True)])
@@ -363,7 +365,8 @@ def test_a_language_model_that_takes_words_for_others_is_told_of_options_it_has(
     assert result.model["label_probe"] == {"en": "4 of 12"}
     [said] = [record.getMessage() for record in caplog.records if record.name == "unbag.evaluation.label_check"]
     assert said.startswith(
-        "tiny gets 4 of 12 obvious pairs right, and 12 of 12 read with Maybe as contradiction and No as neutral"
+        "tiny gets 4 of 12 obvious pairs right, and 12 of 12 if its answers are read with Maybe as contradiction and "
+        "No as neutral: "
     )
     options = {option.removeprefix("no-").replace("-", "_") for option in re.findall(r"--([a-z-]+)", said)}
     assert options == ({"num_fewshot", "apply_chat_template"} if kind == "causal" else {"num_fewshot"})
@@ -371,7 +374,7 @@ def test_a_language_model_that_takes_words_for_others_is_told_of_options_it_has(
 
 
 @pytest.mark.parametrize("kind", ["endpoint", "wordnet", "natlog"])
-def test_who_may_not_answer_is_right_of_nothing_then(tmp_path, request_, caplog, kind):
+def test_unanswered_pairs_count_as_wrong(tmp_path, request_, caplog, kind):
     model = CallablePredictor(lambda premises, _: np.full((len(premises), 3), 1 / 3, dtype=np.float32))
     model.identity = {"kind": kind, "name": "silent"}
     [result] = unbag.evaluate(model, [request_], output_dir=tmp_path / "out")

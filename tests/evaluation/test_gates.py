@@ -1,4 +1,4 @@
-"""Gates hold intervals against bounds: what is shown to miss one fails, what is shown to reach it passes."""
+"""Gates compare intervals with bounds: a clear miss fails, a clear pass passes, all else is inconclusive."""
 
 import json
 
@@ -17,7 +17,7 @@ from unbag.scoring.bootstrap import Estimate
 
 
 def check(*arguments):
-    """Run the command as CI does, and return its exit code and what it said."""
+    """Run the command as CI does, and return its exit code and output."""
     done = CliRunner(env={"COLUMNS": "80"}).invoke(cli.app, ["check", *map(str, arguments)], catch_exceptions=False)
     return done.exit_code, done.output
 
@@ -51,7 +51,7 @@ def test_the_interval_decides_and_not_the_point(low, high, bound, outcome):
         assert held(low, high, bound, "max").outcome == mirrored
 
 
-def test_of_a_few_examples_nothing_is_said():
+def test_check_few_sources_is_inconclusive():
     checked = held(0.0, 0.0, 0.9, n=9)
     assert (checked.outcome, checked.why) == ("inconclusive", "9 source examples are too few")
     assert held(0.0, 0.0, 0.9, n=10).outcome == "fails"
@@ -66,7 +66,7 @@ def test_twelve_of_twelve_do_not_show_an_accuracy_of_99_per_cent(tmp_path):
     assert check(folder, "--min", "plain:accuracy=.7", "--strict")[0] == 0
 
 
-def test_a_number_without_a_value_is_not_told_and_stops_only_a_strict_build():
+def test_check_number_without_value_stops_only_a_strict_build():
     made = result(right=1.0)
     made.scores[SKILL] = None
     [checked] = gates.check([made], [gates.bound("plain:score=.2", "min")])
@@ -96,7 +96,7 @@ def test_a_number_without_a_value_is_not_told_and_stops_only_a_strict_build():
         ("swapped:score=.2", "max", "expected --min, since higher values of swapped:score are better"),
     ],
 )
-def test_what_is_no_bound_is_refused(text, side, words):
+def test_bound_invalid_text_is_rejected(text, side, words):
     with pytest.raises(ValueError) as refused:  # noqa: PT011  (its words follow)
         gates.bound(text, side)
     assert words in str(refused.value)
@@ -122,12 +122,12 @@ def test_a_coin_fails_at_a_bound_on_the_scale_and_an_oracle_passes():
     assert found[0].estimate.value < found[0].estimate.high < 0.2
 
 
-def test_a_gate_on_a_set_that_was_not_asked_is_refused():
+def test_check_set_without_results_is_rejected():
     with pytest.raises(ValueError, match="expected results of swapped, got results of plain"):
         gates.check([result()], [gates.bound("swapped:score=.2", "min")])
 
 
-def test_a_set_of_several_data_is_held_against_its_bound_on_each():
+def test_check_bound_applies_to_every_corpus_of_a_set():
     both = [result(right=0.9), result(right=0.1, data="theirs.jsonl")]
     checked = gates.check(both, [gates.bound("plain:accuracy=.5", "min")])
     assert [(each.data, each.outcome) for each in checked] == [("ours.jsonl", "passes"), ("theirs.jsonl", "fails")]
@@ -148,14 +148,14 @@ def test_worse_than_before_is_what_the_paired_test_says(tmp_path):
     assert same.estimate.low < 0
 
 
-def test_no_worse_is_not_said_where_nothing_could_show_worse(tmp_path):
+def test_no_worse_than_without_stored_examples_is_inconclusive(tmp_path):
     one, two = result("one", 0.7, rows=45, seed=1), result("two", 0.7, rows=45, seed=2)
     [checked], _ = gates.no_worse_than(run(tmp_path / "two", two), run(tmp_path / "one", one))
     assert checked.p > 0.05
     assert checked.outcome == "inconclusive"
 
 
-def test_worse_is_not_said_of_a_few_examples(tmp_path):
+def test_no_worse_than_with_few_sources_is_inconclusive(tmp_path):
     def held(rows):
         weak, strong = result("weak", 0.0, rows=rows), result("strong", 1.0, rows=rows)
         after, before = run(tmp_path / f"weak-{rows}", weak), run(tmp_path / f"strong-{rows}", strong)
@@ -167,7 +167,7 @@ def test_worse_is_not_said_of_a_few_examples(tmp_path):
     assert (held(10).outcome, held(10).why) == ("fails", "")
 
 
-def test_of_lower_is_better_more_is_worse(tmp_path):
+def test_no_worse_than_respects_the_direction(tmp_path):
     few, many = result("few", 0.9, set_name="swapped"), result("many", 0.9, set_name="swapped", seed=3)
     few.scores["drop"], many.scores["drop"] = (few.scores["accuracy_before"], many.scores["agreement"])
     before, after = run(tmp_path / "few", few), run(tmp_path / "many", many)
@@ -218,7 +218,7 @@ def test_exit_codes_are_those_of_ci(tmp_path):
     assert check(folder, "--no-worse-than", tmp_path / "nowhere")[0] == 2
 
 
-def test_of_several_processes_the_first_one_tells(tmp_path, monkeypatch):
+def test_command_only_the_first_process_prints(tmp_path, monkeypatch):
     def run_plan(*_, **__):
         return EvaluationOutcome([], [Failure("swapped", ValueError("no pairs"))])
 
@@ -256,7 +256,7 @@ def test_json_and_csv_have_every_gate(tmp_path):
     assert ",fails," in row
 
 
-def test_a_set_that_cannot_be_checked_is_told_of(tmp_path):
+def test_no_worse_than_unchecked_sets_are_in_the_notes(tmp_path):
     before = run(tmp_path / "before", result("old", 0.8), result("old", 0.8, set_name="swapped"))
     blank = result("new", 0.8, set_name="swapped")
     blank.scores[SKILL] = None

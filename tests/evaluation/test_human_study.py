@@ -1,4 +1,4 @@
-"""People asked what a model was asked."""
+"""Human study: sampling of pairs, sheets and scores."""
 
 import csv
 import json
@@ -59,7 +59,7 @@ def test_every_drawn_pair_is_one_the_model_accepts_and_no_kind_is_more_frequent(
     assert kinds != sorted(kinds), "the place of a pair tells nothing"
 
 
-def test_where_nobody_knows_what_contradicts_all_that_is_not_entailed_is_one_label(tmp_path):
+def test_score_two_way_key_folds_neutral_and_contradiction(tmp_path):
     rows, answers = _rows(labels=TWO_WAY)
     other = answers.probabilities[:, [0, 2, 1]]  # which of the other two a model gives does not matter
     drawn = human_study.draw(rows, answers, pairs=8)
@@ -109,7 +109,7 @@ def _filled(folder, label_of):
     return path
 
 
-def test_a_sheet_tells_nothing_that_it_asks_for(folder):
+def test_sheet_does_not_reveal_labels(folder):
     text = (folder / "sheet.csv").read_text()
     assert text.startswith("number,premise,hypothesis,label\n")
     assert not [label for label in LABELS if label in text]
@@ -130,14 +130,14 @@ def test_scores_by_hand(folder):
     assert scores["accuracy"].value == (1 + share) / 2
 
 
-def test_a_pair_without_a_label_was_not_asked(folder):
+def test_score_ignores_pairs_without_a_label(folder):
     scores = human_study.score(
         folder, _filled(folder, lambda known: known["label"] if known["drawn_from"] == "D^c" else "")
     )
     assert scores["answered"] == 4
     assert scores["accuracy"].value == scores["macro_f1"].value == 1
     assert scores["d_f"].value is None
-    with pytest.raises(ValueError, match="expected labels in the column label, found none"):
+    with pytest.raises(ValueError, match="expected labels in the column label, got none"):
         human_study.score(folder, folder / "sheet.csv")
 
 
@@ -170,7 +170,7 @@ def test_the_command_shows_people_beside_the_papers_experts(folder):
     assert json.loads(as_json.output)["ann"]["accuracy"]["value"] == 1
 
 
-def test_a_mislabelled_model_is_refused_with_an_option_that_there_is(tmp_path, monkeypatch):
+def test_sample_mislabelled_model_error_names_an_existing_option(tmp_path, monkeypatch):
     report = ProbeReport(LABELS, 0, LABELS[::-1], 12, 12, mislabelled=True, at_chance=True)
     model = SimpleNamespace(identity={"kind": "transformer"})
     monkeypatch.setattr("unbag.evaluation.model_loading.predictor_of", lambda name, label_map: (model, name))
@@ -220,7 +220,7 @@ def test_the_command_draws_what_a_model_accepts(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("key", ["1,,D^c", "1,Neutral!,D^c", "1,neutral,x", "1,neutral,D^c\n1,neutral,D^f"])
-def test_a_key_that_is_not_as_it_was_drawn_scores_nobody(tmp_path, key):
+def test_score_changed_key_is_rejected(tmp_path, key):
     (tmp_path / "key.csv").write_text(f"number,label,drawn_from\n{key}\n")
     (tmp_path / "sheet.csv").write_text("number,label\n1,neutral\n")
     with pytest.raises(DataError, match=r"key.csv, line [23]: expected"):

@@ -40,11 +40,11 @@ def test_each_order_of_two_labels_is_found(declared, meant):
 
 
 @pytest.mark.parametrize("label", range(3))
-def test_one_answer_for_all_is_not_reported(label):
+def test_fit_of_a_constant_prediction_gives_no_warning(label):
     assert fit(np.full(len(GOLD), label), GOLD, LABELS, has_columns=False) == (40, 120, None)
 
 
-def test_too_many_errors_say_nothing():
+def test_fit_of_an_inaccurate_file_gives_no_warning():
     for wrong in (0.15, 0.2):
         warning = fit(_answers(LABELS[::-1], wrong), GOLD, LABELS, has_columns=True).warning
         assert (warning is not None) == (1 - wrong >= ENOUGH)

@@ -64,7 +64,7 @@ def test_what_shards_predicted_is_scored_without_the_model(tmp_path, requests, e
     assert (tmp_path / "again" / "results.json").read_bytes() == expected
 
 
-def test_of_what_is_incomplete_the_parts_are_named_and_the_rest_is_scored(tmp_path, requests, expected):
+def test_incomplete_tasks_name_missing_chunks_and_the_rest_is_scored(tmp_path, requests, expected):
     shard(requests, tmp_path / "shared")
     predictions = Folder(tmp_path / "shared" / "predictions")
     key = json.loads((predictions / "tasks").read("000-001.json"))["key"]
@@ -81,7 +81,7 @@ def test_of_what_is_incomplete_the_parts_are_named_and_the_rest_is_scored(tmp_pa
     assert (tmp_path / "shared" / "results.json").read_bytes() == expected
 
 
-def test_a_damaged_part_is_made_anew_by_the_shard_that_scores(tmp_path, requests, expected):
+def test_damaged_chunk_is_predicted_again_by_the_scoring_shard(tmp_path, requests, expected):
     shard(requests, tmp_path / "shared")
     file = min((tmp_path / "shared").glob("predictions/*/part-00000.parquet"))
     file.write_bytes(file.read_bytes()[:-100])
@@ -105,7 +105,7 @@ def test_another_command_in_the_same_folder_has_its_own_tasks(tmp_path, requests
     assert (Folder(tmp_path / "shared") / "predictions" / "tasks").names() == ["000-000.json"]
 
 
-def test_what_fails_here_is_left_out_once_whatever_an_earlier_command_left(tmp_path, requests, monkeypatch):
+def test_failed_set_is_skipped_once(tmp_path, requests, monkeypatch):
     shard(requests, tmp_path / "shared")
     failures = []
 
@@ -135,7 +135,7 @@ def test_what_fails_here_is_left_out_once_whatever_an_earlier_command_left(tmp_p
     assert len(failures) == 1
 
 
-def test_a_slash_at_the_end_of_an_address_is_none_of_a_folder(tmp_path, requests):
+def test_address_with_trailing_slash_is_the_same_folder(tmp_path, requests):
     out = f"memory://{tmp_path.name}/run"
     shard(requests, f"{out}/")
     assert len((Folder(out) / "predictions" / "tasks").names()) == 2

@@ -123,7 +123,7 @@ def standings(results, kind):
 
 
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if "oracle" not in kind])
-def test_who_cannot_read_is_nowhere_said_to(results, kind):
+def test_models_that_cannot_read_are_better_on_no_set(results, kind):
     assert "better" not in standings(results, kind).values()
     said = verdict.sentence(verdict.of_model(results[kind]))
     assert said.startswith("Better than the baseline on 0 of 6 challenge sets.")
@@ -140,7 +140,7 @@ def test_a_model_blind_to_word_order_has_no_score_above_0(results, kind):
 
 
 @pytest.mark.parametrize("kind", ["oracle", "noisy oracle"])
-def test_who_reads_does_better_on_every_set(results, kind):
+def test_models_that_read_are_better_on_every_set(results, kind):
     assert set(standings(results, kind).values()) == {"better"}
     n = len(results[kind]) - 1  # the corpus itself is no challenge set
     assert verdict.sentence(verdict.of_model(results[kind])).startswith(
@@ -148,7 +148,7 @@ def test_who_reads_does_better_on_every_set(results, kind):
     )
 
 
-def test_an_oracle_has_1_on_every_set_but_the_one_with_a_guess_in_it(results):
+def test_oracle_has_score_1_on_every_set_without_random_labels(results):
     for each in verdict.of_model(results["oracle"]):
         if each.result.set == "permuted":  # out of order it guesses, a guess that is right a third of the time
             assert each.score.low < 1
@@ -156,13 +156,13 @@ def test_an_oracle_has_1_on_every_set_but_the_one_with_a_guess_in_it(results):
             assert each.score.low < each.score.value == each.score.high == 1
 
 
-def test_noise_costs_what_it_is(results):
+def test_noise_lowers_the_score_by_its_share(results):
     for oracle, noisy in zip(results["oracle"], results["noisy oracle"], strict=True):
         one, two = (each.scores["skill"]["score"].value for each in (oracle, noisy))
         assert 0.5 < two < one
 
 
-def test_who_reads_two_sets_is_said_to_read_two(results):
+def test_model_that_reads_two_sets_is_better_on_these_two(results):
     stand = standings(results, "reads two")
     assert {name for name, standing in stand.items() if standing == "better"} == set(READ)
     assert "on 2 of 6 challenge sets (" in verdict.sentence(verdict.of_model(results["reads two"]))

@@ -25,7 +25,7 @@ def test_it_counts_the_challenge_sets_and_not_the_corpus_itself(right, words):
     assert badge.words(verdicts) == ("reads more than words", words)
 
 
-def test_a_model_without_baselines_or_control_is_not_said_to_do_more_than_words():
+def test_words_without_baselines_or_control_only_claim_better_than_chance():
     made = result(set_name="swapped")
     assert badge.words(of_model([made])) == ("better than chance", "shown on 1 of 1 set")
     made.scores[SKILL]["baseline"] = 0.0  # its answers to shuffled words are not known

@@ -218,7 +218,7 @@ def test_predictions_made_elsewhere(here):
     assert words[:4] == ["score", "mine.jsonl", "--set", "permuted"]
 
 
-def test_what_no_command_can_ask_says_so(here, tiny_bert):  # noqa: F811
+def test_results_without_a_command_state_the_reason(here, tiny_bert):  # noqa: F811
     plain = Request("plain", options={"data": "pairs.csv"})
 
     def said(model, request=plain, **options):
@@ -258,7 +258,7 @@ def test_a_table_of_embeddings_is_recorded_by_its_content(here):
     assert made["embeddings"].startswith("sha256:")
 
 
-def test_a_model_that_one_command_alone_asks_names_it(here):
+def test_model_with_its_own_command_names_it(here):
     from unbag.inference.function import CallablePredictor
 
     always = CallablePredictor(lambda premises, _: ["neutral"] * len(premises), identity={"command": "unbag demo"})

@@ -106,7 +106,7 @@ def _without(result, *baselines):
     return replace(result, scores={SKILL: result.scores[SKILL] | parts})
 
 
-def test_baselines_that_were_not_asked_are_not_named():
+def test_scale_names_evaluated_baselines_only():
     shown = _shown([_without(_result("sicck", 0.4), "baseline", "shuffled")])
     said = " ".join(word for row in shown for word in row)
     assert "0 is the best of chance and a constant prediction; 1 is a perfect reader." in said

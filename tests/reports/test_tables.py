@@ -1,4 +1,4 @@
-"""Tables to paste: a comparison and runs as Markdown, LaTeX, CSV and JSON, with who is better by name."""
+"""Exported tables of comparisons and runs as Markdown, LaTeX, CSV and JSON, with the better system by name."""
 
 import csv
 import io
@@ -123,7 +123,7 @@ def test_nothing_is_better_without_a_test_or_a_direction(folders):
     assert all(each["better"] is None and each["significant"] is None for each in records if each["set"] == "plain")
 
 
-def test_none_is_significant_is_said_plainly(tmp_path):
+def test_verdict_without_significant_differences(tmp_path):
     folder = run(tmp_path / "a", result("a"))
     same = comparison.compare(folder, run(tmp_path / "b", result("b")))
     assert compared.verdict(same) == "Verdict: none of 2 differences is significant."

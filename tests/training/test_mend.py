@@ -35,7 +35,7 @@ def mend(options, pairs_file, tmp_path_factory, monkeypatch):
     requests = [Request(name, None, {"data": str(pairs_file)}) for name in ("plain", "swapped")]
     monkeypatch.setattr(mended, "_sets", lambda config: requests)
     monkeypatch.setattr(
-        lexical_baseline.LexicalBaseline, "of", lambda self, built, store: lexical_baseline.BaselinePredictions()
+        lexical_baseline.LexicalBaseline, "predict", lambda self, built, store: lexical_baseline.BaselinePredictions()
     )
     mended.before_and_after.cache_clear()
 

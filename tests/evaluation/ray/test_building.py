@@ -66,7 +66,7 @@ def test_a_build_that_was_stopped_makes_what_is_missing(pairs, tmp_path):
     assert [old == new for old, new in zip(before, after, strict=True)] == [True, False, False, True]
 
 
-def test_parts_of_other_options_are_made_anew_and_other_files_refused(pairs, tmp_path):
+def test_build_parts_of_other_options_are_rebuilt_and_other_files_rejected(pairs, tmp_path):
     build(request(pairs), tmp_path)
     other = build(request(pairs, seed=5), tmp_path)
     assert other == export(request(pairs, seed=5), tmp_path / "own")
@@ -74,7 +74,7 @@ def test_parts_of_other_options_are_made_anew_and_other_files_refused(pairs, tmp
         build(request(write(tmp_path / "few.csv", demo_rows()[:30])), tmp_path)
 
 
-def test_what_is_wrong_in_a_row_is_told_as_by_our_own_build(pairs, tmp_path):
+def test_build_invalid_row_fails_as_without_ray(pairs, tmp_path):
     rows = demo_rows()
     wrong = write(tmp_path / "wrong.csv", [*rows[:1200], ["x", "A man.", "A dog.", "perhaps"], *rows[1200:]])
     with pytest.raises(DataError) as own:
@@ -91,7 +91,7 @@ def test_an_id_that_comes_again_in_another_part_is_refused(tmp_path):
         build(request(write(tmp_path / "twice.csv", [*rows, rows[3]])), tmp_path / "ray")
 
 
-def test_damage_is_not_believed(pairs, tmp_path):
+def test_damaged_part_is_rejected(pairs, tmp_path):
     build(request(pairs), tmp_path)
     part = tmp_path / "data-00002-of-00004.parquet"
     content = bytearray(part.read_bytes())
@@ -107,7 +107,7 @@ def test_a_folder_that_is_another_one_on_a_node_is_named(pairs):
         build(request(pairs), "memory://set")
 
 
-def test_what_it_cannot_do_is_told(pairs, tmp_path):
+def test_build_unsupported_options_are_rejected(pairs, tmp_path):
     with pytest.raises(ValueError, match="omit --max-examples"):
         build(Request("plain", options={"data": str(pairs)}, max_examples=3), tmp_path)
     with pytest.raises(ValueError, match=r"omit \.parquet"):

@@ -41,7 +41,7 @@ def parts_of(predictions):
     return {path.name: path.read_bytes() for path in predictions.path.glob("part-*.parquet")}
 
 
-def test_what_is_missing_is_made_and_the_parts_are_those_of_one_process(tiny_bert, rows, own, tmp_path):
+def test_predict_missing_chunks_equal_those_of_one_process(tiny_bert, rows, own, tmp_path):
     folder, told = shutil.copytree(own.path, tmp_path / own.path.name), []
     [part, _] = sorted(folder.glob("part-*.parquet"))
     part.unlink()
@@ -75,7 +75,7 @@ def test_a_folder_that_a_node_does_not_see_is_named(lengths, rows):
         engine.predict_rows(rows, engine.predictor_of(lengths)[0], "memory://predictions")
 
 
-def test_what_a_lost_actor_began_another_one_makes(rows, tmp_path, monkeypatch):
+def test_predict_lost_actor_is_replaced(rows, tmp_path, monkeypatch):
     """Its process ends in the middle of its first piece; the model is a function in the folder of the command."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "fragile.py").write_text(
@@ -94,7 +94,7 @@ def test_what_a_lost_actor_began_another_one_makes(rows, tmp_path, monkeypatch):
     assert made.array(["neutral"]).tolist() == [[1.0]] * 600
 
 
-def test_what_is_wrong_with_a_model_is_told_at_once(tmp_path):
+def test_predictor_of_invalid_model_fails_at_once(tmp_path):
     (tmp_path / "config.json").write_text("{}")
     with RayEngine() as engine:
         engine.validate_device("bfloat16", "cuda:99")  # which a node may have

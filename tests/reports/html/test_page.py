@@ -1,4 +1,4 @@
-"""What the report says, before anything draws it."""
+"""Contents of the report, without a browser."""
 
 import re
 from dataclasses import replace
@@ -79,7 +79,7 @@ def test_models_on_the_same_rows_stand_together_and_baselines_come_last(written)
     assert [group.title for group in gathered.groups] == ["snli test", "snli test (2)"]
 
 
-def test_a_model_asked_twice_counts_once_and_two_of_one_name_are_told_apart(written):
+def test_gather_model_in_two_folders_counts_once_and_equal_names_are_numbered(written):
     once, again = _plain("org/a", 0.8, head="plain"), _plain("org/a", 0.7, head="plain", truncated_pairs=3)
     other = _plain("org/a", 0.6, head="residual")
     gathered = gather([written(once), written(again, other)])
@@ -102,7 +102,7 @@ def test_a_folder_without_results_is_refused(tmp_path, written):
         gather([written()])
 
 
-def test_the_profile_is_the_score_beyond_words_of_every_model(written):
+def test_profile_has_the_skill_score_of_every_model(written):
     gathered = gather([written(_plain("org/a", 0.8), _plain("lexical", 0.6))])
     stand = profile.standings(gathered)
     drawn = page.profile(stand, gathered)
@@ -139,13 +139,13 @@ def test_published_figures_are_hollow_but_of_the_same_rows_and_without_training(
     assert len(drawn_from) == len(hollow) == 11
 
 
-def test_people_on_a_set_made_anew_are_hollow():
+def test_annotators_on_a_rebuilt_set_are_hollow():
     found = challenge_sets.get("soswap_addamod").quantities_with_role("beside_papers")[0]
     people = [one for one in counterparts_of(found.counterparts, "snli validation") if one.model == "Human"]
     assert [(one.value, one.is_comparable) for one in people] == [(0.84, False)]
 
 
-def test_a_set_that_another_folder_has_is_not_called_left_out(tmp_path, written):
+def test_gather_set_with_results_in_another_folder_is_not_skipped(tmp_path, written):
     results.write(
         [], tmp_path / results.FILE, [SkippedSet("plain", None, "no network"), SkippedSet("sicck", None, "no file")]
     )
@@ -168,7 +168,7 @@ def test_a_long_curve_has_a_table_of_readable_length_with_both_ends():
     assert (table.rows[0][0], table.rows[-1][0]) == ("0", "1")
 
 
-def test_each_result_says_how_to_get_it_again(written, tmp_path):
+def test_each_result_has_its_reproduce_command(written, tmp_path):
     html.write([written(_plain("org/a b", 0.8, options={}), _plain("a function", 0.7))], tmp_path / "report.html")
     text = (tmp_path / "report.html").read_text(encoding="utf-8")
     command = "unbag evaluate &#39;org/a b&#39; --sets plain --corpus snli --split test --max-examples 100 --seed 7"

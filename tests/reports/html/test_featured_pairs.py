@@ -1,4 +1,4 @@
-"""The pairs that the page begins with."""
+"""Featured pairs of the cards."""
 
 from dataclasses import replace
 
@@ -59,7 +59,7 @@ def test_a_document_is_not_picked_where_a_pair_is_short_and_is_cut_where_none_is
     assert all(line.text.startswith("A man reads. A man") and line.text.endswith("…") for line in shown)
 
 
-def test_who_fails_on_none_is_shown_where_another_does():
+def test_subject_without_mistakes_features_a_mistake_of_another_model():
     mine = [_pair(0, "contradiction", 0.99), _pair(1, "contradiction", 0.7)]
     other = [_pair(0, "contradiction"), _pair(1, "entailment")]
     assert _picked(("plain", {"m": mine, "other": other})) == {"set-0": "r1"}
@@ -72,7 +72,7 @@ def test_all_models_are_shown_on_the_same_pair():
     assert {each.id for each in pair.answers.values()} == {"r0"}
 
 
-def test_of_changed_pairs_one_that_was_right_before_tells_more():
+def test_changed_pairs_that_were_right_before_are_preferred():
     def changed(number, before, probability):
         return _pair(
             number, "entailment", probability, before=OriginalPrediction("as given", before, 0.5), where="exchanged"
