@@ -379,9 +379,9 @@ def _results(content: ModelCardContent) -> str:
             arrow = "↑" if quantity.higher_is_better else "↓"
             table.append([where, f"{quantity.label} {arrow}", *cells, f"{estimate.n:,}"])
         for name in ("this model", RESIDUAL):
-            if (result := by_column.get(name)) is not None:
-                reading = challenge_sets.get(result.set).module("table").reading(result)
-                readings.append(f"- {_set_name(result)}, {name}: {reading}")
+            if (evaluated := by_column.get(name)) is not None:
+                reading = challenge_sets.get(evaluated.set).module("table").reading(evaluated)
+                readings.append(f"- {_set_name(evaluated)}, {name}: {reading}")
     versions = sorted({result.environment["unbag"] for result in by_rows.values()})
     return "\n\n".join(
         [
