@@ -127,8 +127,8 @@ def make(shared: Path | None, *, quick: bool) -> Found:
         fill(here)
         some = [replace(each, max_examples=_EXAMPLES) for each in requests(here) if each.name in _FRACTIONS]
         some = [replace(each, options={**each.options, **_QUICK.get(each.name, {})}) for each in some]
-        models, options = (ReaderPredictor(), "majority"), fitted_to(here)
-        results = evaluate_all(models, some, output_dir=here, lexical_baseline=False, **training_options(here))
+        models, options = (ReaderPredictor(), "majority"), training_options(here)
+        results = evaluate_all(models, some, output_dir=here, lexical_baseline=False, **options)
     else:
         results = run(here)
         some = requests(here)

@@ -352,7 +352,7 @@ class _Pairs:
         described = challenge_sets.find(result.set)
         described_numbers = {} if described is None else described.quantities_by_path()
         if self._quantities:
-            names = {path: each.name for path, each in known.items()}
+            names = {path: each.name for path, each in described_numbers.items()}
             chosen = [
                 path
                 for path in paths

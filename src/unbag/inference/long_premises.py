@@ -87,8 +87,8 @@ class LongPremisePredictor:
         self.identity: Mapping[str, str] | None = None if identity is None else {**identity, "long_premise": mode}
 
     def __getattr__(self, name: str) -> Any:
-        # Everything else (label_space, order, threshold, has_probabilities, …) is that of the model, except `batches`: with
-        # it, this class would count as a `BatchPredictor`, and its batches would be those of whole premises.
+        # Everything else (label_space, order, threshold, has_probabilities, …) is that of the model, except `batches`:
+        # with it, this class would count as a `BatchPredictor`, and its batches would be those of whole premises.
         if name == "batches":
             raise AttributeError(name)
         return getattr(self._predictor, name)
