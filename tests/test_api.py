@@ -169,7 +169,7 @@ def test_a_report_without_results_says_why():
     empty = unbag.Report((), demo.file("train").parent, [skipped])
     assert repr(empty) == str(empty) == "Skipped: sicck (no such file)"
     assert "sicck (no such file)" in empty._repr_html_()
-    with pytest.raises(ValueError, match=r"found none: sicck \(no such file\)"):
+    with pytest.raises(ValueError, match=r"got none: sicck \(no such file\)"):
         empty.save("nowhere")
 
 
@@ -284,7 +284,7 @@ def test_a_file_that_cannot_be_found_is_told_before_the_first_set(monkeypatch, t
 def test_of_several_models_each_takes_its_own_options_and_what_none_takes_is_refused():
     models = ["org/model", "causal:org/lm"]
     model_loading.check(models, {"num_fewshot": 3, "head": "residual", "dtype": None})
-    assert model_loading.fitting("org/model", {"num_fewshot": 3, "head": "residual"}) == {"head": "residual"}
+    assert model_loading.select_options("org/model", {"num_fewshot": 3, "head": "residual"}) == {"head": "residual"}
     with pytest.raises(ValueError, match="base_url is for endpoint:NAME"):
         model_loading.check(models, {"base_url": "http://localhost/v1"})
 
