@@ -169,7 +169,7 @@ def test_report_without_results_names_the_reason():
     empty = unbag.Report((), demo.file("train").parent, [skipped])
     assert repr(empty) == str(empty) == "Skipped: sicck (no such file)"
     assert "sicck (no such file)" in empty._repr_html_()
-    with pytest.raises(ValueError, match=r"found none: sicck \(no such file\)"):
+    with pytest.raises(ValueError, match=r"got none: sicck \(no such file\)"):
         empty.save("nowhere")
 
 
@@ -287,7 +287,7 @@ def test_evaluate_missing_file_is_reported_before_building(monkeypatch, tmp_path
 def test_check_option_of_no_model_is_rejected():
     models = ["org/model", "causal:org/lm"]
     model_loading.check(models, {"num_fewshot": 3, "head": "residual", "dtype": None})
-    assert model_loading.fitting("org/model", {"num_fewshot": 3, "head": "residual"}) == {"head": "residual"}
+    assert model_loading.select_options("org/model", {"num_fewshot": 3, "head": "residual"}) == {"head": "residual"}
     with pytest.raises(ValueError, match="base_url is for endpoint:NAME"):
         model_loading.check(models, {"base_url": "http://localhost/v1"})
 
