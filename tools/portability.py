@@ -67,7 +67,7 @@ ENVIRONMENTS: Final[Mapping[str, Mapping[str, str]]] = {
 """What each other processor would choose, by name."""
 
 _FRACTIONS: Final = ("cs_lambda", "resnli", "permuted")  # the sets of the demonstration that hold some
-_QUICK: Final[Mapping[str, Any]] = {"cs_lambda": {"pairs": 2_000}, "permuted": {"q": 5}}
+_QUICK: Final[Mapping[str, Any]] = {"cs_lambda": {"max_train_pairs": 2_000}, "permuted": {"q": 5}}
 _EXAMPLES: Final = 150
 
 Found = dict[str, str]

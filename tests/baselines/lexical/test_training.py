@@ -102,7 +102,7 @@ def test_pairs_that_were_not_trained_on_have_one_scorer(pairs, tmp_path):
 
 
 def test_smaller_sample_of_training_pairs_is_part_of_a_larger_one(pairs):
-    few, more = (load(fit_cached(recipe(pairs, pairs=n))) for n in (30, 60))
+    few, more = (load(fit_cached(recipe(pairs, max_train_pairs=n))) for n in (30, 60))
     assert (few.record["pairs"], more.record["pairs"]) == (30, 60)
     assert set(few.vocabulary.words) <= set(more.vocabulary.words)
     with pytest.raises(ValueError, match="max_train_pairs: expected at most 120 pairs, got 121"):
@@ -119,7 +119,7 @@ def test_progress_counts_the_pairs_that_are_read(pairs, options):
 
 
 def test_fit_of_a_missing_file_raises(pairs):
-    with pytest.raises(ValueError, match=r"expected corpora \(snli.*found .no-such-file.csv"):
+    with pytest.raises(ValueError, match=r"expected corpora \(snli.*got .no-such-file.csv"):
         fit_cached(Recipe(("no-such-file.csv",)))
 
 
