@@ -149,7 +149,9 @@ class WithPredict:
 
 @pytest.mark.parametrize("model", [WithPredict(), 42])
 def test_what_is_no_predictor_is_refused(model):
-    with pytest.raises(ValueError, match=r"expected a model as text .* a CrossEncoder, .*got \S+; wrap it in a function"):
+    with pytest.raises(
+        ValueError, match=r"expected a model as text .* a CrossEncoder, .*got \S+; wrap it in a function"
+    ):
         predictor_of(model)
 
 

@@ -18,6 +18,7 @@ _SECONDS_TO_START = 240
 def _two_processors():
     import ray
     from ray._private import services
+
     from unbag.evaluation.ray.cluster import preserve_sigterm
 
     with pytest.MonkeyPatch.context() as patch:
