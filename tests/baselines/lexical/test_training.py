@@ -11,6 +11,7 @@ from unbag.baselines.lexical.hub import is_lexical_model, open_lexical_model
 from unbag.baselines.lexical.model import LexicalModel
 from unbag.baselines.lexical.predictors import BASELINES
 from unbag.baselines.lexical.scorer import Scorer, score_pair, scorer_folders
+from unbag.data.labels import LabelError
 from unbag.data.sources import Example, open_data
 
 NOUNS, VERBS = ["cat", "dog", "man", "girl", "boy", "bird"], ["naps", "runs", "sings", "walks"]
@@ -159,3 +160,10 @@ def test_a_recipe_is_in_the_language_of_its_corpora():
     assert Recipe(("snli",), language="zh").language == "zh"
     with pytest.raises(ValueError, match="expected corpora in one language, got en and zh"):
         Recipe(("snli", "ocnli"))
+
+
+def test_majority_of_two_label_pairs_is_rejected(tmp_path):
+    path = tmp_path / "claims.csv"
+    path.write_text("document,claim,label\nA dog runs.,A dog moves.,supported\nA dog runs.,A cat runs.,unsupported\n")
+    with pytest.raises(LabelError, match="labelled entailment, neutral, contradiction, got not_entailment"):
+        BASELINES["majority"](Recipe((str(path),)))
