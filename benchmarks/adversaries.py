@@ -1,17 +1,18 @@
-"""How fast SOSwap and AddAmod pairs are made of an unparsed corpus, beside spaCy's bare pipeline on the same sentences.
+"""Speed of building SOSwap and AddAmod pairs from an unparsed corpus, compared with spaCy's bare pipeline.
 
     python benchmarks/adversaries.py --data pairs.jsonl --pipeline spacy/en_core_web_sm
     python benchmarks/adversaries.py --data pairs.jsonl --reasons [--attested more.jsonl]
 
-The second counts, in place of the speed, what every premise comes to: pairs, or the first reason why it makes none, as
-the set's card has them (with `--attested`, adjectives are attested by the pairs of another file too).
+The second command counts the outcome of every premise instead of the speed: pairs, or the first reason for none, as on
+the set's card. With `--attested`, the pairs of another file attest adjectives too.
 
-Claims: from a corpus to its pairs (parse, keep the parses, count the adjectives, swap, add) at 90 % or more of the
-speed of the pipeline alone with the same components, which makes nothing of what it parses; memory that hardly grows
-with the corpus. The pipeline parses every sentence; we leave out hypotheses in which its tagger sees no adjective, for
-they attest none. In a turn both run at once, each in a process of its own with an empty cache, on one core that they
-share a slice at a time: what else slows the machine slows both. CPU seconds count, and the median over turns of their
-ratio. Memory is that of the whole corpus beside a tenth of it. One JSON line on standard output.
+Claims: building the pairs (parse, store the parses, count the adjectives, swap, add) reaches at least 90 % of the speed
+of the pipeline alone, with the same components. Memory hardly grows with the corpus.
+
+The pipeline parses every sentence. The builder skips hypotheses in which the tagger finds no adjective, because they
+attest none. In each turn, both run at the same time, each in its own process with an empty cache, and share one core.
+Other load on the machine therefore slows both equally. The result is the ratio of CPU seconds, median over turns.
+Memory is measured for the whole corpus and for a tenth of it. The program prints one JSON line.
 """
 
 import argparse
@@ -36,14 +37,14 @@ BARE, OURS = "spacy", "ours"
 
 
 def main() -> None:
-    """Run the engines in turn, print one JSON line."""
+    """Run the engines in turns and print one JSON line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", required=True, help="file with premise, hypothesis and label")
     parser.add_argument("--pipeline", default="spacy/en_core_web_sm", help="spaCy pipeline that parses")
-    parser.add_argument("--turns", type=int, default=3, help="how often both run (default 3)")
-    parser.add_argument("--reasons", action="store_true", help="count what premises come to, in place of the speed")
+    parser.add_argument("--turns", type=int, default=3, help="number of turns (default 3)")
+    parser.add_argument("--reasons", action="store_true", help="count the outcomes of premises instead of the speed")
     parser.add_argument("--attested", help="with --reasons: another file whose sentences attest adjectives too")
-    parser.add_argument("--run", nargs=2, help=argparse.SUPPRESS)  # what a child is started with: engine, examples
+    parser.add_argument("--run", nargs=2, help=argparse.SUPPRESS)  # internal: engine, examples
     args = parser.parse_args()
     if args.run:
         engine, n = args.run
@@ -60,17 +61,17 @@ def main() -> None:
 
 
 def arguments(engine: str, args: argparse.Namespace, n: int) -> list[str]:
-    """Return what a child is started with that runs one engine on the first n examples."""
+    """Build the arguments of a child process that runs one engine on the first n examples."""
     return ["--data", args.data, "--pipeline", args.pipeline, "--run", engine, str(n)]
 
 
 def run(engine: str, data: str, pipeline: str, n: int) -> dict[str, Any]:
-    """Parse the sentences of the first n examples of a file, and make what there is to make of them."""
+    """Parse the sentences of the first n examples of a file, and build all pairs from them."""
     counts: Counter[str] = Counter()
     sentences = list(dict.fromkeys(text for row in examples(data, n) for text in (row.premise, row.hypothesis)))
     with tempfile.TemporaryDirectory() as cache:
         parser = Parser(pipeline, cache=Path(cache))
-        pa.array([""])  # imports pandas, which a builder has done long before
+        pa.array([""])  # triggers the import of pandas before timing starts
         before = peak_mb()
         begin = time.process_time()
         if engine == BARE:
@@ -92,7 +93,7 @@ def run(engine: str, data: str, pipeline: str, n: int) -> dict[str, Any]:
 
 
 def reasons(data: str, attested: str | None, pipeline: str) -> str:
-    """Return a Markdown table of what the premises of a file come to: a pair of a kind, or the reason for none."""
+    """Build a Markdown table of the outcomes of a file's premises: a pair of a kind, or the reason for none."""
     parser = Parser(pipeline)
     adjectives = adjective_counts(examples(data, None), parser)
     if attested:
@@ -108,7 +109,7 @@ def reasons(data: str, attested: str | None, pipeline: str) -> str:
 
 
 def examples(data: str, n: int | None) -> Iterator[Example]:
-    """Yield the first n labelled examples of a file, or all."""
+    """Iterate over the first n labelled examples of a file (default: all)."""
     return islice(open_data(data, labels=LABELS).examples(), n)
 
 

@@ -1,26 +1,29 @@
-"""Which models read structure, and which count words? The papers' models and a transformer, trained alike.
+"""Comparison of the papers' models and a transformer, trained alike, on their use of sentence structure.
 
     unbag prefetch …                       # or a test Hub: see `make hub`
     python benchmarks/before_transformers.py --vectors glove.840B.300d.zip --out runs/before-transformers
-    python benchmarks/before_transformers.py --out runs/before-transformers --table      # of what is finished so far
+    python benchmarks/before_transformers.py --out runs/before-transformers --table      # results so far
 
-Every model of `unbag models`, made with the words of the corpus's train split and the vectors given, and a pre-trained
-transformer are trained on the same pairs with the same budget, by AdamW with linear decay as `unbag train finetune`
-has it, in each order and with each seed, and put to the same sets as `unbag evaluate` does, in float32. So is DAM over
-the outputs of that transformer, frozen, which stand where others put ELMo. The learning rate is by a rule, not tuned:
-one for all networks over given vectors, one for the transformer. Models that their authors made wider than 300 hidden
-units are made as wide as the others (`SIZES`), so that one does not see more because it is larger, and an epoch takes
-minutes on a CPU; the table says which, and `--paper-sizes` takes the authors'.
+Models: every model of `unbag models`, with the words of the corpus's train split and the given vectors; a pre-trained
+transformer; and DAM over the outputs of that transformer, frozen, in place of ELMo.
 
-In `--out` a folder each: `models/NAME-seed-1`, `evaluations/NAME-seed-1` with the `results.json` that `unbag compare`
-and `unbag publish results-dataset` read, and `runs/NAME-seed-1.json`, which says that it is finished. Started again, it
-skips those and goes on with the one that was stopped where it was. Several may share a folder, each with an `--only` of
-its own. Pairs a second are per CPU second of the process (wall seconds on a GPU): training by the median step, without
-evaluations, inference over 1,000 pairs of the corpus. Parameters are without the table of word embeddings, but with a
+Training: all models are trained on the same pairs with the same budget, by AdamW with linear decay as in
+`unbag train finetune`, in each word order and with each seed. The learning rate follows a rule and is not tuned: one
+value for all networks over given vectors, one for the transformer. Models with more than 300 hidden units in their
+papers get the width of the others (`SIZES`), so that size gives no advantage and an epoch takes minutes on a CPU. The
+table marks these models, and `--paper-sizes` uses the authors' sizes. The sets are evaluated in float32, as
+`unbag evaluate` does.
+
+Folders in `--out`: `models/NAME-seed-1`; `evaluations/NAME-seed-1` with the `results.json` that `unbag compare` and
+`unbag publish results-dataset` read; and `runs/NAME-seed-1.json`, which marks a finished run. A new start skips
+finished runs and resumes an interrupted one. Several processes may share a folder if their `--only` differ.
+
+Speed: pairs per CPU second of the process (per wall second on a GPU). Training counts the median step without
+evaluations, inference 1,000 pairs of the corpus. Parameter counts exclude the table of word embeddings and include a
 frozen encoder.
 
-A table in Markdown, mean ± standard deviation over seeds, goes to stderr, with what becomes of the papers' claims in
-it; one line of JSON to stdout.
+A Markdown table (mean ± standard deviation over seeds) and the outcomes of the papers' claims go to stderr, one JSON
+line to stdout.
 """
 
 import argparse
@@ -63,7 +66,7 @@ TIMED: Final = 1_000
 
 
 def main() -> None:
-    """Train and evaluate what is not finished yet, and print what there is."""
+    """Train and evaluate the unfinished models, and print all results."""
     args = arguments()
     datasets.disable_progress_bars()
     transformers.utils.logging.disable_progress_bar()  # type: ignore[no-untyped-call]
@@ -83,35 +86,35 @@ def main() -> None:
 
 
 def arguments() -> argparse.Namespace:
-    """Return what was asked for."""
+    """Parse the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add = parser.add_argument
-    add("--out", type=Path, default=Path("runs/before-transformers"), help="folder of all (default %(default)s)")
-    add("--table", action="store_true", help="train nothing: print what is finished")
+    add("--out", type=Path, default=Path("runs/before-transformers"), help="output folder (default %(default)s)")
+    add("--table", action="store_true", help="print the finished results without training")
     add("--only", nargs="+", metavar="MODEL", help="of `unbag models`, `dam-contextual` or `pretrained` (default all)")
     add("--seeds", nargs="+", type=int, default=[1, 2, 3])
-    add("--order", nargs="+", choices=list(ORDERS), default=list(ORDERS), help="the words of training pairs")
-    add("--corpus", default="snli", help="what they are trained on (default snli)")
+    add("--order", nargs="+", choices=list(ORDERS), default=list(ORDERS), help="word orders of the training pairs")
+    add("--corpus", default="snli", help="training corpus (default snli)")
     add("--examples", type=int, help="training pairs (default all)")
-    add("--vectors", help="word vectors for the models made here (default: drawn)")
+    add("--vectors", help="word vectors of the untrained models (default: random)")
     add("--pretrained", default="sentence-transformers/all-MiniLM-L6-v2", metavar="MODEL", help="Hub id or folder")
     add("--pipeline", help="spaCy pipeline for DIIN and S-TLSTM (default: that of `unbag models init`)")
     add("--epochs", type=int, default=3)
     add("--batch-size", type=int, default=32)
-    add("--learning-rate", type=float, default=1e-3, help="of networks over word vectors (default 1e-3)")
-    add("--pretrained-learning-rate", type=float, default=1e-4, help="of the transformer (default 1e-4)")
-    add("--precision", choices=("no", "bf16"), default="no", help="of training (default float32)")
-    add("-o", dest="options", action="append", default=[], metavar="MODEL.NAME=VALUE", help="an option of a model")
-    add("--paper-sizes", action="store_true", help="all sizes as the authors have them, but for -o")
+    add("--learning-rate", type=float, default=1e-3, help="for networks over word vectors (default 1e-3)")
+    add("--pretrained-learning-rate", type=float, default=1e-4, help="for the transformer (default 1e-4)")
+    add("--precision", choices=("no", "bf16"), default="no", help="training precision (default float32)")
+    add("-o", dest="options", action="append", default=[], metavar="MODEL.NAME=VALUE", help="option of a model")
+    add("--paper-sizes", action="store_true", help="use the authors' sizes, except for -o")
     add("--evaluated", type=int, help="examples of swapped, SOSwap and Breaking NLI each (default all)")
     add("--permuted", type=int, default=200, help="sentence pairs to permute (default %(default)s)")
-    add("--train-data", nargs="+", help="what CS's lexical model is fitted to (default: the suite's)")
+    add("--train-data", nargs="+", help="training data of CS's lexical model (default: the suite's)")
     add("--files", help="folder with the authors' files of Breaking NLI and SICCK (default: downloaded)")
     return parser.parse_args()
 
 
 def names(args: argparse.Namespace) -> list[str]:
-    """Return the models that are asked for."""
+    """List the selected models."""
     known = [*ARCHITECTURES, *CONTEXTUAL, "pretrained"]
     if unknown := sorted(set(args.only or ()) - set(known)):
         raise SystemExit(f"expected --only of {', '.join(known)}; found {', '.join(unknown)}")
@@ -119,7 +122,7 @@ def names(args: argparse.Namespace) -> list[str]:
 
 
 def finished(args: argparse.Namespace, name: str, order: str, seed: int) -> Run:
-    """Train a model and evaluate it, unless that was done."""
+    """Train and evaluate a model, unless it is finished."""
     title = Path(args.pretrained).name if name == "pretrained" else name
     folder = f"{title}{'' if order == 'normal' else f'-{order}'}-seed-{seed}"
     asked = {"model": title, "order": order, "seed": seed, **deciding(args, name)}
@@ -155,7 +158,7 @@ def finished(args: argparse.Namespace, name: str, order: str, seed: int) -> Run:
 
 
 def deciding(args: argparse.Namespace, name: str) -> dict[str, Any]:
-    """Return what decides the numbers of a model, beside order and seed."""
+    """Collect the settings that determine the numbers of a model, besides word order and seed."""
     pretrained = name == "pretrained"
     shared = ("corpus", "examples", "epochs", "batch_size", "precision", "evaluated", "permuted", "training")
     return {
@@ -166,7 +169,7 @@ def deciding(args: argparse.Namespace, name: str) -> dict[str, Any]:
 
 
 def made_with(args: argparse.Namespace, name: str) -> dict[str, Any]:
-    """Return what an untrained model is made with."""
+    """Collect the options of an untrained model."""
     options = {} if args.paper_sizes else dict(SIZES.get(name, {}))
     for text in args.options:
         of, _, option = text.partition(".")
@@ -181,7 +184,7 @@ def made_with(args: argparse.Namespace, name: str) -> dict[str, Any]:
 
 
 def untrained(args: argparse.Namespace, name: str) -> str:
-    """Return the folder of an untrained model, made once; a pre-trained one is what it is."""
+    """Locate the folder of an untrained model, which is built on first use, or a pre-trained model."""
     if name == args.pretrained:
         return name
     out = args.out / "untrained" / name
@@ -202,7 +205,7 @@ def untrained(args: argparse.Namespace, name: str) -> str:
 
 
 def train(args: argparse.Namespace, model: str, asked: Run, out: Path) -> tuple[Run, float | None]:
-    """Train a model, and return its record and the pairs a second; None if it was trained before."""
+    """Train a model. Return its record and the pairs per second; the latter is None if it was trained before."""
     steps: list[float] = []
 
     def on_step(step: int, total: int, message: str) -> None:
@@ -226,10 +229,10 @@ def train(args: argparse.Namespace, model: str, asked: Run, out: Path) -> tuple[
 
 
 def requests(args: argparse.Namespace) -> list[Request]:
-    """Return the sets."""
+    """Build the requests for the sets."""
     corpus, file = args.corpus, {"file": args.files} if args.files else {}
     lexical = suite.sampled(suite.request("cs_lambda")).options
-    training = {"train_data": tuple(args.training)} if args.training else dict(lexical)
+    training = {"train_data": tuple(args.train_data)} if args.train_data else dict(lexical)
     return [
         Request("cs_lambda", corpus, training),
         Request("permuted", corpus, max_examples=args.permuted),
@@ -241,7 +244,7 @@ def requests(args: argparse.Namespace) -> list[Request]:
 
 
 def answered(args: argparse.Namespace, predictor: Any) -> float:
-    """Return the pairs of the corpus that a model answers in a second."""
+    """Measure how many pairs of the corpus a model predicts per second."""
     rows = build(Request("plain", args.corpus, max_examples=TIMED)).rows
     pairs = [column(rows, side).to_pylist() for side in ("premise", "hypothesis")]
     predictor.predict(*(side[:32] for side in pairs))
@@ -251,12 +254,12 @@ def answered(args: argparse.Namespace, predictor: Any) -> float:
 
 
 def clock() -> float:
-    """Return the CPU seconds of this process; with a GPU, wall seconds."""
+    """Read the CPU seconds of this process, or wall seconds if a GPU computes."""
     return time.perf_counter() if torch.cuda.is_available() else time.process_time()
 
 
 def kept(path: Path, asked: Run, made: Callable[[], Run]) -> Run:
-    """Return what a file says was made, or make it and write the file."""
+    """Load a result from a file, or compute it and write the file."""
     if path.exists():
         found: Run = json.loads(path.read_text())
         if found["asked"] != json.loads(json.dumps(asked)):

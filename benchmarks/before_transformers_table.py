@@ -1,4 +1,4 @@
-"""The table of `before_transformers.py`: what each model comes to, and what becomes of the papers' claims."""
+"""The table of `before_transformers.py`: the results of each model, and the outcomes of the papers' claims."""
 
 import statistics
 import sys
@@ -32,7 +32,7 @@ Run = dict[str, Any]
 
 
 def table(found: list[Run]) -> list[Run]:
-    """Return a row for each model and order: its numbers over seeds."""
+    """Build one row per model and word order, with the numbers over seeds."""
     rows = []
     known = [*ARCHITECTURES, *CONTEXTUAL]
     order = [*known, *sorted({run["asked"]["model"] for run in found} - set(known))]
@@ -86,7 +86,7 @@ def _cell(numbers: Run | None, factor: int, digits: int) -> str:
 
 
 def claims(found: list[Run]) -> Iterator[str]:
-    """Yield what becomes of the papers' claims: differences in points between models of the same seeds."""
+    """Iterate over the outcomes of the papers' claims: differences in points between models of the same seeds."""
     by = {(run["asked"]["model"], run["asked"]["order"], run["asked"]["seed"]): run["measures"] for run in found}
 
     def difference(what: str, one: tuple[str, str], other: tuple[str, str]) -> str | None:

@@ -1,4 +1,4 @@
-"""The engines of a benchmark, each in a process of its own: what one leaves behind is not the next one's."""
+"""Child processes for the engines of a benchmark, so that no engine profits from the state of another."""
 
 import json
 import os
@@ -11,7 +11,7 @@ from typing import Any
 
 
 def started(arguments: Sequence[str], *, on_one_core: bool = False) -> "subprocess.Popen[str]":
-    """Start the running script once more with other arguments; on one core, it shares that with all so started."""
+    """Start the running script again with other arguments. On one core, all children share the same core."""
     core = {min(os.sched_getaffinity(0))}
     return subprocess.Popen(
         [sys.executable, sys.argv[0], *arguments],
@@ -22,7 +22,7 @@ def started(arguments: Sequence[str], *, on_one_core: bool = False) -> "subproce
 
 
 def ended(child: "subprocess.Popen[str]") -> dict[str, Any]:
-    """Wait for a process, and return the JSON object of the last line it printed."""
+    """Wait for a process, and parse the last line of its output as JSON."""
     said, _ = child.communicate()
     if child.returncode:
         raise SystemExit(f"{child.args!r} failed; what it said is above")
@@ -31,17 +31,17 @@ def ended(child: "subprocess.Popen[str]") -> dict[str, Any]:
 
 
 def at_once(arguments: Mapping[str, Sequence[str]], turns: int) -> dict[str, Any]:
-    """Run a peer and ours at once, so many times, on one core that they share a slice at a time.
+    """Run a peer and unbag at the same time on one shared core, in several turns.
 
-    What else slows the machine slows both, and CPU seconds count.
+    Other load on the machine slows both equally. The times are CPU seconds.
 
     Args:
-        arguments: what the script is started with, for the peer and then for ours, each by its name.
-        turns: how often both run.
+        arguments: Arguments of the script by name, first those of the peer, then those of unbag.
+        turns: Number of turns.
 
     Returns:
-        what each printed in the middle turn, by its name; the peer's `cpu_seconds` over ours in the median turn
-        (`ratio`), and in each (`ratios`).
+        The output of each in the median turn, by name; the peer's `cpu_seconds` divided by those of unbag in the median
+        turn (`ratio`) and in each turn (`ratios`).
     """
     found = []
     for turn in range(turns):
@@ -55,6 +55,6 @@ def at_once(arguments: Mapping[str, Sequence[str]], turns: int) -> dict[str, Any
 
 
 def peak_mb() -> int:
-    """Return the most memory this process has had; not getrusage's figure, which a child inherits from its parent."""
+    """Read the peak memory of this process. The value of getrusage is not used: a child inherits its parent's."""
     [line] = [line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM")]
     return int(line.split()[1]) // 1024

@@ -1,17 +1,17 @@
-"""How often 95 % intervals hold the true value, by simulation: accuracy, P^c over sources, a paired gap.
+"""Simulated coverage of 95 % intervals: how often they contain the true accuracy, P^c over sources, or paired gap.
 
     python benchmarks/coverage.py [--simulations 4000]
 
-Claim: 95 % ± 1 from some hundred examples on. There is no peer but the truth, which a simulation knows. Each quantity
-is drawn from a known law, scored by the code that scores models, and its interval held against the law's own value:
+Claim: the coverage is 95 % ± 1 from a few hundred examples on. Each quantity is drawn from a known distribution and
+scored by the code that scores models. The interval is then compared with the true value of the distribution:
 
-- accuracy: 300 independent examples, each right with probability .8;
-- P^c: 300 sources of 100 permutations. A source is right in order with probability .8; if so, the share of its
-  permutations that are accepted is drawn from Beta(9, 1), so P^c is .9, and permutations of one source are alike;
-- the same P^c with each permutation taken for an independent row: what goes wrong without sources;
-- the gap in accuracy of two models on the same 300 examples, right together more often than by chance.
+- accuracy: 300 independent examples, each correct with probability .8;
+- P^c: 300 sources with 100 permutations each. A source is correct in order with probability .8. If so, the share of its
+  accepted permutations is drawn from Beta(9, 1), so that P^c is .9 and permutations of one source are correlated;
+- the same P^c with permutations treated as independent rows, to show the error of ignoring sources;
+- the gap in accuracy of two models on the same 300 examples, which are correct together more often than by chance.
 
-A seed decides all. One JSON line on standard output. Its test, `tests/scoring/test_coverage.py`, makes fewer rounds.
+The seed is fixed. The program prints one JSON line. The test `tests/scoring/test_coverage.py` runs fewer simulations.
 """
 
 import argparse
@@ -29,22 +29,22 @@ from unbag.scoring.permutation_acceptance import permutation_acceptance
 from unbag.scoring.significance import paired_difference
 
 EXAMPLES, Q, RIGHT = 300, 100, 0.8
-ALPHA, BETA = 9.0, 1.0  # of the accepted share where the source is right
+ALPHA, BETA = 9.0, 1.0  # distribution of the accepted share of a source that is correct in order
 P_C = ALPHA / (ALPHA + BETA)
-ONLY_SECOND, ONLY_FIRST = 0.10, 0.05  # shares of examples that only one of two models gets right
+ONLY_SECOND, ONLY_FIRST = 0.10, 0.05  # shares of examples that only one of the two models predicts correctly
 
 Trial = Callable[[np.random.Generator, int], Estimate]
 
 
 def of_accuracy(rng: np.random.Generator, seed: int) -> Estimate:
-    """Return the estimate of an accuracy of .8."""
+    """Estimate an accuracy of .8."""
     gold = np.zeros(EXAMPLES, dtype=np.int64)
     estimate: Estimate = accuracy((rng.random(EXAMPLES) >= RIGHT).astype(np.int64), gold, seed=seed)["accuracy"]
     return estimate
 
 
 def of_p_c(rng: np.random.Generator, seed: int) -> Estimate:
-    """Return the estimate of a P^c of .9, as the permuted set's."""
+    """Estimate a P^c of .9, as for the permuted set."""
     right, accepted = _sources(rng)
     answers = np.concatenate([right[:, None], accepted], axis=1)
     rows = EXAMPLES * (Q + 1)
@@ -60,7 +60,7 @@ def of_p_c(rng: np.random.Generator, seed: int) -> Estimate:
 
 
 def of_p_c_by_permutation(rng: np.random.Generator, seed: int) -> Estimate:
-    """Return what P^c's estimate would be with permutations for examples."""
+    """Estimate P^c with permutations treated as independent examples."""
     right, accepted = _sources(rng)
     values = accepted[right == 1].ravel().astype(np.float64)
     [estimate] = ratio_estimates(values[:, None], np.ones((len(values), 1)), resamples=200, seed=seed)
@@ -68,7 +68,7 @@ def of_p_c_by_permutation(rng: np.random.Generator, seed: int) -> Estimate:
 
 
 def of_a_gap(rng: np.random.Generator, seed: int) -> Estimate:
-    """Return the estimate of a gap of .05 between two models."""
+    """Estimate a gap of .05 between two models."""
     drawn = rng.random(EXAMPLES)
     both = drawn < RIGHT - ONLY_FIRST
     first = both | (drawn > 1 - ONLY_FIRST)
@@ -78,19 +78,19 @@ def of_a_gap(rng: np.random.Generator, seed: int) -> Estimate:
 
 
 def _sources(rng: np.random.Generator) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return whether each source is right in order, shape (n,), and which permutations are accepted, shape (n, q)."""
+    """Simulate which sources are correct in order, shape (n,), and which permutations are accepted, shape (n, q)."""
     right = (rng.random(EXAMPLES) < RIGHT).astype(np.int64)
     share = np.where(right == 1, rng.beta(ALPHA, BETA, EXAMPLES), rng.beta(BETA, ALPHA, EXAMPLES))
     return right, (rng.random((EXAMPLES, Q)) < share[:, None]).astype(np.int64)
 
 
 def coverage(trial: Trial, truth: float, simulations: int) -> float:
-    """Return the share of simulations whose interval holds the true value."""
+    """Compute the share of simulations whose interval contains the true value."""
     held = 0
     for number in range(simulations):
         found = trial(np.random.default_rng([1, number]), number)
         if found.low is None or found.high is None:
-            raise ValueError(f"expected an interval in every simulation, found none in number {number}")
+            raise ValueError(f"expected an interval in every simulation, got none in simulation {number}")
         held += found.low - 1e-12 <= truth <= found.high + 1e-12
     return held / simulations
 
@@ -104,14 +104,14 @@ TRIALS: dict[str, tuple[Trial, float]] = {
 
 
 def main() -> None:
-    """Simulate, print one JSON line."""
+    """Simulate, and print one JSON line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--simulations", type=int, default=4000, help="of each quantity (default: 4000)")
+    parser.add_argument("--simulations", type=int, default=4000, help="simulations of each quantity (default: 4000)")
     simulations = parser.parse_args().simulations
     begun = time.perf_counter()
     found: dict[str, Any] = {}
     for name, (trial, truth) in TRIALS.items():
-        # The last one is far off; a tenth of the rounds shows it.
+        # The last one is so far from 95 % that a tenth of the simulations shows it.
         found[name] = coverage(trial, truth, simulations if name != "p_c_by_permutation" else simulations // 10)
     error = (0.95 * 0.05 / simulations) ** 0.5
     record = {"benchmark": "coverage", "simulations": simulations, "standard_error": round(error, 4), "coverage": found}

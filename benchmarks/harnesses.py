@@ -1,10 +1,10 @@
-"""Run our tasks with lm-evaluation-harness, lighteval and inspect-ai themselves, and compare their numbers with ours.
+"""Comparison of scores: the exported tasks in lm-evaluation-harness, lighteval and inspect-ai, and `unbag evaluate`.
 
     python benchmarks/harnesses.py [--keep FOLDER] [HARNESS...]
 
-Each harness gets a virtual environment of its own, since they disagree about versions with each other or with us:
-minutes, and gigabytes of torch. A tiny random language model answers the first two, the tests' endpoint the third; both
-answer `unbag evaluate` too. One JSON line a harness: its scores, and the largest difference to ours.
+Each harness gets its own virtual environment, because their requirements conflict. The installation takes minutes and
+gigabytes. The first two harnesses evaluate a tiny random language model, the third one the endpoint of the tests;
+`unbag evaluate` evaluates both. The program prints one JSON line per harness: its scores, and the largest difference.
 """
 
 import argparse
@@ -31,18 +31,18 @@ from unbag.scoring.nested import iter_estimates  # noqa: E402
 
 PACKAGES: Final[Mapping[str, tuple[str, ...]]] = {
     "lm-eval": ("lm-eval[hf]==0.4.13",),
-    # 0.13.0 asks huggingface_hub and xxhash for what their later versions no longer do.
+    # 0.13.0 uses functions of huggingface_hub and xxhash that later versions removed.
     "lighteval": ("lighteval==0.13.0", "huggingface_hub<1", "transformers<5", "datasets<5", "xxhash<4"),
     "inspect-ai": ("inspect-ai==0.3.285", "openai", "datasets"),
 }
 SETS: Final = ("permuted", "swapped", "plain")
-_ALIKE: Final = 1e-4  # harnesses print or round to four digits
+_ALIKE: Final = 1e-4  # the harnesses round to four decimals
 
 Scores = dict[str, dict[str, float]]
 
 
 def pairs() -> str:
-    """Return pairs of our own as a csv file."""
+    """Build the text of a CSV file with invented pairs."""
     lines = ["premise,hypothesis,label"]
     for who in ("old man", "young woman", "red dog", "tall boy", "small cat"):
         for what in ("a ball in the big park", "the last bus to town", "an apple under the tree"):
@@ -56,7 +56,7 @@ def pairs() -> str:
 
 
 def ours(model: str, requests: list[Request], folder: Path, **options: Any) -> Scores:
-    """Return what `unbag evaluate` says, as the harnesses name it."""
+    """Compute the scores of `unbag evaluate`, by the names that the harnesses use."""
     evaluate(model, requests, output_dir=folder, **options)
     found = results.read(folder / results.FILE)
     scores: Scores = {}
@@ -67,7 +67,7 @@ def ours(model: str, requests: list[Request], folder: Path, **options: Any) -> S
 
 
 def scores_of(name: str) -> dict[str, str]:
-    """Return the scores of a set's task by name, each with its path in ours."""
+    """Map the score names of a set's task to their paths in the scores of unbag."""
     return {quantity.name: quantity.path for quantity in challenge_sets.get(name).quantities_with_role("harness")}
 
 
@@ -103,7 +103,7 @@ RUNS: Final = {"lm-eval": lm_eval, "lighteval": lighteval, "inspect-ai": inspect
 
 
 def installed(name: str, folder: Path) -> Path:
-    """Return the folder of a harness's commands, installed if it is not."""
+    """Locate the folder of a harness's commands. Installs the harness on first use."""
     place = folder / f"venv-{name}"
     if not (place / "installed").is_file():
         subprocess.run([sys.executable, "-m", "venv", str(place)], check=True)
@@ -112,7 +112,7 @@ def installed(name: str, folder: Path) -> Path:
         pins.write_text("\n".join(kept) + "\n")
         pip = [str(place / "bin" / "python"), "-m", "pip", "install", "--quiet", "--constraint", str(pins)]
         subprocess.run([*pip, *PACKAGES[name]], check=True)
-        if name == "lighteval":  # it fetches weights of another benchmark when it starts, unless they are there
+        if name == "lighteval":  # without this file, it downloads weights of another benchmark when it starts
             [place_of] = place.glob("lib/*/site-packages/lighteval/tasks/tasks")
             (place_of / "tinyBenchmarks.pkl").touch()
         (place / "installed").touch()
@@ -120,10 +120,10 @@ def installed(name: str, folder: Path) -> Path:
 
 
 def main() -> None:
-    """Run the harnesses asked for, or all; exit 1 if a number differs."""
+    """Run the selected harnesses (default: all). Exit with code 1 if a number differs."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("harnesses", nargs="*", metavar="HARNESS", help=", ".join(RUNS))
-    parser.add_argument("--keep", type=Path, help="a folder for environments and outputs, for another run")
+    parser.add_argument("--keep", type=Path, help="folder that keeps environments and outputs for later runs")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary, running_endpoint() as endpoint:
         endpoint.takes |= {"tools", "tool_choice", "seed", "stop"}
@@ -131,7 +131,7 @@ def main() -> None:
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "pairs.csv").write_text(pairs())
         model = save_tiny_lm(folder / "tiny")
-        config = model / "tokenizer_config.json"  # in the words of older versions of transformers
+        config = model / "tokenizer_config.json"  # the format of older versions of transformers
         config.write_text(config.read_text().replace("TokenizersBackend", "PreTrainedTokenizerFast"))
         where = {"data": str(folder / "pairs.csv")}
         requests = [Request(name, options=where | ({"q": 5} if name == "permuted" else {})) for name in SETS]
@@ -144,7 +144,7 @@ def main() -> None:
                 outside = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
                 done = subprocess.run(
                     [str(bin_folder / command), *options],
-                    cwd=log / "tasks",  # inspect-ai takes no absolute path
+                    cwd=log / "tasks",  # inspect-ai accepts relative paths only
                     env={**outside, "OMP_NUM_THREADS": "1", **env},
                     capture_output=True,
                     text=True,

@@ -1,22 +1,23 @@
-"""How fast are predictions, and are they the same? Side by side with others that ask the same classifier.
+"""Speed and agreement of predictions, compared with other systems that run the same classifier.
 
     python benchmarks/inference.py --model MODEL --data pairs.parquet [--device cuda]
-    pip install openvino onnxruntime onnxscript     # peers on a CPU, where they are installed
+    pip install openvino onnxruntime onnxscript     # optional peers on a CPU
 
-One process loads the same model for each and asks all about the same pairs, in turn, round after round: what else the
-machine does falls on all alike, so read the ratios (medians over rounds) rather than the pairs a second; a `cpu_share`
-below 0.9 says that the machine had other work. Labels are compared too, for a fast wrong answer is none. A table goes
-to stderr, one line of JSON to stdout.
+One process loads the same model for every system. In each round, the systems predict the same pairs in turns. Other
+load on the machine affects all systems equally, so the ratios (medians over rounds) are reliable, and the pairs per
+second are not. A `cpu_share` below 0.9 shows that the machine had other load. The labels are compared too. A table goes
+to stderr, one JSON line to stdout.
 
-Pairs are SNLI-like: each side's words are shuffled with a seed, as the permuted set does, unless `--as-is`.
+The data are SNLI-like pairs. The words of each sentence are shuffled with a fixed seed, as in the permuted set, unless
+`--as-is` is given.
 
-Share of peak: pairs a second × floating-point operations that a pair needs ÷ the most that large matrix products reach
-in the same rounds. A pair of t tokens needs, with d the hidden and f the feed-forward size,
+Share of peak: pairs per second × floating-point operations per pair ÷ the highest rate of large matrix products in the
+same rounds. With hidden size d and feed-forward size f, a pair of t tokens needs
 
-    2t(4d² + 2df) + 4t²d                     in each layer but the last, and
-    2t·2d² + 2(2d² + 2df) + 4td + 2d²        in the last, whose first position alone is read, and the pooler:
+    2t(4d² + 2df) + 4t²d                     in each layer except the last, and
+    2t·2d² + 2(2d² + 2df) + 4td + 2d²        in the last layer, where only the first position is used, and the pooler.
 
-no padding, no embeddings, norms or activations.
+The formula excludes padding, embeddings, norms and activations.
 """
 
 import argparse
@@ -45,7 +46,7 @@ CROSS_ENCODER: Final = "cross_encoder"
 
 
 def read_pairs(path: Path, count: int, *, as_is: bool) -> tuple[list[str], list[str]]:
-    """Return the first `count` premises and hypotheses of a parquet or jsonl file, words shuffled unless `as_is`."""
+    """Load the first `count` premises and hypotheses of a parquet or jsonl file; shuffle the words unless `as_is`."""
     read = pyarrow.parquet.read_table if path.suffix == ".parquet" else pyarrow.json.read_json
     table = read(path).slice(0, count)
     draw = random.Random(0)
@@ -61,13 +62,13 @@ def read_pairs(path: Path, count: int, *, as_is: bool) -> tuple[list[str], list[
 
 
 def ours(predictor: TransformerPredictor) -> System:
-    """Return our predictor as a function from pairs to label names."""
+    """Build a function from pairs to label names that uses the predictor of unbag."""
     names = np.array(predictor.label_space)
     return lambda premises, hypotheses: names[predictor.predict(premises, hypotheses).argmax(axis=1)]
 
 
 def flops_needed(predictor: TransformerPredictor, premises: list[str], hypotheses: list[str]) -> tuple[float, float]:
-    """Return tokens and floating-point operations a pair, by the formula above, means over the pairs."""
+    """Compute the mean number of tokens and of floating-point operations per pair, by the formula above."""
     lengths = encode_pairs(predictor.tokenizer, premises, hypotheses, predictor.max_length).lengths
     t = np.array(lengths, dtype=float)
     config = predictor.model.config
@@ -79,25 +80,25 @@ def flops_needed(predictor: TransformerPredictor, premises: list[str], hypothese
 
 
 def matrix_product_peak(dtype: torch.dtype, device: str) -> float:
-    """Return the floating-point operations a second of a large matrix product, best of five."""
+    """Measure the floating-point operations per second of a large matrix product, best of five."""
     size = 8192 if device != "cpu" else 2048
     a, b = (torch.randn(size, size, device=device).to(dtype) for _ in range(2))
     best = float("inf")
     for _ in range(5):
         begun = time.perf_counter()
         product = a @ b
-        product[0, 0].item()  # waits for a GPU
+        product[0, 0].item()  # waits until a GPU has finished
         best = min(best, time.perf_counter() - begun)
     return 2 * size**3 / best
 
 
 def main() -> None:
-    """Measure, and print."""
+    """Measure, and print the results."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--model", required=True, help="a Hub id or folder of a BERT-like classifier")
     parser.add_argument("--data", required=True, type=Path, help="parquet or jsonl with premise and hypothesis")
-    parser.add_argument("--as-is", action="store_true", help="do not shuffle the words: the data is a built set")
-    parser.add_argument("--pairs", type=int, default=512, help="pairs asked about in each round")
+    parser.add_argument("--as-is", action="store_true", help="keep the word order, for the rows of a built set")
+    parser.add_argument("--pairs", type=int, default=512, help="pairs per round (default %(default)s)")
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--device", default="cpu")
     options = parser.parse_args()

@@ -1,4 +1,4 @@
-"""Others that ask the same classifier, as a careful user has them: for `inference.py`."""
+"""Other systems that run the same classifier, configured as a careful user would, for `inference.py`."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -17,7 +17,7 @@ System = Callable[[list[str], list[str]], Labels]
 
 
 def cross_encoder(model: str, device: str, order: Sequence[str]) -> System:
-    """Return sentence-transformers' CrossEncoder, in float32 whatever the file holds."""
+    """Load sentence-transformers' CrossEncoder in float32, whatever the type of the stored weights."""
     from sentence_transformers import CrossEncoder
 
     encoder = CrossEncoder(model, device=device, model_kwargs={"dtype": torch.float32})
@@ -32,7 +32,7 @@ def cross_encoder(model: str, device: str, order: Sequence[str]) -> System:
 
 
 def pipeline(model: str, device: str, order: Sequence[str]) -> System:
-    """Return transformers' text-classification pipeline in float32."""
+    """Load transformers' text-classification pipeline in float32."""
     from transformers import pipeline as make
 
     classify: Any = make("text-classification", model=model, device=device, dtype=torch.float32)
@@ -46,7 +46,7 @@ def pipeline(model: str, device: str, order: Sequence[str]) -> System:
 
 
 def openvino(model: str, order: Sequence[str], precision: str) -> System:
-    """Return OpenVINO on the CPU, batches sorted by length; `precision` is f32 or bf16."""
+    """Load the model in OpenVINO on the CPU, with batches sorted by length; `precision` is f32 or bf16."""
     import openvino as ov
 
     network, tokenizer = _loaded(model)
@@ -58,7 +58,7 @@ def openvino(model: str, order: Sequence[str], precision: str) -> System:
 
 
 def onnxruntime(model: str, order: Sequence[str]) -> System:
-    """Return ONNX Runtime on the CPU in float32, batches sorted by length; it has no bfloat16 there."""
+    """Load the model in ONNX Runtime on the CPU in float32, with batches sorted by length. It has no bfloat16 there."""
     import onnxruntime as ort
 
     network, tokenizer = _loaded(model)
@@ -90,7 +90,7 @@ def _example(tokenizer: Any) -> dict[str, Any]:
 
 
 def _sorted(answers: Callable[[dict[str, Any]], Any], tokenizer: Any, order: Sequence[str]) -> System:
-    """Return a system that asks in batches of pairs of similar length, each padded to its longest."""
+    """Build a system that predicts in batches of pairs of similar length, each padded to its longest pair."""
     names = np.array(order)
 
     def ask(premises: list[str], hypotheses: list[str]) -> Labels:

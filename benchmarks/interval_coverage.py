@@ -1,20 +1,20 @@
-"""How often the intervals of proportions and of differences hold the true value, by simulation, at 0 and 1 too.
+"""Simulated coverage of the intervals of proportions and of differences, also near 0 and 1.
 
     python benchmarks/interval_coverage.py [--simulations 4000] [--markdown]
 
-Claim: 95 % or more of proportions of independent rows, whatever the share and the number, and of differences between
-two systems on the same ones; of rows that share sources as near to that as
-`docs/concepts/skill_score.md` shows. The peer is
-the percentile bootstrap on the same examples, in the same run; beside both is the truth, which a simulation knows.
+Claim: the coverage is at least 95 % for proportions of independent rows, for every share and number, and for
+differences between two systems on the same rows. For rows that share sources, it is as close to 95 % as
+`docs/concepts/skill_score.md` shows. The peer is the percentile bootstrap on the same examples in the same run.
 
-- rows: n independent rows, each right with probability p;
-- sources: n sources of 10 rows. The share of right rows of a source is drawn from a beta distribution of mean p and
-  intraclass correlation .3, so that rows of one source are alike;
-- difference of equals: two systems, each right with probability p; the second repeats every other answer of the first;
-- difference of opposites: the second is right with probability 1 - p.
+- rows: n independent rows, each correct with probability p;
+- sources: n sources of 10 rows. The share of correct rows of a source is drawn from a beta distribution with mean p and
+  intraclass correlation .3, so that rows of one source are correlated;
+- difference of equals: two systems, each correct with probability p; the second one repeats every other prediction of
+  the first one;
+- difference of opposites: the second system is correct with probability 1 - p.
 
-A seed decides all. One JSON line on standard output, or the table of the documentation. Its test,
-`tests/scoring/test_coverage.py`, makes fewer rounds.
+The seed is fixed. The program prints one JSON line, or the table of the documentation. The test
+`tests/scoring/test_coverage.py` runs fewer simulations.
 """
 
 import argparse
@@ -29,9 +29,9 @@ from unbag.scoring.bootstrap import ratio_estimates, resampled_sums
 
 SHARES: Final = (0.0, 0.01, 0.5, 0.99, 1.0)
 NUMBERS: Final = (5, 12, 50, 400)
-ROWS: Final = 10  # of a source
-CORRELATION: Final = 0.3  # of the rows of one source
-RESAMPLES: Final = 1000  # of the peer
+ROWS: Final = 10  # rows per source
+CORRELATION: Final = 0.3  # intraclass correlation of the rows of a source
+RESAMPLES: Final = 1000  # resamples of the peer
 PROPORTION, EQUALS, OPPOSITES = "proportion", "difference of equals", "difference of opposites"
 QUANTITIES: Final = (PROPORTION, EQUALS, OPPOSITES)
 
@@ -39,7 +39,7 @@ Floats = NDArray[np.float64]
 
 
 def drawn(rng: np.random.Generator, share: float, n: int, rows: int, simulations: int) -> Floats:
-    """Return whether each row is right, shape (n, rows, simulations); the second axis has the rows of one source."""
+    """Simulate which rows are correct, shape (n, rows, simulations); the second axis has the rows of one source."""
     if rows == 1 or share in (0.0, 1.0):
         of_source = np.full((n, 1, simulations), share)
     else:
@@ -49,7 +49,7 @@ def drawn(rng: np.random.Generator, share: float, n: int, rows: int, simulations
 
 
 def coverage(quantity: str, share: float, n: int, rows: int, simulations: int) -> dict[str, float]:
-    """Return how often the interval of a quantity, and that of the peer, hold the truth, and how wide they are."""
+    """Compute coverage and mean width of the interval of a quantity and of the peer's interval."""
     rng = np.random.default_rng([3, QUANTITIES.index(quantity), round(share * 100), n, rows])
     first = drawn(rng, share, n, rows, simulations)
     if quantity == PROPORTION:
@@ -79,7 +79,7 @@ def _width(ends: Floats) -> float:
 
 
 def table(cells: list[dict[str, Any]]) -> str:
-    """Return the table of the documentation: coverage in per cent, that of the percentile bootstrap in brackets."""
+    """Build the table of the documentation: coverage in percent, with the percentile bootstrap's in brackets."""
     lines = ["| | n | " + " | ".join(f"p = {share:g}" for share in SHARES) + " |"]
     lines.append("|---|---:" + "|---:" * len(SHARES) + "|")
     for quantity in QUANTITIES:
@@ -93,9 +93,9 @@ def table(cells: list[dict[str, Any]]) -> str:
 
 
 def main() -> None:
-    """Simulate, print one JSON line or the table."""
+    """Simulate, and print one JSON line or the table."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--simulations", type=int, default=4000, help="of each cell (default: 4000)")
+    parser.add_argument("--simulations", type=int, default=4000, help="simulations per cell (default: 4000)")
     parser.add_argument("--markdown", action="store_true", help="print the table of the documentation")
     args = parser.parse_args()
     begun = time.perf_counter()

@@ -1,18 +1,20 @@
-"""How fast the lexical model is fitted, beside scikit-learn on the same features.
+"""Speed of fitting the lexical model, compared with scikit-learn on the same features.
 
-The peer is what one writes with scikit-learn: CountVectorizer over the features' names and LogisticRegression; once
-more with FeatureHasher, which needs no vocabulary; and, as the hardest one, LogisticRegression alone on our own
-float32 matrix.
+There are three peers in scikit-learn: CountVectorizer over the names of the features with LogisticRegression; the same
+with FeatureHasher, which needs no vocabulary; and, as the strongest peer, LogisticRegression alone on the float32
+matrix of unbag.
 
     python benchmarks/lexical.py --train train.parquet --test validation.parquet --pipeline spacy/en_core_web_sm
 
-Claims: on the pairs of the files, a twentieth of scikit-learn's time and a fraction of its memory for the same held-out
-accuracy and the same order of examples by LMS; with pairs made by re-pairing the files' sentences, time that grows as
-the pairs to the power of 1.1 (a step is linear in them, and steps grow a little), and SNLI and MNLI's 942,854 in a
-minute and under 4 GB. Each fit runs in a process of its own, for its memory to be its own, and is timed from content
-words to LMS scores: features, fit, score. All take turns, and the turn of the median time is told. Tagging is measured
-apart: ours and the bare pipeline run on the same sentences at once, on one core that they share a slice at a time, in
-CPU seconds, with the median over turns of their ratio. One JSON line on standard output.
+Claims, for the pairs of the files: a twentieth of scikit-learn's time and a fraction of its memory, with the same
+held-out accuracy and the same ranking of examples by LMS. For pairs built by re-pairing the sentences of the files: the
+time grows as the number of pairs to the power of 1.1 (a step is linear in the pairs, and the number of steps grows
+slightly). SNLI and MNLI's 942,854 pairs take a minute and less than 4 GB.
+
+Each fit runs in its own process, so that its memory can be measured. The time covers features, fit and LMS scores,
+starting from content words. The fits take turns, and the turn with the median time is reported. Tagging is measured
+separately: unbag and the bare pipeline tag the same sentences at the same time and share one core. The result is the
+ratio of CPU seconds, median over turns. The program prints one JSON line.
 """
 
 import argparse
@@ -42,17 +44,17 @@ Pairs = tuple[list[tuple[Words, Words]], list[int]]
 
 
 def main() -> None:
-    """Tag, run every fit, print one JSON line."""
+    """Tag the sentences, run every fit, and print one JSON line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--train", help="file with premise, hypothesis and label")
-    parser.add_argument("--test", help="likewise, to score")
-    parser.add_argument("--pipeline", default="spacy/en_core_web_sm", help="spaCy pipeline that tags")
-    parser.add_argument("--l2", type=float, default=5.0, help="the penalty of both (default 5)")
+    parser.add_argument("--test", help="file of the same kind, for scoring")
+    parser.add_argument("--pipeline", default="spacy/en_core_web_sm", help="spaCy pipeline for tagging")
+    parser.add_argument("--l2", type=float, default=5.0, help="L2 penalty of all engines (default 5)")
     parser.add_argument("--times", type=int, nargs="*", default=[10, 20, 40], help="re-paired sizes (default 10 20 40)")
     parser.add_argument("--pairs", type=int, nargs="*", default=[942_854], help="re-paired numbers of pairs")
-    parser.add_argument("--turns", type=int, default=3, help="how often each is measured (default 3)")
-    parser.add_argument("--run", nargs=3, help=argparse.SUPPRESS)  # what a child is started with: engine, words, pairs
-    parser.add_argument("--tag", nargs=2, help=argparse.SUPPRESS)  # likewise: engine, words
+    parser.add_argument("--turns", type=int, default=3, help="number of turns (default 3)")
+    parser.add_argument("--run", nargs=3, help=argparse.SUPPRESS)  # internal: engine, words, pairs
+    parser.add_argument("--tag", nargs=2, help=argparse.SUPPRESS)  # internal: engine, words
     args = parser.parse_args()
     if args.tag:
         engine, words = args.tag
@@ -85,13 +87,13 @@ def main() -> None:
 
 
 def tagging(args: argparse.Namespace, path: Path) -> dict[str, Any]:
-    """Tag both files' sentences with an empty cache, and bare, at once on one core; write the content words."""
+    """Tag the sentences of both files with an empty cache and, on the same core, with the bare pipeline."""
     files = ["--train", args.train, "--test", args.test, "--pipeline", args.pipeline]
     return at_once({engine: [*files, "--tag", engine, str(path)] for engine in (BARE, OURS)}, args.turns)
 
 
 def tag(engine: str, args: argparse.Namespace, path: Path) -> dict[str, float]:
-    """Tag both files' sentences; ours writes their content words."""
+    """Tag the sentences of both files. The engine of unbag also writes their content words."""
     data = {
         name: list(open_data(file, labels=LABELS).examples())
         for name, file in (("train", args.train), ("test", args.test))
@@ -121,20 +123,20 @@ def tag(engine: str, args: argparse.Namespace, path: Path) -> dict[str, float]:
 
 
 def alone(engine: str, words: Path, n_pairs: int, l2: float) -> dict[str, Any]:
-    """Run one fit in a process of its own."""
+    """Run one fit in its own process."""
     result = ended(started(["--l2", str(l2), "--run", engine, str(words), str(n_pairs)]))
     print(f"{engine}, {n_pairs:,} pairs: {result['seconds']} s", file=sys.stderr)
     return result
 
 
 def median(results: Iterable[dict[str, Any]]) -> dict[str, Any]:
-    """Return the result of the median time (of an even number the slower of two)."""
+    """Select the result with the median time; of an even number, the slower one of the middle two."""
     by_time = sorted(results, key=lambda result: float(result["seconds"]))
     return by_time[len(by_time) // 2]
 
 
 def run(engine: str, path: Path, n_pairs: int, l2: float) -> dict[str, Any]:
-    """Fit and score; return seconds, peak memory, accuracy and the test pairs' LMS."""
+    """Fit and score. Return seconds, peak memory, accuracy and the LMS of the test pairs."""
     data: dict[str, Pairs] = pickle.loads(path.read_bytes())
     pairs, labels = repaired(*data["train"], n_pairs)
     test, gold = data["test"][0], np.array(data["test"][1])
@@ -166,7 +168,7 @@ def run(engine: str, path: Path, n_pairs: int, l2: float) -> dict[str, Any]:
 
 
 def matrices(engine: str, pairs: list[tuple[Words, Words]], test: list[tuple[Words, Words]]) -> tuple[Any, Any]:
-    """Return the indicators of the pairs to fit and of those to score, as each engine makes them."""
+    """Build the feature matrices of the training pairs and the test pairs with an engine."""
     if engine in (OURS, "scikit-learn on our matrix"):
         vocabulary, matrix = Vocabulary.fit(pairs)
         return matrix, vocabulary.matrix(test)
@@ -184,18 +186,18 @@ def matrices(engine: str, pairs: list[tuple[Words, Words]], test: list[tuple[Wor
 
 
 def repaired(pairs: list[tuple[Words, Words]], labels: list[int], n: int) -> Pairs:
-    """Return n pairs: the pairs themselves, then each premise with a hypothesis from further and further on."""
+    """Build n pairs: the original pairs, followed by premises with hypotheses at a growing distance."""
     size = len(pairs)
     if n <= size:
         return pairs[:n], labels[:n]
-    # The label goes with the hypothesis: it carries most of what words tell of a label (hypothesis-only baselines).
+    # A pair keeps its hypothesis's label, since most lexical information on a label is in the hypothesis.
     moved = ((i % size, (i + 7 * (i // size)) % size) for i in range(n))
     made = [(pairs[a][0], pairs[b][1], labels[b]) for a, b in moved]
     return [(premise, hypothesis) for premise, hypothesis, _ in made], [label for _, _, label in made]
 
 
 def rank_correlation(one: Any, other: Any) -> float:
-    """Return Spearman's rank correlation."""
+    """Compute Spearman's rank correlation."""
     from scipy.stats import spearmanr
 
     return float(spearmanr(one, other).statistic)

@@ -1,11 +1,11 @@
-"""Two claims of speed: trees go up level by level, not node by node, and ESIM beside a plain one in torch.
+"""Speed of tree-LSTMs by level compared with node by node, and of ESIM compared with a plain implementation in torch.
 
     python benchmarks/models.py [--pairs 64] [--rounds 5]
 
-Both of each take turns in one process, in an order that changes each round, on the same batches and with the same
-weights, and are held to the same numbers before they are timed. The plain ESIM is written by the paper's equations as a
-reader would: LSTM cells in a loop over padded positions. CPU seconds count, on one thread; read the ratios. A table
-goes to stderr, one line of JSON to stdout.
+The two implementations of a network take turns in one process, in an order that changes each round, with the same
+batches and weights. Before timing, their outputs are compared. The plain ESIM follows the paper's equations literally:
+LSTM cells in a loop over padded positions. Times are CPU seconds on one thread; the ratios are the reliable numbers. A
+table goes to stderr, one JSON line to stdout.
 """
 
 import argparse
@@ -32,14 +32,14 @@ VOCABULARY = 10_000
 
 
 class PlainEsim(nn.Module):
-    """ESIM (Chen et al. 2017) with the weights of ours, step by step over padded sentences."""
+    """A plain ESIM (Chen et al. 2017) with the weights of unbag's, computed step by step over padded sentences."""
 
     def __init__(self, network: Any) -> None:
         super().__init__()
         self.network = network
 
     def forward(self, ids: Tensor) -> Tensor:
-        """Return the logits of pairs, shape (b, 3)."""
+        """Compute the logits of pairs, shape (b, 3)."""
         network = self.network
         sides = both_sides(ids, ids != 0, network.config.bos_token_id)
         a, b = (self._read(network.encode.lstm, network.embeddings.words(side.ids), side.mask) for side in sides)
@@ -72,7 +72,7 @@ class PlainEsim(nn.Module):
 
 
 def node_by_node(cell: TreeLstmCell, trees: list[Merges], words: Tensor, lengths: list[int], inner: Tensor) -> Tensor:
-    """Return the states of the roots, one node after the other."""
+    """Compute the states of the roots, one node after the other."""
     roots = []
     for row, (merges, n) in enumerate(zip(trees, lengths, strict=True)):
         nodes = [cell.leaves(words[row, place]) for place in range(n)]
@@ -83,7 +83,7 @@ def node_by_node(cell: TreeLstmCell, trees: list[Merges], words: Tensor, lengths
 
 
 def sentences(pairs: int, generator: torch.Generator) -> Tensor:
-    """Return ids of pairs about as long as SNLI's: premises of 8 to 22 words, hypotheses of 4 to 12."""
+    """Draw word ids of pairs about as long as SNLI's: premises of 8 to 22 words, hypotheses of 4 to 12."""
     rows = []
     for _ in range(pairs):
         m, n = (int(torch.randint(*span, (1,), generator=generator)) for span in ((8, 23), (4, 13)))
@@ -94,7 +94,7 @@ def sentences(pairs: int, generator: torch.Generator) -> Tensor:
 
 
 def in_turn(systems: dict[str, Callable[[], Any]], rounds: int) -> dict[str, list[float]]:
-    """Return the CPU seconds that each took in each round."""
+    """Measure the CPU seconds of each function in each round."""
     for run in systems.values():
         run()
     seconds: dict[str, list[float]] = {name: [] for name in systems}
@@ -110,7 +110,7 @@ def trees(pairs: int, rounds: int) -> Iterator[dict[str, Any]]:
     """Time tree-LSTMs over random projective trees, forward and backward."""
     generator = torch.Generator().manual_seed(1)
     lengths = torch.randint(8, 23, (pairs,), generator=generator).tolist()
-    # Each word depends on one of its two neighbours to the left, the first on none.
+    # The head of each word is one of its two neighbours to the left. The first word is the root.
     parses = [
         [max(0, word - 1 - int(torch.randint(2, (1,), generator=generator))) for word in range(n)] for n in lengths
     ]
@@ -169,7 +169,7 @@ def esim(pairs: int, rounds: int) -> Iterator[dict[str, Any]]:
 
 
 def result(name: str, seconds: dict[str, list[float]], pairs: int) -> dict[str, Any]:
-    """Return what a comparison came to: items a second, and how often ours goes into the peer."""
+    """Summarize a comparison: items per second, and the ratio of the peer's time to that of unbag."""
     peer, ours = seconds.values()
     ratios = [theirs / own for theirs, own in zip(peer, ours, strict=True)]
     found = {
@@ -185,7 +185,7 @@ def result(name: str, seconds: dict[str, list[float]], pairs: int) -> dict[str, 
 def main() -> None:
     """Run both comparisons."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--pairs", type=int, default=64, help="sentences, or pairs, in a batch")
+    parser.add_argument("--pairs", type=int, default=64, help="sentences or pairs per batch (default %(default)s)")
     parser.add_argument("--rounds", type=int, default=5)
     options = parser.parse_args()
     torch.set_num_threads(1)

@@ -1,14 +1,18 @@
-"""How many pairs a second the labeller labels, beside a solver that is asked the same.
+"""Speed and correctness of the natural-logic labeller, compared with a solver on the same pairs.
 
     python benchmarks/natlog.py [--file SICCK-Ground-Truth-apr24.csv]
 
-Claim: thousands of pairs a second, since pairs of one shape have one answer that is found once; and the answers are
-right. The pairs are made from seeds of our own with all modifiers, in both sentences' positions and two parts at a
-time; `--file` adds the shapes of the authors' 1,304 pairs. `labelled` is the whole way from seeds to sentences and
-relations. `searched` is the labeller's search with every cache emptied before each shape, which is what a pair costs
-that has a new shape. The peer is z3, asked whether a model of a fixed size makes premise and hypothesis true or false,
-in an encoding that shares nothing with our search: `agree` counts the shapes with the same relation. Each is timed on
-one core. One JSON line on standard output.
+Claim: the labeller labels thousands of pairs per second, since all pairs of one shape share one relation, which is
+computed once. The relations are correct. The pairs are built from invented seeds with all modifiers, in both sentences'
+positions and two parts at a time. `--file` adds the shapes of the authors' 1,304 pairs.
+
+- `labelled`: the whole computation from seeds to sentences and relations;
+- `searched`: the labeller's search with all caches emptied before each shape, which is the cost of a pair with a new
+  shape;
+- `agree`: the number of shapes with the same relation as the peer. The peer is z3, which searches for models of a fixed
+  size that make premise and hypothesis true or false. Its encoding shares no code with the labeller's search.
+
+All are timed on one core. The program prints one JSON line.
 """
 
 import argparse
@@ -48,8 +52,8 @@ SEEDS = (
     ("a cup is full of peas", "a cup is empty", "contradiction"),
     ("three boys are carrying a red box", "three boys are carrying a green box", "contradiction"),
 )
-TURNS = 200  # of all seeds
-MOST = 6  # things of each part that the solver's models have
+TURNS = 200  # repetitions over all seeds
+MOST = 6  # maximum number of subjects, and of objects, in the solver's models
 MOST_EXCHANGED = 3
 
 
@@ -57,9 +61,9 @@ Phrases = tuple[NounPhrase | None, NounPhrase | None]
 
 
 def main() -> None:
-    """Time all of them, print one JSON line."""
+    """Time all computations, and print one JSON line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--file", type=Path, help="the authors' file, for its shapes too")
+    parser.add_argument("--file", type=Path, help="the authors' file, to add its shapes")
     args = parser.parse_args()
     seeds = [seed for pair in SEEDS if (seed := Seed.of(*pair))]
     assert len(seeds) == len(SEEDS)
@@ -88,7 +92,7 @@ def main() -> None:
     solved_s, theirs = timed(lambda: [solved(shape) for shape in shapes])
     for shape, one, other in zip(shapes, ours, theirs, strict=True):
         if one is not other:
-            print(f"{one} by us, {other} by the solver: {shape}", file=sys.stderr)
+            print(f"{one} by the labeller, {other} by the solver: {shape}", file=sys.stderr)
     record = {
         "benchmark": "natlog",
         "pairs": TURNS * pairs,
@@ -102,20 +106,20 @@ def main() -> None:
 
 
 def timed(run: Callable[[], Any]) -> tuple[float, Any]:
-    """Return the CPU seconds of a run and what it returned."""
+    """Measure the CPU seconds of a function, and return them with its result."""
     begin = time.process_time()
     found = run()
     return time.process_time() - begin, found
 
 
 def empty_caches() -> None:
-    """Forget all that was found."""
+    """Empty all caches of the labeller."""
     for cached in (labeller._relate, models._domains, models._ways, models._distributions):
         cached.cache_clear()
 
 
 def shapes_of(seed: Seed) -> list[Shape]:
-    """Return the shapes of the pairs made from a seed."""
+    """List the shapes of the pairs built from a seed."""
     found = [seed.shape]
     for pair in modify(seed, combinations=True):
         if pair.position in POSITIONS:
@@ -127,7 +131,7 @@ def shapes_of(seed: Seed) -> list[Shape]:
 
 
 def solved(shape: Shape) -> Relation:
-    """Return the relation that z3 finds, in models of `MOST` things that the subjects speak of and as many others."""
+    """Compute the relation with z3, in models with up to `MOST` subjects and as many objects."""
     encoding = Encoding(shape, MOST_EXCHANGED if shape.lexicon.exchanged else MOST)
     premise, hypothesis = (encoding.says(side) for side in (0, 1))
     shown: list[Part] = []
@@ -141,9 +145,9 @@ def solved(shape: Shape) -> Relation:
 
 
 class Encoding:
-    """The models of a shape that have up to n subjects and n objects, as propositional constraints.
+    """The models of a shape with up to n subjects and n objects, as propositional constraints.
 
-    A thing that neither noun fits is not there.
+    A thing that fits neither noun is absent from the model.
     """
 
     def __init__(self, shape: Shape, n: int) -> None:
@@ -161,7 +165,7 @@ class Encoding:
         self.subjects = self._things("s", subjects, lexicon.subject, self.named[0])
         self.objects = self._things("o", objects, lexicon.object, self.named[1])
         self.one_without = (objects[0] is None) != (objects[1] is None)
-        if None in objects:  # what a verb without object is done to, where that is one
+        if None in objects:  # a verb without object still has an object in the model
             self.objects.append([z3.BoolVal(phrase is None) for phrase in objects])
         timed = any(modifier in (ALWAYS, NEVER) for clause in clauses for modifier in clause.modifiers)
         self.times = range(3 if timed else 1)
@@ -223,7 +227,7 @@ class Encoding:
         return z3.And(uses[0] == part[0], uses[1] == part[1])
 
     def says(self, side: int) -> Any:
-        """Return the formula that holds where the premise (side 0) or the hypothesis is true."""
+        """Build the formula that is true if the premise (side 0) or the hypothesis (side 1) is true."""
         clause: Clause = (self.shape.premise, self.shape.hypothesis)[side]
         turned = side == 1 and self.shape.lexicon.exchanged
         doers, others = (self.objects, self.subjects) if turned else (self.subjects, self.objects)

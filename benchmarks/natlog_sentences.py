@@ -1,11 +1,12 @@
-"""How much the natural-logic baseline reads, how much of that is right, and how many pairs a second it takes.
+"""Coverage, accuracy and speed of the natural-logic baseline on sentences.
 
     python benchmarks/natlog_sentences.py [--pipeline FOLDER] [--file SICCK-Ground-Truth-apr24.csv] [PAIRS …]
 
-PAIRS are files of pairs as `unbag.data.sources.open_data` reads them, label ids as `unbag.data.labels` has them; rows
-without label are left out. `--file` is SICCK, scored four-way without being told the seeds' labels, beside `told`:
-what the labeller that is told them has right on the same rows. `majority` is what always the most frequent label
-would have right of those read. Sentences are parsed anew, on one core. One JSON line a file.
+PAIRS are files that `unbag.data.sources.open_data` reads, with the label ids of `unbag.data.labels`. Rows without a
+label are skipped. `--file` is the authors' file of SICCK, scored four-way without the labels of the seeds. There,
+`told` is the accuracy of the labeller that knows these labels, on the same rows. `majority` is the accuracy of the most
+frequent label on the parsed pairs. Sentences are parsed without a cache, on one core. The program prints one JSON line
+per file.
 """
 
 import argparse
@@ -28,7 +29,7 @@ from unbag.data.text.tagging import PIPELINE
 
 
 def shares(found: Sequence[str | None], gold: Sequence[str]) -> dict[str, Any]:
-    """Return how many pairs there are, the share that is read, and of those the shares that are right and majority."""
+    """Compute the number of pairs, the share that is parsed, and among these the accuracy and the majority share."""
     decided = [(mine, theirs) for mine, theirs in zip(found, gold, strict=True) if mine is not None]
     n = max(len(decided), 1)
     return {
@@ -40,7 +41,7 @@ def shares(found: Sequence[str | None], gold: Sequence[str]) -> dict[str, Any]:
 
 
 def timed(labeller: Labeller, pairs: Sequence[tuple[str, str]]) -> tuple[list[Verdict], dict[str, Any]]:
-    """Return the verdicts, and pairs a second."""
+    """Label pairs, and measure the pairs per second."""
     begun = time.perf_counter()
     verdicts = list(labeller.labels([pair[0] for pair in pairs], [pair[1] for pair in pairs]))
     return verdicts, {"pairs_per_second": round(len(pairs) / (time.perf_counter() - begun), 1)}
@@ -49,15 +50,15 @@ def timed(labeller: Labeller, pairs: Sequence[tuple[str, str]]) -> tuple[list[Ve
 def of_sicck(labeller: Labeller, file: Path) -> dict[str, Any]:
     """Score SICCK's rows that have a four-way label."""
     all_rows, _ = read_sicck(file)
-    told_all = [four_way(relate(shape)) for shape in official_shapes(all_rows)]
-    labelled = [(row.premise, row.hypothesis, row.four_way, told) for row, told in zip(all_rows, told_all, strict=True)]
-    rows = [(premise, hypothesis, gold, told) for premise, hypothesis, gold, told in labelled if gold is not None]
+    from_seeds = [four_way(relate(shape)) for shape in official_shapes(all_rows)]
+    labelled = zip(all_rows, from_seeds, strict=True)
+    rows = [(row.premise, row.hypothesis, row.four_way, label) for row, label in labelled if row.four_way is not None]
     verdicts, speed = timed(labeller, [row[:2] for row in rows])
-    # Equivalence has no four-way label: read, and wrong.
+    # Equivalence has no four-way label, so that a verdict of equivalence counts as parsed and wrong.
     found = [verdict.relation and (four_way(verdict.relation) or "equivalence") for verdict in verdicts]
-    told = [row[3] or "equivalence" if mine is not None else None for mine, row in zip(found, rows, strict=True)]
+    seeded = [row[3] or "equivalence" if mine is not None else None for mine, row in zip(found, rows, strict=True)]
     gold = [row[2] for row in rows]
-    return {**shares(found, gold), "told": shares(told, gold)["right"], **speed}
+    return {**shares(found, gold), "told": shares(seeded, gold)["right"], **speed}
 
 
 def of_pairs(labeller: Labeller, file: Path) -> dict[str, Any]:
@@ -68,7 +69,7 @@ def of_pairs(labeller: Labeller, file: Path) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Score each file, print one JSON line for it."""
+    """Score each file, and print one JSON line per file."""
     options = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     options.add_argument("--pipeline", default=PIPELINE)
     options.add_argument("--file", type=Path)
@@ -76,7 +77,7 @@ def main() -> None:
     arguments = options.parse_args()
     with tempfile.TemporaryDirectory() as cache:
         labeller = Labeller.load(arguments.pipeline, cache=Path(cache))
-        labeller.label("A dog barks.", "An animal barks.")  # what is loaded once is no pair's
+        labeller.label("A dog barks.", "An animal barks.")  # loads everything before timing starts
         record = {"benchmark": "natlog_sentences"}
         if arguments.file:
             print(json.dumps({**record, "file": arguments.file.name, **of_sicck(labeller, arguments.file)}))

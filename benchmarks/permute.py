@@ -1,13 +1,13 @@
-"""How fast the permuted set is built, with its BLEU columns, beside the same work by NLTK.
+"""Speed of building the permuted set with its BLEU columns, compared with the same computation in NLTK.
 
-    python benchmarks/permute.py --data pairs.jsonl          a file of yours with premise, hypothesis and label
+    python benchmarks/permute.py --data pairs.jsonl          a file with premise, hypothesis and label
     python benchmarks/permute.py                             the demonstration corpus
 
-Claims: 369,700 permuted pairs (SNLI dev at the defaults) in under a minute on one core and under 1 GB; ten times the
-pairs at the same rows a second within 10 %. Each build runs in a process of its own, held to one core, the way
-`unbag build` runs it: read, tokenize, permute, score, write. The peer shuffles until nothing keeps its place and asks
-`nltk.translate.bleu_score.sentence_bleu` for BLEU-2, 3 and 4 of both sides; it gets fewer pairs, for it is slow, and
-writes nothing. One JSON line on standard output.
+Claims: 369,700 permuted pairs (SNLI dev at the defaults) take less than a minute on one core and less than 1 GB. With
+ten times the pairs, the rows per second stay the same within 10 %. Each build runs in its own process on one core, as
+`unbag build` does: read, tokenize, permute, score, write. The peer shuffles a sentence until no word keeps its place,
+and computes BLEU-2, 3 and 4 of both sides with `nltk.translate.bleu_score.sentence_bleu`. It gets fewer pairs, because
+it is slow, and writes no file. The program prints one JSON line.
 """
 
 import argparse
@@ -25,11 +25,11 @@ PEER_EXAMPLES = 40
 
 
 def main() -> None:
-    """Run the builds and the peer, print one JSON line."""
+    """Run the builds and the peer, and print one JSON line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", help="file with premise, hypothesis and label (default: the demonstration corpus)")
-    parser.add_argument("--q", type=int, default=100, help="permutations a pair (default 100)")
-    parser.add_argument("--build", help=argparse.SUPPRESS)  # what a child process is started with
+    parser.add_argument("--q", type=int, default=100, help="permutations per pair (default 100)")
+    parser.add_argument("--build", help=argparse.SUPPRESS)  # internal: file of a child process
     args = parser.parse_args()
     if args.build:
         print(json.dumps(build(args.build, args.q)))
@@ -46,7 +46,7 @@ def main() -> None:
 
 
 def read_pairs(data: str | None) -> list[tuple[str, str, str]]:
-    """Return premise, hypothesis and label of each pair."""
+    """Load premise, hypothesis and label of each pair."""
     from unbag.data import demo
     from unbag.data.sources import open_data
 
@@ -55,7 +55,7 @@ def read_pairs(data: str | None) -> list[tuple[str, str, str]]:
 
 
 def write_pairs(path: Path, pairs: list[tuple[str, str, str]], times: int) -> None:
-    """Write the pairs so many times over, each copy with ids of its own and so with permutations of its own."""
+    """Write several copies of the pairs. Each copy has other ids and therefore other permutations."""
     with path.open("w", encoding="utf-8") as file:
         for copy in range(times):
             for number, (premise, hypothesis, label) in enumerate(pairs):
@@ -64,12 +64,12 @@ def write_pairs(path: Path, pairs: list[tuple[str, str, str]], times: int) -> No
 
 
 def run_alone(path: Path, q: int) -> dict[str, float]:
-    """Build in a process of its own, for its memory to be its own, on one core."""
+    """Build in a separate process on one core, so that its memory can be measured."""
     return ended(started(["--build", str(path), "--q", str(q)], on_one_core=True))
 
 
 def build(path: str, q: int) -> dict[str, float]:
-    """Build the set of one file and return rows, seconds and peak memory."""
+    """Build the set of one file, and measure rows, seconds and peak memory."""
     import datasets
 
     from unbag.challenge_sets.loading import load
@@ -96,7 +96,7 @@ def peer(pairs: list[tuple[str, str, str]], q: int) -> dict[str, float]:
     weights = [[1 / n] * n for n in (2, 3, 4)]
     begin = time.perf_counter()
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # NLTK warns of each 4-gram precision of 0
+        warnings.simplefilter("ignore")  # NLTK warns about every 4-gram precision of 0
         for premise, hypothesis, _ in pairs[:PEER_EXAMPLES]:
             for words in (premise.split(), hypothesis.split()):
                 for _ in range(q):

@@ -1,17 +1,19 @@
-"""Which recipe makes a model read more than it counts, and at what price? A fixed grid of recipes, trained and asked.
+"""Study of training recipes on a fixed grid: effects on the challenge sets, and costs on the corpora.
 
     python benchmarks/recipe_study.py --model ORG/PRETRAINED --official breaking_nli sicck --out runs/study
-    python benchmarks/recipe_study.py --only plain product --seeds 1 --draw 200 …   # a part of it, or a try
-    python benchmarks/recipe_study.py --out runs/study --table                      # what is finished; or --markdown
+    python benchmarks/recipe_study.py --only plain product --seeds 1 --draw 200 …   # a part of the grid, or a trial run
+    python benchmarks/recipe_study.py --out runs/study --table                      # results so far; or --markdown
 
-Each entry of `GRID` is trained once with each seed for one epoch, and each model is asked what `benchmarks/recipes.py`
-asks. A line a number: its mean and standard deviation over seeds, and the difference from `plain` on the same pairs
-with its 95 % bootstrap interval over pairs (numbers averaged over seeds: what another draw of pairs would give, for
-these models). p values are of a normal approximation to that bootstrap, corrected by Holm for every difference of the
-table; a star is one that stays below .05. `corrected` in the JSON is the interval that holds for all at once
-(Bonferroni's). ECE, of probabilities in 15 bins of equal width, has no difference.
+Each entry of `GRID` is trained with each seed for one epoch, and each model is evaluated as in `benchmarks/recipes.py`.
+Each number has its mean and standard deviation over seeds, and the difference from `plain` on the same pairs with its
+95 % bootstrap interval over pairs. Numbers are averaged over seeds first, so that the interval describes another sample
+of pairs for the same models.
 
-What is finished is not done again: a killed study goes on when given again. A table goes to stderr, one line of JSON to
+p values are from a normal approximation to the bootstrap, with Holm's correction over all differences of the table. A
+star marks a p value below .05. `corrected` in the JSON is the simultaneous interval (Bonferroni). ECE, over 15 bins of
+equal width, has no difference.
+
+A new start skips finished models, so that an interrupted study can be resumed. A table goes to stderr, one JSON line to
 stdout.
 """
 
@@ -40,7 +42,7 @@ from unbag.utils.files import atomic_write, write_json
 
 
 class Entry(NamedTuple):
-    """A recipe, and the options that are not its defaults."""
+    """A recipe with the options that differ from its defaults."""
 
     recipe: str
     options: Mapping[str, Any] = {}
@@ -52,9 +54,9 @@ SUBSTITUTED: Final = {**AUGMENTED, "augment": ("soswap", "addamod", "substituted
 MORE_KINDS: Final = {**AUGMENTED, "augment": ("soswap", "addamod", "negated", "substituted")}
 UNDECIDED: Final = {"alpha": 1.0}
 
-# Written down before the first run of the study (issue 24). Every recipe alone, at its defaults, which are its paper's
-# where that gives them; then what `mend` is chosen from: the bias's strength and annealing, with and without the two
-# other parts. Nothing is added after the first table; what is tried beyond it is told apart.
+# Fixed before the first run of the study (issue 24): every recipe alone with its defaults, which are those of its paper
+# if it has any; then the candidates for `mend`: the strength and annealing of the bias, with and without the two other
+# parts. Nothing was added after the first table. Later trials are in `AFTERWARDS`.
 GRID: Final[Mapping[str, Entry]] = {
     PLAIN: Entry("finetune"),
     "max-entropy": Entry("max_entropy"),
@@ -82,40 +84,40 @@ GRID: Final[Mapping[str, Entry]] = {
     "mend by balance": Entry("group_balanced", UNDECIDED | AUGMENTED),
 }
 
-# Thought of when the grid's first seed had been read: nothing in it taught that one word replaced makes a difference.
+# Added after the results of the first seed: no entry of the grid has training pairs that differ in one replaced word.
 AFTERWARDS: Final[Mapping[str, Entry]] = {
     "undecided, substituted": Entry("max_entropy", SUBSTITUTED),
     "undecided, more kinds": Entry("max_entropy", MORE_KINDS),
     "mend, half, more kinds": Entry("product_of_experts", {"bias_strength": 0.5} | UNDECIDED | MORE_KINDS),
 }
 ENTRIES: Final = {**GRID, **AFTERWARDS}
-_NAMES: Final = f"of the grid (default all): {', '.join(GRID)}; and {', '.join(AFTERWARDS)}"
+_NAMES: Final = f"entries of the grid (default all): {', '.join(GRID)}; or {', '.join(AFTERWARDS)}"
 
 ECE: Final = "ECE"
 BINS: Final = 15
 
 
 def main() -> None:
-    """Train and ask what is missing, print a table and one JSON line."""
+    """Train and evaluate the missing models, and print a table and one JSON line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--model", help="a Hub id or folder of a pre-trained model")
     parser.add_argument("--train-on", nargs="+", default=["snli", "mnli"], metavar="CORPUS")
     parser.add_argument("--only", nargs="+", choices=ENTRIES, default=list(GRID), metavar="NAME", help=_NAMES)
     parser.add_argument("--seeds", nargs="+", type=int, default=[1, 2, 3])
-    parser.add_argument("--draw", type=int, help="draw this many training pairs (default all)")
+    parser.add_argument("--draw", type=int, help="maximum number of training pairs, sampled (default all)")
     parser.add_argument("--precision", choices=("no", "bf16"), default="no", help="of training (default float32)")
     parser.add_argument(
-        "--dtype", choices=("float32", "bfloat16"), default="float32", help="of the models that are asked"
+        "--dtype", choices=("float32", "bfloat16"), default="float32", help="data type of the evaluated models"
     )
     parser.add_argument(
         "--held-out",
         nargs="*",
         default=["snli-validation", "snli-test", "mnli-validation_matched"],
         metavar="CONFIG",
-        help="whose SOSwap and AddAmod pairs of words that no training pair is made with are asked, as one set",
+        help="configs whose SOSwap and AddAmod pairs with held-out words are evaluated, as one set",
     )
-    parser.add_argument("--table", action="store_true", help="train nothing; show what is finished")
-    parser.add_argument("--markdown", action="store_true", help="train nothing; print what is finished in Markdown")
+    parser.add_argument("--table", action="store_true", help="show the finished results without training")
+    parser.add_argument("--markdown", action="store_true", help="print the finished results in Markdown")
     add_columns(parser)
     parser.add_argument("--out", type=Path, default=Path("runs/study"))
     args = parser.parse_args()
@@ -140,16 +142,18 @@ def main() -> None:
 
 
 def study(args: argparse.Namespace) -> None:
-    """Train and ask what is missing, seed by seed, so that a table has a column of every recipe early."""
-    told = {
+    """Train and evaluate the missing models, seed by seed, so that an early table has all recipes."""
+    settings = {
         name: str(each)
         for name, each in vars(args).items()
         if name not in ("only", "seeds", "out", "table", "markdown")
     }
     record = args.out / "study.json"
-    if record.is_file() and json.loads(record.read_text()) != told:
-        raise SystemExit(f"{args.out} holds a study with other options; name another folder with --out")
-    write_json(told, record)
+    if record.is_file() and json.loads(record.read_text()) != settings:
+        raise SystemExit(
+            f"--out: expected a study with the same options, got other options in {args.out}; name another folder"
+        )
+    write_json(settings, record)
     sets = None
     for seed in args.seeds:
         for name in args.only:
@@ -174,12 +178,12 @@ def study(args: argparse.Namespace) -> None:
 
 
 def measured(out: Path, name: str, seed: int) -> Path:
-    """Return the file of a model's measures."""
+    """Build the path of a model's results."""
     return out / "measures" / f"{name} seed {seed}.npz"
 
 
 def held_out(args: argparse.Namespace) -> list[BuiltSet]:
-    """Return the role reversals and moved modifiers whose words are none of those that training pairs are made with."""
+    """Select the role reversals and moved modifiers whose words do not occur in augmented training pairs."""
     return [build(Request("soswap_addamod", config, {"words": HELD_OUT})) for config in args.held_out]
 
 
@@ -192,7 +196,7 @@ def measure(
     out: Path,
     corpus: str,
 ) -> Measures:
-    """Ask a model."""
+    """Evaluate a model."""
     samples: dict[str, Sample] = {}
     values: dict[str, float] = {}
     for title, (built, parts) in right_sets.items():
@@ -216,18 +220,18 @@ def measure(
 
 
 def right(built: BuiltSet, found: SetPredictions) -> NDArray[np.float64]:
-    """Return 1 for each right answer, 0 for each wrong one, shape (n,)."""
+    """Compute 1 for each correct prediction and 0 for each wrong one, shape (n,)."""
     correct: NDArray[np.float64] = (found.predicted == found.gold(numbers(built.rows, "label"))).astype(np.float64)
     return correct
 
 
 def share(correct: NDArray[np.float64]) -> Sample:
-    """Return the sample whose statistic is the share of right answers."""
+    """Build the sample whose statistic is the accuracy."""
     return Sample(RATIO, np.stack([correct, np.ones_like(correct)], axis=1))
 
 
 def calibration_error(found: SetPredictions, correct: NDArray[np.float64]) -> float:
-    """Return the expected calibration error (Guo et al. 2017): |accuracy − confidence|, mean over pairs."""
+    """Compute the expected calibration error (Guo et al. 2017): |accuracy − confidence|, mean over pairs."""
     confidence = found.probabilities.max(axis=1).astype(np.float64)
     bins = np.minimum((confidence * BINS).astype(np.int64), BINS - 1)
     gaps = np.bincount(bins, correct - confidence, BINS)
@@ -235,7 +239,7 @@ def calibration_error(found: SetPredictions, correct: NDArray[np.float64]) -> fl
 
 
 def write(measures: Measures, path: Path) -> None:
-    """Keep a model's measures, whole or not at all."""
+    """Write a model's results atomically."""
     about = {"statistics": {name: each.statistic for name, each in measures.samples.items()}, "values": measures.values}
     columns: dict[str, Any] = {
         f"sample {number}": each.columns for number, each in enumerate(measures.samples.values())

@@ -1,4 +1,4 @@
-"""What `recipe_study.py` measured, as a table: means over seeds, differences from plain fine-tuning, all tested."""
+"""The table of `recipe_study.py`: means over seeds, and tested differences from plain fine-tuning."""
 
 import json
 import sys
@@ -34,14 +34,14 @@ _SHOWN: Final = {
 
 
 class Measures(NamedTuple):
-    """What one model's answers come to: the examples behind each number, and numbers without."""
+    """The results of one model: numbers with their examples, and numbers without examples."""
 
     samples: Mapping[str, Sample]
     values: Mapping[str, float]
 
 
 def read(path: Path) -> Measures:
-    """Return what `write` kept."""
+    """Load the results that `write` stored."""
     with np.load(path) as kept:
         about = json.loads(str(kept["about"]))
         statistics: dict[str, str] = about["statistics"]
@@ -50,10 +50,10 @@ def read(path: Path) -> Measures:
 
 
 def summary(found: Mapping[str, Mapping[int, Measures]]) -> dict[str, Any]:
-    """Return mean and standard deviation of every number, and differences from `plain`."""
+    """Compute mean and standard deviation of every number, and the differences from `plain`."""
     models = [measures for by_seed in found.values() for measures in by_seed.values()]
     first = models[0]
-    # A number that some model has not (P^f of one that is never wrong) is in no row, and told.
+    # A number that some model lacks (P^f of a model without errors) is excluded from the table and listed.
     numbers_of = [{*each.samples, *each.values} for each in models]
     shared = set.intersection(*numbers_of)
     table: dict[str, dict[str, Any]] = {}
@@ -78,13 +78,13 @@ def summary(found: Mapping[str, Mapping[int, Measures]]) -> dict[str, Any]:
 
 
 def differences(measure: str, found: Mapping[str, Mapping[int, Measures]]) -> dict[str, dict[str, Any]]:
-    """Return each recipe's difference from `plain`: of means over seeds, on the same resamples of the same examples."""
+    """Compute each recipe's difference from `plain`: of means over seeds, on the same resamples of the examples."""
     places = [(name, seed) for name, by_seed in found.items() for seed in by_seed]
     samples = [found[name][seed].samples[measure] for name, seed in places]
     drawn = np.array(resample_statistics(samples, resamples=RESAMPLES))
     names = np.array([name for name, _ in places])
     at = np.array([sample_value(each) for each in samples])
-    told = {}
+    differences = {}
     for name in found:
         if name == PLAIN:
             continue
@@ -94,12 +94,12 @@ def differences(measure: str, found: Mapping[str, Mapping[int, Measures]]) -> di
         error = float(gaps.std(ddof=1))
         low, high = np.quantile(gaps, (0.025, 0.975))
         p = float(2 * norm.sf(abs(gap) / error)) if error else float(gap == 0)
-        told[name] = {"value": gap, "low": float(low), "high": float(high), "error": error, "p": p}
-    return told
+        differences[name] = {"value": gap, "low": float(low), "high": float(high), "error": error, "p": p}
+    return differences
 
 
 def show(record: Mapping[str, Any]) -> None:
-    """Print a table to stderr, in percent: a recipe a block, since there are many."""
+    """Print tables to stderr, in percent, with a few recipes each, because all do not fit beside each other."""
     names = [name for name in next(iter(record["measures"].values())) if name != "n"]
     for start in range(0, len(names), 4):
         some = names[start : start + 4]
@@ -110,7 +110,7 @@ def show(record: Mapping[str, Any]) -> None:
             cells = (f"{_cell(row[name]):>{_WIDTH}}" for name in some)
             print(f"{measure:30}{row.get('n', ''):>7}" + "".join(cells), file=sys.stderr)
     if record["excluded"]:
-        print(f"\nnot of every model, so left out: {', '.join(record['excluded'])}", file=sys.stderr)
+        print(f"\nexcluded, because some models have no value: {', '.join(record['excluded'])}", file=sys.stderr)
     print(f"\n* below {LEVEL:g} by Holm among {record['differences']} differences", file=sys.stderr)
 
 
@@ -125,9 +125,9 @@ def _cell(each: Mapping[str, Any]) -> str:
 
 
 def markdown(record: Mapping[str, Any], names: Sequence[str]) -> str:
-    """Return a table in Markdown, in percent: a row each recipe, with its difference from plain fine-tuning.
+    """Build a Markdown table in percent, with one row per recipe and the differences from plain fine-tuning.
 
-    In brackets the difference in points, where its interval leaves out zero; bold where it stays below .05 by Holm.
+    A difference in points is in brackets if its interval excludes zero, and bold if p < .05 after Holm's correction.
     """
     rows = {title: record["measures"][measure] for measure, title in _SHOWN.items() if measure in record["measures"]}
     sizes = [f"{row['n']:,}" if "n" in row else "" for row in rows.values()]
@@ -142,6 +142,6 @@ def _short(each: Mapping[str, Any]) -> str:
         cell += f" ± {100 * each['standard_deviation']:.1f}"
     found = each.get("difference")
     if found and not found["low"] <= 0 <= found["high"]:
-        told = f"{100 * found['value']:+.1f}".replace("-", "−")
-        cell += f" (**{told}**)" if found["p_holm"] <= LEVEL else f" ({told})"
+        points = f"{100 * found['value']:+.1f}".replace("-", "−")
+        cell += f" (**{points}**)" if found["p_holm"] <= LEVEL else f" ({points})"
     return cell

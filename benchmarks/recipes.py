@@ -1,15 +1,15 @@
-"""What does each way to train change? Trained models on the corpora and challenge sets, beside plain fine-tuning.
+"""Comparison of training recipes with plain fine-tuning on the corpora and challenge sets.
 
     for seed in 1 2 3; do unbag train finetune --model ORG/MODEL --seed $seed --output-dir runs/plain-$seed; …; done
     python benchmarks/recipes.py plain=runs/plain-* hex=runs/hex-* --max-examples 2000 --permuted 200
 
-The first name is what the others are compared with. A line a number: mean and standard deviation over a recipe's
-models, which differ in their seed, and, of accuracies, the difference in points from the first recipe on the same
-pairs with its 95 % bootstrap interval over pairs (each pair's share of right answers over seeds is resampled: what
-another draw of pairs would give, for these models). A table goes to stderr, one line of JSON to stdout.
+The first name is the reference. Each number has its mean and standard deviation over a recipe's models, which differ in
+their seeds. Accuracies also have the difference in points from the reference on the same pairs, with its 95 % bootstrap
+interval over pairs. The bootstrap resamples each pair's share of correct predictions over seeds, so that the interval
+describes another sample of pairs for the same models. A table goes to stderr, one JSON line to stdout.
 
-Of the corpus's own pairs all are asked, once: those of CS_0.7, and the twentieth of them that a classifier on averaged
-embeddings is least and most sure of (ReSNLI's measure), are among them. Predictions are kept in `--out`.
+All pairs of the corpus are evaluated once. They include the pairs of CS_0.7, and the twentieths with the least and the
+greatest certainty of a classifier on averaged embeddings (ReSNLI's measure). Predictions are stored in `--out`.
 """
 
 import argparse
@@ -37,25 +37,26 @@ from unbag.inference.runner import predict_rows
 from unbag.scoring.bootstrap import Estimate, named_estimates
 from unbag.training.seeds import summarise_values
 
-HARDEST: Final = 0.05  # one of the paper's twenty partitions
+HARDEST: Final = 0.05  # share of pairs in each of the paper's twenty partitions
 LAMBDA: Final = 0.7
 OF_CATEGORY: Final = "Breaking NLI, "
-_WIDTH: Final = 31  # of a column: mean, deviation, difference and its interval
+_WIDTH: Final = 31  # characters of a column with mean, deviation, difference and interval
 
 Bools = NDArray[np.bool_]
 
 
 def main() -> None:
-    """Ask every model, print a table and one JSON line."""
+    """Evaluate every model, and print a table and one JSON line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("models", nargs="+", metavar="NAME=FOLDER", help="a trained model; its folder's name or NAME=")
     add_columns(parser)
-    parser.add_argument("--out", type=Path, default=Path("runs/recipes"), help="where predictions are kept")
+    parser.add_argument("--out", type=Path, default=Path("runs/recipes"), help="folder of the predictions")
     args = parser.parse_args()
     args.official = dict(name.partition("=")[::2] for name in args.official)
 
     groups: dict[str, list[str]] = {}
-    for each in args.models:  # a shell expands only the last of NAME=a-* as one word, so a bare folder goes on
+    # A shell expands NAME=a-* to NAME=a-1 and further words, so that a bare folder belongs to the last name.
+    for each in args.models:
         name, equals, folder = each.partition("=")
         name, folder = (name, folder) if equals else (list(groups)[-1], each)
         groups.setdefault(name, []).append(folder)
@@ -81,28 +82,28 @@ def main() -> None:
 
 
 def add_columns(parser: argparse.ArgumentParser) -> None:
-    """Add what says which pairs models are asked."""
-    parser.add_argument("--corpus", default="snli", help="what they were trained on (default snli)")
+    """Add the options that select the evaluated pairs."""
+    parser.add_argument("--corpus", default="snli", help="training corpus of the models (default snli)")
     parser.add_argument("--elsewhere", nargs="*", default=["mnli-validation_matched", "sick-test"], metavar="CONFIG")
-    parser.add_argument("--max-examples", type=int, help="pairs of each other corpus, and swapped ones (default all)")
+    parser.add_argument("--max-examples", type=int, help="pairs of each other corpus and of swapped (default all)")
     parser.add_argument("--permuted", type=int, help="sentence pairs to permute (default all)")
-    parser.add_argument("--train-data", nargs="*", help="what CS's lexical model is fitted to (its default)")
-    parser.add_argument("--embeddings", help="table of embeddings for ReSNLI's measure (its default)")
+    parser.add_argument("--train-data", nargs="*", help="training data of CS's lexical model (default: the set's)")
+    parser.add_argument("--embeddings", help="table of embeddings for ReSNLI's measure (default: the set's)")
     parser.add_argument(
         "--official",
         nargs="*",
         default=[],
         metavar="SET[=FILE]",
-        help="ask breaking_nli and sicck too, whose authors' files may lie here",
+        help="also evaluate breaking_nli or sicck, from the authors' FILE if given",
     )
 
 
 def asked(args: argparse.Namespace) -> tuple[dict[str, tuple[BuiltSet, dict[str, Bools]]], list[BuiltSet]]:
-    """Return the sets whose answers are right or wrong, each with parts of its rows, and the permuted set."""
+    """Build the sets that are scored by accuracy, with masks of parts of their rows, and the other sets."""
     corpus: str = args.corpus
     own = build(Request("plain", corpus))
     ids = column(own.rows, "source_id")
-    cs = build(Request("cs_lambda", corpus, {"train_data": args.training} if args.training else {})).rows
+    cs = build(Request("cs_lambda", corpus, {"train_data": args.train_data} if args.train_data else {})).rows
     misleading = column(cs, "source_id").filter(pa.array(numbers(cs, "lms") >= LAMBDA))
     uncertainty = _uncertainty(corpus, args.embeddings, own.data["split"], ids)
     order = np.argsort(uncertainty, kind="stable")
@@ -112,13 +113,13 @@ def asked(args: argparse.Namespace) -> tuple[dict[str, tuple[BuiltSet, dict[str,
         f"{corpus}, words tell most": _mask(order[:size], len(order)),
         f"{corpus}, words tell least": _mask(order[-size:], len(order)),
     }
-    exchanged = build(Request("swapped", corpus, max_examples=args.examples))
+    exchanged = build(Request("swapped", corpus, max_examples=args.max_examples))
     adversaries = build(Request("soswap_addamod", corpus))
     kind = column(adversaries.rows, "kind")
     found: dict[str, tuple[BuiltSet, dict[str, Bools]]] = {corpus: (own, parts)}
     found["swapped, both orders"] = (exchanged, {"swapped": numbers(exchanged.rows, "swapped")})
     for config in args.elsewhere:
-        found[config] = (build(Request("plain", config, max_examples=args.examples)), {})
+        found[config] = (build(Request("plain", config, max_examples=args.max_examples)), {})
     found["soswap and addamod"] = (
         adversaries,
         {name: pc.equal(kind, name).to_numpy(zero_copy_only=False) for name in ("soswap", "addamod")},
@@ -137,7 +138,7 @@ def asked(args: argparse.Namespace) -> tuple[dict[str, tuple[BuiltSet, dict[str,
 
 
 def _of_held_out_words(rows: pa.Table) -> Bools:
-    """Tell which pairs replace a held-out word or phrase by one, so that no substituted training pair has them."""
+    """Check which pairs replace a held-out word or phrase by another one, which no substituted training pair does."""
     found = []
     sentences = (column(rows, name).to_pylist() for name in ("premise", "hypothesis"))
     for premise, hypothesis in zip(*sentences, strict=True):
@@ -154,13 +155,13 @@ def _same_at_start(one: list[str], other: list[str]) -> int:
 
 
 def _official(name: str, args: argparse.Namespace) -> Request:
-    """Return the request for a set of a file by its authors, where it lies if that is told."""
+    """Build the request for a set from its authors' file, with the path of the file if given."""
     path = args.official[name]
     return Request(name, loading.config_name(name, None, None, {})[0], {"file": path} if path else {})
 
 
 def _uncertainty(corpus: str, embeddings: str | None, split: str, ids: Any) -> NDArray[np.float64]:
-    """Return how unsure averaged embeddings, fitted to all of a corpus, are of some of its pairs."""
+    """Compute the uncertainty of a classifier on averaged embeddings, fitted to a corpus, for some of its pairs."""
     options: dict[str, Any] = {"embeddings": embeddings} if embeddings else {}
     builder = loading.builder("resnli", corpus, **options)
     loading.prepare(builder)
@@ -177,13 +178,13 @@ def _mask(rows: NDArray[np.intp], n: int) -> Bools:
 
 
 def answers(built: BuiltSet, predictor: Any, out: Path) -> SetPredictions:
-    """Return a model's answers, from the store where they are there."""
+    """Predict the rows of a set with a model; stored predictions are reused."""
     found = predict_rows(built.rows, predictor, out)
     return SetPredictions(found.array(), found.label_space, found.has_probabilities)
 
 
 def scored(built: BuiltSet, found: SetPredictions) -> list[tuple[str, Estimate]]:
-    """Return the numbers of Permutation Acceptance, or of SICCK, that are shown, by name."""
+    """Select the numbers of Permutation Acceptance or of SICCK for the table, by name."""
     name = built.request.name
     scores: Mapping[str, Any] = challenge_sets.get(name).score_rows(built.rows, found)
     if name == "sicck":
@@ -201,7 +202,7 @@ def scored(built: BuiltSet, found: SetPredictions) -> list[tuple[str, Estimate]]
 def summary(
     right: Mapping[str, Mapping[str, list[Any]]], scores: Mapping[str, Mapping[str, list[float]]], first: str
 ) -> dict[str, Any]:
-    """Return mean and standard deviation of every number, and differences from the first recipe."""
+    """Compute mean and standard deviation of every number, and the differences from the first recipe."""
     found: dict[str, Any] = {}
     for part, by_recipe in right.items():
         shares = {name: np.mean(each, axis=0) for name, each in by_recipe.items()}

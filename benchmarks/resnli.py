@@ -1,14 +1,16 @@
-"""How fast a corpus is rearranged as ReSNLI is, beside scikit-learn on the mean embeddings as they are.
+"""Speed of rearranging a corpus as for ReSNLI, compared with scikit-learn on the mean embeddings.
 
     python benchmarks/resnli.py --data train.parquet validation.parquet test.parquet --embeddings ORG/MODEL
 
-Claims: on the pairs of the files the same uncertainties as scikit-learn's `LogisticRegression` without penalty, in a
-fraction of its time and at its memory; with pairs made by re-pairing the files' sentences, growth in proportion to the
-pairs, and SNLI's 569,033 in minutes. Two peers, given the same means: `as written` is what one would write, with the
-default tolerance, which stops far from the optimum; `converged` has the tolerance that ours has, and is run on the
-files' pairs only, for it is slow. Each run is in a process of its own, for its memory to be its own. `token_seconds`
-turn text into counts and are the same for all; `fit_seconds` are means, fit and uncertainties, and for ours the
-rearrangement. One JSON line on standard output.
+Claims: for the pairs of the files, the uncertainties are those of scikit-learn's `LogisticRegression` without penalty,
+in a fraction of its time and with the same memory. For pairs built by re-pairing the sentences of the files, the time
+grows in proportion to the pairs, and SNLI's 569,033 pairs take minutes.
+
+There are two peers with the same means. `as written` has scikit-learn's default tolerance, which stops far from the
+optimum. `converged` has the tolerance of unbag, and runs on the files' pairs only, because it is slow. Each run has its
+own process, so that its memory can be measured. `token_seconds` is the time from text to counts, which is the same for
+all. `fit_seconds` covers means, fit and uncertainties, and for unbag also the rearrangement. The program prints one
+JSON line.
 """
 
 import argparse
@@ -33,17 +35,17 @@ from unbag.data.labels import LABELS, label_id
 from unbag.data.sources import open_data
 
 SNLI: Final = 569_033  # labelled pairs of its three splits
-K_TE = K_DV = 9_800  # about its test and validation pairs
-PEERS: Final = {"as written": 1e-4, "converged": 1e-9}  # their tolerances
+K_TE = K_DV = 9_800  # about the size of SNLI's test and validation splits
+PEERS: Final = {"as written": 1e-4, "converged": 1e-9}  # tolerance of each peer
 
 
 def main() -> None:
-    """Run ours and the peers, print one JSON line."""
+    """Run unbag and the peers, and print one JSON line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", nargs="+", required=True, help="files with premise, hypothesis and label")
     parser.add_argument("--embeddings", default=embeddings.DEFAULT, help="table of embeddings")
     parser.add_argument("--pairs", type=int, nargs="*", default=[4 * 42_254, SNLI], help="re-paired numbers of pairs")
-    parser.add_argument("--run", nargs=3, help=argparse.SUPPRESS)  # what a child is started with: engine, pairs, file
+    parser.add_argument("--run", nargs=3, help=argparse.SUPPRESS)  # internal: engine, pairs, file
     args = parser.parse_args()
     if args.run:
         engine, n, out = args.run
@@ -63,7 +65,7 @@ def main() -> None:
 
 
 def alone(engine: str, n: int, args: argparse.Namespace, folder: Path) -> tuple[dict[str, Any], NDArray[np.float64]]:
-    """Run one fit in a process of its own; return its record and the uncertainties."""
+    """Run one fit in its own process. Return its record and the uncertainties."""
     out = folder / "uncertainty.npy"
     files = ["--data", *args.data, "--embeddings", args.embeddings]
     result = ended(started([*files, "--run", engine, str(n), str(out)]))
@@ -73,7 +75,7 @@ def alone(engine: str, n: int, args: argparse.Namespace, folder: Path) -> tuple[
 
 
 def run(engine: str, n: int, args: argparse.Namespace, out: Path) -> dict[str, Any]:
-    """Fit and rearrange n pairs; write the uncertainties, return seconds, peak memory and the loss."""
+    """Fit and rearrange n pairs. Write the uncertainties; return seconds, peak memory and loss."""
     pairs = [
         (example.premise, example.hypothesis, label_id(example.label))
         for file in args.data
@@ -107,7 +109,7 @@ def run(engine: str, n: int, args: argparse.Namespace, out: Path) -> dict[str, A
 def peer(
     counts: sparse.csr_matrix, vectors: NDArray[np.float32], gold: NDArray[np.int64], tolerance: float
 ) -> tuple[NDArray[np.float64], int]:
-    """Return the uncertainties and the steps of scikit-learn's solver on the means as they are."""
+    """Compute the uncertainties and the number of steps of scikit-learn's solver on the mean embeddings."""
     from sklearn.linear_model import LogisticRegression
 
     means = mean_embeddings(counts, vectors)
@@ -119,10 +121,10 @@ def peer(
 
 
 def repaired(pairs: list[tuple[str, str, int]], n: int) -> Iterator[tuple[str, str, int]]:
-    """Yield n pairs: the pairs themselves, then each premise with a hypothesis from further and further on."""
+    """Iterate over n pairs: the original pairs, followed by premises with hypotheses at a growing distance."""
     size = len(pairs)
     for i in range(n):
-        # The label goes with the hypothesis: it carries most of what words tell of a label (hypothesis-only baselines).
+        # A pair keeps its hypothesis's label, since most lexical information on a label is in the hypothesis.
         _, hypothesis, label = pairs[(i + 7 * (i // size)) % size]
         yield pairs[i % size][0], hypothesis, label
 

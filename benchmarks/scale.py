@@ -1,27 +1,32 @@
-"""How building grows with processes: rows a second, memory, and whether what comes out is the same.
+"""Scaling of builds with the number of processes: rows per second, memory, and equality of the output.
 
     python benchmarks/scale.py --data pairs.parquet --pairs 1000000 --set permuted -o q=10 --processes 1 2
     python benchmarks/scale.py --data pairs.parquet --pairs 1000000 --engines processes ray --processes 2
     python benchmarks/scale.py --data pairs.parquet --pairs 1000000 --plan 57000000
     python benchmarks/scale.py --data pairs.parquet --model ORG/MODEL --gpu H200 --price 4.5
 
-Claims: two processes make at least 1.8 times the rows a second of one on two cores that have nothing else to do (where
-they have, read the rows a CPU second, which stay the same), memory does not grow with the pairs, and the file and its
-hash are the same, byte for byte. Ray Data, on as many processors, makes the same rows, in several files; its start
-counts. The pairs are those of a file of yours, re-paired: each premise with the hypothesis some places on, with its
-label, as many as asked for. Each engine builds the set from empty caches in processes of its own, the way `unbag build`
-does: read, make rows, hash them, write Parquet; turn after turn, and the turn of the median time is told.
+Claims: two processes build at least 1.8 times the rows per second of one process on two idle cores (on busy cores,
+compare the rows per CPU second, which stay the same). Memory does not grow with the number of pairs. The file and its
+hash are the same, byte for byte. Ray Data builds the same rows on as many processors, in several files; its start is
+part of the time.
 
-`memory_mb` is what is the processes' own, all of them together, at its peak (Pss_Anon, looked at twice a second): pages
-of files that are read and written are the kernel's to drop, and pages that a fork shares are there once. `plan` says
-how long it takes to find where each 500 rows begin in a file of so many pairs, of which no row is made.
+The pairs are those of the given file, re-paired: each premise with a hypothesis some places further on, and that
+hypothesis's label. Each engine builds the set from empty caches in its own processes, as `unbag build` does: read,
+build rows, hash them, write Parquet. The engines take turns, and the turn with the median time is reported.
 
-With `--gpu` the line has an estimate for 100,000,000 pairs too. Measured, here: rows built and pairs tokenized a second
-and core, operations a pair, and which share of the processor's peak the model reaches. From NVIDIA's data sheets: the
-GPU's peak. Assumed: that the model reaches a share there between a tenth and that one, and that the cores beside it
-tokenize meanwhile, as fast as those here. It is no measurement of that GPU.
+`memory_mb` is the peak of the private memory of all processes (Pss_Anon, sampled twice a second). It excludes pages of
+files, which the kernel can drop, and counts pages that a fork shares once. `plan` is the time to locate the start of
+every 500 rows in a file with the given number of pairs, without building rows.
 
-One JSON line on standard output.
+With `--gpu`, the line also has an estimate for 100,000,000 pairs. It is not a measurement of that GPU:
+
+- measured on this machine: rows built and pairs tokenized per second and core, operations per pair, and the share of
+  the processor's peak that the model reaches;
+- from NVIDIA's data sheets: the peak of the GPU;
+- assumed: the model reaches between a tenth of the GPU's peak and the share measured here, and the other cores tokenize
+  at the same time, as fast as those here.
+
+The program prints one JSON line.
 """
 
 import argparse
@@ -44,12 +49,12 @@ GPUS = {"T4": 65e12, "L4": 121e12, "A100": 312e12, "H100": 989e12, "H200": 989e1
 """Multiplications and additions a second by NVIDIA's data sheets: dense, 16 bits, the SXM form where there are two."""
 
 ESTIMATED_PAIRS = 100_000_000
-SAMPLE, TURNS = 2_000, 3  # pairs that the model is asked, and how often: the fastest counts
-LEAST_SHARE = 0.1  # of the peak of a GPU: small models keep it waiting
+SAMPLE, TURNS = 2_000, 3  # pairs that the model predicts, and repetitions, of which the fastest counts
+LEAST_SHARE = 0.1  # of a GPU's peak; small models do not use it fully
 
 
 def by_processes(arguments: Mapping[str, Any], out: Path, workers: int) -> dict[str, Any]:
-    """Build a set by processes of `datasets`, as `unbag build --num-proc` does, and return its record."""
+    """Build a set with processes of `datasets`, as `unbag build --num-proc` does, and return its record."""
     from unbag.challenge_sets.request import Request, export
     from unbag.utils import parallel
 
@@ -58,8 +63,8 @@ def by_processes(arguments: Mapping[str, Any], out: Path, workers: int) -> dict[
 
 
 def by_ray(arguments: Mapping[str, Any], out: Path, workers: int) -> dict[str, Any]:
-    """Build a set by a Ray cluster of so many processors, as `unbag build --engine ray` does; its start counts."""
-    # As other engines' processes; Ray's own default gives way to whatever else a machine does.
+    """Build a set on a Ray cluster, as `unbag build --engine ray` does. The start of Ray is part of the time."""
+    # The priority of the other engines. Ray's default has a lower one, so that other load would slow it more.
     os.environ |= {"RAY_worker_niceness": "0", "RAY_USAGE_STATS_ENABLED": "0"}
     import ray
 
@@ -74,28 +79,28 @@ ENGINES: dict[str, Callable[[Mapping[str, Any], Path, int], dict[str, Any]]] = {
     "processes": by_processes,
     "ray": by_ray,
 }
-"""What builds a set: takes what is asked for, where to write, and how many workers; returns the record."""
+"""Functions that build a set from the arguments, the output path and the number of workers, and return the record."""
 
 WRITTEN = {"processes": "set.parquet", "ray": "set"}
 """What an engine writes: a file, or a folder of them."""
 
 
 def main() -> None:
-    """Build by each engine and number of processes, print one JSON line."""
+    """Build with each engine and number of processes, and print one JSON line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", help="file with premise, hypothesis and label (default: the demonstration corpus)")
-    parser.add_argument("--pairs", type=int, default=200_000, help="how many pairs to make of it (default 200,000)")
+    parser.add_argument("--pairs", type=int, default=200_000, help="number of re-paired pairs (default 200,000)")
     parser.add_argument("--set", default="permuted", help="the challenge set (default permuted)")
-    parser.add_argument("-o", "--option", action="append", default=[], help="of the set, such as q=10")
-    parser.add_argument("--processes", type=int, nargs="+", default=[1, 2], help="numbers of them (default 1 2)")
+    parser.add_argument("-o", "--option", action="append", default=[], help="option of the set, such as q=10")
+    parser.add_argument("--processes", type=int, nargs="+", default=[1, 2], help="numbers of processes (default 1 2)")
     parser.add_argument("--engines", nargs="+", choices=ENGINES, default=["processes"])
-    parser.add_argument("--turns", type=int, default=1, help="how often each builds (default 1)")
-    parser.add_argument("--plan", type=int, help="also find the parts of a file of so many pairs")
-    parser.add_argument("--model", help="a classifier to measure for the estimate")
-    parser.add_argument("--gpu", choices=GPUS, help="what the estimate is for")
-    parser.add_argument("--cores", type=int, default=16, help="cores beside it (default 16)")
-    parser.add_argument("--price", type=float, help="of an hour of it, in whatever currency")
-    parser.add_argument("--run", help=argparse.SUPPRESS)  # what a child is started with, as JSON
+    parser.add_argument("--turns", type=int, default=1, help="number of turns (default 1)")
+    parser.add_argument("--plan", type=int, help="also plan the chunks of a file with this number of pairs")
+    parser.add_argument("--model", help="classifier to measure for the estimate")
+    parser.add_argument("--gpu", choices=GPUS, help="GPU of the estimate")
+    parser.add_argument("--cores", type=int, default=16, help="CPU cores of the machine with the GPU (default 16)")
+    parser.add_argument("--price", type=float, help="price per hour of the GPU, in any currency")
+    parser.add_argument("--run", help=argparse.SUPPRESS)  # internal: the task of a child process, as JSON
     args = parser.parse_args()
     if args.run:
         print(json.dumps(run(json.loads(args.run))))
@@ -127,7 +132,7 @@ def main() -> None:
 
 
 def write_pairs(path: Path, data: str | None, pairs: int) -> None:
-    """Write so many pairs: each premise with each hypothesis some places on, as often as it takes."""
+    """Write a number of pairs: premises with hypotheses at a growing distance."""
     from unbag.data import demo
     from unbag.data.labels import LABELS
     from unbag.data.sources import open_data
@@ -143,7 +148,7 @@ def write_pairs(path: Path, data: str | None, pairs: int) -> None:
 
 
 def compared(engine: str, arguments: Mapping[str, Any], numbers: list[int], turns: int) -> dict[str, Any]:
-    """Return what each number of processes comes to, in its turn of the median time."""
+    """Select the turn with the median time for each engine and number of processes."""
     found: dict[int, list[dict[str, Any]]] = {number: [] for number in numbers}
     for _ in range(turns):
         for number in numbers:
@@ -154,12 +159,12 @@ def compared(engine: str, arguments: Mapping[str, Any], numbers: list[int], turn
 
 
 def child(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Do one thing in a process of its own, for its memory to be its own."""
+    """Run one task in its own process, so that its memory can be measured."""
     return ended(started(["--run", json.dumps(arguments)]))
 
 
 def run(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Build or plan as asked, and measure."""
+    """Run a build or a plan, and measure it."""
     import datasets
 
     datasets.disable_progress_bars()
@@ -181,7 +186,7 @@ def run(arguments: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def built(arguments: Mapping[str, Any], out: Path) -> dict[str, Any]:
-    """Build a set and return how many rows it has, their hash, and the file's."""
+    """Build a set. Return the number of rows, their hash, and the hash of the file."""
     from unbag.utils.hashing import file_hash
 
     record = ENGINES[arguments["engine"]](arguments, out, arguments["workers"])
@@ -191,7 +196,7 @@ def built(arguments: Mapping[str, Any], out: Path) -> dict[str, Any]:
 
 
 def planned(data: str) -> dict[str, Any]:
-    """Return how many parts a file has, all of which are known then."""
+    """Plan the chunks of a file, and count them."""
     from unbag.data.sources import open_data
 
     return {"parts": len(open_data(data).spans), "bytes": Path(data).stat().st_size}
@@ -199,10 +204,10 @@ def planned(data: str) -> dict[str, Any]:
 
 @contextmanager
 def watched() -> Iterator[dict[str, float]]:
-    """Give where it will stand what memory this process and those it starts have at most at a time, and their CPU time.
+    """Measure the peak memory and the CPU time of this process and its descendants into the yielded record.
 
-    A process's time is told as it was when it was last seen, at most half a second before its end: of those that are
-    nobody's children when they end, as Ray's are, the system tells none.
+    The CPU time of a process is its last sample, taken at most half a second before the end of the process. The exact
+    time is not available for processes that are not children of this one, such as Ray's.
     """
     peak: dict[str, float] = {"memory_mb": 0}
     seconds: dict[int, float] = {}
@@ -231,7 +236,7 @@ def _with_children(pid: int) -> Iterator[int]:
     for file in Path(f"/proc/{pid}/task").glob("*/children"):
         try:
             children = file.read_text().split()
-        except OSError:  # it has ended
+        except OSError:  # the process has ended
             continue
         for other in children:
             yield from _with_children(int(other))
@@ -239,11 +244,11 @@ def _with_children(pid: int) -> Iterator[int]:
 
 def _cpu_seconds(pid: int) -> float:
     try:
-        # Behind the name, which may have spaces, the 12th and 13th are the ticks in the process and in the kernel.
-        told = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        # The name may contain spaces. The 12th and 13th fields after it are the ticks in user mode and in the kernel.
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:
         return 0.0
-    return (int(told[11]) + int(told[12])) / os.sysconf("SC_CLK_TCK")
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def _own_kb(pid: int) -> int:
@@ -255,7 +260,7 @@ def _own_kb(pid: int) -> int:
 
 
 def estimate(args: argparse.Namespace, rows_per_second: float) -> dict[str, Any]:
-    """Return what 100 million pairs may take on a GPU, from what was measured here and its data sheet."""
+    """Estimate the cost of 100 million pairs on a GPU, from measurements on this machine and the GPU's data sheet."""
     import torch
 
     from inference import flops_needed, matrix_product_peak, read_pairs
@@ -264,14 +269,14 @@ def estimate(args: argparse.Namespace, rows_per_second: float) -> dict[str, Any]
 
     predictor = TransformerPredictor.load(args.model, device="cpu")
     premises, hypotheses = read_pairs(Path(args.data), SAMPLE, as_is=False)
-    predictor.predict(premises[:64], hypotheses[:64])  # what comes first is slower
+    predictor.predict(premises[:64], hypotheses[:64])  # warm-up: the first batch is slower
     encode = partial(encode_pairs, predictor.tokenizer, premises, hypotheses, predictor.max_length)
-    tokenized = SAMPLE / _seconds(encode, time.process_time)  # of all threads together
+    tokenized = SAMPLE / _seconds(encode, time.process_time)  # CPU time of all threads
     _, flops = flops_needed(predictor, premises, hypotheses)
     peak = matrix_product_peak(torch.float32, "cpu")
     rate = SAMPLE / _seconds(partial(predictor.predict, premises, hypotheses), time.perf_counter)
     share = rate * flops / peak
-    alone = ESTIMATED_PAIRS / tokenized / args.cores / 3600  # hours of tokenizing: the GPU waits where it needs less
+    alone = ESTIMATED_PAIRS / tokenized / args.cores / 3600  # hours of tokenizing, a lower bound: the GPU would wait
     hours = [max(alone, ESTIMATED_PAIRS * flops / (s * GPUS[args.gpu]) / 3600) for s in (share, LEAST_SHARE)]
     return {
         "is": f"an estimate for {ESTIMATED_PAIRS:,} pairs; nothing was measured on a GPU",

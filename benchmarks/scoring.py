@@ -1,10 +1,10 @@
-"""How fast a million rows are scored: the pure function beside the same module through `evaluate`.
+"""Speed of scoring a million rows: the pure function, compared with the same module through `evaluate`.
 
     python benchmarks/scoring.py
 
-Claim: one million rows in under 0.3 s in the pure function (point values; the bootstrap intervals are timed apart).
-The peer is `evaluate`'s own way of computing: the same module by `evaluate.load(…).compute(…)`, which copies every row
-through Arrow. One JSON line on standard output.
+Claim: the pure function scores one million rows in less than 0.3 s (point values; the bootstrap intervals are timed
+separately). The peer is the same module through `evaluate.load(…).compute(…)`, which copies every row through Arrow.
+The program prints one JSON line.
 """
 
 import json
@@ -22,7 +22,7 @@ SOURCES, Q, ROUNDS = 9_901, 100, 5  # 1,000,001 rows
 
 
 def seconds(run: Callable[[], Any], rounds: int) -> float:
-    """Return the median time of several runs."""
+    """Measure the median time of several runs."""
     times = []
     for _ in range(rounds):
         begin = time.perf_counter()
@@ -32,7 +32,7 @@ def seconds(run: Callable[[], Any], rounds: int) -> float:
 
 
 def main() -> None:
-    """Time all of them on the same rows, print one JSON line."""
+    """Time all variants on the same rows, and print one JSON line."""
     rng = np.random.default_rng(0)
     rows: dict[str, Any] = {
         "predictions": rng.integers(0, 3, SOURCES * (Q + 1)),

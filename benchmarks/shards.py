@@ -1,13 +1,14 @@
-"""A large evaluation by three processes that nothing connects, one of them killed and replaced, beside one unbroken.
+"""A large evaluation by three unconnected processes, one of which is killed, compared with one uninterrupted process.
 
     python benchmarks/shards.py                              a million pairs on this machine
     python benchmarks/shards.py --rows 100000 --to s3://BUCKET/runs
 
-Claims: the same results.json to the byte; no row asked twice but those of the part that the killed process was at; less
-than 1 GB a process. The pairs are the demonstration's, premises put to other hypotheses, as a Parquet file. The model
-is a function that tosses a coin by a hash of the pair and notes how many pairs it was asked each time. It does no more,
-so what is seen is what everything else takes: building, hashing, claiming, storing, scoring. One JSON line on standard
-output.
+Claims: results.json has the same bytes. No row is predicted twice, except those of the chunk that the killed process
+was working on. Each process needs less than 1 GB.
+
+The pairs are re-paired sentences of the demonstration, in a Parquet file. The model is a function that derives a random
+label from a hash of the pair, and logs the number of pairs per call. Its cost is negligible, so that the benchmark
+measures everything else: building, hashing, claiming, storing and scoring. The program prints one JSON line.
 """
 
 import argparse
@@ -35,17 +36,17 @@ def coin(premises, hypotheses):
     return answers
 """
 SHARDS: Final = 3
-KILLED_AFTER: Final = 0.3  # of the parts are there
+KILLED_AFTER: Final = 0.3  # share of the chunks that are stored when the process is killed
 MOST_MB: Final = 1000
 
 
 def main() -> None:
-    """Run both, and print one JSON line."""
+    """Run both evaluations, and print one JSON line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, default=1_000_000, help="pairs (default 1,000,000)")
     parser.add_argument("--set", default="plain", help="the challenge set (default: plain, the pairs themselves)")
-    parser.add_argument("--to", help="folder or address for both runs (default: a temporary folder)")
-    parser.add_argument("--seconds", type=float, default=0.1, help="how long the coin takes over a part (default 0.1)")
+    parser.add_argument("--to", help="folder or URL (default: a temporary folder)")
+    parser.add_argument("--seconds", type=float, default=0.1, help="seconds per chunk (default 0.1)")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="unbag-shards-") as name:
         here = Path(name)
@@ -89,7 +90,7 @@ def main() -> None:
 
 
 class Run:
-    """An evaluation in a process of its own, whose memory is followed while it lives."""
+    """An evaluation in its own process, whose memory is sampled while it runs."""
 
     def __init__(self, folder: Path, name: str, arguments: list[str], seconds: float) -> None:
         self._folder, self._name = folder, name
@@ -104,16 +105,16 @@ class Run:
         threading.Thread(target=self._follow, daemon=True).start()
 
     def ended(self) -> None:
-        """Wait for its end.
+        """Wait for the end of the process.
 
         Raises:
-            SystemExit: if it failed.
+            SystemExit: If the process failed.
         """
         if self.process.wait():
             raise SystemExit(f"{self._name} failed; what it said is above")
 
     def asked(self) -> int:
-        """Return how many pairs it has asked, but for the one that every function is tried out with."""
+        """Count the predicted pairs, without the pair that every function is first tested with."""
         files = self._folder.glob(f"calls-{self._name}-*")
         return sum(n for file in files for n in map(int, file.read_text().split()) if n > 1)
 
@@ -130,7 +131,7 @@ class Run:
 
 
 def write_pairs(path: Path, rows: int) -> None:
-    """Write so many pairs, each another one, as Parquet."""
+    """Write a Parquet file with a number of different pairs."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -157,7 +158,7 @@ def write_pairs(path: Path, rows: int) -> None:
 
 
 def read(place: str) -> bytes:
-    """Return a file's bytes."""
+    """Read the bytes of a file."""
     from unbag.utils.storage import Folder
 
     folder, _, name = place.rpartition("/")

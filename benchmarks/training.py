@@ -1,17 +1,18 @@
-"""How fast is a training step? Side by side with transformers' Trainer, and each recipe beside plain fine-tuning.
+"""Speed of a training step, compared with transformers' Trainer, and of each recipe, compared with plain fine-tuning.
 
     python benchmarks/training.py --model MODEL --data snli [--precision bf16]
 
-Each system trains the same model from the same weights on the same pairs, in the same batches and the same order, in
-a process of its own. They take turns: in each round every system, in an order drawn anew, takes its next few steps
-while the others wait. So what else the machine does, and whoever goes first, falls on all alike; read the ratios, which
-are of steps on the same batches: their median over rounds, with its 95 % bootstrap interval. The first round is not
-timed, nor is a round's first step; evaluation, checkpoints and tokenization are not part of a step. A table goes to
-stderr, one line of JSON to stdout.
+Each system trains the same model from the same weights on the same batches in the same order, in its own process. The
+systems take turns: in each round, every system takes its next few steps while the others wait. The order is random in
+each round, so that other load on the machine affects all systems equally. The reliable numbers are the ratios of times
+on the same batches: their median over rounds, with its 95 % bootstrap interval.
 
-Recipes are those in `trainers/` with an objective of their own. What one trains first (a teacher, a weak learner) is
-trained in its first turn, which is not timed. Peak memory is the process's resident set on a CPU, what torch allocated
-on a GPU.
+The first round and the first step of a round are not timed. Evaluation, checkpoints and tokenization are not part of a
+step. A table goes to stderr, one JSON line to stdout.
+
+The recipes are those in `trainers/` with their own objective. Prerequisite models (a teacher, a weak learner) are
+trained in the first turn, which is not timed. Peak memory is the resident set of the process on a CPU, and torch's
+allocation on a GPU.
 """
 
 import argparse
@@ -43,19 +44,19 @@ PLAIN = "finetune"
 
 
 def recipes() -> dict[str, Recipe]:
-    """Return the recipes with one objective; a protocol trains several models."""
+    """List the recipes with one objective. A recipe with a protocol trains several models."""
     return {name: recipe for name, recipe in every().items() if recipe.protocol is None}
 
 
 def last_step(options: argparse.Namespace) -> int:
-    """Return a number of steps that no system comes to, since ours evaluates after the last."""
+    """Compute a number of steps that no system reaches, because unbag evaluates after the last step."""
     steps: int = (options.rounds + 1) * options.steps + 1
     return steps
 
 
 def config_of(recipe: Recipe, options: argparse.Namespace, out: Path) -> TrainConfig:
-    """Return the config of a short run of a recipe."""
-    # HEX begins with steps of plain fine-tuning, which would be timed instead of its own.
+    """Build the config of a short run of a recipe."""
+    # HEX starts with steps of plain fine-tuning, which would be timed instead of its own steps.
     own: dict[str, Any] = {"warm_start": 0} if "warm_start" in {each.name for each in fields(recipe.config)} else {}
     return recipe.config(
         model=options.model,
@@ -72,7 +73,7 @@ def config_of(recipe: Recipe, options: argparse.Namespace, out: Path) -> TrainCo
 
 
 def ours(name: str, options: argparse.Namespace, after_step: Callable[[], None]) -> None:
-    """Train by a recipe."""
+    """Train with a recipe."""
     from unbag.training.output import work_folder
     from unbag.training.run import run
 
@@ -81,12 +82,12 @@ def ours(name: str, options: argparse.Namespace, after_step: Callable[[], None])
         recipe = known[name]
         config = config_of(recipe, options, Path(folder) / "out")
         for first in config.prerequisite_runs(work_folder(config.output_dir)).values():
-            run(known[PLAIN], first)  # finished, it is not run again below, where steps are timed
+            run(known[PLAIN], first)  # trained here, because it must not run again below, where steps are timed
         run(recipe, config, on_step=lambda step, total, said: after_step())
 
 
 def peer(options: argparse.Namespace, after_step: Callable[[], None]) -> None:
-    """Train by transformers' Trainer on the batches that ours are."""
+    """Train with transformers' Trainer on the same batches as unbag."""
     from transformers import DataCollatorWithPadding, Trainer, TrainerCallback, TrainingArguments
 
     from unbag.inference.loading import load_to_train
@@ -162,7 +163,7 @@ def peer(options: argparse.Namespace, after_step: Callable[[], None]) -> None:
 
 
 class Turns:
-    """What a system calls after each step: at the end of its turn it tells how long it took, and waits for the next."""
+    """A callback after each step. At the end of a turn, it reports the time and waits for the next turn."""
 
     def __init__(self, parent: Connection, steps: int) -> None:
         self._parent = parent
@@ -170,12 +171,12 @@ class Turns:
         self._done: list[float] = []
 
     def __call__(self) -> None:
-        """Note when the step was done."""
+        """Record the time at the end of a step."""
         if torch.cuda.is_available():
             torch.cuda.synchronize()
         self._done.append(time.perf_counter())
         if len(self._done) == self._steps:
-            # Without the turn's first step, in which caches are another's.
+            # The first step of a turn is excluded, because the caches hold data of another process.
             seconds = (self._done[-1] - self._done[0]) / (self._steps - 1)
             self._parent.send({"seconds": seconds, "peak": peak_bytes()})
             wait(self._parent)
@@ -183,7 +184,7 @@ class Turns:
 
 
 def wait(parent: Connection) -> None:
-    """Wait for this process's turn; where none comes any more, end the process."""
+    """Wait for the next turn of this process. If there is none, end the process."""
     try:
         parent.recv()
     except EOFError:
@@ -191,22 +192,22 @@ def wait(parent: Connection) -> None:
 
 
 def peak_bytes() -> int:
-    """Return this process's peak memory until now."""
+    """Read the peak memory of this process."""
     if torch.cuda.is_available():
         return torch.cuda.max_memory_allocated()
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
 def train(name: str, options: argparse.Namespace, parent: Connection) -> None:
-    """Train by a system in this process, in turns."""
-    sys.stdout = sys.stderr  # where the Trainer logs
+    """Train with a system in this process, in turns."""
+    sys.stdout = sys.stderr  # the Trainer prints to stdout, which is for the JSON line
     wait(parent)
     after_step = Turns(parent, options.steps)
     peer(options, after_step) if name == PEER else ours(name, options, after_step)
 
 
 def in_turns(options: argparse.Namespace) -> dict[str, list[dict[str, float]]]:
-    """Return seconds a step and peak bytes of each system in each round."""
+    """Measure seconds per step and peak bytes of each system in each round."""
     spawn = multiprocessing.get_context("spawn")
     connections: dict[str, Connection] = {}
     children = []
@@ -214,7 +215,7 @@ def in_turns(options: argparse.Namespace) -> dict[str, list[dict[str, float]]]:
         connections[name], theirs = spawn.Pipe()
         children.append(spawn.Process(target=train, args=(name, options, theirs), daemon=True))
         children[-1].start()
-        theirs.close()  # so that a child that ends is an EOFError here
+        theirs.close()  # without this, the end of a child would not raise EOFError here
     found: dict[str, list[dict[str, float]]] = {name: [] for name in options.systems}
     turn = random.Random(0)
     try:
@@ -224,20 +225,20 @@ def in_turns(options: argparse.Namespace) -> dict[str, list[dict[str, float]]]:
                 try:
                     measured = connections[name].recv()
                 except EOFError:
-                    raise SystemExit(f"{name} ended before its turn did; what it said is above") from None
+                    raise SystemExit(f"{name} ended during its turn; its error is above") from None
                 if done:
                     found[name].append(measured)
             print(f"round {done} of {options.rounds}", file=sys.stderr)
     finally:
         for connection in connections.values():
-            connection.close()  # which tells the children that no turn comes any more
+            connection.close()  # the children end when their connection is closed
         for child in children:
             child.join()
     return found
 
 
 def ratio(ones: list[float], others: list[float]) -> dict[str, float]:
-    """Return the median of the ratios of pairs, with its 95 % bootstrap interval."""
+    """Compute the median of the ratios of paired times, with its 95 % bootstrap interval."""
     ratios = np.array(ones) / np.array(others)
     medians = np.median(np.random.default_rng(0).choice(ratios, (10_000, len(ratios))), axis=1)
     low, high = np.quantile(medians, (0.025, 0.975))
@@ -245,13 +246,13 @@ def ratio(ones: list[float], others: list[float]) -> dict[str, float]:
 
 
 def main() -> None:
-    """Measure, and print."""
+    """Measure, and print the results."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--model", required=True, help="a Hub id or folder of a pre-trained model")
-    parser.add_argument("--data", default="snli", help="a corpus or a file of pairs, as unbag train takes them")
+    parser.add_argument("--data", default="snli", help="corpus or file of pairs, as for unbag train")
     parser.add_argument("--systems", nargs="+", default=[PEER, *recipes()], help=f"default: {PEER} and every recipe")
-    parser.add_argument("--steps", type=int, default=6, help="of a turn, the first of them not timed (default 6)")
-    parser.add_argument("--rounds", type=int, default=25, help="in which every system has its turn (default 25)")
+    parser.add_argument("--steps", type=int, default=6, help="steps per turn; the first one is not timed (default 6)")
+    parser.add_argument("--rounds", type=int, default=25, help="number of rounds (default 25)")
     parser.add_argument("--batch-size", type=int, default=32)
     parser.add_argument("--precision", choices=("no", "bf16", "fp16"), default="no")
     options = parser.parse_args()

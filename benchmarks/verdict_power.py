@@ -1,18 +1,18 @@
-"""How often the verdict errs, and what it can show, by simulation: coins, bags of words, and models of a known score.
+"""Simulated error rate and power of the verdict, for random predictions, bags of words, and models of a known score.
 
     python benchmarks/verdict_power.py [--simulations 2000]
 
-Claims: of models without a score above 0, at most 5 % are said to be better on any of their challenge sets, whether
-these are 3 or 60; and the least score that the verdict says a set can show (`evaluation.verdict.SetVerdict.least`) is
-shown by two in three of the models that have it with 15 sources, and by four in five with 2,000. There is no peer but
-the truth, which a simulation knows.
+Claims: of the models whose true score is not above 0, at most 5 % get the verdict "better" on any of their challenge
+sets, for 3 sets as well as for 60. A verdict names the least score that a set can show
+(`evaluation.verdict.SetVerdict.least`). Of the models with this true score, two in three get the verdict "better" with
+15 sources, and four in five with 2,000. The simulation knows the true scores.
 
-- `coin`: answers by chance, and its shuffled control by chance again;
-- `bag`: right on six rows of ten, with its control the same answers;
-- `noisy bag`: likewise, but shuffling changes a fifth of its answers at random;
-- power: 15 sources of 87 rows (as SICCK), or 2,000 sources of one row, with answers of one source alike.
+- `coin`: random predictions, and other random predictions for the shuffled control;
+- `bag`: correct on six rows of ten, with the same predictions for the control;
+- `noisy bag`: as `bag`, but shuffling changes a fifth of the predictions at random;
+- power: 15 sources of 87 rows (as SICCK), or 2,000 sources of one row, with correlated predictions within a source.
 
-A seed decides all. One JSON line on standard output.
+The seed is fixed. The program prints one JSON line.
 """
 
 import argparse
@@ -28,15 +28,15 @@ from unbag.evaluation.verdict import SetVerdict, of_model
 from unbag.scoring.skill import Credits, skill_score
 
 LABELS = 3
-CONTROL = 0.3  # s of the shuffled control of the models whose score is known
+CONTROL = 0.3  # score s of the shuffled control, for the models whose score is known
 Draw = Callable[[np.random.Generator, int], tuple[Credits, Credits]]
 
 
 def main() -> None:
-    """Simulate, print one JSON line."""
+    """Simulate, and print one JSON line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--simulations", type=int, default=2000, help="models of each kind (default: 2000)")
-    parser.add_argument("--resamples", type=int, default=300, help="bootstrap draws (default: 300)")
+    parser.add_argument("--simulations", type=int, default=2000, help="number of models of each kind (default: 2000)")
+    parser.add_argument("--resamples", type=int, default=300, help="number of bootstrap resamples (default: 300)")
     args = parser.parse_args()
     begun = time.perf_counter()
     found: dict[str, Any] = {"benchmark": "verdict_power", "simulations": args.simulations}
@@ -53,32 +53,32 @@ def main() -> None:
 
 
 def coin(rng: np.random.Generator, rows: int) -> tuple[Credits, Credits]:
-    """Return the credits of answers by chance, and of its control."""
+    """Simulate the credits of random predictions, and of their control."""
     gold = rng.integers(0, LABELS, rows)
     return of(rng.integers(0, LABELS, rows) == gold, gold), of(rng.integers(0, LABELS, rows) == gold, gold)
 
 
 def bag(rng: np.random.Generator, rows: int) -> tuple[Credits, Credits]:
-    """Return the credits of a model that is blind to word order."""
+    """Simulate the credits of a model that ignores word order."""
     gold = rng.integers(0, LABELS, rows)
     own = of(rng.random(rows) < 0.6, gold)
     return own, own
 
 
 def noisy_bag(rng: np.random.Generator, rows: int) -> tuple[Credits, Credits]:
-    """Return the credits of a model to which shuffling does something that is no reading."""
+    """Simulate the credits of a model whose predictions change at random when words are shuffled."""
     gold = rng.integers(0, LABELS, rows)
     right = rng.random(rows) < 0.6
     return of(right, gold), of(np.where(rng.random(rows) < 0.2, rng.random(rows) < 0.6, right), gold)
 
 
 def of(right: Any, gold: Any, source: Any = None) -> Credits:
-    """Return the credits of right answers."""
+    """Build credits from a mask of correct predictions."""
     return Credits(np.asarray(right, dtype=np.float64), gold, range(len(gold)) if source is None else source)
 
 
 def verdicts(credits: list[tuple[Credits, Credits]], resamples: int, seed: int) -> list[SetVerdict]:
-    """Return the verdicts on a model with some sets, of its own credits and those of its control."""
+    """Compute the verdicts on a model for some sets, from the credits of the model and of its control."""
     data = {"name": "simulated", "split": ""}
     results = []
     for number, (own, control) in enumerate(credits):
@@ -88,7 +88,7 @@ def verdicts(credits: list[tuple[Credits, Credits]], resamples: int, seed: int) 
 
 
 def share_better(draw: Draw, sets: int, models: int, resamples: int) -> float:
-    """Return the share of models that are said to be better on any of their sets."""
+    """Compute the share of models with the verdict "better" on any of their sets."""
     said = 0
     for model in range(models):
         rng = np.random.default_rng([7, sets, model])
@@ -98,16 +98,16 @@ def share_better(draw: Draw, sets: int, models: int, resamples: int) -> float:
 
 
 def power(sources: int, rows: int, sets: int, simulations: int, resamples: int) -> dict[str, Any]:
-    """Return what one of several sets is said to be able to show, and how often a model of that score is seen."""
+    """Compute the least score that one of several sets can show, and the power for a model with this score."""
     least: list[float] = []
     seen = 0
     for model in range(simulations // 4):
         rng = np.random.default_rng([11, sources, model])
         true = 0.2 if not least else min(0.9, float(np.median(least)))
-        # s of the control, and of a model whose score above it is the true one.
+        # The score s of the control, and of a model whose score above the control is the true one.
         shares = (CONTROL, CONTROL + true * (1 - CONTROL))
         control, own = (clustered(rng, sources, rows, 1 / LABELS + s * (1 - 1 / LABELS)) for s in shares)
-        others = [(own, control)] * (sets - 1)  # the family: how many intervals hold together
+        others = [(own, control)] * (sets - 1)  # the family of sets with simultaneous intervals
         found = verdicts([(own, control), *others], resamples, model)[0]
         least.append(found.least or 1.0)
         seen += found.standing == "better"
@@ -120,7 +120,7 @@ def power(sources: int, rows: int, sets: int, simulations: int, resamples: int) 
 
 
 def clustered(rng: np.random.Generator, sources: int, rows: int, right: float) -> Credits:
-    """Return the credits of answers that are alike within a source: some sources are easier than others."""
+    """Simulate credits that are correlated within a source: some sources are easier than others."""
     of_source = rng.beta(4 * right, 4 * (1 - right), sources)
     source = np.repeat(np.arange(sources), rows)
     gold = np.random.default_rng(0).integers(0, LABELS, sources * rows)  # the same rows for model and control

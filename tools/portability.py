@@ -1,14 +1,15 @@
-"""Build every set and evaluate the demonstration's models as other processors would, and compare what comes out.
+"""Build every set and evaluate the demonstration's models as on other processors, and compare the outputs.
 
-    python -m tools.portability [--shared ../shared] [--only OLDEST …]
+    python -m tools.portability [--shared ../shared] [--only "no AVX2" …]
 
-Each environment below is a process of its own with empty caches. The variables choose the kernels that a library would
-choose on another processor: of matrix products (OPENBLAS_CORETYPE, ONEDNN_MAX_CPU_ISA, ATEN_CPU_CAPABILITY), of NumPy's
-loops (NPY_DISABLE_CPU_FEATURES), of the C library's exp and log (GLIBC_TUNABLES), and the number of threads. Compared
-are the bytes of each set's Parquet file and the texts of the demonstration's report. With `--shared`, also sets of
-real SNLI pairs, which a lexical model, word embeddings and a parser are needed for, and the labels of a real model.
+Each environment below is a separate process with empty caches. Its variables select the code that libraries use on
+another processor: for matrix products (OPENBLAS_CORETYPE, ONEDNN_MAX_CPU_ISA, ATEN_CPU_CAPABILITY), for NumPy's loops
+(NPY_DISABLE_CPU_FEATURES), and for exp and log of the C library (GLIBC_TUNABLES). They also set the number of threads.
 
-It prints a table, and exits with 1 where anything differs. `tests/test_portability.py` runs a part of it.
+The program compares the bytes of each set's Parquet file and the texts of the demonstration's report. With `--shared`,
+it also compares sets of real SNLI pairs, which need a lexical model, word embeddings and a parser, and the labels that
+a real model predicts. It prints a table, and exits with code 1 if any output differs. `tests/test_portability.py` runs
+a part of it.
 """
 
 import argparse
@@ -28,7 +29,7 @@ from typing import Any, Final
 
 ROOT: Final = Path(__file__).parents[1]
 _NO_AVX512: Final = "X86_V4 AVX512_ICL AVX512_SPR"
-_SET_HERE: Final = ("OPENBLAS_L2_SIZE",)  # what this machine may have set for its own processor
+_UNSET: Final = ("OPENBLAS_L2_SIZE",)  # settings of this machine for its own processor, removed in all environments
 
 ENVIRONMENTS: Final[Mapping[str, Mapping[str, str]]] = {
     "this processor": {},
@@ -64,14 +65,14 @@ ENVIRONMENTS: Final[Mapping[str, Mapping[str, str]]] = {
     "AVX-512": {"OPENBLAS_CORETYPE": "SkylakeX", "ATEN_CPU_CAPABILITY": "avx512", "OMP_NUM_THREADS": "1"},
     "AVX-512, 2 threads": {"OPENBLAS_CORETYPE": "SkylakeX", "ATEN_CPU_CAPABILITY": "avx512", "OMP_NUM_THREADS": "2"},
 }
-"""What each other processor would choose, by name."""
+"""Environment variables of each simulated processor, by name."""
 
-_FRACTIONS: Final = ("cs_lambda", "resnli", "permuted")  # the sets of the demonstration that hold some
+_FRACTIONS: Final = ("cs_lambda", "resnli", "permuted")  # the demonstration's sets with columns of fractions
 _QUICK: Final[Mapping[str, Any]] = {"cs_lambda": {"max_train_pairs": 2_000}, "permuted": {"q": 5}}
 _EXAMPLES: Final = 150
 
 Found = dict[str, str]
-"""Hashes by the name of what was made."""
+"""Hashes of the outputs, by name."""
 
 
 def runs_here(environment: Mapping[str, str]) -> bool:
@@ -83,8 +84,8 @@ def runs_here(environment: Mapping[str, str]) -> bool:
 
 
 def start(name: str, folder: Path, *arguments: str) -> "subprocess.Popen[str]":
-    """Start making everything in an empty folder as in an environment; `finish` returns what was made."""
-    chosen = {variable for each in ENVIRONMENTS.values() for variable in each} | set(_SET_HERE)
+    """Start a process that builds all outputs in an empty folder, in an environment. `finish` returns the hashes."""
+    chosen = {variable for each in ENVIRONMENTS.values() for variable in each} | set(_UNSET)
     environment = {variable: value for variable, value in os.environ.items() if variable not in chosen}
     environment |= {
         **ENVIRONMENTS[name],
@@ -101,20 +102,20 @@ def start(name: str, folder: Path, *arguments: str) -> "subprocess.Popen[str]":
 
 
 def finish(process: "subprocess.Popen[str]") -> Found:
-    """Wait for what `start` started, and return the hashes of what it made."""
+    """Wait for a process of `start`, and return the hashes of its outputs."""
     out, err = process.communicate()
     if process.returncode:
-        raise RuntimeError(f"making the sets ended with {process.returncode}: {err[-2000:]}")
+        raise RuntimeError(f"building the sets failed with exit code {process.returncode}: {err[-2000:]}")
     found: Found = json.loads(out.splitlines()[-1])
     return found
 
 
 def make(shared: Path | None, *, quick: bool) -> Found:
-    """Make everything in the current folder, and return its hashes.
+    """Build all outputs in the current folder, and hash them.
 
     Args:
-        shared: the folder of real corpora and models; None for the demonstration's pairs alone.
-        quick: make only the sets that hold fractions, a few examples of each.
+        shared: Folder of real corpora and models; None for the demonstration's pairs only.
+        quick: Whether to build only the sets with fractions, with a few examples each.
     """
     from unbag.baselines.demo_reader import ReaderPredictor
     from unbag.cli.output import write_tables
@@ -146,20 +147,20 @@ def make(shared: Path | None, *, quick: bool) -> Found:
 
 
 def _real(shared: Path) -> Iterator[tuple[str, Any]]:
-    """Yield sets of some real pairs, by name."""
+    """Iterate over requests for sets of real pairs, by name."""
     from unbag.challenge_sets.request import Request
 
     snli, models = shared / "hub/datasets/stanfordnlp/snli", shared / "hub/models"
     parser = str(models / "spacy/en_core_web_sm")
     [train], [validation] = (list(snli.glob(f"*/{split}-*.parquet")) for split in ("train", "validation"))
     data = {"data": _some(validation, 1000)}
-    training = (_some(train, 3000),)
+    train_data = (_some(train, 3000),)
     minilm = str(models / "nli-fixtures/minilm-l6-snli")
     options: dict[str, tuple[str, dict[str, Any]]] = {
-        "cs_lambda": ("cs_lambda", {"training": training, "pipeline": parser}),
+        "cs_lambda": ("cs_lambda", {"train_data": train_data, "pipeline": parser}),
         "resnli": ("resnli", {"embeddings": minilm}),
-        "breaking_nli": ("breaking_nli", {"training": training, "embeddings": minilm}),
-        "permuted": ("permuted", {"q": 5, "pipeline": parser, "minitrees": training}),
+        "breaking_nli": ("breaking_nli", {"train_data": train_data, "embeddings": minilm}),
+        "permuted": ("permuted", {"q": 5, "pipeline": parser, "minitrees": train_data}),
         "soswap_addamod": ("soswap_addamod", {"pipeline": parser, "min_count": 1}),
         "recombined": ("recombined", {"pipeline": parser}),
     }
@@ -168,7 +169,7 @@ def _real(shared: Path) -> Iterator[tuple[str, Any]]:
 
 
 def _some(parquet: Path, n: int) -> str:
-    """Write the first labelled pairs of a file to one in the current folder, and return its name."""
+    """Write the first labelled pairs of a Parquet file to a JSONL file in the current folder, and return its name."""
     from unbag.data.labels import LABELS
     from unbag.data.sources import open_data
 
@@ -186,7 +187,7 @@ def _some(parquet: Path, n: int) -> str:
 
 
 def _labels(shared: Path) -> str:
-    """Return a hash of what a real model answers to some pairs: the labels, since its float32 differs."""
+    """Hash the labels that a real model predicts for some pairs. Its float32 logits differ between processors."""
     from unbag.evaluation.model_loading import predictor_of
 
     model, _ = predictor_of(str(shared / "hub/models/nli-fixtures/minilm-l6-snli"))
@@ -204,12 +205,12 @@ def _exported(request: Any) -> str:
 
 
 def _text(page: str) -> str:
-    """Return the text of a page, without its pictures, scripts and styles."""
+    """Extract the text of an HTML page, without figures, scripts and styles."""
     return re.sub(r"<[^>]*>", " ", re.sub(r"(?s)<(script|style|svg)\b.*?</\1>", " ", page))
 
 
 def _lasting(text: str) -> str:
-    """Return a text without what another moment has otherwise."""
+    """Remove dates and times from a text."""
     return re.sub(r"\d{4}-\d\d-\d\d[\d:T .+Z]*", "", text)
 
 
@@ -218,32 +219,32 @@ def _hash(value: Any) -> str:
 
 
 def main() -> int:
-    """Make everything in every environment, and print what differs."""
+    """Build the outputs in every environment, and print the differences."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--shared", type=Path, help="folder of real corpora and models")
     parser.add_argument("--only", nargs="*", default=list(ENVIRONMENTS), help="names of environments")
-    parser.add_argument("--quick", action="store_true", help="only the sets that hold fractions, some examples of each")
-    parser.add_argument("--make", action="store_true", help=argparse.SUPPRESS)  # what a child is started with
+    parser.add_argument("--quick", action="store_true", help="only the sets with fractions, a few examples each")
+    parser.add_argument("--make", action="store_true", help=argparse.SUPPRESS)  # internal: the mode of child processes
     args = parser.parse_args()
     shared = args.shared.resolve() if args.shared else None
     if args.make:
         print(json.dumps(make(shared, quick=args.quick)))
         return 0
-    asked = [*(["--shared", str(shared)] if shared else []), *(["--quick"] if args.quick else [])]
+    options = [*(["--shared", str(shared)] if shared else []), *(["--quick"] if args.quick else [])]
     expected: Found | None = None
     same = True
     for name in args.only:
         if not runs_here(ENVIRONMENTS[name]):
-            print(f"{name:20} not run: this processor has no such instructions", flush=True)
+            print(f"{name:20} skipped: this processor lacks the instructions", flush=True)
             continue
         begun = time.monotonic()
         with tempfile.TemporaryDirectory() as folder:
-            found = finish(start(name, Path(folder), *asked))
+            found = finish(start(name, Path(folder), *options))
         expected = expected or found
         differing = sorted(each for each in {*expected, *found} if expected.get(each) != found.get(each))
         same = same and not differing
-        says = f"differ: {', '.join(differing)}" if differing else f"all {len(found)} the same"
-        print(f"{name:20} {says} ({time.monotonic() - begun:.0f} s)", flush=True)
+        outcome = f"differ: {', '.join(differing)}" if differing else f"all {len(found)} the same"
+        print(f"{name:20} {outcome} ({time.monotonic() - begun:.0f} s)", flush=True)
     return 0 if same else 1
 
 
