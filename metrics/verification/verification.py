@@ -6,16 +6,10 @@ from typing import Any
 import datasets
 import evaluate
 
+from unbag.scoring.calibration import Calibration, ReliabilityBin
 from unbag.scoring.nested import format_output
-from unbag.scoring.verification import (
-    Calibration,
-    ReliabilityBin,
-    RiskCoverage,
-    SafeThreshold,
-    ThresholdRow,
-    VerificationScores,
-    verification,
-)
+from unbag.scoring.thresholds import SafeThreshold, ThresholdRow
+from unbag.scoring.verification import RiskCoverage, VerificationScores, verification
 
 _CITATION = """@article{geifman-el-yaniv-2017-selective,
   title = {Selective Classification for Deep Neural Networks},

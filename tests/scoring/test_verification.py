@@ -7,18 +7,11 @@ import pytest
 from sklearn import metrics
 
 from unbag.scoring.bootstrap import Estimate
+from unbag.scoring.calibration import BINS, calibration
+from unbag.scoring.ranking import auroc
 from unbag.scoring.significance import paired_difference, sample_value
-from unbag.scoring.verification import (
-    BINS,
-    TARGETS,
-    Decisions,
-    auroc,
-    calibration,
-    risk_coverage,
-    safe_threshold,
-    threshold_sweep,
-    verification_scores,
-)
+from unbag.scoring.thresholds import TARGETS, safe_thresholds, threshold_sweep
+from unbag.scoring.verification import Decisions, risk_coverage, verification_scores
 
 N = 4000
 
@@ -179,7 +172,7 @@ def test_a_safe_threshold_keeps_the_rate_on_new_pairs():
     exceeded = found = 0
     for seed in range(60):
         scores, entailed = calibrated(400, seed)
-        chosen = safe_threshold(scores, entailed, range(400), target=0.1)
+        [chosen] = safe_thresholds(scores, entailed, np.arange(400), range(400), targets=(0.1,))
         if chosen["threshold"] is None:
             continue
         found += 1

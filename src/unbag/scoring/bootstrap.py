@@ -5,7 +5,7 @@ from operator import index
 from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from unbag.scoring.intervals import contrast_limits, effective_sizes, share_limits
 
@@ -230,6 +230,37 @@ def named_estimates(
         seed=seed,
     )
     return dict(zip((*ratios, *differences), estimates, strict=True))
+
+
+def sum_by_source(values: ArrayLike, source: NDArray[np.int64], n_sources: int) -> NDArray[np.float64]:
+    """Sum a value of each row over the rows of each source.
+
+    Args:
+        values: Values of the rows, shape (n,).
+        source: Number of each row's source, shape (n,).
+        n_sources: Number of sources.
+
+    Returns:
+        Shape (n_sources,).
+
+    >>> sum_by_source([True, True, False], np.array([0, 1, 1]), 2)
+    array([1., 1.])
+    """
+    sums = np.bincount(source, weights=np.asarray(values, dtype=np.float64), minlength=n_sources)
+    return sums.astype(np.float64)  # a bincount of no rows has integers
+
+
+def share_of_rows(hits: ArrayLike, rows: NDArray[np.bool_], source: NDArray[np.int64], n_sources: int) -> Estimate:
+    """Estimate the share of some rows that are hits, with an interval over sources; `n` counts the rows.
+
+    Args:
+        hits: Whether each row is a hit, shape (n,).
+        rows: Which rows count, shape (n,).
+        source: Number of each row's source, shape (n,).
+        n_sources: Number of sources.
+    """
+    above, below = (sum_by_source(each, source, n_sources) for each in (np.logical_and(hits, rows), rows))
+    return named_estimates({"share": (above, below)})["share"].of(None, int(rows.sum()))
 
 
 def two_sided_p(draws: NDArray[np.float64]) -> float:

@@ -67,6 +67,7 @@ _PRECISION: Final = 1e-12  # absolute precision of a limit
 _TINY: Final = 1e-300  # replaces 0 in a denominator of the continued fraction
 
 Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
 
 
 def effective_sizes(numerators: Floats, denominators: Floats) -> Floats:

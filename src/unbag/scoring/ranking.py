@@ -1,9 +1,17 @@
 """Measures of a score that ranks pairs, without a given threshold: area under the curve and break-even point."""
 
 import math
+from statistics import NormalDist
+from typing import Final
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
+
+from unbag.scoring.bootstrap import Estimate, Sample, sum_by_source
+from unbag.scoring.intervals import LEVEL, Flags, Floats, share_limits
+
+AUROC: Final = "auroc"
+"""The name of the area under the ROC curve in `scoring.significance.STATISTICS`."""
 
 
 def area_under_curve(scores: ArrayLike, positive: ArrayLike) -> float | None:
@@ -51,3 +59,106 @@ def break_even(scores: ArrayLike, positive: ArrayLike) -> float:
     """
     values, n_positive = np.asarray(scores, dtype=np.float64), int(np.asarray(positive, dtype=np.bool_).sum())
     return float(np.sort(values)[::-1][n_positive - 1]) if n_positive else math.inf
+
+
+def auroc(scores: Floats, entailed: Flags, source: NDArray[np.int64], n_sources: int) -> Estimate:
+    """Estimate the area under the ROC curve, with limits by source.
+
+    The variance is that of DeLong, DeLong & Clarke-Pearson (1988), https://doi.org/10.2307/2531595, with the placement
+    values summed by source (Obuchowski 1997, https://doi.org/10.2307/2533958). The limits are symmetric on the scale of
+    the logit. An area of exactly 0 or 1 has no variance; its limits are those of a proportion of as many independent
+    pairs as the rarer label has sources.
+
+    Args:
+        scores: Probability of entailment, shape (n,).
+        entailed: Whether a pair is entailed, shape (n,). Both values occur.
+        source: Number of each pair's source, shape (n,).
+        n_sources: Number of sources.
+    """
+    area = area_under_curve(scores, entailed)
+    assert area is not None
+    above = _placements(scores, entailed)
+    positive, negative = (sum_by_source(flags, source, n_sources) for flags in (entailed, ~entailed))
+    columns = np.stack(
+        [
+            sum_by_source(np.where(entailed, above, 0.0), source, n_sources),
+            positive,
+            sum_by_source(np.where(entailed, 0.0, above), source, n_sources),
+            negative,
+            area * (positive + negative),
+            positive + negative,
+        ],
+        axis=1,
+    )
+    influence = (columns[:, 0] - area * positive) / positive.sum() + (columns[:, 2] - area * negative) / negative.sum()
+    variance = math.fsum((influence**2).tolist())
+    if variance < 1e-18 or not 0 < area < 1:
+        size = float(min((positive > 0).sum(), (negative > 0).sum()))
+        lows, highs = share_limits(np.array([area]), np.array([size]))
+        low, high = float(lows[0]), float(highs[0])
+    else:
+        low, high = _logit_limits(area, math.sqrt(variance))
+    return Estimate(area, low, high, len(scores)).of(Sample(AUROC, columns))
+
+
+def auroc_of(sums: Floats) -> Floats:
+    """Compute the area under the ROC curve in resamples of sources, from sums over them.
+
+    The area is linear in the placement values to first order: the mean over entailed pairs, plus the mean over the
+    others, less the area of all pairs.
+
+    Args:
+        sums: Placement values of entailed pairs and their number, those of the others and their number, and the area
+            times the number of pairs with that number, shape (r, 6).
+
+    Returns:
+        Shape (r,); NaN where there is no pair of a label.
+    """
+    with np.errstate(invalid="ignore", divide="ignore"):
+        areas: Floats = sums[:, 0] / sums[:, 1] + sums[:, 2] / sums[:, 3] - sums[:, 4] / sums[:, 5]
+    return areas
+
+
+def _placements(scores: Floats, entailed: Flags) -> Floats:
+    """Compute for each pair the share of pairs with the other label on the right side of it; ties count half."""
+    placements = np.empty(len(scores))
+    for flags, sign in ((entailed, 1.0), (~entailed, -1.0)):
+        others = np.sort(sign * scores[~flags])
+        own = sign * scores[flags]
+        below = np.searchsorted(others, own, side="left") + np.searchsorted(others, own, side="right")
+        placements[flags] = below / (2 * len(others))
+    return placements
+
+
+def average_precision(scores: Floats, entailed: Flags, source: NDArray[np.int64], n_sources: int) -> Estimate:
+    """Estimate average precision, the step-wise area under the precision-recall curve.
+
+    Pairs with equal scores are one step, as in scikit-learn. The limits are the logit interval of Boyd, Eng & Page
+    (2013), https://doi.org/10.1007/978-3-642-40994-3_29, for the number of sources with entailed pairs.
+
+    Args:
+        scores: Probability of entailment, shape (n,).
+        entailed: Whether a pair is entailed, shape (n,). Both values occur.
+        source: Number of each pair's source, shape (n,).
+        n_sources: Number of sources.
+    """
+    values, group = np.unique(-scores, return_inverse=True)
+    hits = np.cumsum(np.bincount(group, weights=entailed, minlength=len(values)))
+    called = np.cumsum(np.bincount(group, minlength=len(values)))
+    steps = np.diff(hits, prepend=0.0) / entailed.sum()
+    value = min(1.0, math.fsum((steps * hits / called).tolist()))
+    size = int((sum_by_source(entailed, source, n_sources) > 0).sum())
+    if 0 < value < 1:
+        low, high = _logit_limits(value, math.sqrt(value * (1 - value) / size))
+    else:
+        lows, highs = share_limits(np.array([value]), np.array([float(size)]))
+        low, high = float(lows[0]), float(highs[0])
+    return Estimate(value, low, high, len(scores))
+
+
+def _logit_limits(value: float, error: float) -> tuple[float, float]:
+    """Compute 95 % limits of a value in (0, 1) that are symmetric on the scale of the logit (the delta method)."""
+    reach = NormalDist().inv_cdf((1 + LEVEL) / 2) * error / (value * (1 - value))
+    centre = math.log(value / (1 - value))
+    low, high = (1 / (1 + math.exp(-min(700.0, max(-700.0, centre + side)))) for side in (-reach, reach))
+    return low, high

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from unbag.scoring import skill, verification
+from unbag.scoring import ranking, skill, verification
 from unbag.scoring.bootstrap import DIFFERENCE, MEAN, RATIO, Estimate, Sample, resampled_sums, two_sided_p
 from unbag.scoring.intervals import contrast_limits
 from unbag.scoring.natural_logic import macro
@@ -31,7 +31,7 @@ STATISTICS: Final[Mapping[str, Callable[[Floats], Floats]]] = {
     DIFFERENCE: lambda sums: _ratio(sums[:, :2]) - _ratio(sums[:, 2:]),
     skill.STATISTIC: skill.statistic,
     verification.BALANCED: verification.balanced,
-    verification.AUROC: verification.auroc_of,
+    ranking.AUROC: ranking.auroc_of,
     **{f"macro_{name}": partial(macro, measure=name) for name in ("f1", "precision", "recall")},
 }
 """Functions from sums over examples, shape (r, m), to a quantity, shape (r,), by the name in `Sample.statistic`."""

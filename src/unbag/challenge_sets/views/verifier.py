@@ -1,6 +1,7 @@
 """Table, sentences and figures of the scores of a verifier: entailment against the rest."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, Final
 
 from rich.table import Table
@@ -184,23 +185,20 @@ def figures(group: Group) -> list[Figure]:
             y="error rate",
             kind="curve",
         ),
-        group_figure(
-            group,
-            lambda scores: _sweep(scores, "false_entailment"),
-            title="False entailments by threshold",
-            about="Share of not-entailed pairs with at least this probability of entailment. Lower is better.",
-            x="threshold",
-            y="false entailments",
-            kind="curve",
-        ),
-        group_figure(
-            group,
-            lambda scores: _sweep(scores, "recall"),
-            title="Recall by threshold",
-            about="Share of entailed pairs with at least this probability of entailment. Higher is better.",
-            x="threshold",
-            y="recall",
-            kind="curve",
+        *(
+            group_figure(
+                group,
+                partial(_sweep, name=name),
+                title=f"{title} by threshold",
+                about=f"Share of {pairs} pairs with at least this probability of entailment. {better} is better.",
+                x="threshold",
+                y=title.lower(),
+                kind="curve",
+            )
+            for name, title, pairs, better in (
+                ("false_entailment", "False entailments", "not-entailed", "Lower"),
+                ("recall", "Recall", "entailed", "Higher"),
+            )
         ),
     )
     return [each for each in candidates if each is not None]

@@ -1,0 +1,133 @@
+"""Calibration of probabilities: the Brier score with its decomposition, and the expected calibration error."""
+
+import math
+from statistics import NormalDist
+from typing import Final, TypedDict
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, Estimate, named_estimates, share_of_rows, sum_by_source
+from unbag.scoring.intervals import Flags, Floats
+
+BINS: Final = 10
+"""Bins of the reliability diagram, with equally many pairs each."""
+
+
+class ReliabilityBin(TypedDict):
+    """One bin of the reliability diagram.
+
+    Attributes:
+        bin: Its number, from 1: the lowest scores.
+        score: Mean score of its pairs.
+        share: Share of its pairs that are entailed, with its interval and n.
+    """
+
+    bin: int
+    score: float
+    share: Estimate
+
+
+class Calibration(TypedDict):
+    """The calibration of scores as probabilities of entailment.
+
+    Attributes:
+        brier: Mean squared difference of score and label, in [0, 1]; lower is better.
+        reliability: Squared distance of the scores from the shares in the bins; 0 is calibrated.
+        resolution: How much the bins separate the labels. Includes the spread of scores within the bins (Stephenson,
+            Coelho & Jolliffe 2008), so that Brier = reliability - resolution + uncertainty holds exactly.
+        uncertainty: Variance of the labels.
+        ece: Expected calibration error with bins of equally many pairs, in [0, 1]; lower is better.
+        ece_corrected: The same less an estimate of its bias, which is positive even for a calibrated model.
+        bins: The reliability diagram.
+    """
+
+    brier: Estimate
+    reliability: float
+    resolution: float
+    uncertainty: float
+    ece: float
+    ece_corrected: float
+    bins: list[ReliabilityBin]
+
+
+def calibration(
+    scores: Floats,
+    entailed: Flags,
+    source: NDArray[np.int64],
+    *,
+    bins: int = BINS,
+    resamples: int = DEFAULT_RESAMPLES,
+    seed: int = 0,
+) -> Calibration:
+    """Compute the calibration of scores as probabilities of entailment.
+
+    The bins have equally many pairs each; pairs with equal scores are in one bin, so that there may be fewer bins. The
+    correction of the expected calibration error subtracts, in each bin, how far the expected absolute difference of a
+    normal sample of its size exceeds the difference that was found (Kumar, Liang & Ma 2019,
+    https://arxiv.org/abs/1909.10155, section 5; here in closed form, by the mean of the folded normal distribution).
+
+    Args:
+        scores: Probability of entailment, shape (n,).
+        entailed: Whether a pair is entailed, shape (n,).
+        source: Number of each pair's source, shape (n,).
+        bins: Number of bins.
+        resamples: Bootstrap resamples of the interval of the Brier score; 0 for no intervals.
+        seed: Random seed for the resamples.
+
+    >>> found = calibration(np.array([0.2, 0.2, 0.8, 0.8]), np.array([False, True, True, True]), np.arange(4), bins=2)
+    >>> round(found["brier"].value, 3), round(found["ece"], 3)
+    (0.19, 0.25)
+    """
+    n, n_sources = len(scores), int(source.max()) + 1
+    labels = entailed.astype(np.float64)
+    errors, counts = (sum_by_source(each, source, n_sources) for each in ((scores - labels) ** 2, np.ones(n)))
+    brier = named_estimates({"brier": (errors, counts)}, means=["brier"], resamples=resamples, seed=seed)["brier"]
+    of_bin = _equal_mass_bins(scores, bins)
+    sizes, score_sums, label_sums = (
+        np.bincount(of_bin, weights=weights, minlength=int(of_bin.max()) + 1)
+        for weights in (np.ones(n), scores, labels)
+    )
+    mean_scores, shares, base = score_sums / sizes, label_sums / sizes, float(labels.mean())
+    reliability = float((sizes * (mean_scores - shares) ** 2).sum() / n)
+    uncertainty = base * (1 - base)
+    assert brier.value is not None
+    gaps = np.abs(mean_scores - shares)
+    bias = _folded_normal_mean(gaps, np.sqrt(shares * (1 - shares) / sizes)) - gaps
+    ece = float((sizes * gaps).sum() / n)
+    return {
+        "brier": brier.of(brier.sample, n),
+        "reliability": reliability,
+        "resolution": reliability + uncertainty - brier.value,
+        "uncertainty": uncertainty,
+        "ece": ece,
+        "ece_corrected": max(0.0, ece - float((sizes * bias).sum() / n)),
+        "bins": [
+            {
+                "bin": k + 1,
+                "score": float(mean_scores[k]),
+                "share": share_of_rows(entailed, of_bin == k, source, n_sources),
+            }
+            for k in range(len(sizes))
+        ],
+    }
+
+
+def _equal_mass_bins(scores: Floats, bins: int) -> NDArray[np.intp]:
+    """Assign each score to a bin, shape (n,). Equal scores share a bin; bins without scores are not numbered."""
+    values, group, sizes = np.unique(scores, return_inverse=True, return_counts=True)
+    middle = np.cumsum(sizes) - (sizes + 1) / 2  # mean rank of each value, counted from 0
+    of_value = np.minimum((middle * bins / len(scores)).astype(np.intp), bins - 1)
+    _, packed = np.unique(of_value, return_inverse=True)
+    numbers: NDArray[np.intp] = packed.reshape(len(values))[group]
+    return numbers
+
+
+def _folded_normal_mean(mean: Floats, deviation: Floats) -> Floats:
+    """Compute E|X| of X ~ N(mean, deviation²), for means of at least 0."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        z = np.where(deviation > 0, mean / deviation, np.inf)
+    normal = NormalDist()
+    tails = np.array([1 - 2 * normal.cdf(-each) for each in z.tolist()])
+    expected: Floats = deviation * math.sqrt(2 / math.pi) * np.exp(-(z**2) / 2) + mean * tails
+    return expected

@@ -1,0 +1,181 @@
+"""Thresholds on the probability of entailment: the rates at each, and those that keep false entailments rare."""
+
+import math
+from collections.abc import Hashable, Sequence
+from hashlib import sha256
+from typing import Final, TypedDict
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unbag.scoring.bootstrap import Estimate, share_of_rows, sum_by_source
+from unbag.scoring.intervals import Flags, Floats, effective_sizes, share_limits
+
+TARGETS: Final = (0.01, 0.05, 0.1)
+"""False-entailment rates for which a threshold is chosen."""
+
+_SWEEP_ROWS: Final = 100  # rows of the sweep, which bounds the size of the record
+_CANDIDATES: Final = 200  # thresholds that are tested: each costs a pass over the pairs
+_BLOCK: Final = 16  # of them at once, which bounds memory
+
+
+class ThresholdRow(TypedDict):
+    """One row of the threshold sweep.
+
+    Attributes:
+        threshold: A pair is called entailed if its score is at least this.
+        false_entailment: Share of not-entailed pairs that are called entailed.
+        recall: Share of entailed pairs that are called entailed.
+        precision: Share of pairs called entailed that are entailed; None where none is.
+    """
+
+    threshold: float
+    false_entailment: float
+    recall: float
+    precision: float | None
+
+
+class SafeThreshold(TypedDict):
+    """A threshold that keeps the false-entailment rate at or below a target.
+
+    Attributes:
+        target: The largest false-entailment rate that is accepted.
+        threshold: The threshold; None if no threshold passes, mostly because there are too few not-entailed pairs.
+        chosen: False-entailment rate on the half on which the threshold was chosen. `bound` is its upper limit.
+        bound: Upper limit (one-sided, 95 %) of the false-entailment rate on that half, at most the target.
+        confirmed: False-entailment rate on the other half, with its 95 % interval.
+        recall: Share of entailed pairs of the other half that are still called entailed.
+        needed: Smallest number of not-entailed pairs in one half with which any threshold can pass.
+        available: Number of not-entailed pairs in the half on which thresholds are chosen.
+    """
+
+    target: float
+    threshold: float | None
+    chosen: Estimate | None
+    bound: float | None
+    confirmed: Estimate | None
+    recall: Estimate | None
+    needed: int
+    available: int
+
+
+def threshold_sweep(scores: Floats, entailed: Flags) -> list[ThresholdRow]:
+    """Compute false-entailment rate, recall and precision at thresholds from strict to lenient, at most 100.
+
+    Args:
+        scores: Probability of entailment, shape (n,).
+        entailed: Whether a pair is entailed, shape (n,). Both values occur.
+    """
+    values, group = np.unique(-scores, return_inverse=True)
+    hits, alarms = (
+        np.cumsum(np.bincount(group, weights=flags, minlength=len(values))) for flags in (entailed, ~entailed)
+    )
+    places = np.unique(np.linspace(0, len(values) - 1, min(len(values), _SWEEP_ROWS)).round().astype(np.intp))
+    return [
+        {
+            "threshold": float(-values[place]),
+            "false_entailment": float(alarms[place] / alarms[-1]),
+            "recall": float(hits[place] / hits[-1]),
+            "precision": float(hits[place] / (hits[place] + alarms[place])),
+        }
+        for place in places
+    ]
+
+
+def safe_thresholds(
+    scores: Floats,
+    entailed: Flags,
+    source: NDArray[np.int64],
+    names: Sequence[Hashable],
+    *,
+    targets: Sequence[float] = TARGETS,
+    level: float = 0.95,
+) -> list[SafeThreshold]:
+    """Choose, for each target, the most lenient threshold that keeps the false-entailment rate at or below it.
+
+    The sources are split in two halves by a hash of their names. On the first half, thresholds are tested from strict
+    to lenient until the upper limit of the false-entailment rate (Clopper-Pearson, one-sided, for the effective number
+    of pairs; see `scoring.intervals`) exceeds the target. The order of the tests is fixed and testing stops at the
+    first failure, so no correction for their number is needed (fixed-sequence testing; Angelopoulos et al. 2021, "Learn
+    then Test", https://arxiv.org/abs/2110.01052). The threshold is then confirmed on the second half.
+
+    Args:
+        scores: Probability of entailment, shape (n,).
+        entailed: Whether a pair is entailed, shape (n,).
+        source: Number of each pair's source, shape (n,).
+        names: Name of each source, in the order of their numbers.
+        targets: The largest false-entailment rates that are accepted, each in (0, 1).
+        level: Confidence of the upper limit.
+
+    Returns:
+        One row per target, in the order of the targets.
+    """
+    first = np.array([sha256(repr(name).encode()).digest()[0] % 2 == 0 for name in names], dtype=bool)[source]
+    negatives = first & ~entailed
+    tested = _tested_thresholds(scores, entailed, first, source, len(names), max(targets), level)
+    found: list[SafeThreshold] = []
+    for target in targets:
+        # All bounds up to the first one above the target pass; later ones do not count.
+        n_passed = next((k for k, (_, _, bound) in enumerate(tested) if bound > target), len(tested))
+        row: SafeThreshold = {
+            "target": target, "threshold": None, "chosen": None, "bound": None, "confirmed": None, "recall": None,
+            # With no error among m pairs, the one-sided upper limit is 1 - (1 - level)^(1 / m).
+            "needed": math.ceil(math.log(1 - level) / math.log1p(-target)), "available": int(negatives.sum()),
+        }  # fmt: skip
+        if n_passed:
+            row["threshold"], row["chosen"], row["bound"] = tested[n_passed - 1]
+            called = scores >= tested[n_passed - 1][0]
+            row["confirmed"], row["recall"] = (
+                share_of_rows(called, rows, source, len(names)) if rows.any() else None
+                for rows in (~first & ~entailed, ~first & entailed)
+            )
+        found.append(row)
+    return found
+
+
+def _tested_thresholds(
+    scores: Floats,
+    entailed: Flags,
+    first: Flags,
+    source: NDArray[np.int64],
+    n_sources: int,
+    target: float,
+    level: float,
+) -> list[tuple[float, Estimate, float]]:
+    """List thresholds from strict to lenient, with rate and upper limit, up to the first limit above the target."""
+    negatives = first & ~entailed
+    if not negatives.any():
+        return []
+    candidates = _candidates(scores[first], entailed[first])
+    tested: list[tuple[float, Estimate, float]] = []
+    for start in range(0, len(candidates), _BLOCK):
+        block = candidates[start : start + _BLOCK]
+        limits = _upper_limits(scores, negatives, block, source, n_sources, level)
+        tested += [(threshold, *limit) for threshold, limit in zip(block, limits, strict=True)]
+        if any(bound > target for _, bound in limits):
+            break
+    return tested
+
+
+def _candidates(scores: Floats, entailed: Flags) -> list[float]:
+    """List thresholds from strict to lenient, at most 200: each the lowest score above one of the not-entailed pairs.
+
+    Between two not-entailed pairs all thresholds have the same false-entailment rate; the lowest has the best recall.
+    """
+    values, negatives = np.unique(scores), np.unique(scores[~entailed])[::-1]
+    places = np.unique(np.linspace(0, len(negatives) - 1, min(len(negatives), _CANDIDATES)).round().astype(np.intp))
+    above = np.searchsorted(values, negatives[places], side="right")
+    return list(dict.fromkeys(values[above[above < len(values)]].tolist()))
+
+
+def _upper_limits(
+    scores: Floats, rows: Flags, thresholds: Sequence[float], source: NDArray[np.int64], n_sources: int, level: float
+) -> list[tuple[Estimate, float]]:
+    """Estimate the share of some rows at or above each threshold, with its one-sided upper limit."""
+    hits = np.stack([sum_by_source(rows & (scores >= each), source, n_sources) for each in thresholds], axis=1)
+    counts = np.repeat(sum_by_source(rows, source, n_sources)[:, None], len(thresholds), axis=1)
+    shares, n = hits.sum(axis=0) / counts.sum(axis=0), int(rows.sum())
+    # Two-sided limits at 2 · level - 1 are one-sided limits at `level`.
+    lows, highs = share_limits(shares, effective_sizes(hits, counts), level=2 * level - 1)
+    limits = zip(shares.tolist(), lows.tolist(), highs.tolist(), strict=True)
+    return [(Estimate(share, low, high, n), high) for share, low, high in limits]
