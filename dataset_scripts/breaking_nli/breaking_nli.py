@@ -96,7 +96,7 @@ class BreakingNliConfig(OfficialConfig):
         prepositions: Whether a preposition of place is adapted (in the kitchen, on the balcony), as in the paper. If
             false, replacements that need another preposition are not made.
         bigrams: Corpora (their train splits), files of pairs, and texts that must contain each bigram that a
-            replacement creates (default: `training`; the paper uses Wikipedia). A text (`.txt`, `.txt.gz`) has one
+            replacement creates (default: `train_data`; the paper uses Wikipedia). A text (`.txt`, `.txt.gz`) has one
             sentence per line, or two words and their count per line.
         min_bigrams: Minimum count of each such bigram (default: 10 with `bigrams`, as in the paper; 1 with a training
             corpus, which is far smaller than Wikipedia).
@@ -150,7 +150,7 @@ class BreakingNliConfig(OfficialConfig):
         least = self.min_similarity
         if least is not None and not (self.wordnet and self.embeddings and -1 <= least <= 1):
             raise ValueError(
-                "least_similarity: expected a number from -1 to 1 together with wordnet=true and embeddings, got "
+                "min_similarity: expected a number from -1 to 1 together with wordnet=true and embeddings, got "
                 f"{least:g} with wordnet={self.wordnet} and embeddings={self.embeddings}"
             )
         # The constructor validates its options; the empty counts are placeholders.
@@ -252,7 +252,7 @@ class BreakingNli(OfficialSet):
             yield SubstitutionRow(name, name, premise, hypothesis, label, categories[name], annotators=annotators)
 
     def _training(self) -> list[Source]:
-        """Open the training corpora; empty for the official pairs without the option `training`."""
+        """Open the training corpora; empty for the official pairs without the option `train_data`."""
         config = self.config
         if config.train_data or config.corpus:
             names = tuple(config.train_data or (config.corpus,))

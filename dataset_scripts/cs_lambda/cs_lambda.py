@@ -71,12 +71,13 @@ class CsLambdaConfig(SourceConfig):
         if self.max_train_pairs is not None:
             check_int("max_train_pairs", self.max_train_pairs, least=1)
         if not 0 <= self.min_lms <= 1:
-            raise ValueError(f"least_lms: expected λ from 0 to 1, got {self.min_lms}")
+            raise ValueError(f"min_lms: expected λ from 0 to 1, got {self.min_lms}")
         if self.folds < _MIN_FOLDS:
             raise ValueError(f"folds: expected at least {_MIN_FOLDS}, got {self.folds}")
         if self.lexical and (self.train_data or self.pipeline or self.max_train_pairs):
             raise ValueError(
-                "expected either a fitted model (lexical) or options to fit one (train_data, pipeline, pairs), got both"
+                "expected either a fitted model (lexical) or options to fit one "
+                "(train_data, pipeline, max_train_pairs), got both"
             )
 
 

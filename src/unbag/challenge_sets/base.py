@@ -77,7 +77,7 @@ SCORE: Final = Quantity(
     "skill score",
     f"{SKILL}.score",
     roles=roles("quoted", "compared"),
-    limits=(-math.inf, 1.0),  # unbounded below: the denominator 1 - floor may be close to 0
+    limits=(-math.inf, 1.0),  # unbounded below: the denominator 1 - reference may be close to 0
 )
 """The skill score (`scoring.skill`), which represents every set where one number is needed."""
 
@@ -139,7 +139,8 @@ class ChallengeSet:
         has_verification: Whether entailment against the rest has a meaning on its rows: their labels are gold labels of
             the pairs as shown, and some are entailment. Its scores then include those of a verifier.
         corpus_pairs: Column values of the rows that are unchanged, unselected pairs of the corpus; empty for all
-            rows, None for no rows. The label order of a file of predictions is checked on them (`label_fit`).
+            rows, None for no rows. The label order of a file of predictions is checked on them
+            (`evaluation.label_check.fit_corpus_rows`).
     """
 
     name: str

@@ -210,7 +210,7 @@ def prepare(dataset_builder: Any) -> Any:
         ValueError: `UnfitError` if no pair can be used; `data.readers.DataError` if the pairs cannot be read.
     """
     _download_and_prepare(dataset_builder)
-    validate_row_range(dataset_builder, (split.num_examples for split in dataset_builder.info.splits.values()))
+    validate_has_rows(dataset_builder, (split.num_examples for split in dataset_builder.info.splits.values()))
     try:
         return _evaluated(dataset_builder, dataset_builder.as_dataset())
     except (OSError, ValueError) as error:
@@ -221,7 +221,7 @@ def prepare(dataset_builder: Any) -> Any:
     return _evaluated(dataset_builder, dataset_builder.as_dataset())
 
 
-def validate_row_range(dataset_builder: Any, rows: Iterable[int]) -> None:
+def validate_has_rows(dataset_builder: Any, rows: Iterable[int]) -> None:
     """Validate that a set has rows.
 
     Args:

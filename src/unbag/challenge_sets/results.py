@@ -118,7 +118,7 @@ class _Verification(TypedDict):
 
 
 class _Scores(TypedDict):
-    # Tables and figures of four sets read these fields, so they are in the schema, unlike those of a set's own metric.
+    # Tables and figures of five sets read these fields, so they are in the schema, unlike those of a set's own metric.
     # The types mirror `scoring.verification.VerificationScores`, whose estimates are objects in JSON.
     verification: NotRequired[_Verification | None]
 
@@ -328,7 +328,7 @@ class Result:
             order, …). `options` are the options that the user set to other values than the default; a model given as a
             Python object has none.
         data: Origin of the pairs (`origin`, `split`, `revision`), their reading options (`load_options`), the counts of
-            excluded rows, the sha256 of the predicted rows, and the agreement of their annotators (`people`).
+            excluded rows, the sha256 of the predicted rows, and the agreement of their annotators (`human`).
         scores: Output of the metric. Each number is an `Estimate`.
         environment: Versions of Python and the packages.
     """

@@ -53,7 +53,7 @@ def load_config(origin: Origin) -> "PretrainedConfig":
             f"{origin} runs code of another repository, {repository} ({module}), at a commit that its files do not "
             "name; copy the code beside the model and name it there without the repository"
         )
-    validate_shard_count(folder / "config.json")
+    validate_config_counts(folder / "config.json")
     config: PretrainedConfig
     try:
         config = AutoConfig.from_pretrained(origin.source, **origin.options())
@@ -119,7 +119,7 @@ def load_tokenizer(origin: Origin) -> "PreTrainedTokenizerBase":
     return tokenizer
 
 
-def validate_shard_count(path: Path) -> None:
+def validate_config_counts(path: Path) -> None:
     """Validate that a config has at most `_MOST_PARTS` layers, groups, blocks or labels, before any is built.
 
     transformers creates an object for each, before it reads a weight, so a billion of them would never end. A large
@@ -478,7 +478,7 @@ def _threshold(config: "PretrainedConfig", threshold: Any, source: str) -> Thres
                 "pass the threshold for entailment from its card, --threshold 0.5 (of the sigmoid of the output), or, "
                 f"if it is unknown, --threshold {BREAK_EVEN}",
                 "`unbag evaluate --threshold` sets the threshold for entailment, this command needs a model of several "
-                "label_order",
+                "outputs",
             )
         )
     return parse_threshold(threshold)

@@ -32,7 +32,7 @@ class Ranking(TypedDict):
         auc: Probability that a pair with the label scores above a pair without it, ties counting half; None if the set
             has only one of the two kinds.
         threshold: Lowest sigmoid at which a pair is predicted as the label on this set; None if no pair is.
-        taken: Number of pairs predicted as the label.
+        n_predicted_entailed: Number of pairs predicted as the label.
         pairs: Number of pairs.
     """
 
@@ -66,7 +66,7 @@ def parse_threshold(threshold: Any) -> Threshold:
 
 
 def threshold_logit(threshold: Threshold) -> float:
-    """Compute the logit of a threshold; 0 for `ranking`, where each set has its own threshold later.
+    """Compute the logit of a threshold; 0 for `break-even`, where each set has its own threshold later.
 
     >>> threshold_logit(0.5)
     0.0

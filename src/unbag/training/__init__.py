@@ -1,1 +1,1 @@
-"""Fine-tuning of sequence classifiers with accelerate: one loop, and one file an objective."""
+"""Fine-tuning of sequence classifiers with accelerate: one loop for all objectives."""

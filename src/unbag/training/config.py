@@ -159,10 +159,10 @@ class TrainConfig:
         "Validation corpora or files (default: validation splits of --corpus).", _PAIRS, default=()
     )
     max_examples: int | None = option(
-        "Maximum number of training pairs, drawn at random (default: all).", _PAIRS, default=None
+        "Number of training pairs to draw at random (default: all).", _PAIRS, default=None
     )
     max_validation_examples: int | None = option(
-        "Maximum number of pairs per validation split (default: all).", _PAIRS, default=None
+        "Number of pairs to draw per validation split (default: all).", _PAIRS, default=None
     )
     language: str = option("Language code of files, such as en or zh.", _PAIRS, default="en")
     columns: tuple[str, ...] = option("Column names of files, such as premise=text label=gold.", _PAIRS, default=())

@@ -372,12 +372,12 @@ class RearrangedConfig(ProtocolConfig, HexConfig):
         default=("snli",),
     )
     max_examples: int | None = option(
-        "Maximum number of training pairs of each arrangement (default: all).",
+        "Number of training pairs to draw of each arrangement (default: all).",
         _REARRANGED_PANELS["max_examples"],
         default=None,
     )
     test_examples: int | None = option(
-        "Maximum number of test pairs of each arrangement (default: all).",
+        "Number of test pairs to draw of each arrangement (default: all).",
         _REARRANGED_PANELS["max_validation_examples"],
         default=None,
     )

@@ -112,7 +112,7 @@ def gather(
 
     Raises:
         ValueError: If a name is neither a corpus nor a file, there are no pairs to train on or to evaluate, or fewer
-            pairs than `examples`; `data.readers.DataError` if data cannot be read.
+            pairs than `max_examples`; `data.readers.DataError` if data cannot be read.
     """
     how = {"language": language, "columns": columns, "labels": labels}
     validate_corpora(corpus, validation, not_entailment_as=not_entailment_as, **how)

@@ -173,8 +173,7 @@ class Batch(NamedTuple):
         encoded: Token ids and masks of the b examples and of the extra pairs, shape (b + extra, length).
         features: Features of each example, by name, shape (b,), or (b, k) in the order of the network's outputs.
         weight: b divided by the mean size of the parts of the batch. Weighted by it, the mean over the parts is the
-        mean
-            over all pairs, however the batch is cut.
+            mean over all pairs, however the batch is cut.
     """
 
     labels: Tensor

@@ -30,7 +30,7 @@ class PermutedPairs:
         Args:
             permutations: Number n of permutations per pair.
             seed: Random seed; each example id and epoch draws other permutations from it.
-            language: Language of the sentences, one of `data.text.tokens`.
+            language: Language of the sentences, one of those of `data.text.tokens`.
         """
         self._permuter = Permuter(q=permutations, seed=seed)
         self._n, self._language = permutations, language

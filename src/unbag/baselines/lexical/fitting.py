@@ -106,7 +106,7 @@ def _language_of(training: Sequence[str]) -> str:
     languages = sorted({CORPORA[name].language for name in training if name in CORPORA})
     if len(languages) > 1:
         raise ValueError(
-            f"training: expected corpora in one language, got {' and '.join(languages)}; name fewer corpora"
+            f"train_data: expected corpora in one language, got {' and '.join(languages)}; name fewer corpora"
         )
     return languages[0] if languages else "en"
 
@@ -140,7 +140,7 @@ def training_sources(recipe: Recipe) -> list[Source]:
 
     Raises:
         ValueError: If a name is neither a base corpus nor a file.
-        rows.DataError: If a corpus or file cannot be read.
+        data.readers.DataError: If a corpus or file cannot be read.
     """
     names = recipe.train_data or DEFAULT_TRAINING[recipe.language]
     validate_corpus_names(names)

@@ -168,7 +168,7 @@ def modify(seed: Seed, *, combinations: bool = False) -> Iterator[ModifiedPair]:
 
 
 def proof(seed: Seed, pair: ModifiedPair) -> str:
-    """Write the proof of the relation of a pair generated from a seed (`labeller.prove`).
+    """Write the proof of the relation of a pair generated from a seed (`labeller.format_proof`).
 
     >>> seed = Seed.of("a poodle is chasing a cat", "a dog is chasing a cat", "entailment")
     >>> print(proof(seed, next(pair for pair in modify(seed) if pair.modifier == "no")).splitlines()[2])

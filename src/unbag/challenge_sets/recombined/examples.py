@@ -16,7 +16,7 @@ RULE: Final = (
     "the words that came in."
 )
 MARKS: Final[Mapping[str, str]] = {"moved": "words of another sentence"}
-"""What mark_phrases words are, by the kind of mark."""
+"""Meaning of marked words, by the kind of mark."""
 
 
 def choose(rows: Any, answers: SetPredictions) -> Iterator[ReportExample]:

@@ -91,7 +91,7 @@ def build(request: Request, output: str | Path) -> dict[str, Any]:
                 build_stats.save_counts(Path(builder._output_dir), f"{kind}-part", number, counts[kind])
         rows = {name: RowsInParts(folder, [part.file for part in each]) for name, each in parts.items()}
         _validate_unique_ids(builder, part_counts, rows)
-        loading.validate_row_range(builder, map(len, rows.values()))
+        loading.validate_has_rows(builder, map(len, rows.values()))
         built = to_built_set(request, builder, rows[builder.EVALUATED or splits[0].name])
         _, record = records(built, rows)
     folder.write(RECORD, (json.dumps(record, indent=2, ensure_ascii=False) + "\n").encode())

@@ -184,11 +184,11 @@ class CausalPredictor:
 
         Raises:
             ModelError: If there is no such model, it is not a causal language model, it cannot read `max_length`
-                tokens, `chat` is true and it has no chat template, or there is no such dtype or device.
-            ValueError: If `shots` is another number.
+                tokens, `apply_chat_template` is true and it has no chat template, or there is no such dtype or device.
+            ValueError: If `num_fewshot` is another number.
         """
         device = resolve_device(dtype, device)
-        Prompt(num_fewshot)  # validates `shots` before gigabytes are downloaded
+        Prompt(num_fewshot)  # validates `num_fewshot` before gigabytes are downloaded
         lm = load_causal_lm(model, revision=revision, dtype=DTYPES[dtype], trust_remote_code=trust_remote_code)
         try:
             return cls(

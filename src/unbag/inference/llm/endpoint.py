@@ -266,7 +266,7 @@ class EndpointPredictor:
 
         Raises:
             EndpointError: If the URL is invalid or unreachable, the endpoint has no such model, or it rejects the key.
-            ValueError: If `shots` or `concurrency` is another number.
+            ValueError: If `num_fewshot` is another number, or `concurrency` is below 1.
         """
         if concurrency < 1:
             raise ValueError(f"concurrency (--concurrency): expected at least 1 request at a time, got {concurrency}")
