@@ -63,6 +63,13 @@ def test_set_option_only_lists_may_be_repeated():
     assert "--corpus: expected one corpus, got snli, mnli" in several.output
 
 
+def test_requests_of_several_corpora_warn_once_of_a_shared_option(monkeypatch, capsys):
+    monkeypatch.setattr("unbag.cli.options._warned", set())
+    for corpus in ("snli", "sick"):
+        PairOptions(corpus=[corpus], set_option=["train_data=sick"]).requests(["cs_lambda", "resnli"])
+    assert capsys.readouterr().err.count("-o train_data applies to cs_lambda, resnli") == 1
+
+
 def test_train_lists_accept_all_three_forms(monkeypatch):
     told = []
 

@@ -211,6 +211,13 @@ def test_open_data_takes_what_each_label_means(tmp_path):
     ]
 
 
+def test_open_data_meanings_apply_to_padded_labels_and_floats(tmp_path):
+    """pandas writes the integers of a column with missing values as floats."""
+    path = _write(tmp_path / "a.csv", ["A man.,A dog.,1.0", "A man.,A dog., E ", "A man.,A dog.,0"])
+    meanings = ["1=entailment", "E=entailment", "0=neutral"]
+    assert [label for _, _, label in _pairs(open_data(path, labels=meanings))] == ["entailment", "entailment", "neutral"]
+
+
 @pytest.mark.parametrize(
     ("labels", "words"),
     [

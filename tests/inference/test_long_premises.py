@@ -27,7 +27,8 @@ def test_split_sentences_keeps_every_sentence():
         "Two children wait at the door.",
     ]
     assert split_sentences("no punctuation at all") == ["no punctuation at all"]
-    assert split_sentences("一个男人在睡觉。狗在叫。", "zh") == ["一个男人在睡觉。", "狗在叫。"]
+    assert split_sentences("一个男人在睡觉。狗在叫。") == ["一个男人在睡觉。", "狗在叫。"]
+    assert split_sentences("她说：“你好！”他笑了。") == ["她说：“你好！”", "他笑了。"]
 
 
 @pytest.mark.parametrize("limit", [1, 3, 5, 100])

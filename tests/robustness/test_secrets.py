@@ -55,6 +55,11 @@ def test_redact_encoded_secret_hides_it(monkeypatch, secret):
         assert redact(f"before {form} after") == "before … after"
 
 
+def test_redact_key_variable_that_is_not_utf8_hides_it(monkeypatch):
+    monkeypatch.setitem(os.environb, b"OPENAI_API_KEY", b"Gro\xdfer-Schl\xfcssel")
+    assert redact(f"before {os.environ['OPENAI_API_KEY']} after") == "before … after"
+
+
 @pytest.mark.parametrize("cut", range(1, len(KEY)))
 def test_redact_wrapped_key_hides_it(cut):
     assert redact(f"got {KEY[:cut]}\n  {KEY[cut:]} there") == "got … there"

@@ -61,6 +61,12 @@ def test_train_config_contradictory_options_are_rejected(options, said):
         config(**options)
 
 
+def test_train_config_file_with_equals_sign_in_its_name_takes_labels(tmp_path):
+    path = tmp_path / "snli=mine.csv"
+    path.write_text("premise,hypothesis,label\n")
+    assert config(corpus=(str(path),), labels=("neutral",)).labels == ("neutral",)
+
+
 def test_files_may_be_in_any_language_that_is_read_and_augmented_in_english():
     assert config(language="fr").language == "fr"
     validate_english(["en"])

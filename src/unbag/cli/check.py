@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from unbag.cli import config_file, typer_utils
-from unbag.cli.evaluate import EvaluationPlan, run_plan
+from unbag.cli.evaluate import EvaluationPlan, available_offline, run_plan
 from unbag.cli.model_options import ModelOptions, disabled_baselines
 from unbag.cli.options import Full, PairOptions, with_shared_options
 from unbag.cli.output import AsJson, Shown, print_failures, show, validate_output_form, write_tables
@@ -143,8 +143,7 @@ def _parse_bounds(texts: Sequence[str] | None, side: "Side") -> "list[GateBound]
     try:
         return [gates.bound(text, side) for text in texts or ()]
     except ValueError as error:
-        message = str(error) if f"--{side}" in str(error) else f"--{side}: {error}"
-        raise typer.BadParameter(message) from None
+        raise typer.BadParameter(str(error)) from None
 
 
 def _results_file(path: Path) -> Path | None:
@@ -201,13 +200,11 @@ def _build_plan(
 
 def _evaluate(plan: EvaluationPlan, *, visible: bool) -> Path:
     """Evaluate the model of a plan; return the folder in which the first process writes its results."""
-    from unbag.evaluation import prefetch
     from unbag.inference.distributed import process_group
 
-    options, folder = plan.model_options, Path(plan.place)
-    if options.offline:
-        train_data = options.loading_options()["train_data"]
-        prefetch.require(prefetch.of_run(plan.requests, plan.models, revision=options.revision, train_data=train_data))
+    folder = Path(plan.place)
+    if plan.model_options.offline:
+        plan = available_offline(plan)
     outcome = run_plan(plan, folder, visible=visible, quiet=True)
     if process_group().rank:
         return folder

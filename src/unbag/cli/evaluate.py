@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
@@ -194,7 +194,7 @@ def evaluate(
         predictions_csv=predictions_csv,
     )
     if model_options.offline:
-        plan = _available_offline(plan)
+        plan = available_offline(plan)
     with (
         local_folder(plan.place, further=[config_file.FILE]) as folder,
         parallel.worker_count(num_proc),
@@ -262,7 +262,7 @@ def _parse_shard(text: str | None) -> "Shard | None":
         raise typer.BadParameter(f"--shard: {error}") from None
 
 
-def _available_offline(plan: EvaluationPlan) -> EvaluationPlan:
+def available_offline(plan: EvaluationPlan) -> EvaluationPlan:
     """Validate that all files of a plan are on this machine; sets of the suite with missing files become `absent`.
 
     Raises:
@@ -379,10 +379,10 @@ def _finish(plan: EvaluationPlan, outcome: EvaluationOutcome, push_results: str 
         raise typer.Exit(1)
 
 
-def _corpus_request(name: str, max_examples: int | None) -> Any:
+def _corpus_request(name: str, max_examples: int | None) -> "Request":
     """Build the request for a corpus without perturbation, from `CORPUS` or `CORPUS-SPLIT`."""
     from unbag.challenge_sets import loading
     from unbag.challenge_sets.request import Request
 
-    corpus, _, split = name.strip().partition("-")
+    corpus, _, split = name.partition("-")
     return Request("plain", loading.config_name("plain", corpus, split or None, {})[0], max_examples=max_examples)

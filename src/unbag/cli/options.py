@@ -6,7 +6,6 @@ from functools import wraps
 from inspect import Parameter, Signature, signature
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
-import click
 import typer
 
 from unbag.cli import typer_utils
@@ -37,6 +36,7 @@ def with_shared_options(command: Callable[..., None]) -> Callable[..., None]:
 
     @wraps(command)
     def run(**arguments: Any) -> None:
+        _warned.clear()
         groups = {name: kind(**{field: arguments.pop(field) for field in shared[name]}) for name, kind in kinds.items()}
         command(**groups, **arguments)
 
@@ -46,6 +46,10 @@ def with_shared_options(command: Callable[..., None]) -> Callable[..., None]:
     run.__signature__ = Signature(options)  # type: ignore[attr-defined]
     run.__annotations__ = {option.name: option.annotation for option in options}
     return run
+
+
+_warned: Final[set[str]] = set()
+"""Lines that `_warn_once` has printed since the command began."""
 
 
 def _go_offline(offline: bool) -> bool:
@@ -194,6 +198,8 @@ class PairOptions:
         except OptionError as error:
             raise typer.BadParameter(str(error)) from None
         for option, takers in pairs.shared_options(names).items():
+            if option == FILE and self.official_file is not None:
+                continue  # an option of its own, whose help says which sets it is for
             _warn_once(f"-o {option} applies to {', '.join(takers)}; -o {takers[0]}.{option}=VALUE sets it for one set")
         for request in requests:
             if pairs.corpus and loading.official_config(request.name) not in (None, request.config):
@@ -231,10 +237,8 @@ def _lists(names: Sequence[str]) -> frozenset[str]:
 
 def _warn_once(line: str) -> None:
     """Print a line on standard error, once per command."""
-    context = click.get_current_context(silent=True)
-    lines = [] if context is None else context.meta.setdefault(__name__, [])
-    if line not in lines:
-        lines.append(line)
+    if line not in _warned:
+        _warned.add(line)
         echo(line, err=True, fg="yellow")
 
 
@@ -300,7 +304,7 @@ def selected(
         names = list(sets or suite.names())
         requests = of_each_corpus(pairs, names, on_failure=lambda failure, _: on_failure(failure))
     elif sets:
-        return pairs.requests(sets)
+        requests = pairs.requests(sets)
     else:
         requests = pairs.requests(suite.names(), on_failure=on_failure)
     return requests if full or sets else [suite.sampled(request) for request in requests]

@@ -484,8 +484,7 @@ class _GoldLabels:
         except TypeError:
             raise DataError(f"{place}: expected a label as text or a number, got {gold!r:.100}") from None
         except LabelError as error:
-            label = str(gold).lower() if isinstance(gold, bool) else str(gold).strip().removesuffix(".0")
-            raise UnknownLabelError(f"{place}: {error}", label) from None
+            raise UnknownLabelError(f"{place}: {error}", _label_text(gold)) from None
         except ValueError as error:
             raise DataError(f"{place}: {error}") from None
 
@@ -624,11 +623,20 @@ def _is_text(text: str) -> bool:
     return True
 
 
+def _label_text(gold: Any) -> str:
+    """Convert a label to the text that a user types for it.
+
+    >>> _label_text(True), _label_text(" E "), _label_text(1.0)
+    ('true', 'E', '1')
+    """
+    return str(gold).lower() if isinstance(gold, bool) else str(gold).strip().removesuffix(".0")
+
+
 # Typed, because True == 1. A corpus has few distinct labels but several labels per row, with its annotators.
 @lru_cache(typed=True)
 def _read_label(gold: Any, labels: _GoldLabels) -> str:
     meanings = dict(labels.meanings)
-    if meaning := meanings.get(str(gold)) or (meanings.get(str(gold).lower()) if isinstance(gold, bool) else None):
+    if meaning := meanings.get(str(gold)) or meanings.get(_label_text(gold)):
         return _in_space(meaning, gold, labels.space)
     truth = gold if isinstance(gold, bool) else truth_value(str(gold))
     if truth is not None:

@@ -352,7 +352,9 @@ class _Pairs:
         described = challenge_sets.find(result.set)
         described_numbers = {} if described is None else described.quantities_by_path()
         if self._quantities:
-            names = {path: each.name for path, each in described_numbers.items()}
+            # By the names of `quantities.quantities`: the set's own number goes before that of a verifier.
+            by_name = () if described is None else (SCORE, *described.named_quantities)
+            names = {each.path: each.name for each in by_name}
             chosen = [
                 path
                 for path in paths

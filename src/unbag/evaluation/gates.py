@@ -106,7 +106,10 @@ def bound(text: str, side: Side) -> GateBound:
     if parts is None or value is None or not -1e9 < value < 1e9:
         raise ValueError(f"--{side}: expected SET:SCORE=BOUND, such as permuted:score=.2, got {text!r}")
     set_name, name = parts["set"].strip(), parts["number"].strip()
-    numbers = quantities.quantities(set_name)
+    try:
+        numbers = quantities.quantities(set_name)
+    except ValueError as error:
+        raise ValueError(f"--{side}: {error}") from None
     if name not in numbers:
         alike = get_close_matches(name, numbers, n=1)
         raise ValueError(
@@ -190,7 +193,7 @@ def no_worse_than(run: Path, before: Path, names: Sequence[str] = ()) -> tuple[l
         if not why and (worse or (most is not None and round(most, _DECIMALS) <= MARGIN)):
             outcome = "fails" if worse else "passes"
         name = quantities.SCORE_NAME if each.quantity == SCORE.path else each.quantity
-        fields = (each.set, each.data, name, _label(each.set, each.quantity), "no worse")
+        fields = (each.set, each.data, name, each.label, "no worse")
         checked.append(GateResult(*fields, gap, outcome, why, compared.name(each.first), each.p_holm))
     evaluated = {run.result.set for system in compared.systems for run in system.runs}
     unchecked = evaluated - {each.set for each in checked} - compared.incomparable_sets  # the notes explain the latter
@@ -205,12 +208,6 @@ def no_worse_than(run: Path, before: Path, names: Sequence[str] = ()) -> tuple[l
 
 def _too_few(sources: int) -> str:
     return f"{sources} source examples are too few"
-
-
-def _label(set_name: str, path: str) -> str:
-    described = challenge_sets.find(set_name)
-    numbers = {} if described is None else described.quantities_by_path()
-    return numbers[path].label if path in numbers else path
 
 
 def _check_bound(result: Result, bound: GateBound) -> GateResult:

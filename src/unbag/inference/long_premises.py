@@ -6,6 +6,7 @@ is supported if any part supports it (Laban et al. 2022, "SummaC", https://arxiv
 Honovich et al. 2022, "TRUE", https://arxiv.org/abs/2204.04991, chunks).
 """
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, Literal
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 
 from unbag.data.labels import positive_label
 from unbag.inference.predictor import ModelError, Predictor, validate_pairs
+from unbag.inference.tokenization import encode_pairs
 
 if TYPE_CHECKING:
     from unbag.inference.transformer import TransformerPredictor
@@ -24,22 +26,25 @@ MODES: Final[tuple[LongPremise, ...]] = ("truncate", "any-chunk", "every-sentenc
 
 _PAIRS_AT_ONCE: Final = 4096  # pairs of a part and a hypothesis in one call, which bounds memory
 
+# The end of a Chinese sentence, with its closing quotation mark: no space follows, by which spaCy would find it.
+_FULL_WIDTH_END: Final = re.compile(r"(?<=[。！？])(?![。！？”’」』）])|(?<=[。！？][”’」』）])")
 
-def split_sentences(text: str, language: str = "en") -> list[str]:
+
+def split_sentences(text: str) -> list[str]:
     """Split a text into sentences by punctuation, with spaCy's rule-based sentencizer; no model is needed.
 
     >>> split_sentences("A man sleeps. A dog barks at him!")
     ['A man sleeps.', 'A dog barks at him!']
     """
-    sentences = (span.text.strip() for span in _sentencizer(language)(text).sents)
+    sentences = (span.text.strip() for block in _FULL_WIDTH_END.split(text) for span in _sentencizer()(block).sents)
     return [each for each in sentences if each] or [text]
 
 
 @cache
-def _sentencizer(language: str) -> Any:
+def _sentencizer() -> Any:
     import spacy
 
-    pipeline = spacy.blank(language)
+    pipeline = spacy.blank("en")
     pipeline.add_pipe("sentencizer")
     pipeline.max_length = 10**9  # the limit protects parsers, which need memory per token; rules do not
     return pipeline
@@ -78,9 +83,8 @@ class LongPremisePredictor:
         truncated: Number of pairs so far with a part that is longer than the model reads.
     """
 
-    def __init__(self, predictor: Predictor, mode: LongPremise, *, language: str = "en") -> None:
+    def __init__(self, predictor: Predictor, mode: LongPremise) -> None:
         self._predictor = predictor
-        self._language = language
         self._split = self._splitter(mode)
         self.truncated = 0
         identity = predictor.identity
@@ -129,7 +133,7 @@ class LongPremisePredictor:
 
     def _splitter(self, mode: LongPremise) -> Callable[[str, str], list[str]]:
         if mode == "every-sentence":
-            return lambda premise, hypothesis: split_sentences(premise, self._language)
+            return lambda premise, hypothesis: split_sentences(premise)
         if mode != "any-chunk":
             raise ValueError(f"--long-premise: expected {', '.join(MODES)}, got {mode!r}")
         if not hasattr(self._predictor, "tokenizer") or not hasattr(self._predictor, "max_length"):
@@ -142,16 +146,12 @@ class LongPremisePredictor:
     def _chunks(self, premise: str, hypothesis: str) -> list[str]:
         predictor: TransformerPredictor = self._predictor  # type: ignore[assignment]
         limit = predictor.max_length
-        count = _token_counter(predictor.tokenizer)
-        if limit is None or len(predictor.tokenizer(premise, hypothesis, verbose=False)["input_ids"]) <= limit:
+        if limit is None or encode_pairs(predictor.tokenizer, [premise], [hypothesis], None).lengths[0] <= limit:
             return [premise]
-        room = limit - count(hypothesis) - predictor.tokenizer.num_special_tokens_to_add(pair=True)
-        sentences = split_sentences(premise, self._language)
-        return pack_sentences(sentences, [count(each) for each in sentences], max(1, room))
-
-
-def _token_counter(tokenizer: Any) -> Callable[[str], int]:
-    def count(text: str) -> int:
-        return len(tokenizer(text, add_special_tokens=False, truncation=False, verbose=False)["input_ids"])
-
-    return count
+        sentences = split_sentences(premise)
+        encoded = predictor.tokenizer(
+            [*sentences, hypothesis], add_special_tokens=False, padding=False, truncation=False, verbose=False
+        )
+        *lengths, claim = map(len, encoded["input_ids"])
+        room = limit - claim - predictor.tokenizer.num_special_tokens_to_add(pair=True)
+        return pack_sentences(sentences, lengths, max(1, room))

@@ -243,9 +243,10 @@ class TrainConfig:
             yield f"expected language of {', '.join(LANGUAGES)}, got {self.language!r}"
         if not self.corpus:
             yield "expected corpus to name a corpus or a file, got none"
+        names = []
         for entry in self.corpus:
             try:
-                parse_weighted(entry)
+                names.append(parse_weighted(entry)[0])
             except ValueError as error:
                 yield str(error)
         try:
@@ -253,18 +254,13 @@ class TrainConfig:
         except ValueError as error:
             yield str(error)
         named = [name for name in ("columns", "labels") if getattr(self, name)]
-        if named and self.reads_corpora and not self._file_entries():
+        if named and self.reads_corpora and all(name in CORPORA for name in (*names, *self.validation)):
             yield f"expected a file in corpus or validation for {' and '.join(named)}, got corpora only"
         yield from augment_errors(self.augment)
         if self.augment and (self.word_order != "natural" or self.hypothesis_only):
             yield "augment: expected word_order = natural and no hypothesis_only, since added pairs are whole sentences"
         if unknown := sorted(set(self.report_to) - set(TRACKERS)):
             yield f"expected report_to of {', '.join(TRACKERS)}, got {', '.join(unknown)}"
-
-    def _file_entries(self) -> list[str]:
-        """List the entries of `corpus` and `validation` that are files, not corpora."""
-        names = [entry.rpartition("=")[0] or entry for entry in self.corpus]
-        return [name for name in (*names, *self.validation) if name not in CORPORA]
 
     def named_columns(self) -> dict[str, str]:
         """Build the mapping from our column names to those of the files."""

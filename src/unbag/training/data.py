@@ -171,7 +171,7 @@ def validate_corpora(
             is_two_way = CORPORA[name].is_two_way
         else:
             source = open_data(name, **how)
-            next(iter(source.examples()), None)
+            source.validate_first_row()
             is_two_way = NOT_ENTAILMENT in source.labels
         if is_two_way and not_entailment_as is None:
             raise ValueError(
@@ -196,7 +196,7 @@ def _read(name: str, splits: Callable[[Corpus], tuple[str, ...]], how: Mapping[s
 
 def _three_way(part: Part, not_entailment_as: str | None) -> Part:
     """Replace the label `not_entailment`, also among the labels of annotators."""
-    if not_entailment_as is None:
+    if not_entailment_as is None or not any(NOT_ENTAILMENT in (each.label, *each.annotators) for each in part.examples):
         return part
 
     def label(name: str) -> str:

@@ -81,10 +81,10 @@ def _hub_token() -> str:
 
 def _forms(secret: str) -> Iterator[str]:
     """Iterate over the texts that a secret appears as: verbatim, percent-encoded, escaped in JSON, in base64."""
-    yield from (secret, quote(secret, safe=""), json.dumps(secret)[1:-1])
+    content = secret.encode("utf-8", "surrogateescape")  # a variable of the environment may have any bytes
+    yield from (secret, quote(content, safe=""), json.dumps(secret)[1:-1])
     if len(secret) < _MIN_LENGTH_BASE64:
         return
-    content = secret.encode("utf-8", "surrogateescape")
     for before in range(3):
         # Basic authentication encodes `user:secret`. Base64 writes 3 bytes as 4 characters, so the form of the secret
         # depends on the number of bytes before it, modulo 3. Characters that share bits with a neighbour are cut off.

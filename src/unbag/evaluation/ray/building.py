@@ -69,7 +69,7 @@ def build(request: Request, output: str | Path) -> dict[str, Any]:
     if request.max_examples is not None:
         raise ValueError("--engine ray builds whole sets only; omit --max-examples or --engine ray")
     if str(output).endswith(".parquet"):
-        raise ValueError(f"--engine ray: expected a folder, got --output-dir {output}; omit .parquet")
+        raise ValueError(f"--engine ray: expected a folder, got --output {output}; omit .parquet")
     validate_ray()
     folder, builder = Folder(output), validated_builder(request)
     with TemporaryDirectory(prefix="unbag-") as tmp:
@@ -198,7 +198,7 @@ def _validate_shared_folder(folder: Folder, wanted: set[str]) -> None:
     if missing := sorted(wanted.difference(folder.names())):
         raise ValueError(
             f"{folder}: this process does not see {missing[0]}, which a node of the cluster wrote; name a folder that "
-            "all nodes see, or an address such as s3://… (--output-dir)"
+            "all nodes see, or an address such as s3://… (--output)"
         )
 
 
