@@ -219,30 +219,32 @@ class ChallengeSet:
         answers = answers.for_gold(getattr(rows.features["label"], "names", ()))
         columns = {name: values(rows, name) for name in ("label", *self.columns, *self.more_columns)}
         scores: Scores = getattr(self.module("scores"), f"{self.name}_scores")(columns, answers)
-        credits_of = getattr(self.module("scores"), f"{self.name}_credits", None)
-        if self.has_verification:
-            # The sources of the skill score, so that paired tests resample both over the same examples.
-            sources = values(rows, "source_id") if credits_of is None else credits_of(columns, answers).source
-            verified = verifier_scores(columns["label"], answers, sources, entailment=entailment)
-        if credits_of is None:  # a set of another package may define no skill score
-            return {**scores, VERIFICATION: verified} if self.has_verification else scores
+        credits_of: Any = getattr(self.module("scores"), f"{self.name}_credits", None)
 
         def worth(given: SetPredictions) -> Credits:
             credits: Credits = credits_of(columns, given.in_space(answers.label_space))
             return credits if credits.names is not None else credits._replace(names=answers.label_space)
+
+        own = None if credits_of is None else worth(answers)
+        verified: dict[str, Any] = {}
+        if self.has_verification:
+            # The sources of the skill score, so that paired tests resample both over the same examples.
+            sources = values(rows, "source_id") if own is None else own.source
+            verified[VERIFICATION] = verifier_scores(columns["label"], answers, sources, entailment=entailment)
+        if own is None:  # a set of another package may define no skill score
+            return {**scores, **verified}
 
         # The mean over the draws of the control has less variance than one draw, which matters for small sets.
         draws = [worth(each) for each in shuffled] if self.has_shuffled_control else []
         control = draws[0]._replace(credit=np.mean([each.credit for each in draws], axis=0)) if draws else None
         votes = [[int(answers.folded[vote]) for vote in labels] for labels in columns.get("annotator_labels", ())]
         beyond = skill_score(
-            worth(answers),
+            own,
             None if lexical is None else worth(lexical),
             control,
             annotators=votes if any(votes) else None,
         )
-        scores = {**scores, SKILL: None if beyond is None else {**beyond, "lexical_model": lexical_model}}
-        return {**scores, VERIFICATION: verified} if self.has_verification else scores
+        return {**scores, SKILL: None if beyond is None else {**beyond, "lexical_model": lexical_model}, **verified}
 
     def decisive_rows(self, rows: Any) -> NDArray[np.bool_]:
         """Select the rows that the skill score uses, shape (n,). The other rows need no shuffled control.

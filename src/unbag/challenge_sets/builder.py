@@ -157,7 +157,7 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
                     f"and {source.name} has two labels ({', '.join(TWO_WAY)}); label the pairs "
                     f"{', '.join(LABELS[:-1])} or {LABELS[-1]}, or leave the set out"
                 )
-            self.info.features = features(self.SCHEMA, TWO_WAY)
+            self.info.features = features(self.SCHEMA, self.LABEL_NAMES or TWO_WAY)
         return source
 
     @classmethod

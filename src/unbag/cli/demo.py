@@ -67,7 +67,7 @@ def _describe_models() -> str:
 
 
 def _describe_disagreement(found: "Disagreement") -> list[Any]:
-    """Describe sentence about pairs on which the reader and the bag of words disagree, with an example pair."""
+    """Describe the pairs on which the reader and the bag of words disagree, with an example."""
     from rich.console import Group
     from rich.table import Table
 

@@ -126,11 +126,12 @@ def show(form: Shown, view: "RenderableType", to_paste: "ExportedTable", *, as_j
         typer.BadParameter: If `--json` contradicts `--format`.
     """
     validate_output_form(form, as_json=as_json)
-    if as_json or form != "table":
-        in_form: Format = "json" if as_json or form == "table" else form
-        print_to_paste(to_paste.text(in_form), in_form)
-    else:
+    if as_json:
+        form = "json"
+    if form == "table":
         console().print(view)
+    else:
+        print_to_paste(to_paste.text(form), form)
 
 
 def validate_output_form(form: str, *, as_json: bool) -> None:

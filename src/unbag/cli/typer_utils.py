@@ -228,6 +228,8 @@ def _escaped_annotation(annotation: Any) -> Any:
     if not hasattr(annotation, "__metadata__"):
         return annotation
     kind, option = get_args(annotation)
+    if not option.help or (escaped := escape_markup(option.help)) == option.help:
+        return annotation
     option = copy(option)
-    option.help = option.help and escape_markup(option.help)
+    option.help = escaped
     return Annotated[kind, option]

@@ -165,7 +165,7 @@ def evaluate_all(
         named.append(LabelCheckedModel(predictor, record, trust_labels=trust_labels))
     result_folder.check(Path(output_dir), {each.record["name"]: each.record for each in named}, _names(valid))
     fitted_to = {name: model_options.get(name) for name in _FOR_BASELINES}
-    baseline = LexicalBaseline(fitted_to, progress_callback) if lexical_baseline else None
+    baseline = LexicalBaseline(fitted_to, progress_callback) if lexical_baseline and shard is None else None
     store = Path(output_dir) / PREDICTIONS if predictions is None else predictions
     places = [(model_index, set_index) for model_index in range(len(named)) for set_index in range(len(valid))]
     sharded = (
@@ -178,8 +178,7 @@ def evaluate_all(
             on_set(request.name)
         try:
             item = _built(request)
-            has_baseline = baseline is not None and sharded is None
-            words = baseline.predict(item, store) if baseline and has_baseline else BaselinePredictions()
+            words = baseline.predict(item, store) if baseline else BaselinePredictions()
         except Exception as error:
             failed(request.name, error)
             continue

@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 
 from unbag.challenge_sets import results
 from unbag.challenge_sets.results import Result, SkippedSet
-from unbag.evaluation import report_examples
+from unbag.evaluation import quantities, report_examples
 from unbag.evaluation import samples as paired_samples
 from unbag.scoring.bootstrap import to_json
 from unbag.utils.storage import Folder, is_address, local_copy
@@ -67,9 +67,7 @@ def check(folder: Path, models: Mapping[str, Mapping[str, Any] | None], sets: Co
             version of the model on sets that the run does not repeat.
     """
     earlier, _ = read(folder)
-    stored: dict[str, list[Result]] = {}
-    for result in earlier:
-        stored.setdefault(str(result.model["name"]), []).append(result)
+    stored = quantities.by_model(earlier)
     if not (stored.keys() <= models.keys() or models.keys() <= stored.keys()):
         raise ValueError(
             f"{folder}: expected no results but those of {_listed(models)}, got results of {_listed(stored)}; "

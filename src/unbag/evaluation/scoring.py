@@ -118,7 +118,7 @@ def score_answers(
         model: Record of the model.
         words: Predictions of the lexical baseline; None if it was not evaluated.
         draws: Predictions for the rows with shuffled words, one per draw; empty without the control.
-        entailment: the model's own probabilities of entailment, shape (n,), if they differ from those of `answers`.
+        entailment: The model's own probabilities of entailment, shape (n,), if they differ from those of `answers`.
     """
     words = words or BaselinePredictions()
     return Result(

@@ -30,7 +30,7 @@ def cells(table: PaperTable) -> tuple[list[str], list[list[str]]]:
 def view(table: PaperTable) -> RenderableType:
     """Build a terminal table that fits 80 columns."""
     names, rows = cells(table)
-    title = f"{table.source} · {table.about}{_unit(table.units)}"
+    title = f"{table.source} · {table.about}{unit(table.units)}"
     grid = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     for column, name in enumerate(names):
         is_number = name in table.values
@@ -57,7 +57,8 @@ def record(tables: Sequence[PaperTable]) -> list[dict[str, Any]]:
     ]
 
 
-def _unit(units: Mapping[str, str]) -> str:
+def unit(units: Mapping[str, str]) -> str:
+    """Format the unit of a table's numbers as the end of its title; empty for shares."""
     return ", in per cent" if "percent" in units.values() else ""
 
 

@@ -5,15 +5,14 @@ from pathlib import Path
 
 from unbag import challenge_sets
 from unbag.challenge_sets.base import VERIFIER, Quantity
-from unbag.challenge_sets.results import Result
-from unbag.challenge_sets.views.figures import Group, Model
+from unbag.challenge_sets.views.figures import Group
 from unbag.challenge_sets.views.tables import interval, with_direction
 from unbag.evaluation import quantities
 from unbag.evaluation.quantities import Number
-from unbag.evaluation.verdict import SetVerdict, of_model, scale
+from unbag.evaluation.verdict import SetVerdict, scale
 from unbag.reports.comparison import LOWER
 from unbag.reports.formats import ExportedTable, Table
-from unbag.reports.html.data import ReportData, gather
+from unbag.reports.html.data import ReportData, gather, standings
 
 
 def exported(folders: Sequence[Path]) -> ExportedTable:
@@ -26,7 +25,7 @@ def exported(folders: Sequence[Path]) -> ExportedTable:
         ValueError: For the causes of `html.data.gather`.
     """
     gathered = gather(folders)
-    verdicts = {model.name: of_model(_results(gathered, model)) for model in gathered.models}
+    verdicts = {name: list(of_one.values()) for name, of_one in standings(gathered).items()}
     summary = quantities.summarize_verdicts(verdicts)
     everything = [each for of_one in verdicts.values() for each in of_one]
     notes = (
@@ -44,15 +43,11 @@ def exported(folders: Sequence[Path]) -> ExportedTable:
 def subject(folders: Sequence[Path]) -> list[SetVerdict]:
     """Compute the verdicts on the subject of a report on some folders."""
     gathered = gather(folders)
-    return of_model(_results(gathered, gathered.subject))
-
-
-def _results(gathered: ReportData, model: Model) -> list[Result]:
-    return [each.result for _, each in gathered.of_model(model)]
+    return list(standings(gathered)[gathered.subject.name].values())
 
 
 def _table(gathered: ReportData, title: str, chosen: Callable[[Quantity], bool], notes: tuple[str, ...]) -> Table:
-    models = [model.name for model in gathered.models]
+    models = gathered.names
     groups = [rows for group in gathered.groups if (rows := _rows(group, models, chosen))]
     return Table(
         f"{title} {', '.join(models)}",

@@ -6,7 +6,7 @@ from typing import Any, Final, TypedDict
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, Column, Estimate, named_estimates
+from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, Column, Estimate, named_estimates, sum_by_source
 from unbag.scoring.validation import encode_names, validate_columns
 
 THIRDS: Final = ("start", "middle", "end")
@@ -193,8 +193,7 @@ class _LabelledRows:
     def beside_entailed(self, rows: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Return some rows that are not entailed with the entailed rows of their groups, shape (n,)."""
         kept = rows & ~self.is_entailed
-        with_kept = np.bincount(self.group, weights=kept) > 0
-        both: NDArray[np.bool_] = kept | (self.is_entailed & with_kept[self.group])
+        both: NDArray[np.bool_] = kept | (self.is_entailed & self._in_group(kept)[self.group])
         return both
 
     def ratios(self, inside: NDArray[np.bool_]) -> dict[str, tuple[Column, Column]]:
@@ -212,16 +211,15 @@ class _LabelledRows:
         }
 
     def _paired(self, entailed: NDArray[np.bool_], others: NDArray[np.bool_]) -> tuple[Column, Column]:
-        n = len(self._source_of_group)
-        counts = (np.bincount(self.group, weights=entailed, minlength=n) > 0) & (
-            np.bincount(self.group, weights=others, minlength=n) > 0
-        )
-        wrong = np.bincount(self.group, weights=(entailed | others) & ~self._is_right, minlength=n)
-        right = counts & (wrong == 0)
-        above, below = (
-            np.bincount(self._source_of_group, weights=each, minlength=self._n_sources) for each in (right, counts)
-        )
+        counts = self._in_group(entailed) & self._in_group(others)
+        right = counts & ~self._in_group((entailed | others) & ~self._is_right)
+        above, below = (sum_by_source(each, self._source_of_group, self._n_sources) for each in (right, counts))
         return above, below
 
-    def _by_source(self, values: NDArray[Any]) -> Column:
-        return np.bincount(self._source, weights=values, minlength=self._n_sources)
+    def _in_group(self, rows: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Check for each group whether it has one of some rows, shape (groups,)."""
+        has_row: NDArray[np.bool_] = np.bincount(self.group, weights=rows) > 0
+        return has_row
+
+    def _by_source(self, values: ArrayLike) -> Column:
+        return sum_by_source(values, self._source, self._n_sources)

@@ -1,18 +1,15 @@
 """Document consistency of the recombined set."""
 
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unbag.data.labels import ENTAILMENT, TWO_WAY
-from unbag.data.predictions import NO_ANSWER, Columns, SetPredictions, validate_label_space
+from unbag.data.labels import TWO_WAY
+from unbag.data.predictions import Columns, SetPredictions
 from unbag.scoring.bootstrap import DEFAULT_RESAMPLES
 from unbag.scoring.document_consistency import document_consistency
 from unbag.scoring.skill import Credits
-
-_AS_GIVEN: Final = ("supported", "removed")
-"""Operations that leave the claim as the corpus has it."""
 
 
 def recombined_scores(
@@ -26,7 +23,7 @@ def recombined_scores(
         return {}
     return dict(
         document_consistency(
-            _two_way(answers),
+            answers.for_gold(TWO_WAY).predicted,
             columns["label"],
             columns["source_id"],
             columns["group"],
@@ -44,11 +41,8 @@ def recombined_decisive(columns: Columns) -> NDArray[np.bool_]:
     In these rows the document has all content words of the claim. A document without the evidence has none of them, and
     in one of a single sentence nothing is exchanged: words alone decide both.
     """
-    operation, groups = np.asarray(columns["operation"], dtype=object), columns["group"]
-    is_exchanged = ~np.isin(operation, _AS_GIVEN)
-    exchanged = {group for group, each in zip(groups, is_exchanged, strict=True) if each}
-    has_exchange = np.array([group in exchanged for group in groups], dtype=np.bool_)
-    decisive: NDArray[np.bool_] = has_exchange & (operation != "removed")
+    has_exchange = np.asarray(columns["k"]) > 1
+    decisive: NDArray[np.bool_] = has_exchange & (np.asarray(columns["operation"], dtype=object) != "removed")
     return decisive
 
 
@@ -58,16 +52,5 @@ def recombined_credits(columns: Columns, answers: SetPredictions) -> Credits:
     Rows of one claim are drawn together.
     """
     gold = np.asarray(columns["label"])
-    right = _two_way(answers) == gold
+    right = answers.for_gold(TWO_WAY).predicted == gold
     return Credits(right, gold, columns["source_id"], counts=recombined_decisive(columns), names=TWO_WAY)
-
-
-def _two_way(answers: SetPredictions) -> NDArray[np.intp]:
-    """Fold predictions into the positions of `TWO_WAY`, shape (n,); `NO_ANSWER` stays.
-
-    Harnesses predict one of three labels, whatever the labels of the set.
-    """
-    validate_label_space(TWO_WAY, answers.label_space)
-    is_entailment = answers.predicted == list(answers.label_space).index(ENTAILMENT)
-    folded: NDArray[np.intp] = np.where(answers.predicted == NO_ANSWER, NO_ANSWER, np.where(is_entailment, 0, 1))
-    return folded

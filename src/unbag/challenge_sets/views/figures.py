@@ -1,6 +1,6 @@
 """Figures as plain numbers for charts and tables. A figure covers the models that predicted the same rows of a set."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal, NamedTuple
 
@@ -130,6 +130,25 @@ class TextTable(NamedTuple):
     caption: str
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
+
+
+def measures_table(caption: str, columns: Mapping[str, Mapping[tuple[str, str], str]]) -> TextTable:
+    """Build a table of numbers, with one column per model.
+
+    Args:
+        caption: Caption of the table.
+        columns: By the name of each model, its numbers as text, by their name and meaning. The rows are all numbers, in
+            order of first appearance; a model without one has a dash.
+
+    >>> measures_table("", {"a": {("n", "rows"): "1"}, "b": {}}).rows
+    (('n', 'rows', '1', '–'),)
+    """
+    rows = dict.fromkeys(key for cells in columns.values() for key in cells)
+    return TextTable(
+        caption,
+        ("measure", "meaning", *columns),
+        tuple((*key, *(cells.get(key, "–") for cells in columns.values())) for key in rows),
+    )
 
 
 def table(figure: Figure) -> TextTable:

@@ -16,6 +16,7 @@ from unbag.challenge_sets.views.figures import (
     Series,
     TextTable,
     group_figure,
+    measures_table,
     without_interval,
 )
 from unbag.challenge_sets.views.tables import interval, new_table, points, share, with_direction
@@ -83,6 +84,17 @@ def _threshold(value: float) -> str:
     return f"{value:.{decimals}f}".rstrip("0").rstrip(".")
 
 
+_MEANINGS: Final = {
+    "auroc": "an entailed pair scores above one that is not; a coin has 0.5",
+    "average_precision": "mean precision over the entailed pairs",
+    "balanced_accuracy": "mean of recall and specificity; a constant prediction has 0.5",
+    "false_entailment": "share of not-entailed pairs that are called entailed",
+    "false_contradiction": "share of other pairs that are called a contradiction",
+    "brier": "mean squared difference of probability and label",
+}
+"""What each number of `VERIFIER` is."""
+
+
 def measures(group: Group) -> TextTable | None:
     """Build the table of all numbers, one column per model; None if no model has scores of a verifier."""
     columns = {
@@ -91,28 +103,16 @@ def measures(group: Group) -> TextTable | None:
     }
     if not columns:
         return None
-    rows = dict.fromkeys(key for cells in columns.values() for key in cells)
-    return TextTable(
-        "As a verifier: values with 95 % intervals",
-        ("measure", "meaning", *columns),
-        tuple((*key, *(cells.get(key, "–") for cells in columns.values())) for key in rows),
-    )
+    return measures_table("As a verifier: values with 95 % intervals", columns)
 
 
 def _measures(scores: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
-    estimates = (
-        ("AUROC ↑", "an entailed pair scores above one that is not; a coin has 0.5", "auroc"),
-        ("average precision ↑", "mean precision over the entailed pairs", "average_precision"),
-        ("balanced accuracy ↑", "mean of recall and specificity; a constant prediction has 0.5", "balanced_accuracy"),
-        ("false entailment ↓", "share of not-entailed pairs that are called entailed", "false_entailment"),
-        ("false contradiction ↓", "share of other pairs that are called a contradiction", "false_contradiction"),
-    )
-    for name, meaning, key in estimates:
-        if scores[key] is not None:
-            yield name, meaning, interval(scores[key])
+    for quantity in VERIFIER:
+        if (estimate := quantity.value({VERIFICATION: scores})) is not None:
+            label = with_direction(quantity.label, quantity.higher_is_better)
+            yield label, _MEANINGS[quantity.name], interval(estimate)
     if scores["calibration"] is not None:
         found = scores["calibration"]
-        yield "Brier score ↓", "mean squared difference of probability and label", interval(found["brier"])
         parts = (
             ("reliability ↓", "part of the Brier score from bad calibration", "reliability"),
             ("resolution ↑", "part that separates the labels; it is subtracted", "resolution"),

@@ -47,6 +47,11 @@ class ReportData:
         """The model that the report is about: the first."""
         return self.models[0]
 
+    @property
+    def names(self) -> list[str]:
+        """The names of the models."""
+        return [model.name for model in self.models]
+
     def of_model(self, model: Model) -> list[tuple[Group, Scored]]:
         """List the results of one model with their groups."""
         return [(group, each) for group in self.groups for each in group.scored if each.model == model]

@@ -278,7 +278,7 @@ def _card(
     stand: Standings,
     readings: Mapping[str, str],
 ) -> Card:
-    names, short = [model.name for model in gathered.models], _short_names(gathered)
+    names, short = gathered.names, _short_names(gathered)
     scored = subject_of(group, gathered)
     own = stand[scored.model.name][group.key]
     others = [each.model.name for each in group.scored if each.model != scored.model]

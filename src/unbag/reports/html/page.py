@@ -19,7 +19,16 @@ from unbag.challenge_sets.base import ChallengeSet
 from unbag.challenge_sets.papers.counterparts import counterparts_of
 from unbag.challenge_sets.results import Result
 from unbag.challenge_sets.views import verifier
-from unbag.challenge_sets.views.figures import Figure, Group, Point, Series, TextTable, table, without_interval
+from unbag.challenge_sets.views.figures import (
+    Figure,
+    Group,
+    Point,
+    Series,
+    TextTable,
+    measures_table,
+    table,
+    without_interval,
+)
 from unbag.challenge_sets.views.tables import exclusion_summary, interval
 from unbag.evaluation import verdict
 from unbag.reports import papers as paper_tables
@@ -112,6 +121,7 @@ class Section:
         is_beside: Whether the table stands beside the figures.
         columns: Number of columns on a wide screen.
         figures: Figures of the set.
+        verifier: Part on the models as verifiers; None without such scores.
         published: Tables of the paper.
         note: Note on excluded source examples.
     """
@@ -146,11 +156,11 @@ def render(gathered: ReportData) -> str:
         # The content security policy blocks all requests, and all scripts but ours, even one inside a sentence.
         script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
         subject=gathered.subject.name,
-        models=[(swatch(Series(each.name, ()), names(gathered), line=True), each) for each in gathered.models],
+        models=[(swatch(Series(each.name, ()), gathered.names, line=True), each) for each in gathered.models],
         lead=lead(gathered, stand),
         cards=cards(gathered, stand, _readings(gathered)),
-        scale=_sentence(verdict.scale(list(stand[gathered.subject.name].values()))),
-        skipped=[(_title(each.set), each.model or "", each.reason) for each in gathered.skipped],
+        scale=verdict.scale(list(stand[gathered.subject.name].values())),
+        skipped=[(challenge_sets.display_name(each.set), each.model or "", each.reason) for each in gathered.skipped],
         profile=_drawn(scores, gathered, wide=True) if any(each.points for each in scores.series) else None,
         sections=[_section(group, gathered) for group in gathered.groups],
         examples=list(examples.gallery(gathered)),
@@ -162,14 +172,9 @@ def render(gathered: ReportData) -> str:
     return text + "\n"
 
 
-def names(gathered: ReportData) -> list[str]:
-    """List the names of the report's models."""
-    return [model.name for model in gathered.models]
-
-
 def lead(gathered: ReportData, stand: Standings) -> str:
     """Format the verdict on the report's subject."""
-    return _sentence(verdict.sentence(list(stand[gathered.subject.name].values())))
+    return verdict.sentence(list(stand[gathered.subject.name].values()))
 
 
 def profile(stand: Standings, gathered: ReportData) -> Figure:
@@ -180,12 +185,12 @@ def profile(stand: Standings, gathered: ReportData) -> Figure:
             name,
             tuple(Point(titles[key], each.score) for key, each in stand[name].items() if each.score.value is not None),
         )
-        for name in names(gathered)
+        for name in gathered.names
     ]
     every = [each for of_model in stand.values() for each in of_model.values()]
     return Figure(
         title="Skill score by set",
-        about=f"{_sentence(verdict.scale(every))} Left of 0 is worse than the baseline. Lines are 95 % intervals.",
+        about=f"{verdict.scale(every)} Left of 0 is worse than the baseline. Lines are 95 % intervals.",
         x="set",
         y="skill score",
         kind="dots",
@@ -213,17 +218,13 @@ def _readings(gathered: ReportData) -> dict[str, str]:
     return {group.key: _sentence(_reading(subject_of(group, gathered).result)) for group in gathered.groups}
 
 
-def _title(name: str) -> str:
-    return challenge_sets.display_name(name)
-
-
 def _sentence(text: str) -> str:
     return text[0].upper() + text[1:]
 
 
 def _drawn(figure: Figure, gathered: ReportData, *, wide: bool = False) -> Drawn:
     """Draw a figure. With `wide`, draw it for wide screens too; the page shows the picture that fits."""
-    models = names(gathered)
+    models = gathered.names
     legend = tuple((swatch(each, models, line=figure.kind == "curve"), each.name) for each in figure.series)
     pictures = (svg(figure, models), *([svg(figure, models, WIDE)] if wide else []))
     return Drawn(figure.title, figure.about, pictures, legend, table(figure))
@@ -277,22 +278,19 @@ def _verifier(group: Group, gathered: ReportData) -> Verifier | None:
 
 
 def _measures(group: Group, described: ChallengeSet) -> TextTable:
-    by_model: list[dict[tuple[str, str], str]] = [
-        {
+    columns = {
+        scored.model.name: {
             (name, meaning): interval(estimate)
             for name, meaning, estimate in described.module("figures").measures(scored.result.scores)
         }
         for scored in group.scored
-    ]
-    order = dict.fromkeys(key for values in by_model for key in values)
-    rows = tuple((*key, *(values.get(key, "–") for values in by_model)) for key in order)
-    heads = ("measure", "meaning", *(scored.model.name for scored in group.scored))
-    return TextTable(f"{described.title}, {group.title}: values with 95 % intervals", heads, rows)
+    }
+    return measures_table(f"{described.title}, {group.title}: values with 95 % intervals", columns)
 
 
 def _published(one: papers.PaperTable) -> TextTable:
     columns, rows = paper_tables.cells(one)
-    unit = ", in per cent" if "percent" in one.units.values() else ""
+    unit = paper_tables.unit(one.units)
     remark = f" ({one.remark})" if one.remark else ""
     return TextTable(f"{one.source}. {one.about}{unit}.{remark}", tuple(columns), tuple(map(tuple, rows)))
 
