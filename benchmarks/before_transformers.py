@@ -160,7 +160,7 @@ def finished(args: argparse.Namespace, name: str, order: str, seed: int) -> Run:
 def deciding(args: argparse.Namespace, name: str) -> dict[str, Any]:
     """Collect the settings that determine the numbers of a model, besides word order and seed."""
     pretrained = name == "pretrained"
-    shared = ("corpus", "examples", "epochs", "batch_size", "precision", "evaluated", "permuted", "training")
+    shared = ("corpus", "examples", "epochs", "batch_size", "precision", "evaluated", "permuted", "train_data")
     return {
         **{key: getattr(args, key) for key in shared},
         "learning_rate": args.pretrained_learning_rate if pretrained else args.learning_rate,
