@@ -5,6 +5,8 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 # Dependency groups (the developers' tools) need a pip of 2025.
+# The tests start many processes. Each would compile all that it imports if the environment forbade cached byte code.
+export PYTHONDONTWRITEBYTECODE :=
 INSTALL := $(BIN)/python -m pip install --quiet --constraint constraints.txt
 
 # One process of tests more than cores, since many wait for what they started; a file's tests stay together, since what

@@ -49,13 +49,15 @@ def test_an_option_of_a_set_that_lacks_it_is_refused(option, why):
         _requests(["permuted", "swapped"], set_option=[option])
 
 
-def test_an_option_that_several_sets_take_is_said_once(capsys):
+def test_an_option_that_several_sets_take_is_said_once(monkeypatch, capsys):
+    monkeypatch.setattr("unbag.cli.options._warned", set())
     _requests(["permuted", "soswap_addamod", "swapped"], set_option=["seed=1"])
     said = capsys.readouterr().err
     assert "-o seed applies to permuted, soswap_addamod; -o permuted.seed=VALUE sets it for one set" in said
 
 
-def test_official_pairs_that_a_corpus_replaces_are_said(capsys):
+def test_official_pairs_that_a_corpus_replaces_are_said(monkeypatch, capsys):
+    monkeypatch.setattr("unbag.cli.options._warned", set())
     breaking, _ = _requests(["breaking_nli", "plain"], corpus=["snli"])
     assert breaking.config == "snli-validation"
     expected = "breaking_nli: generated from snli; omit --corpus for the authors' own pairs"
