@@ -160,7 +160,7 @@ def test_a_notebook_shows_verdict_scores_and_numbers_and_no_name_is_markup():
     assert not page.open
     assert "script" not in {tag for tag in report._repr_html_().replace("<", " ").split() if tag == "script>"}
     assert model.__qualname__ in text
-    for part in (report.verdict, "same answer both ways", "drop", "lower is better"):
+    for part in (report.verdict, "same prediction both ways", "drop", "lower is better"):
         assert part in text
 
 

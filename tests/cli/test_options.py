@@ -1,6 +1,7 @@
 """Options of all commands: lists, completion, help, quiet and verbose, version."""
 
 import logging
+from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from typer.testing import CliRunner
 from tests.factories import result, run
 from unbag import challenge_sets, cli
 from unbag.cli import output, typer_utils
-from unbag.cli.options import PairOptions
+from unbag.cli.options import PairOptions, with_shared_options
 
 
 def unbag(*arguments, **env):
@@ -63,11 +64,18 @@ def test_set_option_only_lists_may_be_repeated():
     assert "--corpus: expected one corpus, got snli, mnli" in several.output
 
 
-def test_requests_of_several_corpora_warn_once_of_a_shared_option(monkeypatch, capsys):
-    monkeypatch.setattr("unbag.cli.options._warned", set())
-    for corpus in ("snli", "sick"):
-        PairOptions(corpus=[corpus], set_option=["train_data=sick"]).requests(["cs_lambda", "resnli"])
-    assert capsys.readouterr().err.count("-o train_data applies to cs_lambda, resnli") == 1
+def test_shared_option_warns_once_per_command(capsys):
+    @with_shared_options
+    def build(pairs: PairOptions) -> None:
+        for corpus in ("snli", "sick"):
+            replace(pairs, corpus=[corpus]).requests(["cs_lambda", "breaking_nli"])
+
+    options = dict.fromkeys(PairOptions.__dataclass_fields__) | {"set_option": ["train_data=sick"]}
+    for _ in range(2):  # each command warns, also in one process
+        build(**options)
+        assert capsys.readouterr().err.count("-o train_data applies to cs_lambda, breaking_nli") == 1
+    build(**options | {"set_option": ["cs_lambda.train_data=sick"]})
+    assert "applies to" not in capsys.readouterr().err
 
 
 def test_train_lists_accept_all_three_forms(monkeypatch):

@@ -215,7 +215,11 @@ def test_open_data_meanings_apply_to_padded_labels_and_floats(tmp_path):
     """pandas writes the integers of a column with missing values as floats."""
     path = _write(tmp_path / "a.csv", ["A man.,A dog.,1.0", "A man.,A dog., E ", "A man.,A dog.,0"])
     meanings = ["1=entailment", "E=entailment", "0=neutral"]
-    assert [label for _, _, label in _pairs(open_data(path, labels=meanings))] == ["entailment", "entailment", "neutral"]
+    assert [label for _, _, label in _pairs(open_data(path, labels=meanings))] == [
+        "entailment",
+        "entailment",
+        "neutral",
+    ]
 
 
 @pytest.mark.parametrize(

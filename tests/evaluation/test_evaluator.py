@@ -189,8 +189,9 @@ def test_a_constant_prediction_has_its_labels_share(tmp_path, request_):
 
 def test_evaluate_without_usable_pairs_is_rejected(tmp_path, request_):
     none = Request("permuted", options={**request_.options, "min_words": 50})
-    with pytest.raises(ValueError, match=r"none of the pairs can be used.*min_words=50"):
+    with pytest.raises(ValueError, match=r"none of the pairs can be used.*min_words=50") as raised:
         build(none)
+    assert "None" not in str(raised.value), "options without a value are not listed"
 
 
 def test_an_exported_set_loads_with_plain_datasets(tmp_path, request_):

@@ -267,6 +267,17 @@ def test_no_worse_than_unchecked_sets_are_in_the_notes(tmp_path):
     assert notes == ["Swapped · ours.jsonl: evaluated for A only"]
 
 
+def test_no_worse_than_without_skill_scores_names_the_reason_and_the_option(tmp_path):
+    few = [result(name, 0.8) for name in ("old", "new")]
+    for each in few:
+        each.scores[SKILL] = None
+    after, before = run(tmp_path / "after", few[1]), run(tmp_path / "before", few[0])
+    with pytest.raises(ValueError, match=r"no set has a skill score in both \(fewer than two labels.*--metric\)"):
+        gates.no_worse_than(after, before)
+    [checked], _ = gates.no_worse_than(after, before, ["accuracy"])
+    assert checked.outcome != "fails"
+
+
 def test_numbers_are_named_as_the_sets_describe_them():
     told = {each["number"]: each for each in quantities.records(quantities.verdicts([result(right=0.8)]))}
     assert list(told) == ["score", "accuracy"]

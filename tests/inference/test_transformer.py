@@ -237,7 +237,7 @@ def test_a_hub_model_is_pinned_to_its_commit(tiny_bert, tmp_path):
     code = """
 from unbag.inference import ModelError, TransformerPredictor
 print(TransformerPredictor.load("org/tiny").identity["revision"])
-for asked in ({"model": "org/missing"}, {"model": "org/tiny", "revision": "v9"}):
+for asked in ({"model": "org/missing"}, {"model": "missing"}, {"model": "org/tiny", "revision": "v9"}):
     try:
         TransformerPredictor.load(**asked)
     except ModelError as error:
@@ -245,9 +245,10 @@ for asked in ({"model": "org/missing"}, {"model": "org/tiny", "revision": "v9"})
 """
     with running_hub(mount=tmp_path / "hub", pins={("model", "org/tiny"): commit}) as hub:
         run = PYTHON.run("-c", code, env=hub.env(tmp_path / "home"), check=True)
-    found, missing, without_revision = run.stdout.splitlines()
+    found, missing, plain_404, without_revision = run.stdout.splitlines()
     assert found == commit
     assert missing.startswith("no model org/missing on the Hub; check the spelling, or if it is private, ")
+    assert plain_404.startswith("no model missing on the Hub; check the spelling, or if it is private, ")
     assert without_revision.startswith("the model org/tiny has no revision 'v9'")
 
 

@@ -46,7 +46,7 @@ def test_one_model_shows_its_baselines_its_interval_and_its_standing():
     assert ["SICCK", *parts, "0.010", "[-0.013,", "0.033]", "no", "better"] in rows
     said = " ".join(word for row in rows for word in row)
     assert "Verdict: Better than the baseline on 0 of 2 challenge sets. No better: SICCK. Worse: Breaking NLI." in said
-    assert "The intervals of the challenge sets hold together (95 %)." in said
+    assert "The 95 % intervals hold jointly for all challenge sets." in said
 
 
 def test_the_verdict_says_what_share_of_which_sets_was_truncated():
@@ -112,7 +112,7 @@ def test_scale_names_evaluated_baselines_only():
     assert "0 is the best of chance and a constant prediction; 1 is a perfect reader." in said
     shown = _shown([_without(_result("sicck", 0.4), "baseline"), _result("swapped", 0.4)])
     said = " ".join(word for row in shown for word in row)
-    assert "the lexical baseline (where evaluated) and the model's own answers to shuffled words; 1 is" in said
+    assert "the lexical baseline (where evaluated) and the model's own predictions for shuffled words; 1 is" in said
     assert "SICCK 0.400 0.300 0.400 [" in said, "without a lexical baseline its column is empty"
 
 
@@ -122,6 +122,13 @@ def test_a_set_without_a_score_shows_no_count_of_rows():
     said = " ".join(word for row in _shown(bare[:1]) for word in row)
     assert "No skill score: fewer than two labels have 50 rows or more." in said
     assert ", 0 rows" not in said
+
+
+def test_sets_without_a_score_have_no_scale():
+    bare = [replace(_result(name, 0.1), scores={}) for name in ("plain", "swapped")]
+    said = " ".join(word for row in _shown(bare) for word in row)
+    assert "No skill score: fewer than two labels have 50 rows or more." in said
+    assert "0 is" not in said
 
 
 def test_a_set_has_one_name_in_table_verdict_and_heading():

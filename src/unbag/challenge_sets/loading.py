@@ -232,7 +232,8 @@ def validate_has_rows(dataset_builder: Any, rows: Iterable[int]) -> None:
         UnfitError: If no split has rows.
     """
     if not any(rows):
-        options = ", ".join(f"{option}={value}" for option, value in dataset_builder.config.own_options().items())
+        own = dataset_builder.config.own_options()
+        options = ", ".join(f"{option}={value}" for option, value in own.items() if value is not None)
         counts = dataset_builder.read_counts()
         excluded = ", ".join(f"{counts[reason]:,} {reason}" for reason in EXCLUSION_REASONS if counts[reason])
         raise UnfitError(

@@ -14,6 +14,7 @@ from unbag import challenge_sets
 from unbag.challenge_sets.base import SCORE, SKILL
 from unbag.challenge_sets.results import Result
 from unbag.evaluation.systems import Run, System, assign_letters, load_single_system, load_systems
+from unbag.evaluation.verdict import TOO_FEW_ROWS
 from unbag.scoring.bootstrap import Estimate, to_json
 from unbag.scoring.nested import iter_estimates
 from unbag.scoring.significance import (
@@ -225,9 +226,7 @@ def _compare_systems(
         for title, letters in pairs.without_examples.items()
     ]
     if not differences:
-        raise ValueError(
-            "nothing to compare: " + ("; ".join(notes) or f"no number matches {', '.join(quantities)} in both")
-        )
+        raise ValueError("nothing to compare: " + ("; ".join(notes) or _describe_missing(quantities)))
     tested = [index for index, difference in enumerate(differences) if difference.p is not None]
     for index, p in zip(tested, holm([differences[index].p or 0.0 for index in tested]), strict=True):
         differences[index] = differences[index]._replace(p_holm=float(p))
@@ -240,6 +239,15 @@ def _compare_systems(
         )
     incomparable_sets = frozenset(title.set for title in (*alone, *pairs.other_baselines))
     return Comparison(systems, differences, list(dict.fromkeys(notes)), level, incomparable_sets)
+
+
+def _describe_missing(quantities: Sequence[str]) -> str:
+    """Explain that no number matches the patterns in both systems."""
+    if tuple(quantities) == (SCORE.path,):
+        return (
+            f"no set has a skill score in both ({TOO_FEW_ROWS}); evaluate more rows, or name other numbers (--metric)"
+        )
+    return f"no number matches {', '.join(quantities)} in both"
 
 
 def _matched(

@@ -48,8 +48,8 @@ class SetVerdict(NamedTuple):
         standing: Standing against the baseline, which is the best of chance, a constant prediction, the lexical
             baseline, and the model's own predictions for shuffled words.
         score: Skill score (0 is the baseline, 1 a perfect reader) with the interval that decides the standing. The
-            intervals of all challenge sets of the model hold together with a probability of 95 %. Its value is None
-            if the set has no skill score.
+            95 % intervals hold jointly for all challenge sets of the model. Its value is None if the set has no
+            skill score.
         model: Score of the model on the scale on which 0 is chance and 1 a perfect reader; None without a score.
         lexical: Score of the lexical baseline on that scale; None if it was not evaluated.
         shuffled: Score of the model's predictions for shuffled words on that scale; None if they were not made.
@@ -122,7 +122,7 @@ def of_model(results: Sequence[Result]) -> list[SetVerdict]:
 
 
 def _simultaneous(score: Estimate, sources: int, together: int) -> tuple[Estimate, float | None]:
-    """Widen a 95 % interval to hold together with others, and compute the smallest detectable score.
+    """Widen a 95 % interval to hold jointly with others, and compute the smallest detectable score.
 
     Both sides are multiplied by the ratio of the quantiles of Student's t. A bootstrap interval so keeps its asymmetry,
     and no further resamples are needed for any number of sets.
@@ -175,11 +175,14 @@ def scale(verdicts: Sequence[SetVerdict]) -> str:
     lexical = {each.lexical is not None for each in scored}
     shuffled = {each.shuffled is not None for each in scored if each.needs_control}
     # A set of Booleans: {True} if all scored sets have the baseline, {True, False} if only some have it.
-    for present, name in ((lexical, "the lexical baseline"), (shuffled, "the model's own answers to shuffled words")):
+    for present, name in (
+        (lexical, "the lexical baseline"),
+        (shuffled, "the model's own predictions for shuffled words"),
+    ):
         if True in present:
             parts.append(name if len(present) == 1 else f"{name} (where evaluated)")
     several = sum(not each.is_control for each in scored) > 1
-    together = " The intervals of the challenge sets hold together (95 %)." if several else ""
+    together = " The 95 % intervals hold jointly for all challenge sets." if several else ""
     return f"0 is the best of {', '.join(parts[:-1])} and {parts[-1]}; 1 is a perfect reader.{together}"
 
 

@@ -223,4 +223,6 @@ def _commit(source: str, revision: str | None) -> str:
     except (HfHubHTTPError, HFValidationError, RevisionResolutionError) as error:
         if unreachable:
             raise ModelError(f"the model {source} is not on this machine, and {unreachable}") from error
+        if missing := missing_repo_message(error, "model", source):
+            raise ModelError(missing) from error
         raise ModelError(f"cannot look up {source} on the Hub: {first_line(error)}") from error

@@ -50,6 +50,9 @@ def summary(results: Sequence[Result]) -> RenderableType:
         parts = (_part(value) for value in (each.model, each.shuffled, each.lexical))
         mark = "*" if each.reason else ""
         table.add_row(name_of(each.result, results), *parts, interval(each.score), f"{each.standing}{mark}")
+    if all(each.score.value is None for each in every):
+        note = f"No skill score: {TOO_FEW_ROWS}."
+        return Group(Text(names[0], style="italic"), table, Text(note, style="dim"), *sentences)
     note = f"In the first three columns 0 is chance. Skill score: {scale(every)}"
     note += f" * Inconclusive whatever the interval: {few}." if few else ""
     return Group(Text(names[0], style="italic"), table, Text(note, style="dim"), *sentences)

@@ -55,12 +55,17 @@ def missing_repo_message(error: BaseException, kind: str, name: str) -> str | No
         name: Id of the repository.
     """
     from huggingface_hub import get_token
-    from huggingface_hub.errors import GatedRepoError, RepositoryNotFoundError
+    from huggingface_hub.errors import GatedRepoError, HfHubHTTPError, RepositoryNotFoundError
+
+    def is_missing(cause: BaseException) -> bool:
+        # A mirror may answer a plain 404, without the code by which the client recognizes a missing repository.
+        plain = type(cause) is HfHubHTTPError and cause.response.status_code == 404
+        return plain or isinstance(cause, RepositoryNotFoundError)
 
     chain = list(causes(error))
     if any(isinstance(cause, GatedRepoError) for cause in chain):
         return f"the {kind} {name} on the Hub is gated; request access on its page, then {_LOG_IN}"
-    if not any(isinstance(cause, RepositoryNotFoundError) for cause in chain):
+    if not any(map(is_missing, chain)):
         return None
     # Without a right to read it, the Hub answers 404 for a private repository too.
     private = (

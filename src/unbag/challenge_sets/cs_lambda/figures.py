@@ -6,11 +6,11 @@ from typing import Any, Final
 from unbag.challenge_sets.views.figures import Figure, Group, Point, Series, group_figure
 from unbag.scoring.bootstrap import Estimate
 
-_REFERENCES: Final = {"human": "one annotator", "majority": "majority vote"}
+_REFERENCES: Final = {"human": "one annotator", "majority": "best constant"}
 
 
 def measures(scores: Any) -> Iterator[tuple[str, str, Estimate]]:
-    """Iterate over accuracy, drop, majority vote and the human estimate by λ."""
+    """Iterate over accuracy, drop, best constant prediction and the human estimate by λ."""
     for subset in scores["subsets"]:
         name = f"CS_{subset['lambda']:g}" if subset["lambda"] else "all"
         yield name, f"accuracy on {subset['n']:,} pairs", subset["accuracy"]
@@ -22,7 +22,7 @@ def measures(scores: Any) -> Iterator[tuple[str, str, Estimate]]:
 
 
 def figures(group: Group) -> list[Figure | None]:
-    """Build the figure of accuracy by λ, with the human estimate and the majority vote."""
+    """Build the figure of accuracy by λ, with the human estimate and the best constant prediction."""
     scores = group.scored[0].result.scores
     references = [
         Series(name, tuple(Point(*point) for point in _points(key)(scores)), is_reference=True, number=number)

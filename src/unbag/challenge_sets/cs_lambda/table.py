@@ -14,12 +14,13 @@ _MIN_PAIRS: Final = 50  # from 50 pairs the standard error of an accuracy is bel
 
 
 def table(result: Result) -> RenderableType:
-    """Build the table of accuracy, drop, majority vote and human estimate by λ."""
+    """Build the table of accuracy, drop, best constant prediction and human estimate by λ."""
     subsets = result.scores["subsets"]
     has_human = any("human" in subset for subset in subsets)
     grid = result_table(
-        SET.title, result, "", "n", "accuracy [95 %]", "drop [95 %]", "vote", *(["human"] if has_human else [])
+        SET.title, result, "", "n", "accuracy [95 %]", "drop [95 %]", "constant", *(["human"] if has_human else [])
     )
+    grid.collapse_padding = True  # with intervals, the table fits 80 columns
     for subset in subsets:
         cells = [interval(subset["accuracy"]), interval(subset["drop"]) if subset["lambda"] else ""]
         human = [value(subset.get("human"))] if has_human else []
@@ -30,7 +31,7 @@ def table(result: Result) -> RenderableType:
 
 
 def reading(result: Result) -> str:
-    """Summarize the accuracy on the pairs with misleading words, beside the majority vote and the change."""
+    """Summarize the accuracy on the pairs with misleading words, beside the best constant prediction and the change."""
     subsets = result.scores["subsets"]
     hardest = next((subset for subset in subsets if subset["lambda"] == MISLED), None)
     if hardest is None or hardest["n"] < _MIN_PAIRS:

@@ -25,7 +25,7 @@ SET: Final = ChallengeSet(
         Quantity("accuracy_before", "accuracy, as given", "accuracy_before", roles=roles("quoted", "harness")),
         Quantity("accuracy_after", "accuracy, exchanged", "accuracy_after", roles=roles("quoted", "harness")),
         Quantity("drop", "drop", "drop", False, roles("quoted", "compared", "harness"), limits=DIFFERENCE),
-        Quantity("agreement", "same answer both ways", "agreement", roles=roles("quoted", "compared", "harness")),
+        Quantity("agreement", "same prediction both ways", "agreement", roles=roles("quoted", "compared", "harness")),
         Quantity(
             "accuracy_after_whole",
             "accuracy on the whole set, Table 1",

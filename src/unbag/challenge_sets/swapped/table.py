@@ -11,7 +11,8 @@ from unbag.challenge_sets.views.tables import change, exclusion_summary, interva
 def table(result: Result) -> RenderableType:
     """Build the table of accuracy as given and exchanged, drop and agreement by label, with the numbers of Table 1."""
     scores = result.scores
-    grid = result_table(SET.title, result, "accuracy", "as given", "exchanged", "drop [95 %]", "same answer")
+    grid = result_table(SET.title, result, "accuracy", "as given", "exchanged", "drop [95 %]", "same prediction")
+    grid.collapse_padding = True  # with intervals, the table fits 80 columns
     parts = {"both labels": scores, **{f"  {name}": part for name, part in scores["by_label"].items()}}
     for name, part in parts.items():
         before, after, drop = (part[key] for key in ("accuracy_before", "accuracy_after", "drop"))
