@@ -1,5 +1,6 @@
 """What a run says of models of which we know what is true: no surface flatters or wrongs one of them."""
 
+import gzip
 import zlib
 from dataclasses import replace
 
@@ -23,6 +24,7 @@ from unbag.reports import terminal
 from unbag.reports.html.data import gather
 from unbag.reports.html.page import render
 
+TRAIN = "demo-train.jsonl.gz"
 EXAMPLES = {"sicck": 15, "permuted": 150, "resnli": None, "cs_lambda": None}
 """Examples of a set; 600 of the others."""
 READ = ("permuted", "sicck")
@@ -37,6 +39,7 @@ def sets(tmp_path_factory):
         patch.setattr("datasets.config.HF_DATASETS_CACHE", folder / "cache")
         patch.setenv("XDG_CACHE_HOME", str(folder / "xdg"))
         fill(folder)
+        _truncate(folder / TRAIN, 2_000)
         lexical = _baseline("lexical", folder)
         built = {}
         for request in requests(folder):
@@ -46,8 +49,17 @@ def sets(tmp_path_factory):
         yield built, {name: _asked(only, item) for name, (item, _) in built.items()}
 
 
+def _truncate(path, pairs):
+    """Keep the first pairs of a file: a lexical model of fewer pairs is no less one, and fitted sooner."""
+    with gzip.open(path, "rt", encoding="utf-8") as file:
+        lines = file.readlines()
+    assert len(lines) > pairs
+    with gzip.open(path, "wt", encoding="utf-8") as file:
+        file.writelines(lines[:pairs])
+
+
 def _baseline(name, folder):
-    return predictor_of(name, train_data=(str(folder / "demo-train.jsonl.gz"),), pipeline=ALL)[0]
+    return predictor_of(name, train_data=(str(folder / TRAIN),), pipeline=ALL)[0]
 
 
 def _asked(predictor, item):
@@ -174,7 +186,7 @@ def test_a_bag_of_words_and_a_constant_lose_nothing_by_order(results, kind):
     assert permuted.scores["skill"]["model"] == pytest.approx(0, abs=1e-12)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", ["coin", "always neutral", "lexical", "noisy oracle"])
 def test_every_surface_says_the_same(results, kind, tmp_path):
     own = results[kind]
     console = Console(width=2_000, record=True, file=open("/dev/null", "w"))

@@ -79,12 +79,16 @@ class ReaderPredictor:
     def predict(self, premises: Sequence[str], hypotheses: Sequence[str]) -> NDArray[np.float32]:
         """Predict the probabilities of n pairs, shape (n, 3)."""
         premises, hypotheses = validate_pairs(premises, hypotheses)
-        batches = [np.empty((0, len(labels.LABELS)))]
+        # Pairs of similar length share a batch, so that little of the work is padding.
+        lengths = [max(len(words(sentence)) for sentence in pair) for pair in zip(premises, hypotheses, strict=True)]
+        order = np.argsort(np.array(lengths, dtype=np.int64), kind="stable")
+        probabilities = np.empty((len(order), len(labels.LABELS)), dtype=np.float32)
         with threadpool_limits(1):  # for such small products, the synchronisation of threads takes longer than the work
-            for start in range(0, len(premises), _BATCH_SIZE):
-                sides = (numbers(side[start : start + _BATCH_SIZE], self._word_ids) for side in (premises, hypotheses))
-                batches.append(self._forward(*sides))
-        return np.concatenate(batches).astype(np.float32)
+            for start in range(0, len(order), _BATCH_SIZE):
+                batch = order[start : start + _BATCH_SIZE]
+                pairs = ([side[row] for row in batch] for side in (premises, hypotheses))
+                probabilities[batch] = self._forward(*(numbers(side, self._word_ids) for side in pairs))
+        return probabilities
 
     def _forward(self, premises: NDArray[np.int64], hypotheses: NDArray[np.int64]) -> Floats:
         """Compute the probabilities of n pairs, shape (n, 3), from word ids of shapes (n, p) and (n, h)."""

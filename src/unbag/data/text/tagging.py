@@ -49,13 +49,20 @@ def load_pipeline(pipeline: str | Path, exclude: Sequence[str]) -> Any:
     """
     import spacy
 
-    source = pipeline
-    if "/" in str(pipeline) and not Path(pipeline).exists():
-        source = _from_hub(str(pipeline))
+    is_on_hub = "/" in str(pipeline) and not Path(pipeline).exists()
+    source, load = (_from_hub(str(pipeline)), _load_snapshot) if is_on_hub else (pipeline, spacy.load)
     try:
-        return spacy.load(source, exclude=list(exclude))
+        return load(source, exclude=tuple(exclude))
     except Exception as error:  # a folder has arbitrary content, and spaCy raises many kinds of errors for it
         raise ValueError(f"{_EXPECTED}, got {str(pipeline)!r} ({first_line(error)})") from error
+
+
+# Several builders of a run use the same pipeline. A snapshot of the Hub does not change, unlike a user's folder.
+@functools.lru_cache(maxsize=2)
+def _load_snapshot(folder: str, exclude: tuple[str, ...]) -> Any:
+    import spacy
+
+    return spacy.load(folder, exclude=list(exclude))
 
 
 # Cached, since the taggers and parsers of a run load the same pipeline, and each call shows progress bars for 26 files.
