@@ -108,11 +108,13 @@ def _pairs(result: Result) -> list[str]:
     """Build the arguments that name the pairs, and their maximum number."""
     data = result.data
     load_options: dict[str, Any] = data.get("load_options", {})
-    if python_only := sorted(load_options.keys() - {"columns", "labels", "language"}):
+    if python_only := sorted(load_options.keys() - {"columns", "labels", "language", "text"}):
         name = python_only[0]
         raise _NoCommandError(f"the option {name}={load_options[name]} of the pairs is available in Python only")
     words: list[str] = []
-    if _is_own(result):
+    if "text" in load_options:
+        words += ["--text", *load_options["text"], *(["--split", data["split"]] if data["split"] else [])]
+    elif _is_own(result):
         words += ["--data", *([data["name"], "--split", data["split"]] if data["split"] else [data["origin"]])]
     elif data["name"] in CORPORA:
         words += ["--corpus", data["name"]]
