@@ -55,8 +55,8 @@ class SourceConfig(datasets.BuilderConfig):
             raise ValueError(f"language: expected one of {', '.join(LANGUAGES)}, got {self.language!r}")
         if self.text and self.language != LANGUAGE:
             raise ValueError(
-                f"text: expected English text, got the language {self.language!r}; sets are made from English text only, "
-                "since they need its grammar"
+                f"text: expected English text, got the language {self.language!r}; sets are made from English text, "
+                "since they need its grammar; omit the language"
             )
 
     @property

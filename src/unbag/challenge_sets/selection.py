@@ -148,8 +148,8 @@ class Pairs:
             raise OptionError("labels: expected none with a text, which has no labels; omit labels")
         if self.language not in (None, LANGUAGE):
             raise OptionError(
-                f"language: expected {LANGUAGE} with a text, got {self.language}; sets are made from English text only, "
-                "since they need its grammar"
+                f"language: expected {LANGUAGE} with a text, got {self.language}; sets are made from English text, "
+                "since they need its grammar; omit the language"
             )
         files = text_files(self.text or ())
         where: dict[str, Any] = {"text": files, "source_split": self.split}

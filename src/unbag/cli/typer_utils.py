@@ -61,7 +61,7 @@ def comma_separated_paths(values: list[Path] | None) -> list[Path] | None:
 
 
 def comma_separated_texts(values: list[str] | None) -> list[str] | None:
-    """Split a list of paths or Hub ids at commas, except in the name of an existing path; the callback of the option."""
+    """Split a list of paths or Hub ids at commas, except in existing paths; the callback of the option."""
     if not values:
         return None
     return [name for each in values for name in ([each] if Path(each).exists() else comma_separated([each]) or ())]

@@ -71,11 +71,15 @@ def text_files(names: Sequence[str | os.PathLike[str]]) -> list[str]:
         DataError: If a file does not exist or has another ending, or a folder has none of them or too many.
     """
     files: list[str] = []
-    for name in map(os.fspath, names):
+    for each_name in names:
+        name = os.fspath(each_name)
         path = Path(name)
         if readers.is_hub_id(name):
             if len(names) > 1:
-                raise DataError(f"text: expected files or one data set of the Hub, got {name} beside {len(names) - 1}")
+                raise DataError(
+                    f"text: expected files or one data set of the Hub, got {name} beside {len(names) - 1} other names; "
+                    "name the model before --text, and read one data set at a time"
+                )
             return [name]
         if path.is_dir():
             found = (each for each in path.rglob("*") if readers.file_ending(each) in (*_PLAIN, *_MARKDOWN))
@@ -111,8 +115,8 @@ def open_text(
 ) -> Source:
     """Open a text as pairs of each of its sentences with itself, labelled entailment.
 
-    Nothing is parsed before the first row is read. The sentences are then stored in the cache (`unbag/sentences`), under
-    the content of the text and the identity of the parser.
+    Nothing is parsed before the first row is read. The sentences are then kept in the cache (`unbag/sentences`) by the
+    content of the text and the identity of the parser.
 
     Args:
         names: Files or folders (`text_files`), or the id of one Hub data set.
@@ -291,7 +295,7 @@ def _text_lines(path: Path) -> Iterator[str]:
 
 
 def _unique_names(files: Sequence[str]) -> list[str]:
-    """Name each file by its name, without the folder, so that records do not depend on it; numbered where it repeats."""
+    """Name each file by its name, without the folder, so that records do not depend on it; numbered if repeated."""
     names = [Path(file).name for file in files]
     times = Counter(names)
     return [name if times[name] == 1 else f"{number}-{name}" for number, name in enumerate(names)]
