@@ -186,9 +186,7 @@ _BOUND_BEFORE: Final = re.compile(
 )
 """What stands before a number that is a bound or an approximation. Some of these words are prepositions too (leaps over
 two hurdles); the few such claims are left out with the rest."""
-_BOUND_AFTER: Final = re.compile(
-    r"^(?:or (?:more|less|fewer)|and (?:more|up|over)|at (?:least|most)|plus)\b"
-)
+_BOUND_AFTER: Final = re.compile(r"^(?:or (?:more|less|fewer)|and (?:more|up|over)|at (?:least|most)|plus)\b")
 _MORE: Final = frozenset({"another", "others"})
 _OF_MANY: Final = frozenset({"several", "some"})
 _DETERMINERS: Final = ARTICLES | _OF_MANY | {"the"}
