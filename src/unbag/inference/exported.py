@@ -172,7 +172,7 @@ class ExportedPredictor:
             raise ModelError(f"{origin}: expected a sequence classifier, got a causal language model; export another")
         file, path = _fetch(origin, model_file)
         with torch.device("meta"):  # the architecture without weights: it has the limits of length and vocabulary
-            skeleton = AutoModelForSequenceClassification.from_config(config)
+            skeleton = AutoModelForSequenceClassification.from_config(config)  # type: ignore[no-untyped-call]
         name, commit = origin.identity()
         tokenizer = load_tokenizer(origin)
         classifier = build_classifier(
