@@ -1,6 +1,6 @@
 # /// script
 # requires-python = ">=3.11"
-# dependencies = ["unbag[models]"]
+# dependencies = ["unbag[models,wordnet]"]
 # ///
 """Mend a model that relies on single words: the recommended recipe, evaluated before and after on every challenge set.
 

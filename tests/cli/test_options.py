@@ -6,6 +6,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 import pytest
+import typer
 from rich.text import Text
 from typer.testing import CliRunner
 
@@ -190,3 +191,16 @@ def test_report_writes_badge(tmp_path):
     assert done.exit_code == 0, done.output
     assert "shown on 1 of 1 set" in (tmp_path / "badge.svg").read_text()
     assert challenge_sets.get("swapped").name in done.output
+
+
+def test_text_command_values_in_a_row_become_repeated_options():
+    seen = []
+    app = typer.Typer()
+
+    @app.command(cls=typer_utils.TextCommand)
+    def command(model: str, text: list[str] = typer.Option(None), seed: int = 0) -> None:  # noqa: B008
+        seen.append((model, text, seed))
+
+    CliRunner().invoke(app, ["m", "--text", "a.md", "b.md", "--seed", "3"])
+    CliRunner().invoke(app, ["m", "--text=a.md", "b.md"])
+    assert seen == [("m", ["a.md", "b.md"], 3), ("m", ["a.md", "b.md"], 0)]
