@@ -81,6 +81,7 @@ def test_change_number_of_each_kind_changes_the_value_and_nothing_else(kind):
         "The river was wide in 1995, as we know.",
         "Between 1990 and 1995, the town was built.",
         "A 12 percent rise was a surprise.",
+        "They can live to an age of 100 years.",
     ],
 )
 def test_change_number_under_a_bound_or_in_a_range_is_left_out(sentence):
@@ -137,6 +138,10 @@ def test_change_number_first_word_keeps_its_capital():
     edit = change_number("Twelve goats sleep in the barn.")
     assert re.fullmatch(r"[A-Z][a-z-]+ goats sleep in the barn\.", edit.hypothesis)
     assert rewrite_number("Twelve goats sleep in the barn.") is None
+
+
+def test_rewrite_number_beside_another_number_of_the_kind_is_left_out():
+    assert rewrite_number("The city gave 60 percent and the state 10 percent.") is None
 
 
 def test_parse_numeral_words_equal_their_digits():

@@ -203,7 +203,7 @@ _RATE_AFTER: Final = re.compile(r" [a-z]+ (?:a|per|each|every|out|of the) [a-z]+
 _SCOPE: Final = re.compile(
     r"\b(?:no|not|never|nobody|none|neither|nor|without|nothing|cannot|hardly|if|unless|whether|or|except|but|every|each"
     r"|any|all|few|both|other|others|another|respectively|total|totals?|twice|half|double|average|sum|versus|rather"
-    r"|instead|might|may|maybe|perhaps|could|would|example|instance|such|e\.g|sometimes|often|usually)\b|n['’]t\b",
+    r"|instead|can|might|may|maybe|perhaps|could|would|example|instance|such|e\.g|sometimes|often|usually)\b|n['’]t\b",
     re.IGNORECASE,
 )
 """Words with which a changed value need not contradict: negations, quantifiers, choices, sums, possibilities."""
@@ -287,8 +287,11 @@ def rewrite_number(sentence: str, seed: int = DEFAULT_SEED) -> NumberEdit | None
     'They paid $1,500,000 for the house.'
     """
     edits = []
-    for mention in find_numbers(sentence):
-        if (text := _equivalent(sentence, mention)) is not None:
+    mentions = find_numbers(sentence)
+    for mention in mentions:
+        # Two notations in one sentence read badly: "60 percent, 10% and 30 percent".
+        is_only = sum(each.kind is mention.kind for each in mentions) == 1
+        if is_only and (text := _equivalent(sentence, mention)) is not None:
             edits.append(_edit(sentence, mention, text))
     return edits[int(rng.key(seed, "rewritten number", sentence)) % len(edits)] if edits else None
 
