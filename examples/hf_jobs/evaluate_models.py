@@ -17,12 +17,13 @@
     python examples/hf_jobs/evaluate_models.py --org ORG --table            # the table of the stored results
 
 Each finished model is stored in the data set ORG/unbag-runs, so the same command continues after a stop. At the end,
-all stored results go to ORG/unbag-results and to the leaderboard. Options after `--` go to `unbag evaluate`.
+all stored results go to ORG/unbag-results and to the leaderboard.
 """
 
 import argparse
 import json
 import os
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -160,12 +161,9 @@ the options. `examples/hf_jobs/evaluate_models.py` of unbag writes and reads thi
 
 
 def parse_arguments(arguments: Sequence[str] | None = None) -> argparse.Namespace:
-    """Parse the command line; what follows `--` is the list `evaluate`."""
-    words = list(sys.argv[1:] if arguments is None else arguments)
-    own, rest = (words[: words.index("--")], words[words.index("--") + 1 :]) if "--" in words else (words, [])
+    """Parse the command line; `evaluate` becomes a list of words, and `models` a list of models."""
     parser = argparse.ArgumentParser(
-        description="Evaluate well-known NLI models and publish the results. Without --yes: only the estimated cost.",
-        epilog="Options after -- go to `unbag evaluate`, such as: -- --full --dtype bfloat16",
+        description="Evaluate well-known NLI models and publish the results. Without --yes: only the estimated cost."
     )
     parser.add_argument("--org", required=True, help="organisation or user for runs, results and leaderboard")
     parser.add_argument("--models", type=lambda text: text.split(","), help="ids of the list (default: all)")
@@ -180,8 +178,10 @@ def parse_arguments(arguments: Sequence[str] | None = None) -> argparse.Namespac
     parser.add_argument("--pairs", type=int, default=PAIRS, help=f"pairs per model (default: {PAIRS})")
     parser.add_argument("--tflops", type=float, default=5.0, help="assumed useful TFLOP/s of the machine (default: 5)")
     parser.add_argument("--overhead", type=float, default=10.0, help="assumed further minutes per model (default: 10)")
-    options = parser.parse_args(own)
-    options.evaluate = rest
+    parser.add_argument(  # not words after `--`, which `hf jobs uv run` drops
+        "--evaluate", type=shlex.split, default=[], help="options of `unbag evaluate`, such as --evaluate='--full'"
+    )
+    options = parser.parse_args(arguments)
     known = {model.id: model for model in MODELS}
     if unknown := [name for name in options.models or () if name not in known]:
         parser.error(
@@ -397,6 +397,10 @@ def _verdict_cells(results: "Sequence[Result]") -> list[str]:
 
 def main() -> int:
     """Run the command. Returns the exit code: 1 if a model or a publication failed."""
+    from typer import BadParameter
+
+    from unbag.cli.push import validate_push
+
     options = parse_arguments()
     try:
         if options.table:
@@ -406,6 +410,7 @@ def main() -> int:
             print_estimate(options.models, options)
             print("Nothing was evaluated. Add --yes to evaluate and publish.")
             return 0
+        validate_push(options.org, offline=False, option="--org")  # before hours of work
         runs = stored_runs(options.org)
         validate_settings(runs, options.evaluate)
         remaining = [model for model in options.models if model.id not in runs]
@@ -414,7 +419,7 @@ def main() -> int:
         failures = evaluate_models(remaining, options)
         if runs := stored_runs(options.org):
             failures |= publish_results(runs, options)
-    except (ValueError, OSError) as error:
+    except (ValueError, OSError, BadParameter) as error:
         print(f"evaluate_models: {error}", file=sys.stderr)
         return 1
     for name, reason in failures.items():

@@ -2,6 +2,10 @@
 
 import importlib.util
 import json
+import os
+import shlex
+import shutil
+import subprocess
 import sys
 import tomllib
 
@@ -60,6 +64,19 @@ def test_header_is_valid_toml_with_documented_keys():
     assert header["dependencies"] == ["unbag[all]"]
 
 
+@pytest.mark.skipif(shutil.which("hf") is None, reason="needs the command hf")
+def test_options_of_a_job_reach_the_script(script):
+    words = ["--org", "org", "--yes", "--evaluate=--full --dtype bfloat16"]
+    command = ["hf", "jobs", "uv", "run", "--dry-run", "--format", "human", SCRIPT, *words]
+    environment = {**os.environ, "HF_TOKEN": "hf_of_nobody"}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    [line] = [line for line in done.stdout.splitlines() if line.split()[:1] == ["args"]]
+    options = script.parse_arguments(shlex.split(line)[1:])
+    assert (options.org, options.yes) == ("org", True)
+    assert options.evaluate == ["--full", "--dtype", "bfloat16"]
+
+
 def test_estimate_hours_of_a_model_with_known_operations(script):
     model = script.Model("a/b", "mit", script.BY_CONFIG, 3, 100, "")
     pairs = 36_000_000 // script.TOKENS  # 2 x 1e8 x 3.6e7 operations: 7,200 s at 1e12 per second
@@ -76,6 +93,14 @@ def test_without_yes_only_the_estimate_is_printed(script, monkeypatch, capsys):
     assert "Nothing was evaluated" in out
 
 
+def test_without_a_token_no_model_is_evaluated(script, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["evaluate_models.py", "--org", "org", "--yes"])
+    monkeypatch.setattr("huggingface_hub.get_token", lambda: None)
+    monkeypatch.setattr(script, "evaluate_models", lambda *_: pytest.fail("a model was evaluated"))
+    assert script.main() == 1
+    assert "--org org: expected a token, got none" in capsys.readouterr().err
+
+
 def test_stored_runs_with_other_options_are_rejected(script, tmp_path):
     runs = {RIGHT: (tmp_path, {"options": ["--full"]})}
     script.validate_settings(runs, ["--full"])
@@ -87,6 +112,13 @@ def test_table_of_models_without_runs_says_not_yet(script):
     table = script.build_table(script.MODELS, {}).splitlines()
     assert len(table) == 27
     assert all(line.endswith("| – | – | – | – | not yet |") for line in table[2:])
+
+
+def test_study_has_a_row_for_each_model_of_the_list(script):
+    page = (EXAMPLES.parent / "docs" / "studies" / "well_known_models.md").read_text()
+    rows = [line.split(" | ")[:4] for line in page.splitlines() if line.startswith("| [")]
+    expected = script.build_table(script.MODELS, {}).splitlines()[2:]
+    assert rows == [line.split(" | ")[:4] for line in expected]
 
 
 @pytest.fixture(scope="module")
@@ -126,7 +158,7 @@ def test_run_stores_results_continues_after_a_failure_and_resumes(model_hub, tmp
         assert "Traceback" not in done.stderr
         return done
 
-    done = run("--yes", "--pull-requests", "--", *SHORT)
+    done = run("--yes", "--pull-requests", f"--evaluate={shlex.join(SHORT)}")
     assert done.returncode == 1, done.stderr
     assert f"{WRONG}: expected the labels contradiction,entailment,neutral, got entailment," in done.stderr
     assert "1 failed" in done.stderr, done.stderr
@@ -152,11 +184,11 @@ def test_run_stores_results_continues_after_a_failure_and_resumes(model_hub, tmp
         return {name: len(api.list_repo_commits(f"org/{name}", repo_type=kind)) for name, kind in kinds.items()}
 
     before = commits()
-    again = run("--yes", "--", *SHORT)
+    again = run("--yes", f"--evaluate={shlex.join(SHORT)}")
     assert again.returncode == 1
     assert "2 of 25 models are stored and skipped" in again.stdout
     assert commits() == before
-    assert "expected the options" in run("--yes", "--", "--full").stderr
+    assert "expected the options" in run("--yes", "--evaluate=--full").stderr
 
     table = run("--table")
     assert table.returncode == 0, table.stderr
