@@ -358,6 +358,7 @@ def results_file(path: Path) -> Path:
 
 
 _EVALUATION: Final = Path("evaluation")  # results of `unbag train … --evaluate`, in the model's folder
+_BEFORE: Final = Path("before")  # results of the original model, in the folder of `unbag train mend`
 
 
 @with_shared_options
@@ -375,7 +376,7 @@ def model(
         list[Path] | None,
         typer.Option(
             callback=comma_separated_paths,
-            help="Results of other models for the card, such as the base model.",
+            help="Results of other models for the card (default: FOLDER/before, if present).",
         ),
     ] = None,
     sets_org: Annotated[
@@ -423,6 +424,8 @@ def model_publication(
     base = find_base_model(folder)
     if results is None:
         results = [folder / _EVALUATION] if (folder / _EVALUATION).is_dir() else []
+        if results and not compare_with and (folder / _BEFORE).is_dir():
+            compare_with = [folder / _BEFORE]
     with explain_damaged_records(folder, *results, *compare_with):
         own_results = read_results(results)
         return checkpoint_publication(
