@@ -52,7 +52,7 @@ def main() -> None:
     """Train, evaluate, print the tables, and check the claim."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--output-dir", type=Path, help="folder that keeps models and results (default: temporary)")
-    parser.add_argument("--max-steps", type=int, default=400, help="training steps per network (default: 400)")
+    parser.add_argument("--max-steps", type=int, default=200, help="training steps per network (default: 200)")
     parser.add_argument("--markdown", type=Path, help="page whose tables are replaced (default: print only)")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
@@ -93,7 +93,7 @@ def train(name: str, folder: Path, max_steps: int) -> str:
     if not trained.exists():
         untrained = folder / "untrained" / name
         if not untrained.exists():
-            initialize_model(name, (corpus,), untrained, dimensions=50, seed=1)
+            initialize_model(name, (corpus,), untrained, dimensions=50, options={"hidden_size": "50"}, seed=1)
         config = TrainConfig(
             model=str(untrained), corpus=(corpus,), max_steps=max_steps, learning_rate=1e-3, seed=1, output_dir=trained
         )

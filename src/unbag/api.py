@@ -131,8 +131,8 @@ def evaluate(
             (each sentence is a premise, likewise).
         trust_labels: Whether to continue although another label order fits the model better.
         trust_remote_code: Whether to run Python code of the model's repository; recorded in the results.
-        model_file: Exported model to run, such as `onnx/model.onnx` (default: the only one of a folder without weights
-            of PyTorch).
+        model_file: Exported model to run, such as `onnx/model.onnx` (default: the only one of a folder or repository
+            without weights of PyTorch).
         max_length: Maximum number of tokens per pair (default: that of the model).
         batch_tokens: Maximum number of tokens per batch (default: chosen for speed).
         num_fewshot: Few-shot examples in the prompt of a language model: 0, 3 or 6 (default: 0).

@@ -1,6 +1,7 @@
 """Options of all commands: lists, completion, help, quiet and verbose, version."""
 
 import logging
+import re
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
@@ -12,8 +13,9 @@ from typer.testing import CliRunner
 
 from tests.factories import result, run
 from unbag import challenge_sets, cli
-from unbag.cli import output, typer_utils
+from unbag.cli import output, train, typer_utils
 from unbag.cli.options import PairOptions, with_shared_options
+from unbag.training.recipes import find_recipe
 
 
 def unbag(*arguments, **env):
@@ -132,6 +134,24 @@ def test_option_help_is_short_and_printed_as_written():
                 assert " ".join(_plain(param.help).split()) in page, (path, param.name)
                 printed += 1
     assert printed > 200
+
+
+def test_extra_in_help_is_shown_whole():
+    """Reads the help texts without the parser of Rich, which would drop `[ray]` on both sides of the comparison."""
+    checked = set()
+    for path, command in commands():
+        help_texts = " ".join(each.help or "" for each in (command, *command.params)).replace("\\[", "[")
+        if extras := set(re.findall(r"unbag\[[a-z,]+\]", help_texts)):
+            page = CliRunner(env={"COLUMNS": "100"}).invoke(cli.app, [*path, "--help"]).output
+            assert all(extra in page for extra in extras), (path, extras)
+            checked.add(path)
+    assert {("evaluate",), ("build",)} <= checked
+
+
+def test_extra_in_help_of_a_recipe_alone_is_shown_whole(capsys):
+    recipe = replace(find_recipe("finetune"), summary="Needs unbag[models,wordnet].")
+    assert train.main(recipe, arguments=["--help"]) == 0
+    assert "Needs unbag[models,wordnet]." in capsys.readouterr().out
 
 
 def _plain(help_text):

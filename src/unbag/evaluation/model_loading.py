@@ -316,9 +316,10 @@ def _of_hub_or_folder(model: str | Path, options: dict[str, Any]) -> Predictor:
         from unbag.inference.transformer import TransformerPredictor
     except ImportError as error:
         raise ImportError(f"models need torch and transformers: pip install 'unbag[models]' ({error})") from error
-    from unbag.inference.exported import ExportedPredictor, has_only_exported
+    from unbag.inference.exported import ExportedPredictor
+    from unbag.inference.exported_files import has_only_exported
 
-    if "model_file" in options or has_only_exported(model):
+    if "model_file" in options or has_only_exported(model, options.get("revision")):
         if wrong := sorted(set(options) & _NOT_OF_EXPORTED):
             raise ValueError(
                 f"{model}: expected no option {', '.join(wrong)} for an exported model, which runs on the CPU by its "

@@ -2,20 +2,19 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path, PurePosixPath
-from typing import Any, Final
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import tokenizers
 import torch
 import transformers
-from huggingface_hub import HfApi, is_offline_mode, snapshot_download
-from huggingface_hub.errors import HfHubHTTPError
 from numpy.typing import NDArray
 from transformers import AutoModelForSequenceClassification
 
 from unbag.data.labels import label_space_of
-from unbag.inference.hub_files import Origin, combine_hashes, resolve_origin
+from unbag.inference.exported_files import fetch_exported, hash_exported
+from unbag.inference.hub_files import resolve_origin
 from unbag.inference.loading import (
     build_classifier,
     is_causal_lm,
@@ -33,57 +32,10 @@ from unbag.inference.tokenization import (
     select_batches,
     token_batches,
 )
-from unbag.utils.hashing import file_hash
-from unbag.utils.hub import HubReadError, hub_read
 from unbag.utils.redaction import first_line
 
 Run = Callable[[dict[str, NDArray[np.int64]]], NDArray[np.float32]]
 """Function from the model's arguments to the logits, shape (b, outputs)."""
-
-_FOLDERS: Final = (".", "onnx", "openvino")  # where optimum and sentence-transformers write
-_SUFFIXES: Final = (".onnx", ".xml")
-_DATA_SUFFIXES: Final = ("_data", ".data")  # weights of an ONNX file above 2 GB
-
-
-def find_exported(names: Sequence[str]) -> list[str]:
-    """Find the exported models among the files of a repository.
-
-    >>> find_exported(["config.json", "onnx/model.onnx", "openvino/openvino_model.xml", "test/model.onnx"])
-    ['onnx/model.onnx', 'openvino/openvino_model.xml']
-    """
-    paths = map(PurePosixPath, names)
-    return sorted(str(path) for path in paths if str(path.parent) in _FOLDERS and path.suffix in _SUFFIXES)
-
-
-def list_exported(folder: Path) -> list[str]:
-    """List the exported models in a folder."""
-    return find_exported([path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()])
-
-
-def has_only_exported(model: str | Path) -> bool:
-    """Check whether a model is a folder with exported models and no weights of PyTorch."""
-    folder = Path(model).expanduser()
-    if not folder.is_dir() or any(folder.glob("*.safetensors")) or any(folder.glob("pytorch_model*.bin")):
-        return False
-    return bool(list_exported(folder))
-
-
-def select_file(found: Sequence[str], model_file: str | None, source: str) -> str:
-    """Select the exported model to run.
-
-    Raises:
-        ModelError: If it does not exist, or several exist and none is named.
-    """
-    listed = ", ".join(found) or "none"
-    if model_file is not None:
-        if model_file not in found:
-            raise ModelError(
-                f"{source}: expected an exported model {model_file}, got {listed}; name one with --model-file"
-            )
-        return model_file
-    if len(found) != 1:
-        raise ModelError(f"{source}: expected one exported model, got {listed}; name one with --model-file")
-    return found[0]
 
 
 class ExportedPredictor:
@@ -129,7 +81,7 @@ class ExportedPredictor:
             "model": classifier.name,
             "revision": classifier.revision,
             "model_file": file,
-            "file_hash": _hash_file(path),
+            "file_hash": hash_exported(path),
             "label_order": ",".join(self.order),
             "max_length": str(self.max_length),
             "batch_tokens": str(self.batch_tokens),
@@ -170,7 +122,7 @@ class ExportedPredictor:
         config = load_config(origin)
         if is_causal_lm(config):
             raise ModelError(f"{origin}: expected a sequence classifier, got a causal language model; export another")
-        file, path = _fetch(origin, model_file)
+        file, path = fetch_exported(origin, model_file)
         with torch.device("meta"):  # the architecture without weights: it has the limits of length and vocabulary
             skeleton = AutoModelForSequenceClassification.from_config(config)  # type: ignore[no-untyped-call]
         name, commit = origin.identity()
@@ -232,36 +184,6 @@ class ExportedPredictor:
         powers = np.exp(logits - logits.max(axis=1, keepdims=True))
         values: NDArray[np.float32] = (powers / powers.sum(axis=1, keepdims=True))[:, self._columns]
         return values
-
-
-def _fetch(origin: Origin, model_file: str | None) -> tuple[str, Path]:
-    """Select the exported model, and download it with its weights; returns its name and its path."""
-    folder = origin.download()
-    if origin.commit is None or is_offline_mode():
-        file = select_file(list_exported(folder), model_file, origin.source)
-        return file, folder / file
-    what = f"the model {origin}"
-    try:
-        listed = hub_read(what, lambda: HfApi().list_repo_files(origin.source, revision=origin.commit))
-        file = select_file(find_exported(listed), model_file, origin.source)
-        wanted = [name for name in (file, *_data_names(file)) if name in listed]
-        hub_read(what, lambda: snapshot_download(origin.source, revision=origin.commit, allow_patterns=wanted))
-    except HubReadError as error:
-        raise ModelError(str(error)) from error
-    except (HfHubHTTPError, OSError) as error:
-        raise ModelError(f"cannot fetch {origin} from the Hub: {first_line(error)}") from error
-    return file, folder / file
-
-
-def _data_names(file: str) -> list[str]:
-    """List the names that the file of an exported model's weights may have."""
-    return [file[:-4] + ".bin"] if file.endswith(".xml") else [file + suffix for suffix in _DATA_SUFFIXES]
-
-
-def _hash_file(path: Path) -> str:
-    """Compute a hash of an exported model and the files of its weights."""
-    files = [path, *(each for name in _data_names(path.name) if (each := path.with_name(name)).is_file())]
-    return combine_hashes({each.name: file_hash(each) for each in files})
 
 
 def _open_onnx(path: Path) -> tuple[Run, frozenset[str], dict[str, str]]:
