@@ -67,6 +67,7 @@ def evaluate(
     long_premise: "LongPremise | None" = None,
     trust_labels: bool = False,
     trust_remote_code: bool = False,
+    model_file: str | None = None,
     max_length: int | None = None,
     batch_tokens: int | None = None,
     num_fewshot: int | None = None,
@@ -130,6 +131,8 @@ def evaluate(
             (each sentence is a premise, likewise).
         trust_labels: Whether to continue although another label order fits the model better.
         trust_remote_code: Whether to run Python code of the model's repository; recorded in the results.
+        model_file: Exported model to run, such as `onnx/model.onnx` (default: the only one of a folder or repository
+            without weights of PyTorch).
         max_length: Maximum number of tokens per pair (default: that of the model).
         batch_tokens: Maximum number of tokens per batch (default: chosen for speed).
         num_fewshot: Few-shot examples in the prompt of a language model: 0, 3 or 6 (default: 0).
@@ -233,6 +236,7 @@ def evaluate(
             label_map=label_map,
             threshold=threshold,
             trust_remote_code=trust_remote_code or None,
+            model_file=model_file,
             max_length=max_length,
             batch_tokens=batch_tokens,
             num_fewshot=num_fewshot,

@@ -149,3 +149,18 @@ def test_build_soswap_from_text_swaps_subject_and_object_and_counts_exclusions(p
     assert set(built.rows["premise"]) <= set(KEPT)
     assert built.data["rows"] == len(built.rows.unique("source_id")) + sum(built.data["excluded"].values())
     assert built.data["load_options"]["text"] == ["farm.md"]
+
+
+def test_build_breaking_nli_from_text_adds_numbers_that_a_file_of_pairs_lacks(pipeline, tmp_path, monkeypatch):
+    monkeypatch.setattr("unbag.challenge_sets.config.PIPELINE", pipeline)
+    sentence = "The old farmer sold twelve goats in the town."
+    text = _write(tmp_path / "farm.txt", sentence)
+    built = build(Request("breaking_nli", None, {"text": [text]}))
+    rows = list(built.rows)
+    numbers = {row["category"]: row for row in rows if row["category"].startswith("number_")}
+    assert numbers["number_notations"]["hypothesis"] == "The old farmer sold 12 goats in the town."
+    assert (numbers["number_notations"]["relation"], numbers["number_values"]["relation"]) == ("synonym", "co_hyponym")
+    assert numbers["number_values"]["replaced"] == "twelve"
+    pair = {"premise": f"{sentence} A man sleeps.", "hypothesis": "A woman sleeps.", "label": "contradiction"}
+    pairs = build(Request("breaking_nli", None, {"data": _write(tmp_path / "pairs.jsonl", json.dumps(pair))}))
+    assert set(pairs.rows["category"]).isdisjoint(numbers)

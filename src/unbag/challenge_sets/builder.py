@@ -98,6 +98,8 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
     Attributes:
         SCHEMA: Columns: `id` (unique), `source_id` (the example that the row was made from), `premise`, `hypothesis`,
             `label` (an id), then the set's own.
+        EXAMPLE_ID: Column that identifies the example of a row: `source_id`, or another one for a set in which several
+            examples share a source.
         CITATION: BibTeX of the set's paper. The citation of the corpus is appended.
         UNFIT: Reason why the set excludes labelled examples, as a phrase after a number ("too short to permute").
         EVALUATED: Split that models are evaluated on, if the set has several.
@@ -107,6 +109,7 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
     """
 
     SCHEMA: ClassVar[pa.Schema]
+    EXAMPLE_ID: ClassVar[str] = "source_id"
     CITATION: ClassVar[str]
     UNFIT: ClassVar[str] = "unfit"
     EVALUATED: ClassVar[str | None] = None

@@ -282,6 +282,7 @@ def available_offline(plan: EvaluationPlan) -> EvaluationPlan:
             plan.models,
             revision=options.revision,
             train_data=options.loading_options()["train_data"],
+            model_file=options.model_file,
         )
     )
     if not in_suite:

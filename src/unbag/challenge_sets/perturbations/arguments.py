@@ -220,6 +220,7 @@ class Argument(NamedTuple):
     span: range
 
 
+@lru_cache(maxsize=1 << 14)  # phrases of donors are looked up again for every claim
 def content_stems(sentence: str) -> frozenset[str]:
     """Compute the stems of a sentence's content words.
 
@@ -302,6 +303,7 @@ def donor_arguments(parse: Parse) -> Iterator[Argument]:
     yield from _numbers(parse)
 
 
+@lru_cache(maxsize=1 << 14)
 def is_generic(noun: str) -> bool:
     """Check whether a noun names almost anyone, anything or any place (`GENERIC`)."""
     return stem(noun) in _stems_of(GENERIC)
