@@ -101,3 +101,21 @@ def test_packages_import_lower_layers_only():
         and _room(each) != _room(module)
     ]
     assert not upward
+
+
+def test_no_file_imports_scikit_learn():
+    """It is a dependency of the tests only."""
+    names = {
+        name
+        for path in _modules().values()
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for name in (
+            [alias.name for alias in node.names]
+            if isinstance(node, ast.Import)
+            else [node.module]
+            if isinstance(node, ast.ImportFrom)
+            else []
+        )
+    }
+    assert "scipy.stats" in names
+    assert not [name for name in names if name.split(".")[0] == "sklearn"]

@@ -11,7 +11,7 @@ or without the command:
   python trainers/debias.py product-of-experts --model ORG/MODEL --output-dir runs/a
   torchrun --nproc_per_node 2 trainers/debias.py product-of-experts --model ORG/MODEL --output-dir runs/a
   accelerate launch trainers/debias.py product-of-experts --model ORG/MODEL --output-dir runs/a
-  hf jobs uv run trainers/debias.py product-of-experts --model ORG/MODEL --output-dir runs/a
+  hf jobs uv run -s HF_TOKEN trainers/debias.py product-of-experts --model ORG/MODEL --output-dir a --push-results ORG
 """
 
 import sys

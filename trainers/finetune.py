@@ -11,7 +11,7 @@ or without the command:
   python trainers/finetune.py --model ORG/MODEL --output-dir runs/a
   torchrun --nproc_per_node 2 trainers/finetune.py --model ORG/MODEL --output-dir runs/a
   accelerate launch trainers/finetune.py --model ORG/MODEL --output-dir runs/a
-  hf jobs uv run trainers/finetune.py --model ORG/MODEL --output-dir runs/a
+  hf jobs uv run -s HF_TOKEN trainers/finetune.py --model ORG/MODEL --output-dir runs/a --push-results ORG
 """
 
 import sys

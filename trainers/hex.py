@@ -17,7 +17,7 @@ or without the command:
   python trainers/hex.py --model ORG/MODEL --output-dir runs/a
   torchrun --nproc_per_node 2 trainers/hex.py --model ORG/MODEL --output-dir runs/a
   accelerate launch trainers/hex.py --model ORG/MODEL --output-dir runs/a
-  hf jobs uv run trainers/hex.py --model ORG/MODEL --output-dir runs/a
+  hf jobs uv run -s HF_TOKEN trainers/hex.py --model ORG/MODEL --output-dir runs/a --push-results ORG
 """
 
 import sys

@@ -20,7 +20,7 @@ or without the command:
   python trainers/kfold.py --model ORG/NLI-MODEL --output-dir runs/kfold
   torchrun --nproc_per_node 2 trainers/kfold.py --model ORG/NLI-MODEL --output-dir runs/kfold
   accelerate launch trainers/kfold.py --model ORG/NLI-MODEL --output-dir runs/kfold
-  hf jobs uv run trainers/kfold.py --model ORG/NLI-MODEL --output-dir runs/kfold
+  hf jobs uv run -v hf://buckets/ORG/BUCKET:/output trainers/kfold.py --model ORG/NLI-MODEL --output-dir /output/kfold
 
 Two protocols of ours train on both directions of each pair, with their own
 labels. With --protocol spread, the pairs of a seed sentence are in all folds,

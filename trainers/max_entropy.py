@@ -11,7 +11,7 @@ or without the command:
   python trainers/max_entropy.py --model ORG/MODEL --output-dir runs/a
   torchrun --nproc_per_node 2 trainers/max_entropy.py --model ORG/MODEL --output-dir runs/a
   accelerate launch trainers/max_entropy.py --model ORG/MODEL --output-dir runs/a
-  hf jobs uv run trainers/max_entropy.py --model ORG/MODEL --output-dir runs/a
+  hf jobs uv run -s HF_TOKEN trainers/max_entropy.py --model ORG/MODEL --output-dir runs/a --push-results ORG
 """
 
 import sys

@@ -1,6 +1,6 @@
 # /// script
 # requires-python = ">=3.11"
-# dependencies = ["unbag[models]"]
+# dependencies = ["unbag[models,wordnet]"]
 # ///
 """Mend a model that relies on single words: the recommended recipe, evaluated before and after on every challenge set.
 
@@ -20,7 +20,7 @@ Without the command:
   python trainers/mend.py --model ORG/NLI-MODEL --output-dir runs/mended
   torchrun --nproc_per_node 2 trainers/mend.py --model ORG/NLI-MODEL --output-dir runs/mended
   accelerate launch trainers/mend.py --model ORG/NLI-MODEL --output-dir runs/mended
-  hf jobs uv run trainers/mend.py --model ORG/NLI-MODEL --output-dir runs/mended
+  hf jobs uv run -s HF_TOKEN trainers/mend.py --model ORG/NLI-MODEL --output-dir runs/mended --push-results ORG
 """
 
 import sys
@@ -87,7 +87,15 @@ that of the product of the model and a biased model, by default a bag of words c
 that the model learns only what the biased model does not predict ([Clark et al. \
 2019](https://aclanthology.org/D19-1418), [Mahabadi et al. 2020](https://aclanthology.org/2020.acl-main.769))."""
 
-RECIPE = Recipe("mend", __doc__, objective, MendConfig, Protocol(run, view), about=ABOUT, pair_features=pair_features)
+RECIPE = Recipe(
+    "mend",
+    __doc__,
+    objective,
+    MendConfig,
+    Protocol(run, view, has_one_model=True),
+    about=ABOUT,
+    pair_features=pair_features,
+)
 
 if __name__ == "__main__":
     from unbag.cli.train import main

@@ -17,7 +17,7 @@ or without the command:
   python trainers/rearranged.py --model ORG/PRETRAINED --output-dir runs/table-3
   torchrun --nproc_per_node 2 trainers/rearranged.py --model ORG/PRETRAINED --output-dir runs/table-3
   accelerate launch trainers/rearranged.py --model ORG/PRETRAINED --output-dir runs/table-3
-  hf jobs uv run trainers/rearranged.py --model ORG/PRETRAINED --output-dir runs/table-3
+  hf jobs uv run -v hf://buckets/ORG/BUCKET:/output trainers/rearranged.py --model ORG/MODEL --output-dir /output/a
 
 Use a model that was not trained on an NLI corpus before: one that was
 fine-tuned on the corpus has seen most of the rearranged test pairs.

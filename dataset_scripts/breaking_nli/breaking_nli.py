@@ -20,13 +20,14 @@ from unbag.challenge_sets import requirements
 from unbag.challenge_sets.builder import Made
 from unbag.challenge_sets.config import source_configs
 from unbag.challenge_sets.official import OfficialConfig, OfficialSet
-from unbag.challenge_sets.perturbations import corpus_counts, substitution, vocabulary_split
+from unbag.challenge_sets.perturbations import corpus_counts, numbers, substitution, vocabulary_split
 from unbag.challenge_sets.perturbations.corpus_counts import Bigrams, CorpusCounts, count_corpus, is_bigram_file
 from unbag.challenge_sets.perturbations.substitution import (
     DEFAULT_Q,
     DEFAULT_SEED,
     SIMILARITY,
     Candidates,
+    Substitute,
     Substituter,
     SubstitutionRow,
     WordPair,
@@ -203,7 +204,8 @@ class BreakingNli(OfficialSet):
             yield from substitution.substitution_tables(self._authors(examples), self._measure)
             return
         rejected: Counter[str] = Counter()
-        rows = substitution.generate_rows(examples, self._substituter, rejected)
+        more = self._number_pairs if self.config.text else lambda premise: ()
+        rows = substitution.generate_rows(examples, self._substituter, rejected, more)
         yield from substitution.substitution_tables(rows, self._measure)
         self.save_build_counts(rejected)
 
@@ -305,6 +307,11 @@ class BreakingNli(OfficialSet):
             min_similarity=config.min_similarity,
             words=config.words,
         )
+
+    def _number_pairs(self, premise: str) -> list[Substitute]:
+        """Build the pairs of a sentence of the user's text that differ in a number."""
+        pairs = numbers.substitute_numbers(premise, self.config.seed)
+        return [each for each in pairs if vocabulary_split.are_in_half(self.config.words, (each.old, each.new))]
 
     def _measure(self, old: str, new: str) -> WordPair:
         frequency = self._corpus_counts.pairs.get((old, new), 0) if self._is_counted(old, new) else None

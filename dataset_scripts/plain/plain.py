@@ -33,11 +33,12 @@ class Plain(ChallengeSetBuilder):
     BUILDER_CONFIG_CLASS = PlainConfig
     SCHEMA = SCHEMA
     CITATION = _CITATION
+    EXAMPLE_ID = "id"  # pairs of one document share a source
     LONGEST = None  # sentences are not tokenized
 
     def tables(self, source: Source, examples: Iterator[Example]) -> Iterator[pa.Table]:
-        """Iterate over the rows, one per example."""
-        return plain_tables(examples)
+        """Iterate over the rows, one per example. Pairs of the user's own data that share a document share a source."""
+        return plain_tables(examples, by_document=self.config.data is not None)
 
 
 Plain.BUILDER_CONFIGS = source_configs(PlainConfig, Plain.VERSION)

@@ -42,6 +42,7 @@ def evaluate(
     corpus: str | None = None,
     split: str | None = None,
     data: Path | str | None = None,
+    text: Path | str | Sequence[Path | str] | None = None,
     columns: Mapping[str, str] | None = None,
     labels: Sequence[str] | None = None,
     language: str | None = None,
@@ -66,6 +67,7 @@ def evaluate(
     long_premise: "LongPremise | None" = None,
     trust_labels: bool = False,
     trust_remote_code: bool = False,
+    model_file: str | None = None,
     max_length: int | None = None,
     batch_tokens: int | None = None,
     num_fewshot: int | None = None,
@@ -93,7 +95,9 @@ def evaluate(
         corpus: Corpus of the sets, as listed by `unbag sets` (default: each set's own).
         split: Split of the corpus (default: the split that the papers evaluate on).
         data: Your own pairs instead of a corpus: csv, tsv, jsonl or parquet file, or Hub dataset id.
-        columns: Column names of `data` by our names, such as `{"premise": "text"}`.
+        text: Your own English text instead of pairs: files (.txt, .md, or tables with a text column), folders, or a Hub
+            dataset id. The sets are then those that need no labels (`ChallengeSet.from_text`).
+        columns: Column names of `data` by our names, such as `{"premise": "text"}`; of `text`, `{"text": "body"}`.
         labels: Label names of `data` in the order of the ids 0, 1, 2, or `E=entailment` for each label.
         language: Language of `data`: `en`, `zh`, or another code of XNLI (default: `en`).
         max_examples: Maximum number of source examples of each set (default: all, or the sample of the suite).
@@ -127,6 +131,8 @@ def evaluate(
             (each sentence is a premise, likewise).
         trust_labels: Whether to continue although another label order fits the model better.
         trust_remote_code: Whether to run Python code of the model's repository; recorded in the results.
+        model_file: Exported model to run, such as `onnx/model.onnx` (default: the only one of a folder or repository
+            without weights of PyTorch).
         max_length: Maximum number of tokens per pair (default: that of the model).
         batch_tokens: Maximum number of tokens per batch (default: chosen for speed).
         num_fewshot: Few-shot examples in the prompt of a language model: 0, 3 or 6 (default: 0).
@@ -159,6 +165,7 @@ def evaluate(
         corpus=corpus,
         split=split,
         data=None if data is None else str(data),
+        text=_text_names(text),
         columns=columns,
         labels=labels,
         language=language,
@@ -229,6 +236,7 @@ def evaluate(
             label_map=label_map,
             threshold=threshold,
             trust_remote_code=trust_remote_code or None,
+            model_file=model_file,
             max_length=max_length,
             batch_tokens=batch_tokens,
             num_fewshot=num_fewshot,
@@ -244,6 +252,12 @@ def evaluate(
         upload_files(folder, address, last=results.FILE)
     report.skipped = [SkippedSet(each.set, each.model, each.reason) for each in failures]
     return report
+
+
+def _text_names(text: Path | str | Sequence[Path | str] | None) -> list[str] | None:
+    if text is None:
+        return None
+    return list(map(str, [text] if isinstance(text, str | PathLike) else text))
 
 
 def _validate_sets(sets: object) -> None:
@@ -282,7 +296,7 @@ def _requests(
 ) -> list[Request]:
     """Build the requests: of the suite, in which sets may be skipped, or of the given names and requests."""
     if sets is None:
-        requests = pairs.requests(suite.names(), on_failure=on_failure)
+        requests = pairs.requests(suite.names(from_text=pairs.text is not None), on_failure=on_failure)
         return requests if full else [suite.sampled(request) for request in requests]
     if not sets:
         raise ValueError(f"sets: expected one or more of {', '.join(suite.names())}, got none; omit sets for all")

@@ -1,18 +1,21 @@
 """Options of all commands: lists, completion, help, quiet and verbose, version."""
 
 import logging
+import re
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 
 import pytest
+import typer
 from rich.text import Text
 from typer.testing import CliRunner
 
 from tests.factories import result, run
 from unbag import challenge_sets, cli
-from unbag.cli import output, typer_utils
+from unbag.cli import output, train, typer_utils
 from unbag.cli.options import PairOptions, with_shared_options
+from unbag.training.recipes import find_recipe
 
 
 def unbag(*arguments, **env):
@@ -133,6 +136,24 @@ def test_option_help_is_short_and_printed_as_written():
     assert printed > 200
 
 
+def test_extra_in_help_is_shown_whole():
+    """Reads the help texts without the parser of Rich, which would drop `[ray]` on both sides of the comparison."""
+    checked = set()
+    for path, command in commands():
+        help_texts = " ".join(each.help or "" for each in (command, *command.params)).replace("\\[", "[")
+        if extras := set(re.findall(r"unbag\[[a-z,]+\]", help_texts)):
+            page = CliRunner(env={"COLUMNS": "100"}).invoke(cli.app, [*path, "--help"]).output
+            assert all(extra in page for extra in extras), (path, extras)
+            checked.add(path)
+    assert {("evaluate",), ("build",)} <= checked
+
+
+def test_extra_in_help_of_a_recipe_alone_is_shown_whole(capsys):
+    recipe = replace(find_recipe("finetune"), summary="Needs unbag[models,wordnet].")
+    assert train.main(recipe, arguments=["--help"]) == 0
+    assert "Needs unbag[models,wordnet]." in capsys.readouterr().out
+
+
 def _plain(help_text):
     """Return a help text without the escapes of `typer_utils.escape_markup`."""
     return Text.from_markup(help_text).plain
@@ -190,3 +211,16 @@ def test_report_writes_badge(tmp_path):
     assert done.exit_code == 0, done.output
     assert "shown on 1 of 1 set" in (tmp_path / "badge.svg").read_text()
     assert challenge_sets.get("swapped").name in done.output
+
+
+def test_text_command_values_in_a_row_become_repeated_options():
+    seen = []
+    app = typer.Typer()
+
+    @app.command(cls=typer_utils.TextCommand)
+    def command(model: str, text: list[str] = typer.Option(None), seed: int = 0) -> None:  # noqa: B008
+        seen.append((model, text, seed))
+
+    CliRunner().invoke(app, ["m", "--text", "a.md", "b.md", "--seed", "3"])
+    CliRunner().invoke(app, ["m", "--text=a.md", "b.md"])
+    assert seen == [("m", ["a.md", "b.md"], 3), ("m", ["a.md", "b.md"], 0)]

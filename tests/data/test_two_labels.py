@@ -4,14 +4,17 @@ import json
 import re
 
 import datasets
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from unbag import challenge_sets
 from unbag.challenge_sets import loading
 from unbag.challenge_sets.request import Request, build
 from unbag.data import readers
 from unbag.data.labels import LABELS, TWO_WAY
+from unbag.data.predictions import predictions_from_labels
 from unbag.data.sources import LONGEST_SENTENCE, TOO_LONG, open_data
 from unbag.utils.advice import command_options
 from unbag.utils.safe_io import DataError
@@ -249,3 +252,31 @@ def test_build_two_labels_for_a_set_of_three_is_unfit(tmp_path, name):
     builder = loading.builder(name, data=str(path))
     with pytest.raises(loading.UnfitError, match=f"the {name} set needs to know which pairs contradict, and a.csv has"):
         builder.sources()
+
+
+def test_plain_rows_of_one_document_share_a_source_and_count_as_examples(tmp_path):
+    """Twenty documents with four claims each: 80 examples of 20 sources, and samples of examples, not of documents."""
+    path = tmp_path / "claims.jsonl"
+    rows = [
+        {"document": f"Document {d} is here.", "claim": f"Claim {c} holds.", "supported": c % 2 == 0}
+        for d in range(20)
+        for c in range(4)
+    ]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    built = build(Request("plain", options={"data": str(path)}))
+    assert [len(set(built.rows[name])) for name in ("id", "source_id")] == [80, 20]
+    assert built.data["excluded"] == {}
+    assert len(build(Request("plain", options={"data": str(path)}, max_examples=30)).rows) == 30
+    answers = np.repeat(np.arange(20) % 2, 4)  # right for all claims of a document or for none, by its parity
+    predicted = np.where(answers == 1, built.rows["label"], 1 - np.array(built.rows["label"]))
+    plain = challenge_sets.get("plain")
+    by_document = plain.score_rows(built.rows, predictions_from_labels(predicted.tolist()))
+    apart = built.rows.remove_columns("source_id").add_column("source_id", built.rows["id"][:])
+    by_pair = plain.score_rows(apart, predictions_from_labels(predicted.tolist()))
+
+    def width(scores):
+        return scores["accuracy"].high - scores["accuracy"].low
+
+    assert by_document["accuracy"].value == by_pair["accuracy"].value == 0.5
+    assert width(by_document) / width(by_pair) == pytest.approx(2, abs=0.2), "the root of the design effect, 4"
+    assert by_document["skill"]["n_sources"] == 20

@@ -35,7 +35,7 @@ def parsed(words):
 @pytest.mark.parametrize(
     ("arguments", "command", "values"),
     [
-        (("build", "org", "permuted", "--corpus", "snli"), "dataset", {"yes": True, "num_proc": 8, "to": "org"}),
+        (("build", "org", "permuted", "--corpus", "snli"), "dataset", {"yes": True, "num_proc": 8, "repo_id": "org"}),
         (("evaluate", "org", "org/model", "--full"), "evaluate", {"push_results": "org", "models": ["org/model"]}),
         (
             ("train", "org/name", "finetune", "--model", "org/pretrained"),

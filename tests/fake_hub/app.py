@@ -10,7 +10,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.types import Message, Receive, Scope, Send
 
-from tests.fake_hub import discussions, downloads, lfs, refs, repos, trees, uploads, xet
+from tests.fake_hub import collections, discussions, downloads, lfs, refs, repos, trees, uploads, xet
 from tests.fake_hub.call import Call
 from tests.fake_hub.errors import HubError
 from tests.fake_hub.faults import ConnectionCut, Fault, cut_request, cut_response
@@ -145,6 +145,7 @@ _ROUTES = [
     *repos.ROUTES,
     *refs.ROUTES,
     *discussions.ROUTES,
+    *collections.ROUTES,
     *trees.ROUTES,
     *uploads.ROUTES,
     *lfs.ROUTES,

@@ -23,7 +23,9 @@ def test_publish_all_publishes_buildable_sets_and_names_others(commands, tmp_pat
     assert done.returncode == 1
     for name in ("recombined", "soswap_addamod"):
         assert f"{name}: not published: " in done.stderr
-    published = {each["repo"].removeprefix("alice/"): each["commit"] for each in json.loads(done.stdout)}
+    *records, collection = json.loads(done.stdout)
+    assert collection["added"] == [each["repo"] for each in records]
+    published = {each["repo"].removeprefix("alice/"): each["commit"] for each in records}
     assert set(published) | {"plain", "recombined", "soswap_addamod", "sicck"} == {
         *challenge_sets.names(),
         *scripts.names("metrics"),

@@ -1,6 +1,7 @@
 """`--push-results`: results are on the Hub after a run, and a push that cannot succeed fails before the run."""
 
 import json
+from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
@@ -73,6 +74,32 @@ def test_a_training_publishes_its_model_with_the_evaluation(
     assert {"model.safetensors", "training.json", "README.md", "evaluation/results.json"} <= there
     assert sum("recipe finetune" in title for title in commits) == 1
     assert api.repo_info(repo_id).private
+
+
+@pytest.mark.nightly
+def test_a_mended_model_in_a_job_is_published_with_both_evaluations(
+    commands,
+    tiny_hub,
+    repo_id,
+    tmp_path,
+    tiny_bert,  # noqa: F811
+    pairs_file,  # noqa: F811
+):
+    job = {"JOB_ID": "1", "ACCELERATOR": "none", "CPU_CORES": "2", "MEMORY": "16Gi"}
+    mend = ("train", "mend", "--model", tiny_bert, "--corpus", pairs_file, "--validation", pairs_file)
+    short = ("--max-steps", "2", "--batch-size", "24", "--augment", "", "--sets", "swapped")
+    in_job = Commands(tiny_hub, commands.home)
+    in_job.env = commands.env | job
+    assert "add --push-results ORG/NAME" in in_job(*mend, *short, "--output-dir", tmp_path / "m", code=1)
+    assert not (tmp_path / "m").exists()
+    in_job(*mend, *short, "--output-dir", tmp_path / "m", "--push-results", repo_id)
+    api, there, commits = files(tiny_hub, repo_id, "model")
+    expected = {"model.safetensors", "training.json", "README.md", "evaluation/results.json", "before/results.json"}
+    assert expected <= there
+    assert sum("recipe mend" in title for title in commits) == 1
+    card = Path(api.hf_hub_download(repo_id, "README.md", cache_dir=tmp_path / "cache")).read_text()
+    assert "unbag train mend" in card
+    assert str(tmp_path) not in card
 
 
 @pytest.mark.parametrize(

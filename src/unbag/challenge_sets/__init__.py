@@ -53,6 +53,11 @@ def _suggestion(name: str) -> str:
     return did_you_mean(parts[0] if parts else key, names())
 
 
+def names_from_text() -> list[str]:
+    """List the names of the sets that can be made from a text, in the order of evaluation."""
+    return [each.name for each in in_evaluation_order() if each.from_text]
+
+
 def find(name: str) -> ChallengeSet | None:
     """Look up a challenge set; None if the set is not installed, e.g. for results from another machine."""
     return get(name) if name in names() else None

@@ -138,6 +138,8 @@ class ChallengeSet:
         is_accuracy: Whether its score is the share of correct rows, which any harness can compute.
         has_verification: Whether entailment against the rest has a meaning on its rows: their labels are gold labels of
             the pairs as shown, and some are entailment. Its scores then include those of a verifier.
+        from_text: Whether the set can be made from the sentences of a text, without labels and hypotheses. Its builder
+            then reads each sentence as a pair with itself, labelled entailment (`data.own_text`).
         corpus_pairs: Column values of the rows that are unchanged, unselected pairs of the corpus; empty for all
             rows, None for no rows. The label order of a file of predictions is checked on them
             (`evaluation.label_check.fit_corpus_rows`).
@@ -164,6 +166,7 @@ class ChallengeSet:
     is_control: bool = False
     is_accuracy: bool = False
     has_verification: bool = False
+    from_text: bool = False
     corpus_pairs: Mapping[str, Any] | None = None
 
     def quantities_with_role(self, role: Role) -> list[Quantity]:

@@ -19,6 +19,7 @@ from unbag.challenge_sets.config import SourceConfig
 from unbag.challenge_sets.requirements import Requirement, UnfitError
 from unbag.data.corpora import CORPORA
 from unbag.data.labels import LABELS, TWO_WAY
+from unbag.data.own_text import text_files
 from unbag.data.readers import hub_commit, is_hub_id, open_file
 from unbag.data.sources import LONGEST_SENTENCE, Example, Source, validate_corpus_names
 from unbag.data.text import tagging as pipelines
@@ -29,7 +30,10 @@ from unbag.utils.safe_io import validate_file
 
 _PACKAGE: Final = Path(__file__).parents[1]
 _MAKES_ROWS: Final = (
-    *(f"data/{name}" for name in ("labels.py", "corpora.py", "sources.py", "columns.py", "readers.py", "text")),
+    *(
+        f"data/{name}"
+        for name in ("labels.py", "corpora.py", "sources.py", "columns.py", "readers.py", "own_text.py", "text")
+    ),
     *(f"challenge_sets/{name}.py" for name in ("builder", "build_stats", "config", "official", "plain/rows")),
     *("utils/rng.py", "challenge_sets/perturbations", "baselines"),
     *("scoring/bleu.py", "scoring/pos_minitree.py", "scoring/uncertainty_partitions.py"),
@@ -94,6 +98,8 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
     Attributes:
         SCHEMA: Columns: `id` (unique), `source_id` (the example that the row was made from), `premise`, `hypothesis`,
             `label` (an id), then the set's own.
+        EXAMPLE_ID: Column that identifies the example of a row: `source_id`, or another one for a set in which several
+            examples share a source.
         CITATION: BibTeX of the set's paper. The citation of the corpus is appended.
         UNFIT: Reason why the set excludes labelled examples, as a phrase after a number ("too short to permute").
         EVALUATED: Split that models are evaluated on, if the set has several.
@@ -103,6 +109,7 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
     """
 
     SCHEMA: ClassVar[pa.Schema]
+    EXAMPLE_ID: ClassVar[str] = "source_id"
     CITATION: ClassVar[str]
     UNFIT: ClassVar[str] = "unfit"
     EVALUATED: ClassVar[str | None] = None
@@ -119,6 +126,10 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
             kwargs["revision"] = hub_commit(data, kwargs.get("revision") or "main")
         elif data and Path(data).exists():
             open_file(Path(data))  # rejects a wrong file before its gigabytes are hashed
+        if texts := kwargs.get("text"):
+            kwargs["text"] = text_files(texts)
+            if is_hub_id(kwargs["text"][0]):
+                kwargs["revision"] = hub_commit(kwargs["text"][0], kwargs.get("revision") or "main")
         for option in self.BUILDER_CONFIG_CLASS.FILES:
             for path in named_files(kwargs.get(option)):
                 if not any((path / name).is_file() for name in _FOLDER_MARKERS):
@@ -178,6 +189,8 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
             for source in self.sources():
                 source.validate_first_row()
         for option in self.config.FILES:
+            if option == "text":  # validated at once, in `__init__`
+                continue
             names = getattr(self.config, option)
             for name in names if isinstance(names, list | tuple) else ():
                 if name.endswith(_TEXT_SUFFIXES):
@@ -199,6 +212,10 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
             base = CORPORA[config.corpus]
             splits = [config.source_split] if config.source_split else [*base.train, *base.validation, *base.test]
             yield from requirements.corpus_splits(config.corpus, splits, config.revision)
+        elif config.text:
+            if is_hub_id(config.text[0]):
+                yield Requirement(f"the text {config.text[0]} of {self.dataset_name}", self.sources)
+            yield requirements.pipeline(str(getattr(config, "pipeline", "")))
         elif not config.data or is_hub_id(str(config.data)):
             yield Requirement(f"the pairs {config.data or config.name} of {self.dataset_name}", self.sources)
 

@@ -7,7 +7,9 @@ from typing import Any, ClassVar, TypeVar
 import datasets
 
 from unbag.data.corpora import CORPORA, LANGUAGES, corpus
+from unbag.data.own_text import LANGUAGE, open_text, text_names
 from unbag.data.sources import Source, open_corpus, open_data
+from unbag.data.text.tagging import PIPELINE
 
 
 @dataclass
@@ -15,10 +17,11 @@ class SourceConfig(datasets.BuilderConfig):
     """The pairs that a set is built from, and how to read them.
 
     Attributes:
-        corpus: Base corpus (`unbag.data.corpora`); empty if `data` is given.
+        corpus: Base corpus (`unbag.data.corpora`); empty if `data` or `text` is given.
         source_split: Split of the corpus or Hub data set.
         revision: Revision to use instead of the pinned one.
         data: File or Hub data set of your own. The fields below describe its format (`unbag.data.sources`).
+        text: Files or folders of your own text, or one Hub data set with a text column (`unbag.data.own_text`).
         columns: Names that `data` uses for our columns.
         labels: Names of its label ids, or the meaning of each label (`E=entailment`).
         language: Language of its sentences, one of `data.corpora.LANGUAGES`.
@@ -26,12 +29,13 @@ class SourceConfig(datasets.BuilderConfig):
         FILES: Options that may name a file or folder of the user, whose content changes the rows.
     """
 
-    FILES: ClassVar[tuple[str, ...]] = ("data",)
+    FILES: ClassVar[tuple[str, ...]] = ("data", "text")
 
     corpus: str = ""
     source_split: str | None = None
     revision: str | None = None
     data: str | None = None
+    text: Sequence[str] | None = None
     columns: Mapping[str, str] | None = None
     labels: Sequence[str] | None = None
     language: str = "en"
@@ -41,12 +45,19 @@ class SourceConfig(datasets.BuilderConfig):
         """Validate the options.
 
         Raises:
-            ValueError: If the config has neither a corpus nor data, or both, or an unknown language.
+            ValueError: If the config has not exactly one of a corpus, data and text, or an unknown language.
         """
-        if bool(self.corpus) == bool(self.data):
-            raise ValueError(f"expected either a corpus or data, got corpus={self.corpus!r} and data={self.data!r}")
+        given = {"corpus": self.corpus, "data": self.data, "text": self.text}
+        if sum(map(bool, given.values())) != 1:
+            values = ", ".join(f"{name}={value!r}" for name, value in given.items())
+            raise ValueError(f"expected one of a corpus, data and text, got {values}; name one of them")
         if self.language not in LANGUAGES:
             raise ValueError(f"language: expected one of {', '.join(LANGUAGES)}, got {self.language!r}")
+        if self.text and self.language != LANGUAGE:
+            raise ValueError(
+                f"text: expected English text, got the language {self.language!r}; sets are made from English text, "
+                "since they need its grammar; omit the language"
+            )
 
     @property
     def sentences_in(self) -> str:
@@ -59,14 +70,30 @@ class SourceConfig(datasets.BuilderConfig):
 
     def load_options(self) -> dict[str, Any]:
         """Collect the reading options with values other than the default, for the record. No paths are included."""
-        names = ("columns", "labels", "language", "data_config") if self.data else ("revision",)
+        names: tuple[str, ...] = ("revision",)
+        if self.data:
+            names = ("columns", "labels", "language", "data_config")
+        elif self.text:
+            names = ("columns", "data_config")
         default = type(self)
+        if self.text:
+            given = {name: value for name in names if (value := getattr(self, name)) != getattr(default, name)}
+            return {"text": text_names(self.text), **given}
         return {name: value for name in names if (value := getattr(self, name)) != getattr(default, name)}
 
     def open(self, *, streaming: bool = False) -> Source:
         """Open the pairs."""
         if self.corpus:
             return open_corpus(corpus(self.corpus), self.source_split, revision=self.revision, streaming=streaming)
+        if self.text:
+            return open_text(
+                self.text,
+                pipeline=str(getattr(self, "pipeline", PIPELINE)),
+                split=self.source_split,
+                columns=self.columns,
+                config=self.data_config,
+                revision=self.revision,
+            )
         return open_data(
             str(self.data),
             split=self.source_split,

@@ -25,7 +25,7 @@ def builder(name: str, config: str | None = None, *, cache_dir: Path | None = No
     Args:
         name: Name of the set, e.g. `permuted`.
         config: Config of the set, e.g. `snli-validation-hypothesis`. A corpus name means its default split. None if
-            the option `data` names the pairs.
+            the option `data` or `text` names the pairs.
         cache_dir: Folder of built sets (default: the cache of `datasets`).
         options: Options of the set (`q=10`); for data of your own also `data`, `columns`, `labels`, `language`, …
 
@@ -36,6 +36,11 @@ def builder(name: str, config: str | None = None, *, cache_dir: Path | None = No
         if not isinstance(value, str):
             raise ValueError(f"expected the name of {what}, got {value!r}")
     cls = challenge_sets.get(name).builder_class()
+    if options.get("text") is not None and not challenge_sets.get(name).from_text:
+        raise UnfitError(
+            f"the {name} set needs labelled pairs, and a text has none; expected a set of "
+            f"{', '.join(challenge_sets.names_from_text())}"
+        )
     if config is None:
         options["name"] = "custom"
     elif config in CORPORA:

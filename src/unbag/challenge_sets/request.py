@@ -165,7 +165,7 @@ def to_built_set(request: Request, builder: Any, rows: Any) -> BuiltSet:
     sources = builder.sources()
     counts = builder.read_counts()
     votes = human_agreement.votes(sources) if counts[build_stats.ANNOTATED] else {}
-    used = count_distinct(rows, "source_id")
+    used = count_distinct(rows, builder.EXAMPLE_ID)
     other_reasons = builder.exclusion_counts()
     # Builders count the rare reasons only; the rest of the labelled examples without rows has the usual reason.
     unfit = counts[build_stats.LABELLED] - used - sum(other_reasons.values())
@@ -174,7 +174,7 @@ def to_built_set(request: Request, builder: Any, rows: Any) -> BuiltSet:
     load_options = builder.config.load_options()
     sampling = {}
     if request.max_examples is not None and request.max_examples < used:
-        rows = draw_examples(rows, request.max_examples, request.seed)
+        rows = draw_examples(rows, request.max_examples, request.seed, builder.EXAMPLE_ID)
         excluded["not drawn"] = used - request.max_examples
         sampling = {"max_examples": request.max_examples, "sample_seed": request.seed}
     people = human_agreement.annotator_accuracy(rows, votes)
@@ -197,14 +197,21 @@ def to_built_set(request: Request, builder: Any, rows: Any) -> BuiltSet:
     )
 
 
-def draw_examples(rows: Any, n: int, seed: int) -> Any:
-    """Select the rows of n source examples, in their order. The choice depends on the seed and the source ids only."""
+def draw_examples(rows: Any, n: int, seed: int, id_column: str = "source_id") -> Any:
+    """Select the rows of n examples, in their order. The choice depends on the seed and the ids only.
 
-    def key(source_id: str) -> int:
-        return int(rng.key(seed, "examples", source_id))
+    Args:
+        rows: Rows of a set, a `datasets.Dataset`.
+        n: Number of examples.
+        seed: Random seed.
+        id_column: Column that identifies the example of a row.
+    """
 
-    drawn = sorted(rows.unique("source_id"), key=key)[:n]
-    is_drawn = pc.is_in(column(rows, "source_id"), value_set=pa.array(drawn, type=pa.string()))
+    def key(example_id: str) -> int:
+        return int(rng.key(seed, "examples", example_id))
+
+    drawn = sorted(rows.unique(id_column), key=key)[:n]
+    is_drawn = pc.is_in(column(rows, id_column), value_set=pa.array(drawn, type=pa.string()))
     return rows.select(np.flatnonzero(is_drawn.to_numpy(zero_copy_only=False)))
 
 
@@ -245,9 +252,10 @@ def records(built: BuiltSet, rows_of: Mapping[str, Any]) -> tuple[dict[str, dict
         record = _record(built, rows, built.data)
         return {name: record}, record | {"splits": {name: {key: record[key] for key in counts}}}
     # For a set with several splits, `UNFIT` counts examples of the other splits. The folder includes these.
-    elsewhere = challenge_sets.get(built.request.name).builder_class().UNFIT
+    builder = challenge_sets.get(built.request.name).builder_class()
+    elsewhere = builder.UNFIT
     excluded = {reason: n for reason, n in built.data["excluded"].items() if reason != elsewhere}
-    examples = {name: count_distinct(rows, "source_id") for name, rows in rows_of.items()}
+    examples = {name: count_distinct(rows, builder.EXAMPLE_ID) for name, rows in rows_of.items()}
     of_splits = {
         name: _record(
             built,

@@ -306,7 +306,6 @@ _PACKAGES: Final = (
     "jieba",
     "numpy",
     "pyarrow",
-    "scikit-learn",
     "spacy",
     "tokenizers",
     "torch",

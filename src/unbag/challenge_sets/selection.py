@@ -9,6 +9,7 @@ from unbag.challenge_sets import loading
 from unbag.challenge_sets.failures import Failure
 from unbag.challenge_sets.request import Request
 from unbag.data import corpora
+from unbag.data.own_text import LANGUAGE, text_files
 from unbag.utils.options import validate_options
 
 
@@ -24,6 +25,7 @@ class Pairs:
         corpus: Base corpus (default: each set's own).
         split: Split of the corpus or data set (default: the one that the papers evaluate on).
         data: File of pairs or Hub data set, instead of a corpus.
+        text: Files or folders of text, or one Hub data set with a text column, instead of pairs.
         columns: Names that `data` uses for our columns.
         labels: Names of its label ids 0, 1, 2, or the meaning of each label (`E=entailment`).
         language: Language of `data`, one of `data.corpora.LANGUAGES`.
@@ -37,6 +39,7 @@ class Pairs:
     corpus: str | None = None
     split: str | None = None
     data: str | None = None
+    text: Sequence[str] | None = None
     columns: Mapping[str, str] | None = None
     labels: Sequence[str] | None = None
     language: str | None = None
@@ -76,7 +79,7 @@ class Pairs:
             candidates = {of_set: options_of[of_set]} if of_set else options_of
             if not any(bare in each for each in candidates.values()):
                 raise OptionError(_unknown_option_message(bare, candidates))
-        if self.data is None and on_failure is not None:
+        if self.data is None and self.text is None and on_failure is not None:
             # An unknown corpus or split raises: it is a mistake of the user, not a reason to skip every set.
             corpora.corpus(self.corpus or loading.DEFAULT_CORPUS).split(self.split)
         seed = {} if self.seed is None else {"seed": self.seed}
@@ -87,7 +90,7 @@ class Pairs:
             values = {option: value for option, value in seed.items() if option in options_of[name]}
             values |= {option: self.read(name, option, value) for option, value in given.items()}
             config = None
-            if self.data is None:
+            if self.data is None and self.text is None:
                 # In a run of all sets, a set that merges the splits of a corpus ignores `split`.
                 split = self.split if on_failure is None or loading.takes_split(name, self.corpus) else None
                 try:
@@ -118,6 +121,8 @@ class Pairs:
 
     def _where(self) -> dict[str, Any]:
         """Collect the options that describe the user's own data; empty for a corpus."""
+        if self.text is not None:
+            return self._where_text()
         if self.data is None:
             if self.columns or self.labels or self.language:
                 given = next(name for name in ("columns", "labels", "language") if getattr(self, name))
@@ -133,6 +138,23 @@ class Pairs:
             where["columns"] = dict(self.columns)
         if self.labels:
             where["labels"] = list(self.labels)
+        return where
+
+    def _where_text(self) -> dict[str, Any]:
+        """Collect the options that describe the user's own text."""
+        if self.corpus is not None or self.data is not None:
+            raise OptionError("name one of a corpus, data and a text of your own (--corpus, --data, --text)")
+        if self.labels:
+            raise OptionError("labels: expected none with a text, which has no labels; omit labels")
+        if self.language not in (None, LANGUAGE):
+            raise OptionError(
+                f"language: expected {LANGUAGE} with a text, got {self.language}; sets are made from English text, "
+                "since they need its grammar; omit the language"
+            )
+        files = text_files(self.text or ())
+        where: dict[str, Any] = {"text": files, "source_split": self.split}
+        if self.columns:
+            where["columns"] = dict(self.columns)
         return where
 
 

@@ -12,8 +12,14 @@ from unbag.challenge_sets.request import Request
 from unbag.data.corpora import CORPORA
 
 
-def names() -> list[str]:
-    """List the names of all challenge sets in the order of evaluation, cheap sets first."""
+def names(*, from_text: bool = False) -> list[str]:
+    """List the names of all challenge sets in the order of evaluation, cheap sets first.
+
+    Args:
+        from_text: Whether to list only the sets that can be made from a text.
+    """
+    if from_text:
+        return challenge_sets.names_from_text()
     return [each.name for each in challenge_sets.in_evaluation_order()]
 
 

@@ -28,6 +28,7 @@ from unbag.cli import (
     typer_utils,
 )
 from unbag.cli.app import run
+from unbag.cli.typer_utils import TextCommand
 
 
 def _print_version(requested: bool) -> None:
@@ -58,12 +59,12 @@ def _main(
     pass
 
 
-app.command()(evaluate.evaluate)
+app.command(cls=TextCommand)(evaluate.evaluate)
 app.command()(score.score)
 app.command()(compare.compare)
-app.command()(check.check)
-app.command()(build.build)
-app.command()(export.export)
+app.command(cls=TextCommand)(check.check)
+app.command(cls=TextCommand)(build.build)
+app.command(cls=TextCommand)(export.export)
 app.command(name="sets")(build.list_sets)
 app.command()(published.papers)
 app.command()(published.report)
@@ -81,7 +82,7 @@ publish.app.command()(publish.results_dataset)
 publish.app.command()(publish.leaderboard)
 publish.app.command()(publish.pair)
 publish.app.command(name="all")(publish.everything)
-app.command()(prefetch.prefetch)
+app.command(cls=TextCommand)(prefetch.prefetch)
 app.command()(demo.demo)
 output.add_to(app)
 typer_utils.escape_help(app)

@@ -27,6 +27,7 @@ from unbag.cli.progress import show_progress
 from unbag.cli.run_folder import ALL_CORPORA, CROSS, RUNS, run_folder
 from unbag.cli.typer_utils import file_to_write, place_to_write
 from unbag.data.corpora import PAPER_CORPORA
+from unbag.utils.hf_jobs import validate_outlives_job
 
 if TYPE_CHECKING:
     from unbag.challenge_sets.failures import Failure
@@ -181,6 +182,7 @@ def evaluate(
     parsed_shard = _parse_shard(shard)
     validate_engine(engine, num_gpus, shard)
     place = output_dir or _default_place(models, requests, model_options, title, cross_domain=cross_domain)
+    validate_outlives_job("--output-dir", place, push_results, push_option=push.OPTION)
     plan = EvaluationPlan(
         models,
         requests,
@@ -280,6 +282,7 @@ def available_offline(plan: EvaluationPlan) -> EvaluationPlan:
             plan.models,
             revision=options.revision,
             train_data=options.loading_options()["train_data"],
+            model_file=options.model_file,
         )
     )
     if not in_suite:

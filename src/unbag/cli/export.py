@@ -1,24 +1,38 @@
-"""The command `unbag export`: challenge sets as tasks of other evaluation harnesses."""
+"""The command `unbag export`: challenge sets as tasks of other harnesses, or results as Every Eval Ever records."""
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 import typer
 
 from unbag.cli import typer_utils
 from unbag.cli.options import PairOptions, with_shared_options
 from unbag.cli.output import AsJson, echo, print_json
+from unbag.cli.publish import read_results, results_file
 from unbag.cli.typer_utils import comma_separated, folder_to_write
 
 # A copy of the type in `unbag.integrations.harness.export`, which is slow to import; a test keeps them equal.
 Harness = Literal["lm-eval", "lighteval", "inspect-ai"]
 
+# A copy of the type in `unbag.integrations.every_eval_ever`, for the same reason.
+Relationship = Literal["first_party", "third_party", "collaborative", "other"]
+
+_RECORDS: Final = "eee"
+_PANEL: Final = "Every Eval Ever"
+
 
 @with_shared_options
 def export(
     pairs: PairOptions,
-    harness: Annotated[Harness, typer.Argument(metavar="HARNESS", help="lm-eval, lighteval or inspect-ai.")],
-    output_dir: Annotated[Path, typer.Option(callback=folder_to_write, help="Folder for the task files.")],
+    harness: Annotated[
+        Literal[Harness, "eee"], typer.Argument(metavar="HARNESS", help="lm-eval, lighteval, inspect-ai or eee.")
+    ],
+    output_dir: Annotated[Path, typer.Option(callback=folder_to_write, help="Folder for the files.")],
+    runs: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="[RUN]...", help="With eee: results.json files, or folders of evaluations."),
+    ] = None,
     sets: Annotated[
         list[str],
         typer.Option(
@@ -34,9 +48,22 @@ def export(
         ),
     ] = None,
     num_fewshot: Annotated[int, typer.Option(help="Few-shot examples in the prompt: 0, 3 or 6.")] = 0,
+    model: Annotated[
+        str | None,
+        typer.Option(
+            rich_help_panel=_PANEL, metavar="DEVELOPER/NAME", help="Model id (default: the id that the run records)."
+        ),
+    ] = None,
+    evaluator: Annotated[
+        str, typer.Option(rich_help_panel=_PANEL, help="Person or organisation that ran the evaluation.")
+    ] = "unknown",
+    relationship: Annotated[
+        Relationship,
+        typer.Option(rich_help_panel=_PANEL, help="Relationship of the evaluator to the model's developer."),
+    ] = "other",
     as_json: AsJson = False,
 ) -> None:
-    """Export challenge sets as tasks of an evaluation harness.
+    """Export challenge sets as tasks of an evaluation harness, or results.
 
     The task files contain prompt, label words and metric, so that the harness
     runs them without unbag. Rows are built into the folder or, with --hub,
@@ -45,7 +72,21 @@ def export(
       unbag export lm-eval --output-dir tasks --sets permuted,swapped
       unbag export lighteval --output-dir tasks --sets cs_lambda --hub ORG
       unbag export inspect-ai --output-dir tasks --data pairs.csv
+
+    With eee, writes the results of runs as records of Every Eval Ever 0.3.0,
+    one per model and set.
+
+      unbag export eee runs/model --output-dir records --hub ORG
     """
+    if harness == _RECORDS:
+        files = _export_records(runs or [], output_dir, model, hub, (evaluator, relationship))
+        if as_json:
+            print_json({"files": files})
+        else:
+            echo(f"in {output_dir}: {len(files)} records\n" + "\n".join(files))
+        return
+    if runs:
+        raise typer.BadParameter(f"RUN: expected none for {harness}, got {runs[0]}; results are exported with eee")
     from unbag.integrations.harness.export import export_tasks
 
     written = export_tasks(harness, pairs.requests(sets), output_dir, hub=hub, num_fewshot=num_fewshot)
@@ -53,3 +94,30 @@ def export(
         print_json({"files": list(written.files), "command": written.command})
         return
     echo(f"in {output_dir}: {', '.join(written.files)}\n\n{written.command}")
+
+
+def _export_records(
+    runs: Sequence[Path], folder: Path, model: str | None, hub: str | None, evaluator: tuple[str, Relationship]
+) -> list[str]:
+    """Write the records of runs, and return their paths below the folder.
+
+    The time of a record is the time at which the newest results file of the runs was written.
+    """
+    from unbag.challenge_sets.results import explain_damaged_records
+    from unbag.integrations.every_eval_ever import Evaluator, export_records
+    from unbag.utils.hub_names import validate_push_repo
+
+    if not runs:
+        raise typer.BadParameter("RUN: expected results.json or the folder of an evaluation, got none")
+    if hub is not None and "/" in validate_push_repo(hub):
+        raise typer.BadParameter(f"--hub: expected an organisation, got the repository {hub}")
+    with explain_damaged_records(*runs):
+        results = read_results(runs)
+        return export_records(
+            results,
+            folder,
+            timestamp=max(int(results_file(run).stat().st_mtime) for run in runs),
+            model=model,
+            hub=hub,
+            evaluator=Evaluator(*evaluator),
+        )

@@ -89,6 +89,10 @@ class ModelOptions:
             help="Run Python code of the model's repository; recorded in results (default: off).",
         ),
     ] = False
+    model_file: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Exported model to run, such as onnx/model.onnx (default: the only one)."),
+    ] = None
     trust_labels: Annotated[
         bool, typer.Option("--trust-labels", help="Continue although another label order fits the model better.")
     ] = False
@@ -153,6 +157,7 @@ class ModelOptions:
             "threshold": self.threshold,
             "long_premise": self.long_premise,
             "trust_remote_code": self.trust_remote_code or None,
+            "model_file": self.model_file,
             "train_data": tuple(self.train_data) if self.train_data else None,
             "num_fewshot": self.num_fewshot,
             "apply_chat_template": self.apply_chat_template,

@@ -10,7 +10,7 @@ import typer
 
 from unbag.cli import typer_utils
 from unbag.cli.output import echo
-from unbag.cli.typer_utils import comma_separated, comma_separated_names
+from unbag.cli.typer_utils import comma_separated, comma_separated_names, comma_separated_texts
 from unbag.data.corpora import PAPER_CORPORA, corpus
 
 if TYPE_CHECKING:
@@ -118,12 +118,21 @@ class PairOptions:
             help="Your own pairs: csv, tsv, jsonl or parquet file, or Hub dataset id.",
         ),
     ] = None
+    text: Annotated[
+        list[str] | None,
+        typer.Option(
+            rich_help_panel=_PANEL,
+            callback=comma_separated_texts,
+            metavar="FILE...",
+            help="Your own English text instead of pairs: files, a folder, or Hub dataset id.",
+        ),
+    ] = None
     columns: Annotated[
         list[str] | None,
         typer.Option(
             rich_help_panel=_PANEL,
             callback=comma_separated,
-            help="Column names of --data, such as premise=text,label=gold.",
+            help="Column names of --data or --text, such as premise=text,label=gold.",
         ),
     ] = None
     labels: Annotated[
@@ -185,6 +194,7 @@ class PairOptions:
             corpus=self._corpus(),
             split=self.split,
             data=self.data,
+            text=self.text,
             columns=columns,
             labels=self.labels or None,
             language=self.language,
@@ -306,7 +316,7 @@ def selected(
     elif sets:
         requests = pairs.requests(sets)
     else:
-        requests = pairs.requests(suite.names(), on_failure=on_failure)
+        requests = pairs.requests(suite.names(from_text=pairs.text is not None), on_failure=on_failure)
     return requests if full or sets else [suite.sampled(request) for request in requests]
 
 

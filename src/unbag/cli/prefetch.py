@@ -20,6 +20,10 @@ def prefetch(
     sets: Sets = None,
     full: Full = False,
     revision: Annotated[str | None, typer.Option(help="Branch, tag or commit of the models.")] = None,
+    model_file: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Exported model to download instead of the weights of PyTorch."),
+    ] = None,
     train_data: Annotated[
         list[str] | None,
         typer.Option(
@@ -74,7 +78,12 @@ def prefetch(
 
     requests = selected(pairs, sets, full=full, on_failure=warn)
     wanted = prefetch.of_run(
-        requests, models or (), revision=revision, train_data=corpora, lexical_baseline=lexical_baseline
+        requests,
+        models or (),
+        revision=revision,
+        train_data=corpora,
+        lexical_baseline=lexical_baseline,
+        model_file=model_file,
     )
     if corpora and models:
         names = {need.name for need in wanted}

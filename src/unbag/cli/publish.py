@@ -81,8 +81,15 @@ def target_repo(repo_id: str, name: str) -> str:
     return validate_push_repo(repo_id) if "/" in repo_id else f"{validate_push_repo(repo_id)}/{name}"
 
 
-def publish_all(publications: "Sequence[Publication]", options: PublishingOptions) -> None:
+def publish_all(
+    publications: "Sequence[Publication]", options: PublishingOptions, collection: str | None = None
+) -> None:
     """Publish one repository after another with `--yes`, or print a preview of each.
+
+    Args:
+        publications: Publications, each of another repository.
+        options: Target of the command, and whether to write.
+        collection: Organisation whose collection lists the repositories at the end (default: no collection).
 
     Raises:
         HubError: At the first publication that fails. Earlier ones are complete, and are not published again.
@@ -109,10 +116,42 @@ def publish_all(publications: "Sequence[Publication]", options: PublishingOption
             records.append(_record(planned))
             if not options.as_json:
                 _print_preview(planned)
+    if collection is not None:
+        records.append(_publish_collection(collection, publications, options))
     if options.as_json:
         print_json(records)
     elif not options.yes:
         echo("\nNothing was written (preview). Add --yes to publish.")
+
+
+def _publish_collection(
+    namespace: str, publications: "Sequence[Publication]", options: PublishingOptions
+) -> dict[str, Any]:
+    """Update the collection of an organisation with `--yes`, or print the change, and return its record."""
+    from unbag.hub.collection import TITLE, plan_collection, publish_collection
+
+    planned = plan_collection(namespace, publications)
+    url = planned.url
+    if options.yes and not planned.is_empty:
+        url = publish_collection(planned, private=options.private)
+    if not options.as_json:
+        if options.yes:
+            change = f"{len(planned.added)} added to the collection" if planned.added else "nothing to change"
+            echo(f"{url}: {change}")
+        else:
+            state = "a new collection" if planned.slug is None else f"{planned.n_present} items are listed already"
+            console().print(f"\ncollection {namespace}", style="bold", soft_wrap=True, end="")
+            console().print(f" ({state}): {TITLE}", soft_wrap=True)
+            for kind, repo in planned.added:
+                echo(f"  + {kind} {repo}")
+    return {
+        "repo": namespace,
+        "kind": "collection",
+        "message": TITLE,
+        "url": url,
+        "added": [repo for _, repo in planned.added],
+        "done": options.yes,
+    }
 
 
 def _print_preview(planned: "Plan") -> None:
@@ -319,6 +358,7 @@ def results_file(path: Path) -> Path:
 
 
 _EVALUATION: Final = Path("evaluation")  # results of `unbag train … --evaluate`, in the model's folder
+_BEFORE: Final = Path("before")  # results of the original model, in the folder of `unbag train mend`
 
 
 @with_shared_options
@@ -336,7 +376,7 @@ def model(
         list[Path] | None,
         typer.Option(
             callback=comma_separated_paths,
-            help="Results of other models for the card, such as the base model.",
+            help="Results of other models for the card (default: FOLDER/before, if present).",
         ),
     ] = None,
     sets_org: Annotated[
@@ -384,6 +424,8 @@ def model_publication(
     base = find_base_model(folder)
     if results is None:
         results = [folder / _EVALUATION] if (folder / _EVALUATION).is_dir() else []
+        if results and not compare_with and (folder / _BEFORE).is_dir():
+            compare_with = [folder / _BEFORE]
     with explain_damaged_records(folder, *results, *compare_with):
         own_results = read_results(results)
         return checkpoint_publication(
@@ -493,7 +535,8 @@ def everything(
     """Publish all challenge sets and metrics to one organisation.
 
     With --results, publishes a results dataset and a leaderboard too. With
-    several corpora, or --corpus all, each set has a config per corpus.
+    several corpora, or --corpus all, each set has a config per corpus. A
+    collection of the organisation lists all of them.
 
     Each repository gets one commit, or none if it is up to date: the same
     command resumes a stopped publication. If one set fails, the others are
@@ -534,7 +577,8 @@ def everything(
             with explain_damaged_records(*results):
                 publications.append(results_dataset.results_publication(rows, stored))
             publications.append(leaderboard.leaderboard_space(options.repo(leaderboard.NAME), rows))
-        publish_all(publications, options)
+        # A proposed repository has no content yet, so pull requests leave the collection as it is.
+        publish_all(publications, options, None if options.pull_request else options.repo_id)
     for failure in failures:
         echo(f"{failure.set}: not published: {failure.reason}", err=True, fg="yellow")
     if failures:

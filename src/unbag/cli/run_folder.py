@@ -19,7 +19,7 @@ CROSS: Final = "cross-domain"
 ALL_CORPORA: Final = "all-corpora"
 _MAX_NAME: Final = 120  # characters of a folder name; file systems allow 255 bytes
 _MAX_OPTIONS: Final = 60
-_UNLISTED: Final = ("data", "file")  # data is in the name already; the authors' file has a pinned content
+_UNLISTED: Final = ("data", "text", "file")  # data is in the name already; the authors' file has a pinned content
 
 
 def run_folder(names: Sequence[str], requests: "Sequence[Request]", options: Mapping[str, Any], *, title: str) -> Path:
@@ -49,6 +49,8 @@ def _pairs_name(requests: "Sequence[Request]") -> str:
     from unbag.challenge_sets import suite
 
     first, *_ = requests
+    if texts := first.options.get("text"):
+        return _readable(str(texts[0])) if len(texts) == 1 else f"{len(texts)}-texts-{_hash(json.dumps(texts))}"
     if "data" in first.options:
         return _readable(str(first.options["data"]))
     # The config of the first set stands for the others, unless their default configs have other pairs.
@@ -67,7 +69,7 @@ def _non_default_options(request: "Request", *, in_suite: bool) -> dict[str, Any
     from unbag.challenge_sets import loading, suite
     from unbag.challenge_sets.request import Request
 
-    source = {"data": request.options["data"]} if "data" in request.options else {}
+    source = {name: request.options[name] for name in ("data", "text") if name in request.options}
     default = Request(request.name, request.config, source)
     default = suite.sampled(default) if in_suite else default
     defaults = {option.name: option.default for option in loading.described_options(request.name)} | {"language": "en"}

@@ -16,6 +16,7 @@ from unbag.cli.options import Offline
 from unbag.cli.output import AsJson, console, echo, is_quiet, print_failures, print_json, progress
 from unbag.cli.typer_utils import escape_help, folder_to_write
 from unbag.training.recipes import Recipe, recipes
+from unbag.utils.hf_jobs import validate_outlives_job
 
 if TYPE_CHECKING:
     from unbag.challenge_sets.failures import Failure
@@ -81,7 +82,8 @@ def main(*some: Recipe, arguments: Sequence[str] | None = None) -> int:
 def _command(recipe: Recipe) -> Callable[..., None]:
     hints = get_type_hints(recipe.config)
     declared = {each.name: each for each in fields(recipe.config) if each.init and each.metadata}
-    shared = [each for each in _SHARED if recipe.protocol is None or each.name not in _OF_ONE_MODEL]
+    shared = [each for each in _SHARED if each.name not in _excluded(recipe)]
+    can_push = "push_results" not in _excluded(recipe)
 
     def command(**arguments: Any) -> None:
         seeds = _read("seeds", arguments.pop("seeds"), int)
@@ -93,8 +95,11 @@ def _command(recipe: Recipe) -> Callable[..., None]:
             for name, value in arguments.items()
         }
         config = recipe.config(**values)
+        validate_outlives_job(
+            "--output-dir", config.output_dir, push, push_option=pushing.OPTION if can_push and not seeds else None
+        )
         if push is not None:
-            if seeds:
+            if seeds and recipe.protocol is None:  # a protocol of one model takes one seed at most
                 raise typer.BadParameter(f"{pushing.OPTION}: expected one model, got several --seeds; publish each one")
             pushing.validate_push(push, offline=offline)
         if config.push_checkpoints is not None:
@@ -182,7 +187,12 @@ _SHARED: Final = (
     Parameter("as_json", Parameter.KEYWORD_ONLY, default=False, annotation=AsJson),
 )
 
-_OF_ONE_MODEL: Final = ("evaluate", "push_results")  # not for protocols, which train several models
+
+def _excluded(recipe: Recipe) -> tuple[str, ...]:
+    """List the shared options that a recipe does not take: protocols evaluate their models themselves."""
+    if recipe.protocol is None:
+        return ()
+    return ("evaluate",) if recipe.protocol.has_one_model else ("evaluate", "push_results")
 
 
 def _read(name: str, text: str, kind: Callable[[str], Any]) -> tuple[Any, ...]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, get_args
 
 import typer
+from typer.core import TyperCommand
 
 from unbag.utils.options import split_names
 
@@ -57,6 +58,29 @@ def comma_separated_paths(values: list[Path] | None) -> list[Path] | None:
         for value in values
         for path in ([value] if value.exists() else map(Path, comma_separated([str(value)]) or ()))
     ]
+
+
+def comma_separated_texts(values: list[str] | None) -> list[str] | None:
+    """Split a list of paths or Hub ids at commas, except in existing paths; the callback of the option."""
+    if not values:
+        return None
+    return [name for each in values for name in ([each] if Path(each).exists() else comma_separated([each]) or ())]
+
+
+class TextCommand(TyperCommand):
+    """Command whose option `--text` takes several values in a row, as the shell writes them for `--text docs/*.md`."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Repeat the option before each further value, before click parses them."""
+        repeated: list[str] = []
+        following = False
+        for n, arg in enumerate(args):
+            if arg.startswith("-"):
+                following = arg == "--text" or arg.startswith("--text=")
+            elif following and args[n - 1] != "--text":
+                repeated.append("--text")
+            repeated.append(arg)
+        return super().parse_args(ctx, repeated)
 
 
 _BADGE_SUFFIXES: Final = (".svg", ".json")

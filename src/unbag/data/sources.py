@@ -20,6 +20,7 @@ from unbag.data.labels import (
     is_unlabelled,
     truth_value,
 )
+from unbag.data.text import sentences
 from unbag.utils.advice import first_fitting
 from unbag.utils.safe_io import DataError
 
@@ -45,8 +46,8 @@ LONGEST_SENTENCE: Final = 10_000
 length of the text. The longest sentence of the published corpora has less than a fifth of this limit."""
 
 TOO_LONG: Final = f"longer than {LONGEST_SENTENCE:,} characters"
-EXCLUSION_REASONS: Final = ("unlabelled", "empty", TOO_LONG)
-"""Reasons to exclude a row of the data."""
+EXCLUSION_REASONS: Final = ("unlabelled", "empty", TOO_LONG, *sentences.REASONS)
+"""Reasons to exclude a row of the data, or a sentence of a text."""
 
 _LISTED: Final = 20  # columns that a message names
 _LONGEST_LABEL: Final = 20  # characters of a label that a message repeats as part of an option

@@ -32,7 +32,8 @@ _OF_NETWORKS: Final = frozenset({"label_map", "max_length", "batch_tokens"})
 CLASSIFIER: Final = Kind(
     "a classifier",
     "a Hub id or a folder",
-    _OF_NETWORKS | {"revision", "dtype", "device", "head", "threshold", "long_premise", "trust_remote_code"},
+    _OF_NETWORKS
+    | {"revision", "dtype", "device", "head", "threshold", "long_premise", "trust_remote_code", "model_file"},
 )
 CAUSAL: Final = Kind(
     "a causal language model",
@@ -141,6 +142,8 @@ DEFAULTS: Final[Mapping[str, Any]] = {
     "trust_remote_code": False,
 }
 """Defaults of the options of models, copied from their `load` methods. A test compares them."""
+
+_NOT_OF_EXPORTED: Final = frozenset({"dtype", "device", "head", "trust_remote_code"})
 
 _OF_WORDNET: Final = frozenset({"natlog", "wordnet"})
 
@@ -313,6 +316,16 @@ def _of_hub_or_folder(model: str | Path, options: dict[str, Any]) -> Predictor:
         from unbag.inference.transformer import TransformerPredictor
     except ImportError as error:
         raise ImportError(f"models need torch and transformers: pip install 'unbag[models]' ({error})") from error
+    from unbag.inference.exported import ExportedPredictor
+    from unbag.inference.exported_files import has_only_exported
+
+    if "model_file" in options or has_only_exported(model, options.get("revision")):
+        if wrong := sorted(set(options) & _NOT_OF_EXPORTED):
+            raise ValueError(
+                f"{model}: expected no option {', '.join(wrong)} for an exported model, which runs on the CPU by its "
+                "own types; omit it"
+            )
+        return ExportedPredictor.load(model, **options)
     return TransformerPredictor.load(model, **options)
 
 

@@ -23,6 +23,7 @@ def of_run(
     revision: str | None = None,
     train_data: Sequence[str] | None = None,
     lexical_baseline: bool = False,
+    model_file: str | None = None,
 ) -> list[Requirement]:
     """List the requirements of evaluating models on challenge sets, without duplicates.
 
@@ -32,6 +33,7 @@ def of_run(
         revision: Revision of the models.
         train_data: Training data of built-in models; None for the default.
         lexical_baseline: Whether to include the training data of the lexical baseline, which a run can do without.
+        model_file: Exported model of the Hub models, which is read instead of the weights of PyTorch.
     """
     requirements: list[Requirement] = []
     for request in requests:
@@ -40,12 +42,16 @@ def of_run(
         if lexical_baseline:
             requirements += of_lexical_baseline(builder.config.sentences_in)
     for model in models:
-        requirements += of_model(model, revision=revision, train_data=train_data)
+        requirements += of_model(model, revision=revision, train_data=train_data, model_file=model_file)
     return list({each.name: each for each in requirements}.values())
 
 
 def of_model(
-    model: str, *, revision: str | None = None, train_data: Sequence[str] | None = None
+    model: str,
+    *,
+    revision: str | None = None,
+    train_data: Sequence[str] | None = None,
+    model_file: str | None = None,
 ) -> Iterator[Requirement]:
     """Iterate over the requirements of a model: its files, or the training data or lexicon of a built-in model."""
     from unbag.baselines.lexical.fitting import DEFAULT_TRAINING
@@ -63,7 +69,14 @@ def of_model(
         repository := model.removeprefix("causal:")
     ):  # functions and endpoints still have a colon, so they are no Hub ids
         at = f" at {revision}" if revision else ""
-        yield Requirement(f"the model {repository}{at}", lambda: _model_files(repository, revision))
+        if repository == model and model_file is not None:
+            name = f"the model {model}{at}, {model_file}"
+            yield Requirement(name, lambda: _exported_files(model, revision, model_file))
+        else:
+            is_causal = repository != model
+            yield Requirement(
+                f"the model {repository}{at}", lambda: _model_files(repository, revision, is_causal=is_causal)
+            )
     elif (Path(model) / _CONFIG).is_file() and (parser := _parser_of(Path(model))):
         yield requirements.pipeline(parser)
 
@@ -119,13 +132,24 @@ def require(wanted: Iterable[Requirement]) -> None:
         )
 
 
-def _model_files(model: str, revision: str | None) -> Path:
-    """Download all files that loading a model may read, with weights in one format only. Returns the folder."""
+def _exported_files(model: str, revision: str | None, model_file: str | None) -> Path:
+    """Download an exported model, its config and its tokenizer. Returns the path of the model."""
+    from unbag.inference.exported_files import fetch_exported
+    from unbag.inference.hub_files import resolve_origin
+
+    return fetch_exported(resolve_origin(model, revision), model_file)[1]
+
+
+def _model_files(model: str, revision: str | None, *, is_causal: bool = False) -> Path:
+    """Download all files that loading a model may read, with weights in one format only. Returns a path of them."""
     from huggingface_hub.errors import RepositoryNotFoundError
 
     from unbag.baselines.lexical.hub import is_lexical_model, open_lexical_model
+    from unbag.inference.exported_files import has_only_exported
 
     try:
+        if not is_causal and has_only_exported(model, revision):
+            return _exported_files(model, revision, None)
         if is_lexical_model(model, revision=revision):
             return open_lexical_model(model, revision=revision)
         folder = hub_files.download_model_files(model, revision, code=True)  # runs only with --trust-remote-code

@@ -21,7 +21,15 @@ RECORD: Final = "training.json"  # as in `unbag.training.output`, which needs to
 _COST: Final = "hardware.json"  # as in `unbag.training.output`, likewise
 _CONFIG: Final = "config.json"
 _CARD: Final = "README.md"
-_OWNS: Final = ("model*.safetensors*", "hex.*", "evaluation/*", "runs/*", model_code.FILE, eval_results.OWNS)
+_OWNS: Final = (
+    "model*.safetensors*",
+    "hex.*",
+    "evaluation/*",
+    "before/*",
+    "runs/*",
+    model_code.FILE,
+    eval_results.OWNS,
+)
 
 
 def checkpoint_publication(

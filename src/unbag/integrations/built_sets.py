@@ -156,7 +156,7 @@ def build_sets(requests: Sequence[Request], max_rows: int | None) -> list[BuiltC
 
 def _limit_rows(request: Request, built: BuiltChallengeSet, share: int) -> BuiltChallengeSet:
     """Rebuild a set with as many source examples as have at most `share` rows."""
-    examples = count_distinct(built.rows, "source_id")
+    examples = count_distinct(built.rows, challenge_sets.get(request.name).builder_class().EXAMPLE_ID)
     while len(built) > share:
         if examples == 1:
             raise ValueError(

@@ -14,7 +14,7 @@ from unbag.evaluation.verdict import percentage
 from unbag.inference.single_output import describe_ranking
 
 _COMMIT: Final = 40  # hexadecimal digits
-_VALUES: Final = ("dtype", "head", "label_map", "threshold", "long_premise", "num_fewshot", "base_url")
+_VALUES: Final = ("dtype", "head", "label_map", "threshold", "long_premise", "model_file", "num_fewshot", "base_url")
 _SWITCHES: Final = {
     "apply_chat_template": {True: "--apply-chat-template", False: "--no-apply-chat-template"},
     "trust_labels": {True: "--trust-labels"},
@@ -108,11 +108,13 @@ def _pairs(result: Result) -> list[str]:
     """Build the arguments that name the pairs, and their maximum number."""
     data = result.data
     load_options: dict[str, Any] = data.get("load_options", {})
-    if python_only := sorted(load_options.keys() - {"columns", "labels", "language"}):
+    if python_only := sorted(load_options.keys() - {"columns", "labels", "language", "text"}):
         name = python_only[0]
         raise _NoCommandError(f"the option {name}={load_options[name]} of the pairs is available in Python only")
     words: list[str] = []
-    if _is_own(result):
+    if "text" in load_options:
+        words += ["--text", *load_options["text"], *(["--split", data["split"]] if data["split"] else [])]
+    elif _is_own(result):
         words += ["--data", *([data["name"], "--split", data["split"]] if data["split"] else [data["origin"]])]
     elif data["name"] in CORPORA:
         words += ["--corpus", data["name"]]

@@ -1,13 +1,13 @@
 """Accuracy overall and by gold label, and agreement between annotators."""
 
-from collections.abc import Sequence
-from typing import Final, NamedTuple, TypedDict
+from collections.abc import Hashable, Sequence
+from typing import Any, Final, NamedTuple, TypedDict
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, Estimate, named_estimates, resampled_sums
-from unbag.scoring.validation import check_ids, validate_columns
+from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, Estimate, named_estimates, resampled_sums, sum_by_source
+from unbag.scoring.validation import check_ids, encode_names, validate_columns
 
 
 class AccuracyScores(TypedDict):
@@ -29,6 +29,7 @@ class AccuracyScores(TypedDict):
 def accuracy(
     predictions: ArrayLike,
     references: ArrayLike,
+    source_id: Sequence[Hashable] | NDArray[Any] | None = None,
     *,
     n_labels: int = 3,
     resamples: int = DEFAULT_RESAMPLES,
@@ -39,6 +40,8 @@ def accuracy(
     Args:
         predictions: Predicted label ids, shape (n,). An id that is not a label, such as -1, counts as wrong.
         references: Gold label ids in 0 … n_labels - 1, shape (n,).
+        source_id: Source of each example, such as its document, shape (n,). Examples of one source are not independent
+            evidence (default: every example is a source of its own).
         n_labels: Number of labels (default: 3).
         resamples: 0 for no intervals. Any other number gives the same intervals, which have a closed form.
         seed: Unused, because the intervals have a closed form; every metric accepts it.
@@ -57,7 +60,20 @@ def accuracy(
     right = predicted == gold
     ratios = {"all": (right, np.ones(len(gold)))}
     ratios |= {str(label): (right & (gold == label), gold == label) for label in range(n_labels)}
+    if source_id is not None:
+        if len(source_id) != len(gold):
+            raise ValueError(
+                f"source_id: expected one per example, {len(gold)}, got {len(source_id)}; pass the document of each row"
+            )
+        source, names = encode_names(source_id)
+        ratios = {
+            name: (sum_by_source(above, source, len(names)), sum_by_source(below, source, len(names)))
+            for name, (above, below) in ratios.items()
+        }
     estimates = named_estimates(ratios, resamples=resamples, seed=seed)
+    if source_id is not None:  # n counts examples, not sources
+        counts = {"all": len(gold)} | {str(label): int((gold == label).sum()) for label in range(n_labels)}
+        estimates = {name: estimate.of(estimate.sample, counts[name]) for name, estimate in estimates.items()}
     return {
         "accuracy": estimates["all"],
         "by_label": [estimates[str(label)] for label in range(n_labels)],

@@ -36,10 +36,12 @@ class Protocol(NamedTuple):
         run: Function of the recipe, its config, the seeds, and the keyword arguments `on_step` and
             `progress_callback` of `seeds.run_seeds`; writes the record to `config.output_dir` and returns it.
         view: Function that builds the terminal's view of that record.
+        has_one_model: Whether it trains one model, in `config.output_dir`, which can be published.
     """
 
     run: Callable[..., dict[str, Any]]
     view: Callable[[dict[str, Any]], Any]
+    has_one_model: bool = False
 
 
 def cross_entropy(classifier: "Classifier", config: TrainConfig, data: "TrainingData") -> "Objective":

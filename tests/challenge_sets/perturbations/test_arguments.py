@@ -54,6 +54,45 @@ def test_find_claim_arguments_of_an_unfit_claim_names_the_reason(claim, reason):
     assert find_claim_arguments(parse_simple(claim)) is reason
 
 
+def _walk(bound, after=""):
+    """Parse "A man walks BOUND three blocks AFTER", with all words of the bound below the number."""
+    before, behind = bound.split(), after.split()
+    number = 3 + len(before)
+    lines = ["A a DET DT 2 det", "man man NOUN NN 3 nsubj", "walks walk VERB VBZ 3 ROOT"]
+    lines += [f"{word} {word} ADV RB {number + 1} advmod" for word in before]
+    lines += [f"three three NUM CD {number + 2} nummod", "blocks block NOUN NNS 3 npadvmod"]
+    lines += [f"{word} {word} ADV RB {number + 2} advmod" for word in behind]
+    return parse_of("\n".join(lines))
+
+
+@pytest.mark.parametrize(
+    ("bound", "after"),
+    [
+        ("less than", ""),
+        ("no more than", ""),
+        ("at least", ""),
+        ("at most", ""),
+        ("over", ""),
+        ("up to", ""),
+        ("within", ""),
+        ("about", ""),
+        ("", "or more"),
+        ("", "at most"),
+    ],
+)
+def test_find_claim_arguments_of_a_number_with_a_bound_leaves_the_number(bound, after):
+    found = find_claim_arguments(_walk(bound, after))
+    # "no" negates the claim, and "more" or "most" refer to something: then nothing of the claim is exchanged.
+    refers = {"no", "more", "most"} & set(f"{bound} {after}".split())
+    assert isinstance(found, ClaimExclusion) if refers else [each.role for each in found] == [SUBJECT]
+    assert NUMBER not in {each.role for each in donor_arguments(_walk(bound, after))}
+
+
+@pytest.mark.parametrize("before", ["", "only", "exactly"])
+def test_find_claim_arguments_of_a_number_without_a_bound_finds_it(before):
+    assert (NUMBER, "three") in {(each.role, each.text) for each in find_claim_arguments(_walk(before))}
+
+
 def test_find_claim_arguments_of_a_negated_claim_is_excluded():
     parse = parse_of("""
         A      a     DET  DT  2 det

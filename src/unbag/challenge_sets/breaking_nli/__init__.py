@@ -51,4 +51,5 @@ SET: Final = ChallengeSet(
     report_order=7,
     is_accuracy=True,
     has_verification=True,
+    from_text=True,
 )

@@ -9,10 +9,12 @@ An exchange must leave a claim that does not follow from its evidence. Three rul
 - The two nouns exclude each other (a man and a girl, a dog and a horse, a guitar and a ladder). A noun above, below or
   beside the other (child and boy, musician and singer, ball and football) is no exchange, nor is a noun that names
   almost anyone or anything (`GENERIC`).
-- A number is exchanged for a larger one. Where three dogs run, two dogs run; where two run, three need not.
+- A number is exchanged for a larger one. Where three dogs run, two dogs run; where two run, three need not. A number
+  with a bound (less than three blocks, up to two) is never exchanged: what is less than three is less than five.
 - What a sentence says in other words counts as said: `implied_stems` has the synonyms and hypernyms of its words.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Sequence, Set
 from enum import StrEnum
 from functools import cache, lru_cache
@@ -177,6 +179,14 @@ _NUMBERS: Final = {
     for value, words_ in enumerate("two three four five six seven eight nine ten eleven twelve".split(), start=2)
     for word in (words_, str(value))
 }
+_BOUND_BEFORE: Final = re.compile(
+    r"(?:^| )(?:(?:less|more|fewer|greater|later|earlier|longer|better) than|at (?:the )?(?:least|most|minimum|maximum)"
+    r"|(?:minimum|maximum) of|as (?:many|few|much|little) as|up to|over|under|above|below|beyond|within|between|until"
+    r"|about|around|nearly|almost|approximately|roughly|some)$"
+)
+"""What stands before a number that is a bound or an approximation. Some of these words are prepositions too (leaps over
+two hurdles); the few such claims are left out with the rest."""
+_BOUND_AFTER: Final = re.compile(r"^(?:or (?:more|less|fewer)|and (?:more|up|over)|at (?:least|most)|plus)\b")
 _MORE: Final = frozenset({"another", "others"})
 _OF_MANY: Final = frozenset({"several", "some"})
 _DETERMINERS: Final = ARTICLES | _OF_MANY | {"the"}
@@ -210,6 +220,7 @@ class Argument(NamedTuple):
     span: range
 
 
+@lru_cache(maxsize=1 << 14)  # phrases of donors are looked up again for every claim
 def content_stems(sentence: str) -> frozenset[str]:
     """Compute the stems of a sentence's content words.
 
@@ -292,6 +303,7 @@ def donor_arguments(parse: Parse) -> Iterator[Argument]:
     yield from _numbers(parse)
 
 
+@lru_cache(maxsize=1 << 14)
 def is_generic(noun: str) -> bool:
     """Check whether a noun names almost anyone, anything or any place (`GENERIC`)."""
     return stem(noun) in _stems_of(GENERIC)
@@ -409,10 +421,18 @@ def _numbers(parse: Parse) -> Iterator[Argument]:
         noun = parse.heads[i]
         if word not in _NUMBERS or parse.deps[i] != "nummod" or parse.tags[noun] != "NNS" or i > noun:
             continue
+        if _is_bounded(parse, i, noun):
+            continue
         # "two of the men", "two-man", "between two and three" count otherwise.
         if all(parse.pos[j] in ("ADJ", "NOUN") for j in range(i + 1, noun)) and (i == 0 or parse.words[i - 1] != "-"):
             if not any(parse.lower_words[j] == "of" for j in parse.children(noun)):
                 yield Argument(ArgumentRole.NUMBER, word, parse.lemmas[noun].lower(), "", True, range(i, i + 1))
+
+
+def _is_bounded(parse: Parse, number: int, noun: int) -> bool:
+    """Check whether a number is a bound or an approximation, by the words before it and after its noun."""
+    before, after = parse.lower_words[:number], parse.lower_words[noun + 1 :]
+    return bool(_BOUND_BEFORE.search(" ".join(before)) or _BOUND_AFTER.search(" ".join(after)))
 
 
 def _plain(parse: Parse, role: ArgumentRole, head: int) -> Iterator[Argument]:

@@ -418,7 +418,10 @@ class WordPair(NamedTuple):
 
 
 def generate_rows(
-    examples: Iterable[Example], substituter: Substituter, rejected: Counter[str]
+    examples: Iterable[Example],
+    substituter: Substituter,
+    rejected: Counter[str],
+    more: Callable[[str], Sequence[Substitute]] = lambda premise: (),
 ) -> Iterator[SubstitutionRow]:
     """Generate the replacements of each distinct premise, with the source id of the first example that contains it.
 
@@ -426,9 +429,14 @@ def generate_rows(
         examples: Examples of the corpus, in order.
         substituter: Generator of the replacements.
         rejected: Counter of rejected candidates by reason, which the call updates.
+        more: Function that builds further pairs of a premise (default: none). A hypothesis that the substituter
+            generates too is used once.
     """
     for example in distinct_by(examples, attrgetter("premise")):
-        for number, substitute in enumerate(substituter.of(example.premise, rejected)):
+        substitutes = substituter.of(example.premise, rejected)
+        hypotheses = {substitute.hypothesis for substitute in substitutes}
+        substitutes += [each for each in more(example.premise) if each.hypothesis not in hypotheses]
+        for number, substitute in enumerate(substitutes):
             yield SubstitutionRow(
                 id=f"{example.source_id}#{number}",
                 source_id=example.source_id,

@@ -75,6 +75,7 @@ def validate_words(words: str) -> None:
         raise ValueError(f"words: expected one of {', '.join(WORDS)}, got {words!r}")
 
 
+@lru_cache(maxsize=1 << 16)  # a corpus has few distinct words
 def stem(phrase: str) -> str:
     """Compute a common stem for the inflected forms of a word, or of a phrase's last word.
 

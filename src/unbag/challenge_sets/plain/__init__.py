@@ -16,6 +16,7 @@ SET: Final = ChallengeSet(
         "measures how far."
     ),
     metrics=("category_accuracy", "verification"),
+    more_columns=("source_id",),
     package=__name__,
     builder="unbag.scripts.dataset_scripts.plain.plain:Plain",
     quantities=(

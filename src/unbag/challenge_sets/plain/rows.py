@@ -9,12 +9,29 @@ import pyarrow as pa
 from unbag.data.columns import PAIR, ROWS_PER_TABLE
 from unbag.data.labels import gold_id
 from unbag.data.sources import Example
+from unbag.utils import rng
 
 SCHEMA: Final = pa.schema(PAIR)
 
 
-def plain_tables(examples: Iterator[Example]) -> Iterator[pa.Table]:
-    """Iterate over tables of `SCHEMA`, one row per example."""
+def plain_tables(examples: Iterator[Example], *, by_document: bool = False) -> Iterator[pa.Table]:
+    """Iterate over tables of `SCHEMA`, one row per example.
+
+    Args:
+        examples: Examples of a corpus or of the user's own data.
+        by_document: Whether examples with the same premise have one `source_id`. Their predictions are not independent,
+            so that intervals must be over documents. By default, every example is a source, as in published results.
+    """
     while some := list(islice(examples, ROWS_PER_TABLE)):
         names, premises, hypotheses, labels, _ = zip(*some, strict=True)
-        yield pa.table([names, names, premises, hypotheses, list(map(gold_id, labels))], schema=SCHEMA)
+        sources = list(map(document_id, premises)) if by_document else names
+        yield pa.table([names, sources, premises, hypotheses, list(map(gold_id, labels))], schema=SCHEMA)
+
+
+def document_id(premise: str) -> str:
+    """Compute an id of a document from its text alone, so that no row depends on other rows.
+
+    >>> document_id("A man rides.") == document_id(" A man rides. ") != document_id("A dog runs.")
+    True
+    """
+    return f"document-{int(rng.key('document', premise.strip())):016x}"

@@ -11,7 +11,7 @@ from unbag.scoring.skill import Credits
 def plain_scores(
     columns: Columns, answers: SetPredictions, *, resamples: int = DEFAULT_RESAMPLES, partial: bool = False
 ) -> dict[str, Any]:
-    """Compute `scoring.accuracy`.
+    """Compute `scoring.accuracy`, with intervals by source.
 
     Args:
         columns: Columns of n rows.
@@ -20,11 +20,17 @@ def plain_scores(
         partial: Whether the rows are a part of the set.
     """
     gold = answers.gold(columns["label"])
-    scores = accuracy(answers.predicted, gold, n_labels=len(answers.label_space), resamples=resamples)
+    scores = accuracy(
+        answers.predicted,
+        gold,
+        columns.get("source_id"),
+        n_labels=len(answers.label_space),
+        resamples=resamples,
+    )
     return {**scores, "labels": list(answers.label_space)}
 
 
 def plain_credits(columns: Columns, answers: SetPredictions) -> Credits:
-    """Compute the credits for `scoring.skill`: 1 for a correct pair."""
+    """Compute the credits for `scoring.skill`: 1 for a correct pair. Pairs of one document are drawn together."""
     gold = answers.gold(columns["label"])
-    return Credits(answers.predicted == gold, gold, range(len(gold)))
+    return Credits(answers.predicted == gold, gold, columns.get("source_id", range(len(gold))))

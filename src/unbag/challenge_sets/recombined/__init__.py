@@ -40,4 +40,5 @@ SET: Final = ChallengeSet(
     evaluation_order=7,
     report_order=9,
     has_verification=True,
+    from_text=True,
 )

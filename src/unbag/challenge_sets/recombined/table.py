@@ -11,6 +11,7 @@ from unbag.challenge_sets.results import Result
 from unbag.challenge_sets.views.tables import exclusion_summary, interval, result_table, share, value
 
 _ORDER: Final = (*EXCHANGED, "removed")
+_ENOUGH: Final = 20  # claims of an operation, below which its rate says little
 
 
 def table(result: Result) -> RenderableType:
@@ -34,10 +35,7 @@ def table(result: Result) -> RenderableType:
 def reading(result: Result) -> str:
     """Describe how often the model takes exchanged claims for supported, and how many documents it gets right."""
     scores = result.scores
-    exchanged = [
-        row for row in _by_operation(scores) if row["false_entailment_rate"].value and row["operation"] in EXCHANGED
-    ]
-    worst = max(exchanged, key=lambda row: row["false_entailment_rate"].value, default=None)
+    worst = _worst_exchange(scores)
     most = (
         ""
         if worst is None
@@ -47,6 +45,21 @@ def reading(result: Result) -> str:
         f"calls {share(scores['false_entailment_rate'])} of the unsupported claims entailed{most}; right on every row "
         f"of {share(scores['paired_accuracy'])} of the documents (one answer for all, or the claim alone: 0 %)."
     )
+
+
+def _worst_exchange(scores: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """Find the exchange with the most false entailments; None if few rows or a tie leave that open.
+
+    A constant prediction has the same rate for every exchange.
+    """
+    rates = [
+        (row["false_entailment_rate"].value, row)
+        for row in _by_operation(scores)
+        if row["operation"] in EXCHANGED and row["false_entailment_rate"].n >= _ENOUGH
+    ]
+    highest = max((rate for rate, _ in rates), default=0)
+    worst = [row for rate, row in rates if rate == highest]
+    return worst[0] if len(rates) > 1 and len(worst) == 1 else None
 
 
 def _by_operation(scores: Mapping[str, Any]) -> list[Mapping[str, Any]]:

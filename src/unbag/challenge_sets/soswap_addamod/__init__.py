@@ -44,4 +44,5 @@ SET: Final = ChallengeSet(
     evaluation_order=5,
     report_order=6,
     is_accuracy=True,
+    from_text=True,
 )

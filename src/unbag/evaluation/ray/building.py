@@ -147,7 +147,7 @@ def _write_part(builder_spec: str, plan: Mapping[str, Any], folder: Folder, part
         counts = {kind: dict(build_stats.load_counts(Path(builder._output_dir), kind)) for kind in _COUNT_KINDS}
     schema = builder.info.features.arrow_schema
     table = pa.concat_tables([table.cast(schema) for table in tables]) if tables else schema.empty_table()
-    counts[_USED] = {_USED: len(table.column("source_id").unique())}
+    counts[_USED] = {_USED: len(table.column(builder.EXAMPLE_ID).unique())}
     meta = {"key": part.key, "noted": counts}
     buffer = pa.BufferOutputStream()
     with_meta = table.replace_schema_metadata({**(schema.metadata or {}), META: json.dumps(meta).encode()})
@@ -210,6 +210,6 @@ def _validate_unique_ids(
     if not any(source.has_ids for source in sources):
         return
     used = sum(counts[_USED][_USED] for counts in part_counts)
-    if used > sum(count_distinct(each, "source_id") for each in rows.values()):
+    if used > sum(count_distinct(each, builder.EXAMPLE_ID) for each in rows.values()):
         for source in sources:
             source.count()  # reads all ids, and raises an error that names the duplicate

@@ -1,0 +1,311 @@
+"""Sentences of a user's own English text, as premises of sets that need no labels and no hypotheses.
+
+A text is a file of plain text or Markdown, a table with a text column, or a Hub data set with one. Its sentences are
+split, filtered and parsed once, and kept in the cache beside the reason for each excluded one. The pair of a sentence
+is the sentence itself: it entails itself, so that sets which read claims find one.
+"""
+
+import hashlib
+import os
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache, partial
+from itertools import islice
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from unbag.data import readers
+from unbag.data.labels import ENTAILMENT
+from unbag.data.sources import SPAN, Example, Source
+from unbag.data.text import sentences as sentence_rules
+from unbag.data.text.paragraphs import markdown_paragraphs, plain_paragraphs
+from unbag.data.text.parses import Parser, parse_ahead
+from unbag.data.text.sentences import REPEATED, form_exclusion, is_english, language_error, parse_exclusion
+from unbag.data.text.tagging import PIPELINE
+from unbag.utils.files import atomic_write, cache_folder
+from unbag.utils.hashing import file_hash
+from unbag.utils.options import did_you_mean
+from unbag.utils.safe_io import DataError, lines, validate_file
+
+LANGUAGE: Final = "en"
+"""The language of texts: every set that is made from text knows English grammar only."""
+
+_MARKDOWN: Final = (".md", ".markdown")
+_PLAIN: Final = (".txt",)
+ENDINGS: Final = (*_PLAIN, *_MARKDOWN, *readers.ENDINGS)
+_COLUMN: Final = "text"
+_RECOGNISED: Final = ("text", "content", "sentence", "body", "document", "passage", "article", "paragraph")
+"""Usual names of a text column, in any case."""
+
+_MOST_FILES: Final = 10_000  # of a folder: more are a disk, and not somebody's documents
+_CHUNK: Final = 2_000  # sentences in memory, as the parser takes them
+_LANGUAGE_SAMPLE: Final = 2_000  # sentences that decide whether a text is English
+_LAYOUT: Final = 1
+_SCHEMA: Final = pa.schema([("id", pa.string()), ("text", pa.string()), ("reason", pa.string())])
+
+
+class Document(NamedTuple):
+    """A text with a name, and a function that reads its paragraphs."""
+
+    name: str
+    paragraphs: Callable[[], Iterable[str]]
+
+
+class Candidate(NamedTuple):
+    """A sentence of a text with the reason for its exclusion, if any."""
+
+    id: str
+    text: str
+    reason: str | None
+
+
+def text_files(names: Sequence[str | os.PathLike[str]]) -> list[str]:
+    """List the files of a text: each named file, and the text and Markdown files in each named folder, sorted.
+
+    The id of a Hub data set stays as it is.
+
+    Raises:
+        DataError: If a file does not exist or has another ending, or a folder has none of them or too many.
+    """
+    files: list[str] = []
+    for each_name in names:
+        name = os.fspath(each_name)
+        path = Path(name)
+        if readers.is_hub_id(name):
+            if len(names) > 1:
+                raise DataError(
+                    f"text: expected files or one data set of the Hub, got {name} beside {len(names) - 1} other names; "
+                    "name the model before --text, and read one data set at a time"
+                )
+            return [name]
+        if path.is_dir():
+            found = (each for each in path.rglob("*") if readers.file_ending(each) in (*_PLAIN, *_MARKDOWN))
+            inside = sorted(str(each) for each in islice(found, _MOST_FILES + 1) if each.is_file())
+            if not 0 < len(inside) <= _MOST_FILES:
+                n = f"more than {_MOST_FILES:,}" if inside else "none"
+                raise DataError(
+                    f"{path}: expected a folder with files that end in .txt or .md, got {n}; name the files"
+                )
+            files += inside
+            continue
+        if readers.file_ending(validate_file(path)) not in ENDINGS:
+            raise DataError(f"{path}: expected a file that ends in {', '.join(ENDINGS)} (or one of these and .gz)")
+        files.append(name)
+    if not files:
+        raise DataError("text: expected files, a folder or a data set of the Hub, got none; name one")
+    return list(dict.fromkeys(files))
+
+
+def text_names(files: Sequence[str]) -> list[str]:
+    """Name the files of a text for records, without their folders; the id of a data set of the Hub stays as it is."""
+    return [name if readers.is_hub_id(name) else Path(name).name for name in files]
+
+
+def open_text(
+    names: Sequence[str],
+    *,
+    pipeline: str = PIPELINE,
+    split: str | None = None,
+    columns: Mapping[str, str] | None = None,
+    config: str | None = None,
+    revision: str | None = None,
+) -> Source:
+    """Open a text as pairs of each of its sentences with itself, labelled entailment.
+
+    Nothing is parsed before the first row is read. The sentences are then kept in the cache (`unbag/sentences`) by the
+    content of the text and the identity of the parser.
+
+    Args:
+        names: Files or folders (`text_files`), or the id of one Hub data set.
+        pipeline: spaCy pipeline that parses the sentences: a package, a folder or a Hub repository.
+        split: Split of a Hub data set; None for files.
+        columns: Name of the text column of tables, by `text`.
+        config: Config of a Hub data set.
+        revision: Revision of a Hub data set (default: the latest commit).
+
+    Raises:
+        DataError: If a file or data set cannot be read, or has no text column.
+    """
+    if unknown := sorted(set(columns or {}) - {_COLUMN}):
+        raise DataError(f"columns: expected a name for the column {_COLUMN}, got {', '.join(unknown)}")
+    column = (columns or {}).get(_COLUMN)
+    files = text_files(names)
+    if readers.is_hub_id(files[0]):
+        documents, commit = _hub_documents(files[0], config, split, revision or "main", column)
+        name, origin, split = files[0], f"{files[0]} ({config})" if config else files[0], split or ""
+    else:
+        documents, commit = _file_documents(files, column), _hash_of(files)
+        origin = Path(files[0]).name + (f" and {len(files) - 1} more" if len(files) > 1 else "")
+        name, split = origin, ""
+    key = "\0".join([commit, str(column), str(config), split])
+    # Once per source, so that each pass over its rows does not load the parser again.
+    stored = cache(partial(_sentences, key, pipeline, documents, str(names[0])))
+    return Source(
+        name=name,
+        split=split,
+        language=LANGUAGE,
+        licence="unknown",
+        citation="",
+        origin=origin,
+        revision=commit,
+        has_ids=False,
+        _spans=lambda: tuple(readers.parquet_spans(stored(), SPAN)),
+        _read=lambda start, stop: readers.read_parquet(stored(), start, stop),
+        _parse=_as_example,
+    )
+
+
+def _as_example(row: readers.Row) -> Example | str:
+    values = row.values
+    if values["reason"] is not None:
+        return str(values["reason"])
+    return Example(values["id"], values["text"], values["text"], ENTAILMENT)
+
+
+def _sentences(key: str, pipeline: str, documents: Callable[[], Iterator[Document]], where: str) -> Path:
+    """Find the stored sentences of a text, or split, filter, parse and store them."""
+    parser = Parser(pipeline)
+    digest = hashlib.sha256(f"{key}\0{parser.identity}\0{_LAYOUT}\0{_rules_hash()}".encode()).hexdigest()[:32]
+    path = cache_folder("sentences") / f"{digest}.parquet"
+    if not path.is_file():
+        if not is_english(_sample(documents())):
+            raise DataError(language_error(where))
+        forms = (each.text for each in _candidates(documents()) if each.reason is None)
+        parse_ahead(pipeline, forms)
+        with atomic_write(path) as tmp, pq.ParquetWriter(tmp, _SCHEMA, compression="zstd") as writer:
+            chunks = _parsed(_candidates(documents()), parser)
+            while chunk := list(islice(chunks, _CHUNK)):
+                writer.write_table(pa.Table.from_pylist([each._asdict() for each in chunk], schema=_SCHEMA))
+    return path
+
+
+@cache
+def _rules_hash() -> str:
+    """Compute the hash of the code that decides which sentences are used."""
+    digest = hashlib.sha256()
+    for file in (__file__, str(sentence_rules.__file__), str(markdown_paragraphs.__code__.co_filename)):
+        digest.update(Path(file).read_bytes())
+    return digest.hexdigest()
+
+
+def _sample(documents: Iterable[Document]) -> Iterator[str]:
+    """Iterate over the first paragraphs, for the language of a text."""
+    paragraphs = (paragraph for document in documents for paragraph in document.paragraphs())
+    return islice(paragraphs, _LANGUAGE_SAMPLE)
+
+
+def _candidates(documents: Iterable[Document]) -> Iterator[Candidate]:
+    """Iterate over all sentences of some documents, with the reasons that need no parse.
+
+    Memory grows by a hash of eight bytes per distinct sentence.
+    """
+    seen: set[bytes] = set()
+    for document in documents:
+        for number, paragraph in enumerate(document.paragraphs(), start=1):
+            for place, sentence in enumerate(sentence_rules.split_english(paragraph), start=1):
+                reason = form_exclusion(sentence)
+                if reason is None:
+                    digest = hashlib.blake2b(sentence.lower().encode(), digest_size=8).digest()
+                    reason = REPEATED if digest in seen else None
+                    seen.add(digest)
+                yield Candidate(f"{document.name}:{number}:{place}", sentence, reason)
+
+
+def _parsed(candidates: Iterator[Candidate], parser: Parser) -> Iterator[Candidate]:
+    """Iterate over candidates in order, with the reasons that their parses give."""
+    while chunk := list(islice(candidates, _CHUNK)):
+        parses = parser.parses(each.text for each in chunk if each.reason is None)
+        for each in chunk:
+            yield each if each.reason else each._replace(reason=parse_exclusion(next(parses)))
+
+
+def _file_documents(files: Sequence[str], column: str | None) -> Callable[[], Iterator[Document]]:
+    names = _unique_names(files)
+    for file in files:
+        if _is_table(Path(file)):
+            _text_column(readers.open_file(Path(file)).columns, column, file)
+
+    def documents() -> Iterator[Document]:
+        for name, file in zip(names, files, strict=True):
+            path = Path(file)
+            if _is_table(path):
+                table = readers.open_file(path)
+                yield from _cells(table, _text_column(table.columns, column, file), name)
+            else:
+                is_markdown = readers.file_ending(path) in _MARKDOWN
+                split = markdown_paragraphs if is_markdown else plain_paragraphs
+                yield Document(name, lambda path=path, split=split: split(_text_lines(path)))  # type: ignore[misc]
+
+    return documents
+
+
+def _hub_documents(
+    repo_id: str, config: str | None, split: str | None, revision: str, column: str | None
+) -> tuple[Callable[[], Iterator[Document]], str]:
+    if split is None:
+        raise DataError(f"{repo_id}: expected a split of the data set, got none; name it, e.g. --split train")
+    table, commit = readers.open_hub(repo_id, config, split, revision)
+    name = _text_column(table.columns, column, repo_id)
+    return (lambda: _cells(table, name, split)), commit
+
+
+def _cells(table: readers.Table, column: str, name: str) -> Iterator[Document]:
+    """Iterate over the cells of a text column, each a document."""
+    for row in table.read():
+        text = readers.cell(row, column)
+        if text is None or text == "":
+            continue
+        if not isinstance(text, str):
+            raise DataError(f"{row.place}: expected text in the column {column!r}, got {text!r:.100}")
+        yield Document(f"{name}-{row.number}", lambda text=text: plain_paragraphs(text.splitlines()))  # type: ignore[misc]
+
+
+def _text_column(present: Sequence[str], named: str | None, where: str) -> str:
+    if named is not None:
+        if named not in present:
+            raise DataError(
+                f"{where}: expected the text column {named!r}, got {list(present)[:20]}{did_you_mean(named, present)}"
+            )
+        return named
+    for usual in _RECOGNISED:
+        for name in present:
+            if name.lower() == usual:
+                return name
+    raise DataError(
+        f"{where}: expected a text column ({', '.join(_RECOGNISED)}), got {list(present)[:20]}; name it with --columns "
+        "text=…"
+    )
+
+
+def _is_table(path: Path) -> bool:
+    return readers.file_ending(path) in readers.ENDINGS
+
+
+def _text_lines(path: Path) -> Iterator[str]:
+    for number, line in lines(path):
+        try:
+            yield line.decode("utf-8-sig" if number == 1 else "utf-8")
+        except UnicodeDecodeError as error:
+            raise DataError(
+                f"{path}, line {number}: expected UTF-8, got the byte 0x{line[error.start]:02x}; save the file as UTF-8"
+            ) from None
+
+
+def _unique_names(files: Sequence[str]) -> list[str]:
+    """Name each file by its name, without the folder, so that records do not depend on it; numbered if repeated."""
+    names = [Path(file).name for file in files]
+    times = Counter(names)
+    return [name if times[name] == 1 else f"{number}-{name}" for number, name in enumerate(names)]
+
+
+def _hash_of(files: Sequence[str]) -> str:
+    """Compute the sha256 of several files: of one, that of its bytes."""
+    if len(files) == 1:
+        return file_hash(Path(files[0]))
+    digest = hashlib.sha256()
+    for name, file in zip(_unique_names(files), files, strict=True):
+        digest.update(f"{name}\0{file_hash(Path(file))}\n".encode())
+    return digest.hexdigest()

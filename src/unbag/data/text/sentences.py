@@ -1,0 +1,147 @@
+"""English sentences of a text: where they end, and which of them are declarative prose that is parsed with confidence.
+
+No function needs a model, except that `parse_exclusion` reads a parse.
+"""
+
+import re
+from collections.abc import Iterable
+from typing import Final
+
+from unbag.data.text.parses import Parse
+
+WORDS: Final = range(5, 41)
+"""Words of a sentence that is used."""
+
+SHORT: Final = f"shorter than {WORDS.start} words"
+LONG: Final = f"longer than {WORDS.stop - 1} words"
+NOT_PROSE: Final = "with code, an address, a list mark or unbalanced quotes"
+NOT_DECLARATIVE: Final = "not declarative (a question, an order, a fragment)"
+UNCERTAIN: Final = "with an uncertain parse"
+REPEATED: Final = "repeated"
+REASONS: Final = (SHORT, LONG, NOT_PROSE, NOT_DECLARATIVE, UNCERTAIN, REPEATED)
+"""Reasons to exclude a sentence of a text, as phrases after a number."""
+
+_END: Final = re.compile(r"(?:[.!?]|…)+[\"'”’)\]]*(?=\s+[\"'“‘(\[]?[A-Z0-9])")
+_ABBREVIATION: Final = re.compile(
+    r"(?:^|[\s(\[\"“])(?:Mr|Mrs|Ms|Dr|Prof|Rev|Gen|Col|Lt|Sgt|Capt|Sen|Rep|Gov|St|Mt|Ft|Jr|Sr|vs|cf|al|ca|approx|No|no"
+    r"|Nos|Fig|fig|Eq|eq|Sec|sec|Ch|ch|Vol|vol|pp?|ed|eds|Inc|Ltd|Co|Corp|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov"
+    r"|Dec|e\.g|i\.e|[A-Z]|(?:[A-Z]\.)+[A-Z])\.$"
+)
+_TERMINAL: Final = re.compile(r"[.!][\"'”’)\]]*$")
+_FIRST: Final = re.compile(r"[\"'“‘(]?[A-Z0-9$£€]")
+_NOT_PROSE: Final = re.compile(
+    r"https?:|www\.|\w@\w|[`{}<>|\\=^~#*_•]|\.\.\.|…|\w/\w+/|\w\(\)|--\w|\[|\]|\b\w+\.(?:py|md|txt|json|csv|html?|com|org)\b"
+)
+_PAIRED: Final = (("(", ")"), ("“", "”"))
+
+_FUNCTION_WORDS: Final = frozenset(
+    "the of and to is that for it with as on are be this by at from or not have but they you which its their has had "
+    "been would there when he she his her we".split()
+)
+_LEAST_SHARE: Final = 0.12
+"""Share of English function words from which a text is taken for English: in English prose about a third of all words
+are among them, in German, French or Spanish at most one in twenty."""
+_LEAST_WORDS: Final = 40  # fewer words say nothing about the language
+
+_FINITE: Final = frozenset({"VBD", "VBZ", "VBP", "MD"})
+_SUBJECTS: Final = frozenset({"nsubj", "nsubjpass", "expl", "csubj", "csubjpass"})
+_UNSURE_DEPS: Final = frozenset({"dep", "", "meta"})
+_UNSURE_TAGS: Final = frozenset({"XX", "ADD", "FW", "LS", "NFP", "AFX"})
+_NO_CLAUSE: Final = frozenset({"intj", "parataxis"})
+
+
+def split_english(paragraph: str) -> list[str]:
+    """Split a paragraph into sentences at end marks that a capital or a number follows.
+
+    >>> split_english('Dr. Smith of the U.S. Navy paid $3.50. "It rains." He left!')
+    ['Dr. Smith of the U.S. Navy paid $3.50.', '"It rains."', 'He left!']
+    """
+    sentences, start = [], 0
+    for match in _END.finditer(paragraph):
+        # A name or number before the mark decides: only its last words are read, whatever the length of the text.
+        if _ABBREVIATION.search(paragraph[max(start, match.end() - 12) : match.end()]):
+            continue
+        sentences.append(paragraph[start : match.end()].strip())
+        start = match.end()
+    sentences.append(paragraph[start:].strip())
+    return [sentence for sentence in sentences if sentence]
+
+
+def form_exclusion(sentence: str) -> str | None:
+    """Find the reason against a sentence that shows in its letters and marks; None for a possible premise.
+
+    >>> form_exclusion("The old dog sleeps."), form_exclusion("Does the old dog sleep in the garden?")
+    ('shorter than 5 words', 'not declarative (a question, an order, a fragment)')
+    """
+    words = sentence.split()
+    if len(words) < WORDS.start:
+        return SHORT
+    if len(words) >= WORDS.stop:
+        return LONG
+    if not _TERMINAL.search(sentence) or not _FIRST.match(sentence):
+        return NOT_DECLARATIVE
+    if _NOT_PROSE.search(sentence) or any(sentence.count(a) != sentence.count(b) for a, b in _PAIRED):
+        return NOT_PROSE
+    if sentence.count('"') % 2 or sum(word.isupper() and len(word) > 1 for word in words) > len(words) / 2:
+        return NOT_PROSE
+    return None
+
+
+def parse_exclusion(parse: Parse) -> str | None:
+    """Find the reason against a sentence that shows in its parse; None for a declarative sentence.
+
+    The parser gives no confidence. A parse counts as certain if it is consistent: one root, a finite verb with its
+    subject before it that agrees with it in number, and no token without a relation or tag of English.
+    """
+    roots = [i for i, head in enumerate(parse.heads) if i == head]
+    if len(roots) != 1:
+        return UNCERTAIN
+    [root] = roots
+    if not _UNSURE_DEPS.isdisjoint(parse.deps) or not _UNSURE_TAGS.isdisjoint(parse.tags):
+        return UNCERTAIN
+    if parse.pos[root] not in ("VERB", "AUX"):
+        return NOT_DECLARATIVE
+    children = parse.children(root)
+    verbs = [root, *(i for i in children if parse.deps[i] in ("aux", "auxpass"))]
+    subjects = [i for i in children if parse.deps[i] in _SUBJECTS]
+    finite = [i for i in verbs if parse.tags[i] in _FINITE]
+    if not subjects or not finite:
+        return NOT_DECLARATIVE
+    if any(parse.deps[i] in _NO_CLAUSE for i in children) or parse.tags[subjects[0]] in ("WP", "WDT", "WRB"):
+        return UNCERTAIN
+    is_expletive = parse.deps[subjects[0]] == "expl"
+    if min(finite) < subjects[0] or (parse.words[root][0].isupper() and root > parse.first_word):
+        return UNCERTAIN
+    return None if is_expletive or _agrees(parse, subjects[0], min(finite)) else UNCERTAIN
+
+
+def _agrees(parse: Parse, subject: int, verb: int) -> bool:
+    """Check that a noun and its verb agree in number; a clash shows a wrong tag or a wrong attachment."""
+    tag, verb_tag = parse.tags[subject], parse.tags[verb]
+    if parse.child(subject, "conj") is not None:
+        return True
+    if tag in ("NNS", "NNPS") and verb_tag == "VBZ":
+        return parse.lower_words[subject].endswith("s") and parse.pos[subject] == "PROPN"
+    return not (tag == "NN" and verb_tag == "VBP")
+
+
+def is_english(sentences: Iterable[str]) -> bool:
+    """Check by its function words whether a text is English. A text of few words counts as English.
+
+    >>> is_english(["Der Hund schläft in dem Garten, und die Katze sitzt auf dem Dach."] * 10)
+    False
+    """
+    n, hits = 0, 0
+    for sentence in sentences:
+        words = sentence.lower().split()
+        n += len(words)
+        hits += sum(word in _FUNCTION_WORDS for word in words)
+    return n < _LEAST_WORDS or hits >= _LEAST_SHARE * n
+
+
+def language_error(where: str) -> str:
+    """Build the message for a text that is not English."""
+    return (
+        f"{where}: expected English text, got text with few English words; sets are made from English text only, since "
+        "they need its grammar"
+    )

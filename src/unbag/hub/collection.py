@@ -1,0 +1,111 @@
+"""The collection on the Hub that lists what `unbag publish all` publishes: sets, metrics, results and leaderboard."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from unbag.hub.push import Publication, explain_hub_errors
+from unbag.utils.hub import hub_read
+from unbag.utils.redaction import redact
+from unbag.utils.retries import TRIES, with_retries
+
+if TYPE_CHECKING:
+    from huggingface_hub import Collection
+
+TITLE: Final = "unbag: NLI challenge sets and metrics"
+_DESCRIPTION: Final = (
+    "Challenge sets that a bag of words cannot solve, their metrics, and results of models."  # at most 150
+)
+_KIND: Final = "collection"
+
+
+@dataclass(frozen=True)
+class CollectionPlan:
+    """The change that a publication makes to a collection.
+
+    Attributes:
+        namespace: User or organisation that owns the collection.
+        slug: Id of the existing collection; None if there is none yet.
+        url: Address of the collection; None if there is none yet.
+        added: Kind and id of each repository that the collection lacks, in their order.
+        n_present: Number of repositories that the collection already has.
+    """
+
+    namespace: str
+    slug: str | None
+    url: str | None
+    added: tuple[tuple[str, str], ...]
+    n_present: int
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing changes."""
+        return self.slug is not None and not self.added
+
+
+def plan_collection(namespace: str, publications: Sequence[Publication]) -> CollectionPlan:
+    """Compare the repositories of publications with the collection of an organisation. Nothing is written.
+
+    Items that other people added to the collection, and repositories of earlier publications, stay.
+
+    Raises:
+        HubError: If the Hub fails or cannot be reached.
+    """
+    with explain_hub_errors(namespace, _KIND):
+        found = hub_read(f"the collections of {namespace}", lambda: _find(namespace), tries=TRIES, unreachable=True)
+    wanted = [(publication.kind, publication.repo) for publication in publications]
+    present = {(item.item_type, item.item_id) for item in found.items} if found else set()
+    return CollectionPlan(
+        namespace,
+        found.slug if found else None,
+        redact(found.url) if found else None,
+        tuple(item for item in wanted if item not in present),
+        sum(item in present for item in wanted),
+    )
+
+
+def publish_collection(planned: CollectionPlan, *, private: bool = False) -> str:
+    """Create the collection if it is missing, add what it lacks, and return its address.
+
+    A repeated call adds nothing twice: the Hub rejects an item that is present, and this counts as success.
+
+    Args:
+        planned: Change to make.
+        private: Whether a new collection is private.
+
+    Raises:
+        HubError: If the Hub rejects the change or cannot be reached. Items that were added before stay.
+    """
+    from huggingface_hub import HfApi
+
+    api = HfApi()
+
+    def create() -> Any:
+        return api.create_collection(
+            TITLE, namespace=planned.namespace, description=_DESCRIPTION, private=private, exists_ok=True
+        )
+
+    with explain_hub_errors(planned.namespace, _KIND):
+        slug, url = planned.slug, planned.url
+        if slug is None:
+            created = with_retries(create)
+            slug, url = created.slug, redact(created.url)
+        for kind, repo in planned.added:
+            _add(api, slug, kind, repo)
+    return str(url)
+
+
+def _add(api: Any, slug: str, kind: str, repo: str) -> None:
+    # A function of its own, so that the retried call keeps its item.
+    with_retries(lambda: api.add_collection_item(slug, item_id=repo, item_type=kind, exists_ok=True))
+
+
+def _find(namespace: str) -> "Collection | None":
+    """Find our collection by its title, with all items; a list of collections has only the first items of each."""
+    from huggingface_hub import HfApi
+
+    api = HfApi()
+    for each in api.list_collections(owner=namespace):
+        if each.title == TITLE:
+            return api.get_collection(each.slug)
+    return None

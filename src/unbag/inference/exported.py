@@ -1,0 +1,229 @@
+"""Predictor for exported sequence classifiers: ONNX files by onnxruntime, OpenVINO files by openvino."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import tokenizers
+import torch
+import transformers
+from numpy.typing import NDArray
+from transformers import AutoModelForSequenceClassification
+
+from unbag.data.labels import label_space_of
+from unbag.inference.exported_files import fetch_exported, hash_exported
+from unbag.inference.hub_files import resolve_origin
+from unbag.inference.loading import (
+    build_classifier,
+    is_causal_lm,
+    load_config,
+    load_tokenizer,
+    validate_token_ids,
+)
+from unbag.inference.predictor import ModelError, collect_batches, validate_pairs, validate_probabilities
+from unbag.inference.single_output import Threshold, threshold_logit
+from unbag.inference.tokenization import (
+    CPU_BATCH_TOKENS,
+    EncodedPairs,
+    Padding,
+    encode_pairs,
+    select_batches,
+    token_batches,
+)
+from unbag.utils.redaction import first_line
+
+Run = Callable[[dict[str, NDArray[np.int64]]], NDArray[np.float32]]
+"""Function from the model's arguments to the logits, shape (b, outputs)."""
+
+
+class ExportedPredictor:
+    """Predictor of an exported sequence classifier on the CPU; built by `load`.
+
+    A dynamically quantized model computes the range of its activations over a batch. The probabilities of a pair then
+    depend on the other pairs of the batch; the same pairs together give the same probabilities.
+
+    Attributes:
+        label_space: Labels of the columns of `predict`.
+        order: Labels of the model's outputs, in the model's own order.
+        identity: Everything that determines the probabilities, by name.
+        max_length: Maximum tokens of a pair; None without a limit.
+        truncated: Number of pairs so far that were longer and were truncated.
+        has_probabilities: False for a model of one output, whose score only orders the pairs.
+    """
+
+    def __init__(
+        self, classifier: Any, path: Path, file: str, max_length: int | None, batch_tokens: int | None
+    ) -> None:
+        self.tokenizer = classifier.tokenizer
+        self.order: tuple[str, ...] = classifier.order
+        self.label_space = label_space_of(classifier.order)
+        self.threshold = classifier.threshold
+        self.has_probabilities = self.threshold is None
+        self.max_length = classifier.resolve_max_length(max_length)
+        self.truncated = 0
+        self.batch_tokens = batch_tokens or CPU_BATCH_TOKENS
+        self._skeleton = classifier.network
+        self._columns = [self.order.index(label) for label in self.label_space]
+        open_file = _open_onnx if path.suffix == ".onnx" else _open_openvino
+        self._run, inputs, engine = open_file(path)
+        takes_types = "token_type_ids" in inputs
+        self._padding = replace(Padding.of(self.tokenizer, self._skeleton), takes_types=takes_types)
+        if unknown := sorted(inputs - {"input_ids", "attention_mask", "token_type_ids"}):
+            raise ModelError(
+                f"{file}: expected the inputs input_ids, attention_mask and token_type_ids, got {', '.join(unknown)}; "
+                "export the model for text classification"
+            )
+        self._inputs = inputs
+        self.identity: Mapping[str, str] = {
+            "kind": "onnx" if path.suffix == ".onnx" else "openvino",
+            "model": classifier.name,
+            "revision": classifier.revision,
+            "model_file": file,
+            "file_hash": hash_exported(path),
+            "label_order": ",".join(self.order),
+            "max_length": str(self.max_length),
+            "batch_tokens": str(self.batch_tokens),
+            **engine,
+            "transformers": transformers.__version__,
+            "tokenizers": tokenizers.__version__,
+            **({} if self.threshold is None else {"threshold": str(self.threshold)}),
+        }
+
+    @classmethod
+    def load(
+        cls,
+        model: str | Path,
+        *,
+        revision: str | None = None,
+        label_map: Mapping[str, str] | None = None,
+        max_length: int | None = None,
+        batch_tokens: int | None = None,
+        threshold: Threshold | None = None,
+        model_file: str | None = None,
+    ) -> "ExportedPredictor":
+        """Load an exported model from the Hub or a folder.
+
+        Args:
+            model: Hub id such as `org/name`, or folder with config, tokenizer and the exported model.
+            revision: Branch, tag or commit of a Hub model (default: the main branch).
+            label_map: Label of each output, as in `data.labels.resolve_order`, if the config does not define it.
+            max_length: Maximum tokens per pair (default, and upper limit: what the model and its tokenizer can read).
+            batch_tokens: Maximum tokens per batch, padding included (default: 1,024).
+            threshold: For a model of one output, as for `TransformerPredictor.load`.
+            model_file: Path of the exported model in the repository (default: the only one).
+
+        Raises:
+            ModelError: If there is no such model, several exist and none is named, or it cannot be run.
+            labels.LabelError: If its config does not define the label of each output.
+        """
+        origin = resolve_origin(model, revision)
+        config = load_config(origin)
+        if is_causal_lm(config):
+            raise ModelError(f"{origin}: expected a sequence classifier, got a causal language model; export another")
+        file, path = fetch_exported(origin, model_file)
+        with torch.device("meta"):  # the architecture without weights: it has the limits of length and vocabulary
+            skeleton = AutoModelForSequenceClassification.from_config(config)  # type: ignore[no-untyped-call]
+        name, commit = origin.identity()
+        tokenizer = load_tokenizer(origin)
+        classifier = build_classifier(
+            skeleton,
+            tokenizer,
+            name=name,
+            revision=commit,
+            source=origin.source,
+            label_map=label_map,
+            threshold=threshold,
+        )
+        return cls(classifier, path, file, max_length, batch_tokens)
+
+    def predict(self, premises: Sequence[str], hypotheses: Sequence[str]) -> NDArray[np.float32]:
+        """Predict the probabilities of n pairs in their order, shape (n, len(label_space))."""
+        return collect_batches(self, premises, hypotheses)
+
+    def batches(
+        self,
+        premises: Sequence[str],
+        hypotheses: Sequence[str],
+        *,
+        done: NDArray[np.bool_] | None = None,
+        share: tuple[int, int] | None = None,
+    ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.float32]]]:
+        """Iterate over batches: positions of b pairs, shape (b,), and their probabilities, shape (b, len(label_space)).
+
+        Raises:
+            ValueError: If a sentence is not text, or the model returns NaN or infinite values.
+        """
+        premises, hypotheses = validate_pairs(premises, hypotheses)
+        if not premises:
+            return
+        pairs = encode_pairs(self.tokenizer, premises, hypotheses, self.max_length)
+        validate_token_ids(pairs.input_ids, self._skeleton, self.tokenizer)
+        self.truncated += pairs.truncated
+        for rows in select_batches(token_batches(pairs.lengths, self.batch_tokens), done, share):
+            yield rows, validate_probabilities(self._probabilities(pairs, rows), len(rows), self.label_space)
+
+    def _probabilities(self, pairs: EncodedPairs, rows: NDArray[np.intp]) -> NDArray[np.float32]:
+        arrays = self._padding.arrays_of(pairs, rows.tolist())
+        arrays = {name: array for name, array in arrays.items() if name in self._inputs}
+        if "token_type_ids" in self._inputs:  # an exported graph has no default for it
+            arrays.setdefault("token_type_ids", np.zeros_like(arrays["input_ids"]))
+        try:
+            logits = np.asarray(self._run(arrays), dtype=np.float32)
+        except Exception as error:  # the errors of the engines have no common type
+            raise ModelError(f"the exported model cannot run a batch: {first_line(error)}") from error
+        outputs = 1 if self.threshold is not None else len(self.order)
+        if logits.shape != (len(rows), outputs):
+            raise ModelError(
+                f"exported model: expected logits of shape {(len(rows), outputs)}, got {logits.shape}; export "
+                "the model for text classification, with the labels of its config.json"
+            )
+        if self.threshold is not None:  # sigmoid(x) is the first output of softmax([x, 0])
+            logits = np.hstack([logits - threshold_logit(self.threshold), np.zeros_like(logits)])
+        powers = np.exp(logits - logits.max(axis=1, keepdims=True))
+        values: NDArray[np.float32] = (powers / powers.sum(axis=1, keepdims=True))[:, self._columns]
+        return values
+
+
+def _open_onnx(path: Path) -> tuple[Run, frozenset[str], dict[str, str]]:
+    """Open an ONNX file; returns its function, the names of its inputs, and the identity of the engine."""
+    try:
+        import onnxruntime
+    except ImportError as error:
+        raise ImportError("running an ONNX model needs onnxruntime: pip install 'unbag[onnx]'") from error
+    try:
+        session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
+    except Exception as error:  # the errors of onnxruntime derive from Exception directly
+        raise ModelError(f"{path.name}: expected an ONNX model, got {first_line(error)}; export it again") from error
+    types = {each.name: np.int32 if each.type == "tensor(int32)" else np.int64 for each in session.get_inputs()}
+    names = [each.name for each in session.get_outputs()]
+    wanted = ["logits" if "logits" in names else names[0]]
+
+    def run(arrays: dict[str, NDArray[np.int64]]) -> NDArray[np.float32]:
+        logits: NDArray[np.float32] = session.run(wanted, {k: v.astype(types[k]) for k, v in arrays.items()})[0]
+        return logits
+
+    return run, frozenset(types), {"onnxruntime": onnxruntime.__version__}
+
+
+def _open_openvino(path: Path) -> tuple[Run, frozenset[str], dict[str, str]]:
+    """Open an OpenVINO model, as `_open_onnx`."""
+    try:
+        import openvino
+    except ImportError as error:
+        raise ImportError("running an OpenVINO model needs openvino: pip install 'unbag[openvino]'") from error
+    try:
+        # Without the hint, openvino computes in bfloat16 on processors that have it.
+        compiled = openvino.Core().compile_model(str(path), "CPU", {"INFERENCE_PRECISION_HINT": "f32"})
+    except Exception as error:
+        raise ModelError(
+            f"{path.name}: expected an OpenVINO model, got {first_line(error)}; export it again"
+        ) from error
+    outputs = [each for each in compiled.outputs if "logits" in each.get_names()] or list(compiled.outputs)
+
+    def run(arrays: dict[str, NDArray[np.int64]]) -> NDArray[np.float32]:
+        logits: NDArray[np.float32] = compiled(arrays)[outputs[0]]
+        return logits
+
+    return run, frozenset(each.get_any_name() for each in compiled.inputs), {"openvino": openvino.__version__}

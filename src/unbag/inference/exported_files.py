@@ -1,0 +1,138 @@
+"""Files of exported models in a folder or a Hub repository: listing, selection, download and hashes.
+
+Needs neither torch nor an engine, so that `unbag prefetch` can download the files.
+"""
+
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
+from pathlib import Path, PurePosixPath
+from typing import Final
+
+from huggingface_hub import HfApi, get_cached_repo_tree, is_offline_mode, snapshot_download
+from huggingface_hub.errors import CachedRepoTreeNotFoundError, HfHubHTTPError
+
+from unbag.inference.hub_files import Origin, combine_hashes
+from unbag.inference.predictor import ModelError
+from unbag.utils.hashing import file_hash
+from unbag.utils.hub import HubReadError, hub_read
+from unbag.utils.hub_names import is_model_name
+from unbag.utils.offline import unless_unreachable
+from unbag.utils.redaction import first_line
+
+_FOLDERS: Final = (".", "onnx", "openvino")  # where optimum and sentence-transformers write
+_SUFFIXES: Final = (".onnx", ".xml")
+_DATA_SUFFIXES: Final = ("_data", ".data")  # weights of an ONNX file above 2 GB
+_TORCH_WEIGHTS: Final = ("*.safetensors", "pytorch_model*.bin")
+
+
+def find_exported(names: Sequence[str]) -> list[str]:
+    """Find the exported models among the files of a repository.
+
+    >>> find_exported(["config.json", "onnx/model.onnx", "openvino/openvino_model.xml", "test/model.onnx"])
+    ['onnx/model.onnx', 'openvino/openvino_model.xml']
+    """
+    paths = map(PurePosixPath, names)
+    return sorted(str(path) for path in paths if str(path.parent) in _FOLDERS and path.suffix in _SUFFIXES)
+
+
+def list_exported(folder: Path) -> list[str]:
+    """List the exported models in a folder."""
+    return find_exported(_list_folder(folder))
+
+
+def has_only_exported(model: str | Path, revision: str | None = None) -> bool:
+    """Check whether a folder or Hub repository has exported models, and no weights of PyTorch.
+
+    False if neither exists: loading it as another kind of model then reports the error.
+
+    Raises:
+        HubReadError: If the network fails or the Hub has a server error.
+    """
+    folder = Path(model).expanduser()
+    if folder.is_dir():
+        names = _list_folder(folder)
+    elif isinstance(model, Path) or not is_model_name(model):
+        return False
+    else:
+        try:
+            names = _list_hub(model, revision)
+        except HubReadError:
+            raise
+        except (CachedRepoTreeNotFoundError, OSError, ValueError):
+            return False
+    top = [name for name in names if "/" not in name]
+    has_weights = any(fnmatchcase(name, pattern) for name in top for pattern in _TORCH_WEIGHTS)
+    return not has_weights and bool(find_exported(names))
+
+
+def select_file(found: Sequence[str], model_file: str | None, source: str) -> str:
+    """Select the exported model to run.
+
+    Raises:
+        ModelError: If it does not exist, or several exist and none is named.
+    """
+    listed = ", ".join(found) or "none"
+    if model_file is not None:
+        if model_file not in found:
+            raise ModelError(
+                f"{source}: expected an exported model {model_file}, got {listed}; name one with --model-file"
+            )
+        return model_file
+    if len(found) != 1:
+        raise ModelError(f"{source}: expected one exported model, got {listed}; name one with --model-file")
+    return found[0]
+
+
+def fetch_exported(origin: Origin, model_file: str | None) -> tuple[str, Path]:
+    """Select the exported model, and download it with its weights, config and tokenizer; offline, use the cache.
+
+    Returns:
+        The name of the exported model in the repository, and its path on this machine.
+
+    Raises:
+        ModelError: If there is no such file, several exist and none is named, or the download fails.
+    """
+    with unless_unreachable():
+        folder = origin.download()
+        if origin.commit is None:
+            file = select_file(list_exported(folder), model_file, origin.source)
+            return file, folder / file
+        what = f"the model {origin}"
+        try:
+            listed = _list_hub(origin.source, origin.commit)
+            file = select_file(find_exported(listed), model_file, origin.source)
+            wanted = [name for name in (file, *_data_names(file)) if name in listed]
+            hub_read(what, lambda: snapshot_download(origin.source, revision=origin.commit, allow_patterns=wanted))
+        except HubReadError as error:
+            raise ModelError(str(error)) from error
+        except CachedRepoTreeNotFoundError as error:
+            raise ModelError(
+                f"{origin} is not on this machine; run `unbag prefetch {origin}` with a network"
+            ) from error
+        except (HfHubHTTPError, OSError) as error:
+            raise ModelError(f"cannot fetch {origin} from the Hub: {first_line(error)}") from error
+    return file, folder / file
+
+
+def hash_exported(path: Path) -> str:
+    """Compute a hash of an exported model and the files of its weights."""
+    files = [path, *(each for name in _data_names(path.name) if (each := path.with_name(name)).is_file())]
+    return combine_hashes({each.name: file_hash(each) for each in files})
+
+
+def _list_folder(folder: Path) -> list[str]:
+    files = [*folder.glob("*"), *(path for name in _FOLDERS[1:] for path in (folder / name).glob("*"))]
+    return [path.relative_to(folder).as_posix() for path in files if path.is_file()]
+
+
+def _list_hub(repo: str, revision: str | None) -> list[str]:
+    """List the files of a Hub repository; offline, from the listing that the client stored with the download."""
+    with unless_unreachable():
+        if not is_offline_mode():
+            return hub_read(f"the model {repo}", lambda: HfApi().list_repo_files(repo, revision=revision))
+        return [entry.path for entry in get_cached_repo_tree(repo, revision=revision)]
+
+
+def _data_names(file: str) -> list[str]:
+    """List the names that the file of an exported model's weights may have."""
+    return [file[:-4] + ".bin"] if file.endswith(".xml") else [file + suffix for suffix in _DATA_SUFFIXES]

@@ -1,0 +1,304 @@
+"""Export of results as records of Every Eval Ever 0.3.0, the metadata format of the EvalEval Coalition.
+
+    <folder>/data/unbag_<set>/<developer>/<model>/<uuid>.json
+
+There is one record per model and challenge set. It holds every number of the set on each corpus. The file name is a
+hash of the record, so that a repeated export writes the same files. Predictions of single examples are not exported.
+"""
+
+import hashlib
+import json
+import math
+import re
+import uuid
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from unbag import challenge_sets
+from unbag.baselines.lexical.predictors import is_baseline
+from unbag.challenge_sets.base import SCORE, Quantity
+from unbag.challenge_sets.results import Result
+from unbag.data.corpora import CORPORA
+from unbag.evaluation.quantities import Number, of_result, quantities
+from unbag.hub.benchmarks import find_benchmark, find_deviations, published_options
+from unbag.hub.local_paths import strip_folders
+from unbag.hub.ownership import result_model_name
+from unbag.utils.files import write_json
+
+VERSION: Final = "0.3.0"
+"""Version of the schema."""
+
+Relationship = Literal["first_party", "third_party", "collaborative", "other"]
+"""Relationship between the evaluator and the developer of the model, in the words of the schema."""
+
+_COMMON_METRICS: Final = ("accuracy", "auroc", "average_precision", "balanced_accuracy")
+"""Numbers that other projects report under the same name. Others get the name of their set as a prefix."""
+
+_LOADED: Final = ("transformer", "causal")
+"""Kinds of models whose weights transformers loads."""
+
+_MODEL_FIELDS: Final = (
+    *("kind", "revision", "weights", "recipe", "sha256", "dtype", "head", "threshold", "label_order", "max_length"),
+    *("prompt", "num_fewshot", "form", "words", "label_probe", "label_probe_warning", "truncated_share", "n_abstained"),
+)
+"""Fields of a model's record that determine or explain its numbers; paths and addresses of the user are omitted."""
+
+_SAFE_ID: Final = re.compile(r"(?:\w(?:[\w.-]*\w)?/)+\w(?:[\w.-]*\w)?")
+
+
+@dataclass(frozen=True)
+class Evaluator:
+    """Author of the evaluation.
+
+    Attributes:
+        organisation: Name of the person or organisation that ran it.
+        relationship: Relationship to the developer of the model.
+    """
+
+    organisation: str = "unknown"
+    relationship: Relationship = "other"
+
+
+def export_records(
+    results: Iterable[Result],
+    folder: Path,
+    *,
+    timestamp: int,
+    model: str | None = None,
+    hub: str | None = None,
+    evaluator: Evaluator = Evaluator(),
+) -> list[str]:
+    """Write one record per model and challenge set, and return the paths below the folder.
+
+    Args:
+        results: Results of any models.
+        folder: Output folder.
+        timestamp: Time at which the results were written, in seconds since 1970.
+        model: Id `developer/name` of the model, for results whose record names no such id: of a folder, a function, a
+            file of predictions (default: the recorded id).
+        hub: Organisation that published the challenge sets on the Hub (default: the corpus is named as the source).
+        evaluator: Author of the evaluation.
+
+    Raises:
+        ValueError: If a model has no id with a developer, `model` is given for several models, or a set of the results
+            is not installed.
+    """
+    groups: dict[tuple[str, str, str], list[Result]] = {}
+    ids: dict[str, set[str]] = {}
+    for result in results:
+        if challenge_sets.find(result.set) is None:
+            raise ValueError(f"export eee: expected results on installed sets, got {result.set!r}; install its package")
+        model_id = _model_id(result, model)
+        ids.setdefault(model_id, set()).add(str(result.model["name"]))
+        version = json.dumps([result.model.get(name) for name in _MODEL_FIELDS[1:5]], default=str)
+        groups.setdefault((model_id, version, result.set), []).append(result)
+    if model is not None and len(names := sorted(ids.get(model, ()))) > 1:
+        raise ValueError(f"--model: expected results of one model, got {', '.join(names)}; export each run alone")
+    files = []
+    for (model_id, _, _), of_group in groups.items():
+        record = build_record(of_group, model_id, timestamp=timestamp, hub=hub, evaluator=evaluator)
+        if not record["evaluation_results"]:  # no example was scored
+            continue
+        developer, _, name = model_id.partition("/")
+        digest = hashlib.sha256(json.dumps(record, sort_keys=True).encode()).digest()
+        # The format requires the file name to be a UUID of version 4.
+        file = f"{uuid.UUID(bytes=digest[:16], version=4)}.json"
+        path = f"data/{_collection(of_group[0])}/{developer}/{name.replace('/', '_')}/{file}"
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        write_json(record, folder / path)
+        files.append(path)
+    return files
+
+
+def build_record(
+    results: Sequence[Result],
+    model_id: str,
+    *,
+    timestamp: int,
+    hub: str | None = None,
+    evaluator: Evaluator = Evaluator(),
+) -> dict[str, Any]:
+    """Build the record of one model on one challenge set; arguments as in `export_records`.
+
+    Args:
+        results: Results of the model on the set, at least one.
+        model_id: Id of the model, `developer/name`.
+        timestamp: Time at which the results were written.
+        hub: Organisation that published the challenge sets.
+        evaluator: Author of the evaluation.
+    """
+    first = results[0]
+    return {
+        "schema_version": VERSION,
+        "evaluation_id": f"{_collection(first)}/{model_id}/{timestamp}",
+        "evaluation_timestamp": str(timestamp),
+        "retrieved_timestamp": str(timestamp),
+        "source_metadata": {
+            "source_name": "unbag",
+            "source_type": "evaluation_run",
+            "source_organization_name": evaluator.organisation,
+            "evaluator_relationship": evaluator.relationship,
+        },
+        "eval_library": {
+            "name": "unbag",
+            "version": first.environment["unbag"],
+            "additional_details": {name: value for name, value in first.environment.items() if name != "unbag"},
+        },
+        "model_info": _model_info(first, model_id),
+        "evaluation_results": [entry for result in results for entry in _entries(result, hub)],
+    }
+
+
+def _collection(result: Result) -> str:
+    return f"unbag_{result.set}"
+
+
+def _model_id(result: Result, given: str | None) -> str:
+    """Find the id of a result's model, with a developer: the format stores records by developer and model."""
+    if is_baseline(result.model):
+        return f"unbag/{result.model['name']}"
+    recorded = result_model_name(result)
+    found = given or recorded or ""
+    if not _SAFE_ID.fullmatch(found):
+        raise ValueError(
+            f"--model: expected an id DEVELOPER/NAME for {strip_folders(result.model['name'])}, got "
+            f"{found or 'none'!r}; name the model with --model"
+        )
+    return found
+
+
+def _model_info(result: Result, model_id: str) -> dict[str, Any]:
+    about = result.model
+    kind = about.get("kind")
+    is_remote = "base_url" in about
+    is_hub = kind in _LOADED and result_model_name(result) is not None
+    # A record does not tell who runs an endpoint, or where the predictions of a file come from.
+    deployment = "unknown" if is_remote or kind == "file" else "self_deployed"
+    info: dict[str, Any] = {
+        "name": model_id.partition("/")[2],
+        "id": model_id,
+        "developer": model_id.partition("/")[0],
+        "inference_platform": "HuggingFace" if is_hub else "unknown" if deployment == "unknown" else "local",
+        "additional_details": {
+            "deployment_type": deployment,
+            "model_availability": "open_weights" if is_hub or is_baseline(about) else "unknown",
+        }
+        | {name: _text(about[name]) for name in _MODEL_FIELDS if about.get(name) is not None},
+    }
+    if kind in _LOADED:
+        version = result.environment.get("transformers", "unknown")
+        info["inference_engine"] = {"name": "transformers", "version": version}
+    return info
+
+
+def _entries(result: Result, hub: str | None) -> list[dict[str, Any]]:
+    """Build one entry per number of a result that has a value."""
+    described = quantities(result.set)
+    meanings = _meanings(result)
+    source = _source_data(result, hub)
+    generation = _generation_config(result.model)
+    entries = []
+    for number in of_result(result).values():
+        estimate = number.estimate
+        if estimate.value is None:
+            continue
+        entry = {
+            "evaluation_result_id": f"{result.set}/{result.corpus}/{result.data['sha256'][:12]}/{number.name}",
+            "evaluation_name": f"{result.set} ({strip_folders(result.corpus)})",
+            "source_data": source,
+            "metric_config": _metric_config(result.set, described[number.name], number, meanings.get(id(estimate))),
+            "score_details": {
+                "score": estimate.value,
+                "details": {"n_sources": str(number.sources)},
+                "uncertainty": _uncertainty(number),
+            },
+        }
+        entries.append(entry | ({"generation_config": generation} if generation else {}))
+    return entries
+
+
+def _metric_config(set_name: str, quantity: Quantity, number: Number, meaning: str | None) -> dict[str, Any]:
+    question = challenge_sets.get(set_name).question
+    is_common = number.name in _COMMON_METRICS
+    low, high = (_bound(limit) for limit in quantity.limits)
+    config = {
+        "evaluation_description": question,
+        "metric_id": number.name if is_common else f"unbag.{set_name}.{number.name}",
+        "metric_name": quantity.label,
+        "metric_kind": number.name,
+        "lower_is_better": not quantity.higher_is_better,
+        "score_type": "continuous",
+        "min_score": low,
+        "max_score": high,
+    }
+    if quantity.limits == (0.0, 1.0):
+        config["metric_unit"] = "proportion"
+    if quantity is SCORE:
+        meaning = "0 is the best of chance, a constant prediction, a bag of words and shuffled words; 1 is perfect"
+    return config | ({"additional_details": {"meaning": meaning}} if meaning else {})
+
+
+def _uncertainty(number: Number) -> dict[str, Any]:
+    _, low, high, n = number.estimate
+    found: dict[str, Any] = {"num_samples": n}
+    if low is not None and high is not None:
+        found["confidence_interval"] = {"lower": low, "upper": high, "confidence_level": 0.95}
+    return found
+
+
+def _source_data(result: Result, hub: str | None) -> dict[str, Any]:
+    """Describe the rows: the published set, else the corpus that the set was made from, else own pairs."""
+    data = result.data
+    details = {
+        "challenge_set": result.set,
+        "corpus": strip_folders(data["name"]),
+        "corpus_revision": data["revision"],
+        "rows_sha256": data["sha256"],
+        "options": json.dumps(published_options(result), sort_keys=True, ensure_ascii=False),
+    }
+    name = f"{result.set} of {strip_folders(result.corpus)}"
+    published = find_benchmark(result, hub) if hub and not find_deviations(result) else None
+    corpus = CORPORA.get(data["name"])
+    is_corpus = corpus is not None and data["origin"].startswith(corpus.hub_id)
+    if published is None and not is_corpus:
+        return {"dataset_name": name, "source_type": "other", "additional_details": details}
+    source: dict[str, Any] = {"dataset_name": name, "source_type": "hf_dataset"}
+    if published is not None:
+        source["hf_repo"] = published.repo
+        details["config"] = published.config
+    elif corpus is not None:
+        source["hf_repo"] = corpus.hub_id
+    if data["split"]:
+        source["hf_split"] = data["split"]
+    return source | {"additional_details": details}
+
+
+def _generation_config(model: Mapping[str, Any]) -> dict[str, Any]:
+    """Describe the sampling of a language model behind an endpoint; empty for other models."""
+    try:
+        parameters = json.loads(model.get("parameters") or "{}")
+    except (TypeError, ValueError):
+        return {}
+    if not isinstance(parameters, dict):
+        return {}
+    known = {name: parameters[name] for name in ("temperature", "top_p", "max_tokens") if name in parameters}
+    others = {name: _text(value) for name, value in parameters.items() if name not in known}
+    return {"generation_args": known, "additional_details": others} if parameters else {}
+
+
+def _meanings(result: Result) -> dict[int, str]:
+    """Map the estimates in a result's scores, by identity, to the meanings that the report prints for them."""
+    measures = challenge_sets.get(result.set).module("figures").measures
+    return {id(estimate): f"{label}: {meaning}" for label, meaning, estimate in measures(result.scores)}
+
+
+def _bound(limit: float) -> float | str:
+    """Convert a limit to JSON, which has no infinite numbers."""
+    return limit if math.isfinite(limit) else "Infinity" if limit > 0 else "-Infinity"
+
+
+def _text(value: Any) -> str:
+    value = strip_folders(value)
+    return value if isinstance(value, str) else json.dumps(value, sort_keys=True, ensure_ascii=False)

@@ -1,0 +1,150 @@
+import re
+
+import pytest
+
+from unbag.challenge_sets.perturbations.numbers import (
+    NOTATIONS,
+    VALUES,
+    NumberKind,
+    change_number,
+    find_numbers,
+    parse_numeral,
+    rewrite_number,
+    substitute_numbers,
+)
+
+SENTENCES = {
+    NumberKind.QUANTITY: "The farmer has twelve goats in the barn.",
+    NumberKind.CURRENCY: "The house was sold for $1.5 million in the end.",
+    NumberKind.PERCENTAGE: "The price of milk rose, and that of bread fell 40 percent.",
+    NumberKind.YEAR: "The church was built in 1623 and has a tower.",
+    NumberKind.DATE: "They arrived on July 4 and left soon.",
+    NumberKind.ORDINAL: "She lives on the third floor of the house.",
+}
+
+
+@pytest.mark.parametrize(
+    ("premise", "hypothesis"),
+    [
+        ("He saw twelve goats there.", "He saw 12 goats there."),
+        ("He saw 12 goats there.", "He saw twelve goats there."),
+        ("He saw at least 42 white goats.", "He saw at least forty-two white goats."),
+        ("It costs $12 in the shop.", "It costs 12 dollars in the shop."),
+        ("They paid $1.5 million for it.", "They paid $1,500,000 for it."),
+        ("Some three million people came.", "Some 3,000,000 people came."),
+        ("The price fell 12 percent then.", "The price fell 12% then."),
+        ("The price fell 12% then.", "The price fell 12 percent then."),
+        ("He left on July 4, 1995, by ship.", "He left on 4 July 1995, by ship."),
+        ("He left on 4 July by ship.", "He left on July 4 by ship."),
+        ("It is a palace of the nineteenth century.", "It is a palace of the 19th century."),
+        ("It is an 18th-century palace.", "It is an eighteenth-century palace."),
+    ],
+)
+def test_rewrite_number_gives_the_other_notation(premise, hypothesis):
+    assert rewrite_number(premise).hypothesis == hypothesis
+
+
+@pytest.mark.parametrize("kind", SENTENCES)
+def test_change_number_of_each_kind_changes_the_value_and_nothing_else(kind):
+    sentence = SENTENCES[kind]
+    for seed in range(20):
+        edit = change_number(sentence, seed)
+        assert edit.kind is kind
+        assert edit.old != edit.new
+        assert edit.hypothesis == sentence.replace(edit.old, edit.new)
+        old, new = ([n for n in find_numbers(text) if n.kind is kind] for text in (sentence, edit.hypothesis))
+        assert [n.unit for n in old] == [n.unit for n in new]
+        assert old[0].value != new[0].value
+        if kind in (NumberKind.QUANTITY, NumberKind.CURRENCY, NumberKind.PERCENTAGE):
+            assert new[0].value > old[0].value
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "The farmer has at least twelve goats.",
+        "The farmer has less than twelve goats.",
+        "The farmer has up to twelve goats.",
+        "The farmer has about 12 goats.",
+        "The farmer has over 12 goats.",
+        "The farmer has twelve goats or more.",
+        "The farmer has twelve or more goats.",
+        "The farmer has ten to twelve goats.",
+        "The farmer has between ten and twelve goats.",
+        "The farmer sold two of the twelve goats.",
+        "The farmer has twelve goats, not sheep.",
+        "If the farmer has twelve goats, he is rich.",
+        "The goats eat for two hours a day.",
+        "The garden has 37 hectares (91 acres) of land.",
+        "The family has two dogs: a poodle and a collie.",
+        "The river was frozen in 1995 and in 1997, when he died.",
+        "The river was wide in 1995, as we know.",
+        "Between 1990 and 1995, the town was built.",
+        "A 12 percent rise was a surprise.",
+        "They can live to an age of 100 years.",
+    ],
+)
+def test_change_number_under_a_bound_or_in_a_range_is_left_out(sentence):
+    assert change_number(sentence) is None
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "One of them saw one another.",
+        "No one is here for one reason.",
+        "The shop is open 24/7 for people.",
+        "He read page 12 of chapter 3.",
+        "He used Windows 95 and version 12 programs.",
+        "He lives at 12 Oak Street.",
+        "He saw Twelve Angry Men there.",
+        "Two thirds of them ate three quarters.",
+        "He is in seventh heaven today.",
+        "A third of them had second thoughts.",
+        "In the 1990s, he flew a Boeing 767.",
+        "The September 11 attacks were in that year.",
+        "He was of two minds.",
+        "The third of them is a third party.",
+        "It is a twelve-year-old whisky.",
+    ],
+)
+def test_find_numbers_names_labels_fractions_and_idioms_are_no_numbers(sentence):
+    assert find_numbers(sentence) == []
+    assert substitute_numbers(sentence) == []
+
+
+@pytest.mark.parametrize("sentence", SENTENCES.values())
+def test_rewrite_number_keeps_the_value_however_often(sentence):
+    values = [(n.kind, n.value) for n in find_numbers(sentence)]
+    once = rewrite_number(sentence)
+    if once is None:
+        assert values[0][0] is NumberKind.YEAR
+        return
+    assert [(n.kind, n.value) for n in find_numbers(once.hypothesis)] == values
+    twice = rewrite_number(once.hypothesis)
+    if twice is not None:
+        assert [(n.kind, n.value) for n in find_numbers(twice.hypothesis)] == values
+
+
+def test_substitute_numbers_labels_follow_the_operation_and_the_seed_decides():
+    sentence = SENTENCES[NumberKind.QUANTITY]
+    pairs = {each.category: each for each in substitute_numbers(sentence)}
+    assert (pairs[VALUES].label, pairs[NOTATIONS].label) == ("contradiction", "entailment")
+    assert substitute_numbers(sentence) == substitute_numbers(sentence)
+    assert len({change_number(sentence, seed).new for seed in range(40)}) == 4
+
+
+def test_change_number_first_word_keeps_its_capital():
+    edit = change_number("Twelve goats sleep in the barn.")
+    assert re.fullmatch(r"[A-Z][a-z-]+ goats sleep in the barn\.", edit.hypothesis)
+    assert rewrite_number("Twelve goats sleep in the barn.") is None
+
+
+def test_rewrite_number_beside_another_number_of_the_kind_is_left_out():
+    assert rewrite_number("The city gave 60 percent and the state 10 percent.") is None
+
+
+def test_parse_numeral_words_equal_their_digits():
+    assert [int(parse_numeral(text)) for text in ("two", "Ninety-nine", "1,234,567", "3rd", "twentieth")] == [
+        *(2, 99, 1_234_567, 3, 20)
+    ]

@@ -1,0 +1,166 @@
+import json
+
+import pytest
+
+from unbag.challenge_sets import loading, names_from_text, suite
+from unbag.challenge_sets.request import Request, build
+from unbag.challenge_sets.requirements import UnfitError
+from unbag.challenge_sets.selection import OptionError, Pairs
+from unbag.data.own_text import open_text, text_files
+from unbag.data.text.paragraphs import markdown_paragraphs, plain_paragraphs
+from unbag.data.text.sentences import form_exclusion, is_english, split_english
+from unbag.utils.safe_io import DataError
+
+MARKDOWN = """---
+title: A farm
+---
+# The farm
+
+The old farmer fed the hungry goat in the barn. Did he also feed the small dog today?
+
+- A young girl painted the *wooden* fence near the [house](a.md).
+- Too short.
+
+```
+The code is not a sentence of the text.
+```
+
+| a | b |
+|---|---|
+
+The old farmer fed the hungry goat in the barn.
+"""
+KEPT = [
+    "The old farmer fed the hungry goat in the barn.",
+    "A young girl painted the wooden fence near the house.",
+]
+
+
+@pytest.fixture
+def pipeline(shared, tmp_path, monkeypatch):
+    pytest.importorskip("spacy")
+    monkeypatch.setenv("UNBAG_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "datasets")
+    return str(shared / "hub" / "models" / "spacy" / "en_core_web_sm")
+
+
+def _write(path, text):
+    path.write_text(text, encoding="utf-8")
+    return str(path)
+
+
+def test_markdown_paragraphs_code_headings_and_tables_are_dropped():
+    assert list(markdown_paragraphs(MARKDOWN.splitlines())) == [
+        "The old farmer fed the hungry goat in the barn. Did he also feed the small dog today?",
+        "A young girl painted the wooden fence near the house.",
+        "Too short.",
+        "The old farmer fed the hungry goat in the barn.",
+    ]
+
+
+def test_plain_paragraphs_of_joined_lines_keep_every_word():
+    lines = ["A dog sleeps in the", "garden.", "", "It rains."]
+    assert " ".join(plain_paragraphs(lines)).split() == " ".join(lines).split()
+
+
+def test_split_english_abbreviations_do_not_end_a_sentence():
+    text = "Mr. J. Smith met Dr. Jones at 3.5 km. They left."
+    assert split_english(text) == ["Mr. J. Smith met Dr. Jones at 3.5 km.", "They left."]
+    assert " ".join(split_english(text)) == text
+
+
+@pytest.mark.parametrize(("words", "is_used"), [(4, False), (5, True), (40, True), (41, False)])
+def test_form_exclusion_number_of_words_has_both_limits(words, is_used):
+    sentence = " ".join(["Dogs", *["sleep"] * (words - 2), "here."])
+    assert (form_exclusion(sentence) is None) == is_used
+
+
+def test_is_english_german_text_is_not():
+    assert not is_english(["Der alte Bauer hat die Ziege im Stall gefüttert und danach den Hund gesucht."] * 5)
+    assert is_english(KEPT * 5)
+
+
+def test_open_text_markdown_file_gives_its_sentences_and_counts_the_others(pipeline, tmp_path):
+    source = open_text([_write(tmp_path / "farm.md", MARKDOWN)], pipeline=pipeline)
+    examples = list(source.examples())
+    assert [example.premise for example in examples] == KEPT
+    assert all(example.hypothesis == example.premise and example.label == "entailment" for example in examples)
+    assert len({example.source_id for example in examples}) == len(KEPT)
+    counts = source.count()
+    assert counts["rows"] == 5
+    assert counts["labelled"] == 2
+    assert counts["repeated"] == counts["shorter than 5 words"] == 1
+    assert counts["not declarative (a question, an order, a fragment)"] == 1
+
+
+def test_open_text_jsonl_and_text_file_give_the_same_sentences(pipeline, tmp_path):
+    table = _write(tmp_path / "a.jsonl", "".join(json.dumps({"n": 1, "body": text}) + "\n" for text in KEPT))
+    plain = _write(tmp_path / "a.txt", "\n\n".join(KEPT))
+    for name, columns in ((table, None), (table, {"text": "body"}), (plain, None)):
+        premises = [each.premise for each in open_text([name], pipeline=pipeline, columns=columns).examples()]
+        assert premises == KEPT
+
+
+def test_open_text_revision_depends_on_content_and_not_on_the_folder(tmp_path):
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+    one, other = (_write(tmp_path / folder / "x.txt", "A text.") for folder in ("a", "b"))
+    assert open_text([one]).revision == open_text([other]).revision
+    assert open_text([_write(tmp_path / "x.txt", "Another text.")]).revision != open_text([one]).revision
+
+
+def test_open_text_german_text_is_refused_with_one_error(pipeline, tmp_path):
+    text = "Der alte Bauer hat die Ziege im Stall gefüttert und danach den Hund gesucht. " * 10
+    with pytest.raises(DataError, match="expected English text"):
+        list(open_text([_write(tmp_path / "a.txt", text)], pipeline=pipeline).examples())
+
+
+def test_open_text_without_text_column_names_the_option(tmp_path):
+    with pytest.raises(DataError, match="--columns text="):
+        open_text([_write(tmp_path / "a.csv", "x,y\n1,2\n")])
+
+
+def test_text_files_folder_gives_its_texts_sorted(tmp_path):
+    names = [_write(tmp_path / name, "x") for name in ("b.txt", "a.md", "c.pdf")]
+    assert text_files([tmp_path]) == sorted(names[:2])
+    with pytest.raises(DataError, match="ends in"):
+        text_files([names[2]])
+
+
+def test_pairs_text_beside_data_or_in_another_language_is_refused(tmp_path):
+    text = [_write(tmp_path / "a.txt", "x")]
+    with pytest.raises(OptionError, match="name one of"):
+        Pairs(text=text, data="pairs.csv").requests(["recombined"])
+    with pytest.raises(OptionError, match="language: expected en"):
+        Pairs(text=text, language="de").requests(["recombined"])
+
+
+def test_builder_set_that_needs_labels_refuses_a_text(tmp_path):
+    assert {"soswap_addamod", "breaking_nli", "recombined"} <= set(names_from_text()) < set(suite.names())
+    with pytest.raises(UnfitError, match="needs labelled pairs"):
+        loading.builder("permuted", text=[_write(tmp_path / "a.txt", "x")])
+
+
+def test_build_soswap_from_text_swaps_subject_and_object_and_counts_exclusions(pipeline, tmp_path):
+    file = _write(tmp_path / "farm.md", MARKDOWN)
+    options = {"text": [file], "pipeline": pipeline, "kind": "soswap"}
+    built = build(Request("soswap_addamod", None, options))
+    assert "The hungry goat fed the old farmer in the barn." in built.rows["hypothesis"]
+    assert set(built.rows["premise"]) <= set(KEPT)
+    assert built.data["rows"] == len(built.rows.unique("source_id")) + sum(built.data["excluded"].values())
+    assert built.data["load_options"]["text"] == ["farm.md"]
+
+
+def test_build_breaking_nli_from_text_adds_numbers_that_a_file_of_pairs_lacks(pipeline, tmp_path, monkeypatch):
+    monkeypatch.setattr("unbag.challenge_sets.config.PIPELINE", pipeline)
+    sentence = "The old farmer sold twelve goats in the town."
+    text = _write(tmp_path / "farm.txt", sentence)
+    built = build(Request("breaking_nli", None, {"text": [text]}))
+    rows = list(built.rows)
+    numbers = {row["category"]: row for row in rows if row["category"].startswith("number_")}
+    assert numbers["number_notations"]["hypothesis"] == "The old farmer sold 12 goats in the town."
+    assert (numbers["number_notations"]["relation"], numbers["number_values"]["relation"]) == ("synonym", "co_hyponym")
+    assert numbers["number_values"]["replaced"] == "twelve"
+    pair = {"premise": f"{sentence} A man sleeps.", "hypothesis": "A woman sleeps.", "label": "contradiction"}
+    pairs = build(Request("breaking_nli", None, {"data": _write(tmp_path / "pairs.jsonl", json.dumps(pair))}))
+    assert set(pairs.rows["category"]).isdisjoint(numbers)

@@ -1,0 +1,130 @@
+"""The collection of an organisation over HTTP: created once, completed, and not changed by a second publication."""
+
+from __future__ import annotations
+
+import io
+import json
+import time
+from collections.abc import Iterator
+from contextlib import redirect_stdout
+from unittest import mock
+
+import pytest
+
+from tests.fake_hub.accounts import ALICE, BOB
+from tests.fake_hub.client_process import runs_in
+from tests.fake_hub.faults import Fault
+from tests.fake_hub.running import RunningHub
+from tests.test_fake_hub.callers import alice
+
+_MANY = 6  # more items than a list of collections shows
+
+
+@pytest.fixture(autouse=True)
+def _nothing_stays_armed(hub: RunningHub) -> Iterator[None]:
+    yield
+    hub.disarm()
+
+
+def _as(token: str):
+    return mock.patch.dict("os.environ", {"HF_TOKEN": token})
+
+
+def _titled(repo_id: str):
+    """Give the collection a title of its own, since all tests share an organisation."""
+    return mock.patch("unbag.hub.collection.TITLE", f"unbag {repo_id}")
+
+
+def _publications(repo_id: str, n: int = _MANY):
+    from unbag.hub.push import Publication
+
+    kinds = ["dataset", "space"] * n
+    return [Publication(f"{repo_id}_{i}", kinds[i], {"README.md": b"text"}, "Publish") for i in range(n)]
+
+
+def _publish(publications, *, yes=True, as_json=True, private=False) -> str:
+    from unbag.cli.publish import PublishingOptions, publish_all
+
+    out = io.StringIO()
+    with redirect_stdout(out):
+        publish_all(publications, PublishingOptions("org", private=private, yes=yes, as_json=as_json), "org")
+    return out.getvalue()
+
+
+def _collection(repo_id: str):
+    slugs = [each.slug for each in alice().list_collections(owner="org") if each.title == f"unbag {repo_id}"]
+    assert len(slugs) == 1
+    return alice().get_collection(slugs[0])
+
+
+@runs_in("hub_client")
+def test_publish_all_lists_every_repository_in_one_collection_once(repo_id):
+    with _as(ALICE), _titled(repo_id):
+        publications = _publications(repo_id)
+        first = json.loads(_publish(publications))[-1]
+        assert (first["kind"], first["done"]) == ("collection", True)
+        assert first["added"] == [each.repo for each in publications]
+        items = [(item.item_type, item.item_id) for item in _collection(repo_id).items]
+        assert items == [(each.kind, each.repo) for each in publications]
+        assert first["url"].endswith(_collection(repo_id).slug)
+
+        again = json.loads(_publish(publications))[-1]
+        assert (again["added"], again["url"]) == ([], first["url"])
+        assert [(item.item_type, item.item_id) for item in _collection(repo_id).items] == items
+
+
+@runs_in("hub_client")
+def test_a_later_publication_adds_to_the_collection_and_keeps_other_items(repo_id):
+    with _as(ALICE), _titled(repo_id):
+        few, more = _publications(repo_id, 1), _publications(repo_id, 3)
+        _publish(few)
+        other = alice().create_repo(f"{repo_id}_other").repo_id
+        alice().add_collection_item(_collection(repo_id).slug, other, "model")
+        assert json.loads(_publish(more))[-1]["added"] == [each.repo for each in more[1:]]
+        ids = [item.item_id for item in _collection(repo_id).items]
+        assert ids == [few[0].repo, other, *(each.repo for each in more[1:])]
+
+
+@runs_in("hub_client")
+def test_a_preview_lists_the_collection_and_writes_nothing(repo_id):
+    with _as(ALICE), _titled(repo_id):
+        publications = _publications(repo_id, 2)
+        shown = _publish(publications, yes=False, as_json=False)
+        assert "collection org (a new collection)" in shown
+        for each in publications:
+            assert f"  + {each.kind} {each.repo}" in shown
+        assert f"unbag {repo_id}" not in [each.title for each in alice().list_collections(owner="org")]
+        _publish(publications[:1])
+        shown = _publish(publications, yes=False, as_json=False)
+        assert "collection org (1 items are listed already)" in shown
+        assert f"  + {publications[0].kind} {publications[0].repo}" not in shown
+
+
+@runs_in("hub_client")
+def test_a_private_publication_makes_a_private_collection(repo_id):
+    with _as(ALICE), _titled(repo_id):
+        _publish(_publications(repo_id, 1), private=True)
+        assert _collection(repo_id).private
+
+
+@runs_in("hub_client")
+def test_a_collection_is_completed_after_an_interruption(hub: RunningHub, repo_id):
+    from unbag.hub.collection import plan_collection, publish_collection
+
+    with _as(ALICE), _titled(repo_id), mock.patch("time.sleep", lambda _, sleep=time.sleep: sleep(0.01)):
+        publications = _publications(repo_id, 2)
+        _publish(publications[:1])
+        alice().create_repo(publications[1].repo, repo_type="space", space_sdk="gradio")
+        # The Hub adds the item, but its response is lost: the retry finds the item there.
+        hub.arm(Fault(path="/api/collections/.*/items", method="POST", cut=0, cut_in="response"))
+        publish_collection(plan_collection("org", publications))
+        assert [item.item_id for item in _collection(repo_id).items] == [each.repo for each in publications]
+
+
+@runs_in("hub_client")
+def test_a_collection_of_others_is_rejected_with_the_reason(repo_id):
+    from unbag.hub.collection import plan_collection, publish_collection
+    from unbag.hub.push import HubError
+
+    with _as(BOB), _titled(repo_id), pytest.raises(HubError, match=r"collection org: expected a token that may write"):
+        publish_collection(plan_collection("org", _publications(repo_id, 1)))

@@ -1,0 +1,193 @@
+"""Exported models: ONNX and OpenVINO files beside a config and a tokenizer."""
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+
+from tests.fake_hub.running import running_hub
+from tests.fork_server import PYTHON
+from tests.inference.conftest import PAIRS
+
+pytest.importorskip("transformers", reason="needs unbag[models]")
+onnx = pytest.importorskip("onnx", reason="needs the dev group")
+pytest.importorskip("onnxruntime", reason="needs unbag[onnx]")
+
+from unbag.evaluation import model_loading  # noqa: E402
+from unbag.inference.exported import ExportedPredictor  # noqa: E402
+from unbag.inference.exported_files import find_exported  # noqa: E402
+from unbag.inference.predictor import ModelError  # noqa: E402
+from unbag.inference.transformer import TransformerPredictor  # noqa: E402
+
+PREMISES, HYPOTHESES = map(list, zip(*PAIRS, strict=True))
+
+
+@pytest.fixture(scope="module")
+def exported(make_model, tmp_path_factory):
+    """Export a tiny BERT; returns its folder, which keeps no weights of PyTorch, and the folder of the original."""
+    import torch
+    from transformers import AutoModelForSequenceClassification
+
+    original = make_model("bert")
+    folder = tmp_path_factory.mktemp("exported")
+    for path in original.glob("*.json"):
+        shutil.copy(path, folder)
+    (folder / "onnx").mkdir()
+    network = AutoModelForSequenceClassification.from_pretrained(original, attn_implementation="eager").eval()
+    network.config.return_dict = False
+    ids = torch.full((2, 7), 5)
+    mask = torch.ones_like(ids)
+    mask[1, 5:] = 0
+    names = ["input_ids", "attention_mask", "token_type_ids"]
+    torch.onnx.export(
+        network,
+        (ids, mask, torch.zeros_like(ids)),
+        str(folder / "onnx/model.onnx"),
+        input_names=names,
+        output_names=["logits"],
+        dynamic_axes={name: {0: "batch", 1: "tokens"} for name in names},
+        opset_version=17,
+        dynamo=False,
+    )
+    return folder, original
+
+
+@pytest.fixture
+def folder(exported, tmp_path):
+    return shutil.copytree(exported[0], tmp_path / "model")
+
+
+def test_exported_model_agrees_with_pytorch(exported):
+    predictor, name = model_loading.predictor_of(str(exported[0]))
+    assert isinstance(predictor, ExportedPredictor)
+    assert name == str(exported[0])
+    expected = TransformerPredictor.load(exported[1], device="cpu")
+    assert predictor.order == expected.order
+    assert predictor.max_length == expected.max_length
+    np.testing.assert_allclose(
+        predictor.predict(PREMISES, HYPOTHESES), expected.predict(PREMISES, HYPOTHESES), atol=1e-5
+    )
+
+
+def test_exported_model_in_single_pairs_gives_the_same_probabilities(exported):
+    together = ExportedPredictor.load(exported[0])
+    alone = ExportedPredictor.load(exported[0], batch_tokens=1)
+    np.testing.assert_allclose(together.predict(PREMISES, HYPOTHESES), alone.predict(PREMISES, HYPOTHESES), atol=1e-5)
+
+
+def test_openvino_model_agrees_with_pytorch(exported, folder):
+    openvino = pytest.importorskip("openvino", reason="needs unbag[openvino]")
+    (folder / "openvino").mkdir()
+    converted = openvino.convert_model(str(folder / "onnx/model.onnx"))
+    openvino.save_model(converted, str(folder / "openvino/openvino_model.xml"), compress_to_fp16=False)
+    predictor = ExportedPredictor.load(folder, model_file="openvino/openvino_model.xml")
+    expected = TransformerPredictor.load(exported[1], device="cpu")
+    np.testing.assert_allclose(
+        predictor.predict(PREMISES, HYPOTHESES), expected.predict(PREMISES, HYPOTHESES), atol=1e-4
+    )
+    weights = folder / "openvino/openvino_model.bin"
+    data = bytearray(weights.read_bytes())
+    data[-4:] = np.float32(0.5).tobytes()
+    weights.write_bytes(data)
+    again = ExportedPredictor.load(folder, model_file="openvino/openvino_model.xml")
+    assert again.identity["file_hash"] != predictor.identity["file_hash"]
+
+
+def test_several_exported_models_without_a_name_are_rejected(folder):
+    shutil.copy(folder / "onnx/model.onnx", folder / "model_quantized.onnx")
+    with pytest.raises(ModelError, match=r"model_quantized\.onnx, onnx/model\.onnx; name one with --model-file"):
+        ExportedPredictor.load(folder)
+    assert ExportedPredictor.load(folder, model_file="model_quantized.onnx").identity["model_file"] == (
+        "model_quantized.onnx"
+    )
+
+
+def test_absent_exported_model_is_rejected(folder):
+    with pytest.raises(ModelError, match=r"expected an exported model other\.onnx, got onnx/model\.onnx"):
+        ExportedPredictor.load(folder, model_file="other.onnx")
+
+
+def test_damaged_exported_model_is_rejected(folder):
+    (folder / "onnx/model.onnx").write_bytes(b"version https://git-lfs")
+    with pytest.raises(ModelError, match="expected an ONNX model"):
+        ExportedPredictor.load(folder)
+
+
+def test_option_of_pytorch_is_rejected_for_an_exported_model(folder):
+    with pytest.raises(ValueError, match="expected no option dtype for an exported model"):
+        model_loading.predictor_of(folder, dtype="bfloat16")
+
+
+def test_found_files_are_those_of_the_usual_layouts():
+    names = ["model.onnx", "onnx/model_qint8_avx512.onnx", "openvino/openvino_model.xml", "a/b/model.onnx", "x.bin"]
+    assert find_exported(names) == names[:3]
+
+
+_FROM_HUB = """
+import json
+import pathlib
+from unbag.evaluation.model_loading import predictor_of
+from unbag.evaluation.prefetch import missing, of_run
+from unbag.utils.offline import go_offline
+
+def load(model, **options):
+    try:
+        predictor = predictor_of(model, **options)[0]
+    except ValueError as error:
+        return str(error)
+    return predictor.identity.get("model_file"), predictor.predict(*PAIRS).tolist()
+
+cases = [("org/only", {}), ("org/both", {"model_file": "onnx/model.onnx"}), ("org/several", {})]
+online = [load(model, **options) for model, options in cases]
+go_offline()
+lacking = missing(of_run([], ["org/both"])), missing(of_run([], ["org/both"], model_file="onnx/model.onnx"))
+print(json.dumps([online, [load(model, **options) for model, options in cases], lacking, load("org/both")]))
+"""
+
+
+def test_hub_repository_with_an_exported_model_runs_online_and_offline(exported, tmp_path):
+    folder, original = exported
+    models = tmp_path / "hub/models/org"
+    for name in ("only", "both", "several"):
+        shutil.copytree(folder, models / name)
+    shutil.copy(original / "model.safetensors", models / "both")
+    shutil.copy(folder / "onnx/model.onnx", models / "several/model.onnx")
+    code = f"PAIRS = {[PREMISES, HYPOTHESES]}{_FROM_HUB}"
+    with running_hub(mount=tmp_path / "hub") as hub:
+        run = PYTHON.run("-c", code, env=hub.env(tmp_path / "home"))
+    assert run.returncode == 0, run.stderr
+    online, offline, (lacking, complete), without_weights = json.loads(run.stdout)
+    expected = ExportedPredictor.load(folder).predict(PREMISES, HYPOTHESES)
+    for file, values in online[:2]:
+        assert file == "onnx/model.onnx"
+        np.testing.assert_allclose(values, expected, atol=1e-6)
+    assert (
+        online[2]
+        == "org/several: expected one exported model, got model.onnx, onnx/model.onnx; name one with --model-file"
+    )
+    assert offline == online
+    assert list(lacking) == ["the model org/both"]
+    assert not complete
+    assert isinstance(without_weights, str), "offline without its weights, the exported model must not replace them"
+
+
+@pytest.mark.nightly
+def test_prefetched_exported_model_is_evaluated_offline(exported, tmp_path):
+    shutil.copytree(exported[0], tmp_path / "hub/models/org/exported")
+    shutil.copy(exported[1] / "model.safetensors", tmp_path / "hub/models/org/exported")
+    (tmp_path / "pairs.csv").write_text("premise,hypothesis,label\na man reads,a man sees,entailment\n")
+    options = ["org/exported", "--model-file", "onnx/model.onnx", "--sets", "plain", "--data", tmp_path / "pairs.csv"]
+    out = tmp_path / "run"
+    with running_hub(mount=tmp_path / "hub") as hub:
+        env = hub.env(tmp_path / "home") | {"XDG_CACHE_HOME": str(tmp_path / "cache")}
+        refused = PYTHON.run("-m", "unbag", "evaluate", *options, "--offline", "--output-dir", out, env=env)
+        assert "the model org/exported, onnx/model.onnx" in refused.stderr
+        fetched = PYTHON.run("-m", "unbag", "prefetch", *options, env=env)
+        assert "the model org/exported, onnx/model.onnx: here" in fetched.stdout, fetched.stderr
+        n = len(hub.requests())
+        done = PYTHON.run("-m", "unbag", "evaluate", *options, "--offline", "--output-dir", out, env=env)
+        assert done.returncode == 0, done.stderr
+        assert len(hub.requests()) == n
+    [result] = json.loads((out / "results.json").read_text())["results"]
+    assert result["model"]["model_file"] == "onnx/model.onnx"

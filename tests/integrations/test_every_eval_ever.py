@@ -1,0 +1,259 @@
+"""Records of Every Eval Ever: the required structure, the values of a golden run, and paths of the datastore."""
+
+import json
+import re
+from copy import deepcopy
+from importlib.util import find_spec
+from pathlib import Path
+from typing import get_args
+
+import pytest
+
+from unbag import challenge_sets, cli
+from unbag.challenge_sets import results
+from unbag.cli.export import Relationship as CommandRelationship
+from unbag.evaluation.quantities import of_result
+from unbag.integrations.every_eval_ever import Evaluator, Relationship, build_record, export_records
+from unbag.integrations.harness.export import HARNESSES
+
+jsonschema = pytest.importorskip("jsonschema")  # absent beside the oldest packages
+RUNS = Path(__file__).parents[1] / "golden" / "expected" / "runs"
+TIME = 1_700_000_000
+PATH = re.compile(
+    r"data/unbag_[a-z_]+/[\w.-]+/[\w.-]+/[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}\.json"
+)
+
+
+def _object(required, optional=None, closed=False):
+    """Build the schema of an object from the schemas of its required and optional fields."""
+    return {
+        "type": "object",
+        "required": list(required),
+        "properties": required | (optional or {}),
+        "additionalProperties": not closed,
+    }
+
+
+TEXT, NUMBER, BOUND = {"type": "string"}, {"type": "number"}, {"type": ["number", "string"]}
+TEXTS = {"type": "object", "additionalProperties": TEXT}
+SOURCE = _object(
+    {"dataset_name": TEXT, "source_type": {"enum": ["hf_dataset", "other"]}},
+    {"hf_repo": TEXT, "hf_split": TEXT, "additional_details": TEXTS},
+)
+METRIC = _object(
+    # The bounds are required for a continuous score, and every score here is continuous.
+    {
+        "lower_is_better": {"type": "boolean"},
+        "score_type": {"const": "continuous"},
+        "min_score": BOUND,
+        "max_score": BOUND,
+    },
+    {"metric_id": TEXT, "metric_name": TEXT, "metric_kind": TEXT, "metric_unit": TEXT, "additional_details": TEXTS},
+)
+INTERVAL = _object({"lower": NUMBER, "upper": NUMBER}, {"confidence_level": NUMBER})
+SCORE = _object(
+    {"score": NUMBER},
+    {
+        "details": TEXTS,
+        "uncertainty": _object({}, {"confidence_interval": INTERVAL, "num_samples": {"type": "integer"}}),
+    },
+)
+ENTRY = _object({"evaluation_name": TEXT, "source_data": SOURCE, "metric_config": METRIC, "score_details": SCORE})
+MODEL_DETAILS = {
+    **TEXTS,
+    "required": ["deployment_type", "model_availability"],
+    "properties": {
+        "deployment_type": {"enum": ["self_deployed", "externally_managed", "unknown"]},
+        "model_availability": {"enum": ["open_weights", "closed_weights", "unknown"]},
+    },
+}
+RECORD = _object(
+    {
+        "schema_version": {"const": "0.3.0"},
+        "evaluation_id": TEXT,
+        "retrieved_timestamp": TEXT,
+        "source_metadata": _object(
+            {
+                "source_type": {"const": "evaluation_run"},
+                "source_organization_name": TEXT,
+                "evaluator_relationship": {"enum": ["first_party", "third_party", "collaborative", "other"]},
+            }
+        ),
+        "model_info": _object(
+            {"name": TEXT, "id": TEXT, "additional_details": MODEL_DETAILS},
+            {"developer": TEXT, "inference_platform": TEXT},
+        ),
+        "eval_library": _object({"name": TEXT, "version": TEXT}, {"additional_details": TEXTS}),
+        "evaluation_results": {"type": "array", "items": ENTRY, "minItems": 1},
+    },
+    {"evaluation_timestamp": TEXT},
+    closed=True,
+)
+"""The structure that version 0.3.0 requires, as far as our records use it."""
+
+
+def _read(run):
+    return results.read(RUNS / run / "results.json")
+
+
+def _exported(folder, run, **options):
+    files = export_records(_read(run), folder, timestamp=TIME, **options)
+    return {file: json.loads((folder / file).read_text(encoding="utf-8")) for file in files}
+
+
+def _on_snli(result):
+    """Give a result the origin of the pinned SNLI."""
+    data = result.data | {"name": "snli", "split": "test", "origin": "stanfordnlp/snli (plain_text)"}
+    return results.Result(**(vars(result) | {"data": data}))
+
+
+@pytest.mark.parametrize("run", ["function", "words", "transformer", "causal", "endpoint", "file", "names"])
+def test_records_of_each_kind_of_model_have_the_required_structure(run, tmp_path):
+    records = _exported(tmp_path, run, model="acme/model")
+    assert records
+    for file, record in records.items():
+        assert PATH.fullmatch(file)
+        jsonschema.validate(record, RECORD)
+        # The datastore is queried by the id of the model.
+        assert file.split("/")[2:4] == record["model_info"]["id"].split("/")
+        ids = [entry["evaluation_result_id"] for entry in record["evaluation_results"]]
+        assert len(ids) == len(set(ids))
+        if find_spec("every_eval_ever"):
+            from every_eval_ever.validator.validation_core import validate_aggregate
+
+            report = validate_aggregate(tmp_path / file, repo_path=file, run_semantic_checks=True)
+            assert report.valid
+            assert not report.warnings
+
+
+def test_the_required_structure_rejects_a_record_without_a_bound(tmp_path):
+    [record, *_] = _exported(tmp_path, "function", model="acme/model").values()
+    broken = deepcopy(record)
+    del broken["evaluation_results"][0]["metric_config"]["min_score"]
+    with pytest.raises(jsonschema.ValidationError, match="min_score"):
+        jsonschema.validate(broken, RECORD)
+
+
+def test_a_record_has_every_number_of_its_set_with_interval_bounds_and_direction(tmp_path):
+    records = _exported(tmp_path, "transformer", model="acme/model")
+    by_set = {record["evaluation_id"].split("/")[0].removeprefix("unbag_"): record for record in records.values()}
+    assert set(by_set) == {result.set for result in _read("transformer")}
+    for result in _read("transformer"):
+        numbers = {name: each for name, each in of_result(result).items() if each.estimate.value is not None}
+        entries = {
+            entry["evaluation_result_id"].rsplit("/", 1)[1]: entry for entry in by_set[result.set]["evaluation_results"]
+        }
+        assert entries.keys() == numbers.keys()
+        for name, number in numbers.items():
+            metric, score = entries[name]["metric_config"], entries[name]["score_details"]
+            value, low, high, n = number.estimate
+            assert (score["score"], score["uncertainty"]["num_samples"]) == (value, n)
+            interval = score["uncertainty"].get("confidence_interval", {})
+            assert (interval.get("lower"), interval.get("upper")) == (low, high)
+            assert metric["lower_is_better"] is not number.higher_is_better
+            assert metric["evaluation_description"] == challenge_sets.get(result.set).question
+            assert float(metric["min_score"]) <= value <= float(metric["max_score"])
+
+
+def test_a_score_without_a_lower_limit_is_bounded_by_minus_infinity(tmp_path):
+    [record, *_] = _exported(tmp_path, "function", model="acme/model").values()
+    bounds = {each["metric_config"]["metric_name"]: each["metric_config"] for each in record["evaluation_results"]}
+    assert (bounds["skill score"]["min_score"], bounds["skill score"]["max_score"]) == ("-Infinity", 1.0)
+
+
+def test_a_model_of_the_hub_keeps_its_id_and_names_platform_and_engine():
+    [result, *_] = _read("transformer")
+    model = result.model | {"name": "acme/nli", "model": "acme/nli", "revision": "abc"}
+    result = results.Result(**(vars(result) | {"model": model, "environment": {"unbag": "1", "transformers": "5.0"}}))
+    about = build_record([result], "acme/nli", timestamp=TIME)["model_info"]
+    assert (about["name"], about["developer"], about["inference_platform"]) == ("nli", "acme", "HuggingFace")
+    assert about["inference_engine"] == {"name": "transformers", "version": "5.0"}
+    assert about["additional_details"]["model_availability"] == "open_weights"
+    assert about["additional_details"]["revision"] == "abc"
+
+
+def test_built_in_baselines_are_models_of_unbag(tmp_path):
+    developers = {record["model_info"]["developer"] for record in _exported(tmp_path, "words").values()}
+    assert developers == {"unbag"}
+
+
+def test_the_parameters_of_an_endpoint_are_its_generation_arguments(tmp_path):
+    for record in _exported(tmp_path, "endpoint", model="acme/tiny").values():
+        assert record["model_info"]["additional_details"]["deployment_type"] == "unknown"
+        for entry in record["evaluation_results"]:
+            assert entry["generation_config"]["generation_args"] == {"temperature": 0, "max_tokens": 8}
+        assert "base_url" not in json.dumps(record)
+
+
+def test_the_source_is_the_published_set_else_the_corpus_else_own_pairs(tmp_path):
+    result = next(each for each in _read("transformer") if each.set == "plain")
+
+    def source(result, hub=None):
+        return build_record([result], "a/b", timestamp=TIME, hub=hub)["evaluation_results"][0]["source_data"]
+
+    assert source(result, "org")["source_type"] == "other"
+    snli = _on_snli(result)
+    assert (source(snli)["hf_repo"], source(snli)["hf_split"]) == ("stanfordnlp/snli", "test")
+    assert source(snli, "org")["hf_repo"] == "org/plain"
+
+
+def test_a_second_export_writes_the_same_files(tmp_path):
+    first = _exported(tmp_path / "a", "function", model="acme/model")
+    assert _exported(tmp_path / "b", "function", model="acme/model") == first
+    assert len(first) == len(_read("function"))
+
+
+def test_results_of_two_corpora_on_one_set_are_one_record(tmp_path):
+    result = next(each for each in _read("transformer") if each.set == "plain")
+    [file] = export_records([result, _on_snli(result)], tmp_path, timestamp=TIME, model="acme/model")
+    entries = json.loads((tmp_path / file).read_text())["evaluation_results"]
+    assert {entry["evaluation_name"] for entry in entries} == {"plain (pairs.jsonl)", "plain (snli test)"}
+
+
+def test_a_model_without_a_developer_needs_an_id(tmp_path):
+    with pytest.raises(ValueError, match=r"--model: expected an id DEVELOPER/NAME for answers, got 'answers'"):
+        _exported(tmp_path, "function")
+    with pytest.raises(ValueError, match="--model: expected an id DEVELOPER/NAME for transformer, got 'none'"):
+        _exported(tmp_path, "transformer")
+
+
+@pytest.mark.parametrize("model", ["../x", "a/../b", "a/b:c", "/a/b", "a//b", "flat"])
+def test_an_id_that_is_no_path_of_the_datastore_is_rejected(model, tmp_path):
+    with pytest.raises(ValueError, match="--model: expected an id"):
+        _exported(tmp_path, "function", model=model)
+    assert not list(tmp_path.iterdir())
+
+
+def test_one_id_for_several_models_is_rejected(tmp_path):
+    both = [*_read("function"), *_read("transformer")]
+    with pytest.raises(ValueError, match="--model: expected results of one model"):
+        export_records(both, tmp_path, timestamp=TIME, model="acme/model")
+    assert not list(tmp_path.iterdir())
+
+
+def test_export_eee_writes_records_with_the_evaluator(tmp_path, capsys):
+    command = ["export", "eee", str(RUNS / "function"), "--output-dir", str(tmp_path), "--model", "acme/model"]
+    assert cli.run(cli.app, [*command, "--evaluator", "Acme", "--relationship", "first_party", "--json"]) == 0
+    files = json.loads(capsys.readouterr().out)["files"]
+    assert len(files) == len(_read("function"))
+    source = json.loads((tmp_path / files[0]).read_text())["source_metadata"]
+    assert (source["source_organization_name"], source["evaluator_relationship"]) == ("Acme", "first_party")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["eee"], "RUN: expected results.json"),
+        (["lm-eval", "runs"], "RUN: expected none for lm-eval"),
+        (["eee", "runs", "--hub", "org/name"], "--hub: expected an organisation"),
+    ],
+)
+def test_export_with_arguments_of_the_other_kind_names_them(arguments, message, tmp_path, capsys):
+    assert cli.run(cli.app, ["export", *arguments, "--output-dir", str(tmp_path / "out")]) != 0
+    assert message in " ".join(capsys.readouterr().err.split())
+
+
+def test_the_command_offers_the_relationships_of_the_schema():
+    assert get_args(CommandRelationship) == get_args(Relationship)
+    assert "eee" not in HARNESSES
+    assert Evaluator().relationship in get_args(Relationship)

@@ -1,0 +1,120 @@
+"""Jobs of the Hub: how they are recognised, and that a run starts there only if its output outlives the job."""
+
+from pathlib import Path
+
+import pytest
+
+from unbag import cli
+from unbag.cli import evaluate, push, train
+from unbag.cli.app import run
+from unbag.training.recipes import recipes
+from unbag.utils import hf_jobs
+from unbag.utils.hf_jobs import is_hf_job, is_on_volume, validate_outlives_job
+
+JOB = {"JOB_ID": "699d874f1aad19adb8aaeadc", "ACCELERATOR": "none", "CPU_CORES": "2", "MEMORY": "16Gi"}
+MOUNTS = r"""overlay / fuse.fuse-overlayfs rw 0 0
+proc /proc proc rw 0 0
+tmpfs /tmp tmpfs rw 0 0
+/dev/sda1 /data ext4 rw 0 0
+hf-mount /output fuse rw 0 0
+hf-mount /tmp/my\040bucket fuse.hf-mount rw 0 0
+127.0.0.1:/ /nfs nfs4 rw 0 0
+hf-mount /hidden fuse rw 0 0
+tmpfs /hidden tmpfs rw 0 0
+"""
+
+
+@pytest.fixture
+def in_job(monkeypatch, tmp_path):
+    """Set the environment of a job without volumes."""
+    for name, value in JOB.items():
+        monkeypatch.setenv(name, value)
+    mounts = tmp_path / "mounts"
+    mounts.write_text("overlay / overlay rw 0 0\n")
+    monkeypatch.setattr(hf_jobs, "_MOUNTS", mounts)
+
+
+@pytest.mark.parametrize("missing", JOB)
+def test_is_hf_job_needs_all_variables(missing):
+    assert is_hf_job(JOB)
+    assert not is_hf_job({name: value for name, value in JOB.items() if name != missing})
+    assert not is_hf_job(JOB | {missing: ""})
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("/output", True),
+        ("/output/runs/a", True),
+        ("/tmp/my bucket/a", True),
+        ("/nfs/a", True),
+        ("/tmp/a", False),
+        ("/data/a", False),
+        ("/outputs/a", False),
+        ("/root/a", False),
+        ("/hidden/a", False),
+    ],
+)
+def test_is_on_volume_reads_the_nearest_mount(tmp_path, path, expected):
+    (tmp_path / "mounts").write_text(MOUNTS)
+    assert is_on_volume(Path(path), tmp_path / "mounts") is expected
+
+
+def test_is_on_volume_without_table_of_mounts_is_false(tmp_path):
+    assert not is_on_volume(tmp_path, tmp_path / "absent")
+
+
+def test_output_outlives_job_with_push_address_or_outside_jobs(in_job, monkeypatch):
+    validate_outlives_job("--output-dir", "runs/a", "org/name", push_option="--push-results")
+    validate_outlives_job("--output-dir", "s3://bucket/run", None, push_option="--push-results")
+    with pytest.raises(ValueError, match="--output-dir: expected a place that outlives job 699d874f1aad19adb8aaeadc"):
+        validate_outlives_job("--output-dir", "runs/a", None, push_option="--push-results")
+    monkeypatch.delenv("MEMORY")
+    validate_outlives_job("--output-dir", "runs/a", None, push_option="--push-results")
+
+
+@pytest.mark.parametrize("name", recipes())
+def test_every_recipe_in_a_job_needs_a_push(in_job, tmp_path, monkeypatch, capsys, name):
+    monkeypatch.setattr(train, "_run", lambda *_, **__: pytest.fail("the training started"))
+    arguments = [name.replace("_", "-"), "--model", "org/model", "--output-dir", str(tmp_path / "run")]
+    assert run(train.app, arguments) == 1
+    message = capsys.readouterr().err
+    assert "expected a place that outlives job 699d874f1aad19adb8aaeadc" in message
+    assert ("add --push-results ORG/NAME" in message) == (name not in ("kfold", "rearranged"))
+    assert "hf jobs run -v hf://buckets/ORG/BUCKET:/output" in message
+
+
+@pytest.mark.parametrize("name", ["finetune", "mend"])
+def test_recipe_in_a_job_pushes_after_training(in_job, tmp_path, monkeypatch, name):
+    done = []
+    monkeypatch.setattr(push, "validate_push", lambda repo_id, *, offline: done.append(repo_id))
+    monkeypatch.setattr(train, "_run", lambda *_, **__: done.append("training") or [])
+    monkeypatch.setattr(push, "push_model", lambda folder, repo_id, *, as_json: done.append((folder, repo_id)))
+    arguments = ["--model", "org/model", "--output-dir", str(tmp_path / "run"), "--push-results", "org/name"]
+    assert run(train.app, [name, *arguments]) == 0
+    assert done == ["org/name", "training", (tmp_path / "run", "org/name")]
+
+
+def test_training_with_seeds_in_a_job_is_not_advised_to_push(in_job, tmp_path, capsys):
+    arguments = ["finetune", "--model", "org/model", "--output-dir", str(tmp_path / "run"), "--seeds", "1", "2"]
+    assert run(train.app, arguments) == 1
+    assert "--push-results" not in capsys.readouterr().err
+
+
+def test_evaluation_in_a_job_needs_a_push(in_job, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(push, "validate_push_target", lambda *_, **__: None)
+    started = []
+
+    def run_plan(plan, *_, **__):
+        started.append(plan.place)
+        return evaluate.EvaluationOutcome([], [])
+
+    monkeypatch.setattr(evaluate, "run_plan", run_plan)
+    monkeypatch.setattr(evaluate, "_show_outcome", lambda *_, **__: None)
+    monkeypatch.setattr(evaluate, "_finish", lambda *_, **__: None)
+    arguments = ["evaluate", "org/model", "--sets", "swapped"]
+    assert run(cli.app, arguments) == 1
+    assert "--push-results ORG/NAME" in capsys.readouterr().err
+    assert not started
+    assert run(cli.app, [*arguments, "--output-dir", str(tmp_path / "run"), "--push-results", "org"]) == 0
+    assert started == [str(tmp_path / "run")]
