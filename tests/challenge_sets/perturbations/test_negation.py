@@ -82,6 +82,18 @@ def test_rows_with_and_without_a_negation_have_equal_shares_of_labels(parser, si
         assert counts[True].total() > 0 < counts[False].total()
 
 
+@pytest.mark.parametrize("side", ["premise", "hypothesis"])
+def test_one_sentence_alone_is_right_on_at_most_half_of_an_operation(parser, side):
+    rows = _rows(parser, PREMISES[:3])
+    for operation in OPERATIONS:
+        labels = {}
+        of_operation = [row for row in rows if row["operation"] == operation]
+        for row in of_operation:
+            labels.setdefault((row["source_id"], row[side]), Counter())[row["label"]] += 1
+        best = sum(max(counts.values()) for counts in labels.values())
+        assert 2 * best == len(of_operation) > 0
+
+
 def test_mirrors_have_two_labels_and_the_same_sides_negated(parser):
     mirrors = {}
     for row in _rows(parser):
