@@ -3,14 +3,15 @@
 Let S be a claim, T a weaker claim that S entails, and "not S" a sentence that is true exactly if S is false. The
 mirrors, as (premise, hypothesis), are:
 
-- of one claim, with N and R two wordings of "not S" and D the negation of N: (S, N) contradiction and (S, D) entailment;
-  (D, R) contradiction and (N, R) entailment; both also with the sides exchanged.
+- of one claim, with N and R two wordings of "not S" and D the negation of N: (S, N) contradiction and (S, D)
+  entailment; (D, R) contradiction and (N, R) entailment; both also with the sides exchanged.
 - of two claims: (S, T) entailment and (T, S) neutral; (not T, not S) entailment and (not S, not T) neutral; (S, not T)
   contradiction and (T, not S) neutral; (not T, S) contradiction and (not S, T) neutral.
 
-In every operation, no hypothesis has one label in more than half of its rows. A model that reads the hypothesis alone is
-therefore right on at most half of an operation, as is the best constant prediction. The same holds for premises. The two
-sentences together may reveal the label without their order: a count of the negations of both decides `restated`.
+In every operation, no hypothesis has one label in more than half of its rows. A model that reads only the hypothesis is
+therefore right on at most half of an operation, like the best constant prediction. For premises this holds in
+`restated` only: with two claims, T and "not S" are premises of neutral pairs alone. The two sentences together may
+reveal the label without their order: a count of the negations of both decides `restated`.
 """
 
 from collections.abc import Iterator, Sequence
