@@ -6,12 +6,17 @@ sets and metrics are their pages: the build copies them here, so that each text 
 
 import re
 import shutil
+import sys
 from importlib.metadata import version as version_of
 from pathlib import Path
 from typing import Any
 
 DOCS = Path(__file__).parent
 ROOT = DOCS.parent
+sys.path.insert(0, str(ROOT))  # Sphinx runs this file without the checkout on its path
+
+from tools.llms_txt import build_llms_txt  # noqa: E402
+
 CARDS = {"dataset_scripts": "sets", "metrics": "metrics"}  # folder of the repository: folder of its pages here
 
 project = "unbag"
@@ -63,7 +68,15 @@ def _copy_cards(app: Any) -> None:
         shutil.copyfile(ROOT / f"{name}.md", DOCS / "home" / f"{name.lower()}.md")
 
 
+def _write_llms_txt(app: Any, error: Exception | None) -> None:
+    """Write `llms.txt` beside the pages of a complete HTML build."""
+    if error is None and app.builder.format == "html":
+        text = build_llms_txt(DOCS, app.env.found_docs)
+        (Path(app.outdir) / "llms.txt").write_text(text, encoding="utf-8")
+
+
 def setup(app: Any) -> None:
-    """Connect the copying of cards and the rewriting of links to the build."""
+    """Connect the copying of cards, the rewriting of links and `llms.txt` to the build."""
     app.connect("builder-inited", _copy_cards)
+    app.connect("build-finished", _write_llms_txt)
     app.connect("source-read", lambda app, name, source: source.__setitem__(0, _rewrite_links(source[0])))

@@ -293,20 +293,32 @@ def test_check_option_of_no_model_is_rejected():
 
 
 def test_options_of_each_kind_equal_the_loader_parameters():
+    pytest.importorskip("torch", reason="needs unbag[models]")
+    pytest.importorskip("transformers", reason="needs unbag[models]")
     from unbag.baselines.lexical.fitting import Recipe
+    from unbag.inference.exported import ExportedPredictor
     from unbag.inference.in_memory import build_classifier_predictor
+    from unbag.inference.llm.causal import CausalPredictor
+    from unbag.inference.llm.endpoint import EndpointPredictor
+    from unbag.inference.transformer import TransformerPredictor
 
-    transformer, causal, endpoint = (
-        pytest.importorskip(f"unbag.{name}") for name in ("inference.transformer", "llm.causal", "llm.endpoint")
-    )
-    for kind, load in (
-        (model_loading.CLASSIFIER, transformer.TransformerPredictor.load),
-        (model_loading.CAUSAL, causal.CausalPredictor.load),
-        (model_loading.ENDPOINT, endpoint.EndpointPredictor.load),
-        (model_loading.BUILT_IN, Recipe),
-        (model_loading.IN_MEMORY, build_classifier_predictor),
+    of_every_predictor = {"long_premise"}  # an option of `predictor_of`, which wraps the loaded predictor
+    parameters = {}
+    for kind, loaders, others in (
+        (model_loading.CLASSIFIER, (TransformerPredictor.load, ExportedPredictor.load), of_every_predictor),
+        (model_loading.CAUSAL, (CausalPredictor.load,), set()),
+        (model_loading.ENDPOINT, (EndpointPredictor.load,), set()),
+        (model_loading.BUILT_IN, (Recipe,), set()),
+        (model_loading.IN_MEMORY, (build_classifier_predictor,), of_every_predictor),
     ):
-        assert kind.options == set(inspect.signature(load).parameters) - {"model"}
+        found = [set(inspect.signature(load).parameters) - {"model"} for load in loaders]
+        assert kind.options == set().union(*found) | others
+        for load in loaders:
+            parameters |= inspect.signature(load).parameters
+    of_exported = set(inspect.signature(ExportedPredictor.load).parameters) | of_every_predictor
+    assert model_loading.CLASSIFIER.options - of_exported == model_loading._NOT_OF_EXPORTED
+    for name, default in model_loading.DEFAULTS.items():
+        assert name in of_every_predictor or parameters[name].default == default
     named = set(inspect.signature(unbag.evaluate).parameters)
     assert named >= model_loading.CLASSIFIER.options | model_loading.CAUSAL.options
 

@@ -280,3 +280,14 @@ def test_plain_rows_of_one_document_share_a_source_and_count_as_examples(tmp_pat
     assert by_document["accuracy"].value == by_pair["accuracy"].value == 0.5
     assert width(by_document) / width(by_pair) == pytest.approx(2, abs=0.2), "the root of the design effect, 4"
     assert by_document["skill"]["n_sources"] == 20
+
+
+def test_plain_rows_of_one_document_keep_the_agreement_of_their_annotators(tmp_path):
+    path = tmp_path / "votes.jsonl"
+    rows = [
+        {"premise": DOCUMENT, "hypothesis": claim, "label": "entailment", "annotator_labels": ["entailment", vote]}
+        for claim, vote in zip(CLAIMS, ("entailment", "neutral"), strict=True)
+    ]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    people = build(Request("plain", options={"data": str(path)})).data["human"]
+    assert (people["share"], people["pairs"]) == (0.75, 2)

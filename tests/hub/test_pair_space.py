@@ -1,11 +1,16 @@
 """The Space to try a pair: its bundled functions agree with the library."""
 
+import asyncio
 import importlib.util
+import os
+import re
 import sys
+from contextlib import asynccontextmanager
 
 import numpy as np
 import pytest
 
+from tests.hub.running_app import running_app
 from unbag.baselines.lexical.bag import all_words
 from unbag.baselines.lexical.model import LexicalModel, fit_lexical_model
 from unbag.challenge_sets.perturbations.permutation import Permuter
@@ -14,6 +19,7 @@ from unbag.data.text.tokens import tokenize
 from unbag.hub import pair_page
 from unbag.hub.pair_page import LexicalScorer, ScoredPair, build_variants, render_html, summarize
 from unbag.hub.pair_space import pair_space
+from unbag.hub.spaces import GRADIO
 
 WORDS = ("dog", "cat", "man", "woman", "sleeps", "runs")
 RECORD = {
@@ -63,7 +69,48 @@ def test_the_space_names_no_module_of_unbag_and_no_file_of_this_machine(space):
         assert not path.name.endswith(".py") or b"\nfrom unbag." not in content
     assert "fitted to 60 pairs of pairs.csv" in (space / "README.md").read_text()
     required = {line.split(">")[0] for line in (space / "requirements.txt").read_text().splitlines()}
-    assert required == {"numpy", "safetensors", "scipy", "spacy", "torch", "transformers"}
+    assert required == {f"gradio[mcp]=={GRADIO}", "numpy", "safetensors", "scipy", "spacy", "torch", "transformers"}
+
+
+@pytest.mark.nightly
+def test_running_space_is_a_server_with_the_tool_predict(space, tmp_path):
+    pytest.importorskip("mcp", reason="needs mcp")
+    hidden = re.compile(r"(HF|HUGGING|GRADIO)_.*|.*_PROXY", re.IGNORECASE)
+    environment = {name: value for name, value in os.environ.items() if not hidden.fullmatch(name)}
+    with running_app(space, environment | {"HF_HOME": str(tmp_path), "HF_HUB_OFFLINE": "1"}) as address:
+        [tool] = asyncio.run(_tools(f"{address}/gradio_api/mcp/"))
+        result = asyncio.run(_call(f"{address}/gradio_api/mcp/", tool.name, PAIR | {"name": "no model"}))
+    assert tool.name.endswith("predict")
+    assert tool.description.startswith("Predict entailment, neutral or contradiction for an English pair")
+    properties = tool.inputSchema["properties"]
+    assert set(properties) == {"premise", "hypothesis", "gold", "name"}
+    assert all("description" in each for each in properties.values())
+    assert properties["gold"]["enum"] == ["unknown", *LABELS]
+    assert "model: expected a Hub id as organisation/name, got" in result.content[0].text
+
+
+PAIR = {"premise": "A dog sleeps.", "hypothesis": "A cat runs.", "gold": "unknown"}
+
+
+async def _tools(address):
+    async with _session(address) as session:
+        return (await session.list_tools()).tools
+
+
+async def _call(address, name, arguments):
+    async with _session(address) as session:
+        return await session.call_tool(name, arguments)
+
+
+@asynccontextmanager
+async def _session(address):
+    """Open a session with the client of the Model Context Protocol."""
+    from mcp import ClientSession
+    from mcp.client.streamable_http import streamablehttp_client
+
+    async with streamablehttp_client(address) as (read, write, _), ClientSession(read, write) as session:
+        await session.initialize()
+        yield session
 
 
 def test_lexical_scorer_agrees_with_library(space, ours, lexical):

@@ -15,7 +15,7 @@ onnx = pytest.importorskip("onnx", reason="needs the dev group")
 pytest.importorskip("onnxruntime", reason="needs unbag[onnx]")
 
 from unbag.evaluation import model_loading  # noqa: E402
-from unbag.inference.exported import ExportedPredictor  # noqa: E402
+from unbag.inference.exported import ExportedPredictor, is_dynamically_quantized  # noqa: E402
 from unbag.inference.exported_files import find_exported  # noqa: E402
 from unbag.inference.predictor import ModelError  # noqa: E402
 from unbag.inference.transformer import TransformerPredictor  # noqa: E402
@@ -23,14 +23,11 @@ from unbag.inference.transformer import TransformerPredictor  # noqa: E402
 PREMISES, HYPOTHESES = map(list, zip(*PAIRS, strict=True))
 
 
-@pytest.fixture(scope="module")
-def exported(make_model, tmp_path_factory):
-    """Export a tiny BERT; returns its folder, which keeps no weights of PyTorch, and the folder of the original."""
+def export(original, folder, names):
+    """Export a model to `onnx/model.onnx` in a folder without weights of PyTorch; `names` are the graph's inputs."""
     import torch
     from transformers import AutoModelForSequenceClassification
 
-    original = make_model("bert")
-    folder = tmp_path_factory.mktemp("exported")
     for path in original.glob("*.json"):
         shutil.copy(path, folder)
     (folder / "onnx").mkdir()
@@ -39,10 +36,9 @@ def exported(make_model, tmp_path_factory):
     ids = torch.full((2, 7), 5)
     mask = torch.ones_like(ids)
     mask[1, 5:] = 0
-    names = ["input_ids", "attention_mask", "token_type_ids"]
     torch.onnx.export(
         network,
-        (ids, mask, torch.zeros_like(ids)),
+        (ids, mask, torch.zeros_like(ids))[: len(names)],
         str(folder / "onnx/model.onnx"),
         input_names=names,
         output_names=["logits"],
@@ -51,6 +47,30 @@ def exported(make_model, tmp_path_factory):
         dynamo=False,
     )
     return folder, original
+
+
+@pytest.fixture(scope="module")
+def exported(make_model, tmp_path_factory):
+    """Export a tiny BERT; returns its folder and the folder of the original."""
+    names = ["input_ids", "attention_mask", "token_type_ids"]
+    return export(make_model("bert"), tmp_path_factory.mktemp("exported"), names)
+
+
+@pytest.fixture(scope="module")
+def scorer(make_model, tmp_path_factory):
+    """Export a tiny DistilBERT of one output, without token type ids, as `exported`."""
+    original = make_model("distilbert", order=("LABEL_0",))
+    return export(original, tmp_path_factory.mktemp("scorer"), ["input_ids", "attention_mask"])
+
+
+@pytest.fixture(scope="module")
+def quantized(exported, tmp_path_factory):
+    """Quantize the tiny BERT dynamically; returns a folder with both files."""
+    from onnxruntime.quantization import quantize_dynamic
+
+    folder = shutil.copytree(exported[0], tmp_path_factory.mktemp("quantized") / "model")
+    quantize_dynamic(folder / "onnx/model.onnx", folder / "onnx/model_int8.onnx")
+    return folder
 
 
 @pytest.fixture
@@ -92,6 +112,97 @@ def test_openvino_model_agrees_with_pytorch(exported, folder):
     weights.write_bytes(data)
     again = ExportedPredictor.load(folder, model_file="openvino/openvino_model.xml")
     assert again.identity["file_hash"] != predictor.identity["file_hash"]
+
+
+def test_dynamically_quantized_model_gives_each_pair_the_same_probabilities_in_any_order(quantized):
+    predictor = ExportedPredictor.load(quantized, model_file="onnx/model_int8.onnx")
+    expected = predictor.predict(PREMISES, HYPOTHESES)
+    np.testing.assert_array_equal(predictor.predict(PREMISES[::-1], HYPOTHESES[::-1])[::-1], expected)
+    alone = [predictor.predict([premise], [hypothesis])[0] for premise, hypothesis in PAIRS]
+    np.testing.assert_array_equal(alone, expected)
+    assert predictor.identity["batch_tokens"] == "1"
+    together = ExportedPredictor.load(quantized, model_file="onnx/model_int8.onnx", batch_tokens=1024)
+    assert together.identity["batch_tokens"] == "1024"
+    difference = np.abs(together.predict(PREMISES, HYPOTHESES) - expected).max()
+    assert difference > 1e-4, "the model must be one whose probabilities depend on the batch"
+
+
+def test_dynamic_quantization_is_found_by_operators_not_by_names(quantized, tmp_path):
+    assert not is_dynamically_quantized(quantized / "onnx/model.onnx")
+    graph = onnx.load(quantized / "onnx/model.onnx")
+    graph.graph.node[0].name = "DynamicQuantizeLinear"
+    onnx.save(graph, tmp_path / "renamed.onnx")
+    assert not is_dynamically_quantized(tmp_path / "renamed.onnx")
+    assert is_dynamically_quantized(quantized / "onnx/model_int8.onnx")
+
+
+def test_graph_without_token_type_ids_agrees_with_pytorch(scorer):
+    predictor = ExportedPredictor.load(scorer[0], threshold=0.5)
+    expected = TransformerPredictor.load(scorer[1], device="cpu", threshold=0.5)
+    np.testing.assert_allclose(
+        predictor.predict(PREMISES, HYPOTHESES), expected.predict(PREMISES, HYPOTHESES), atol=1e-5
+    )
+
+
+def test_one_output_without_a_threshold_is_rejected(scorer):
+    with pytest.raises(ModelError, match=r"one output.*--threshold 0\.5"):
+        ExportedPredictor.load(scorer[0])
+
+
+@pytest.mark.parametrize("label_map", [None, {"0": "contradiction", "1": "not_contradiction"}])
+def test_one_output_predicts_its_label_from_the_threshold_on(scorer, label_map):
+    half = ExportedPredictor.load(scorer[0], threshold=0.5, label_map=label_map)
+    first = half.label_space.index(half.order[0])
+    scores = half.predict(PREMISES, HYPOTHESES)[:, first]
+    ordered = np.sort(scores)
+    threshold = float(ordered[1] + ordered[2]) / 2
+    predictor = ExportedPredictor.load(scorer[0], threshold=threshold, label_map=label_map)
+    assert not predictor.has_probabilities
+    assert predictor.identity["threshold"] == str(threshold)
+    is_first = predictor.predict(PREMISES, HYPOTHESES).argmax(axis=1) == first
+    assert is_first.tolist() == (scores >= threshold).tolist()
+    assert is_first.sum() == len(PAIRS) - 2
+
+
+def test_evaluate_exported_model_reuses_predictions_of_the_same_file_only(quantized, tmp_path, monkeypatch):
+    quantized = shutil.copytree(quantized, tmp_path / "model")
+    from typer.testing import CliRunner
+
+    from unbag import cli
+
+    rows = []
+    run_batch = ExportedPredictor._probabilities
+
+    def counted(self, pairs, batch):
+        rows.append(len(batch))
+        return run_batch(self, pairs, batch)
+
+    monkeypatch.setattr(ExportedPredictor, "_probabilities", counted)
+    lines = [f"{premise},{hypothesis},entailment" for premise, hypothesis in PAIRS]
+    (tmp_path / "pairs.csv").write_text("\n".join(["premise,hypothesis,label", *lines]) + "\n")
+
+    def evaluate(file):
+        rows.clear()
+        arguments = ["evaluate", str(quantized), "--model-file", file, "--sets", "plain", "--no-shuffled"]
+        arguments += ["--data", str(tmp_path / "pairs.csv"), "--output-dir", str(tmp_path / "run"), "--trust-labels"]
+        CliRunner().invoke(cli.app, arguments, catch_exceptions=False)
+        [result] = json.loads((tmp_path / "run/results.json").read_text())["results"]
+        return sum(rows), result["model"]
+
+    probed = 12  # pairs of the label probe, which runs once per command
+    first, model = evaluate("onnx/model.onnx")
+    assert first == probed + len(PAIRS)
+    assert model["model_file"] == "onnx/model.onnx"
+    assert model["label_probe"]["en"].endswith(f" of {probed}")
+    assert evaluate("onnx/model.onnx") == (probed, model)
+    with pytest.raises(
+        ValueError, match=r"model_file=onnx/model_int8\.onnx, got some with model_file=onnx/model\.onnx"
+    ):
+        evaluate("onnx/model_int8.onnx")
+    shutil.copy(quantized / "onnx/model_int8.onnx", quantized / "onnx/model.onnx")
+    again, other = evaluate("onnx/model.onnx")
+    assert again == probed + len(PAIRS), "another content under the same name is another model"
+    assert other["file_hash"] != model["file_hash"]
 
 
 def test_several_exported_models_without_a_name_are_rejected(folder):

@@ -12,7 +12,7 @@ from unbag.scoring.bootstrap import named_estimates
 
 _BATCH: Final = 10_000  # rows read from disk at a time
 _DECIMALS: Final = 4
-_PAIR: Final = ("source_id", "premise", "hypothesis")
+_SENTENCES: Final = ("premise", "hypothesis")
 
 Votes = dict[tuple[str, str, str], tuple[str, tuple[str, ...]]]
 """The gold label and the annotators' labels of each pair, by id, premise and hypothesis."""
@@ -28,7 +28,7 @@ def votes(sources: Iterable[Source]) -> Votes:
     }
 
 
-def annotator_accuracy(rows: Any, labels_of_pairs: Votes) -> Mapping[str, Any] | None:
+def annotator_accuracy(rows: Any, labels_of_pairs: Votes, id_column: str = "source_id") -> Mapping[str, Any] | None:
     """Compute how often one annotator gives the gold label, over the unchanged pairs of a set.
 
     Annotators labelled the original pairs only, so permuted or exchanged rows do not count. The estimate is that of
@@ -37,6 +37,7 @@ def annotator_accuracy(rows: Any, labels_of_pairs: Votes) -> Mapping[str, Any] |
     Args:
         rows: Rows of the set, a `datasets.Dataset`.
         labels_of_pairs: Annotators' labels in the data that the set was built from.
+        id_column: Column that identifies the example of a row.
 
     Returns:
         `share`, its `low` and `high`, rounded to four decimals, and the number of `pairs`. None if no pair has
@@ -44,9 +45,10 @@ def annotator_accuracy(rows: Any, labels_of_pairs: Votes) -> Mapping[str, Any] |
     """
     if not labels_of_pairs or "annotator_labels" in rows.column_names:
         return None
+    pair_columns = [id_column, *_SENTENCES]
     matched: dict[str, tuple[str, tuple[str, ...]]] = {}
-    for batch in rows.select_columns(list(_PAIR)).with_format("arrow").iter(batch_size=_BATCH):
-        for pair in zip(*(batch[name].to_pylist() for name in _PAIR), strict=True):
+    for batch in rows.select_columns(pair_columns).with_format("arrow").iter(batch_size=_BATCH):
+        for pair in zip(*(batch[name].to_pylist() for name in pair_columns), strict=True):
             if pair in labels_of_pairs:
                 matched[pair[0]] = labels_of_pairs[pair]
     if not matched:

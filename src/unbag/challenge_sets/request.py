@@ -177,7 +177,7 @@ def to_built_set(request: Request, builder: Any, rows: Any) -> BuiltSet:
         rows = draw_examples(rows, request.max_examples, request.seed, builder.EXAMPLE_ID)
         excluded["not drawn"] = used - request.max_examples
         sampling = {"max_examples": request.max_examples, "sample_seed": request.seed}
-    people = human_agreement.annotator_accuracy(rows, votes)
+    people = human_agreement.annotator_accuracy(rows, votes, builder.EXAMPLE_ID)
     return BuiltSet(
         request=request,
         rows=rows,

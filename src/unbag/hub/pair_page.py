@@ -240,6 +240,20 @@ def page(ours: Any, folder: Path, model: str) -> gr.Blocks:
     labels = list(ours.LABELS)
 
     def predict(premise: str, hypothesis: str, gold: str, name: str) -> str:
+        """Predict entailment, neutral or contradiction for an English pair, with a model and with a bag of words.
+
+        Both predict the pair as given, with premise and hypothesis exchanged, and with its words in other orders. A
+        model that keeps its prediction for every word order may count words instead of reading sentences.
+
+        Args:
+            premise: English sentence that is taken to be true.
+            hypothesis: English sentence that follows from the premise, contradicts it, or neither.
+            gold: Gold label of the pair, for its misleading words; unknown if there is none.
+            name: Hub id of a classifier with three labels, organisation/name.
+
+        Returns:
+            HTML with the probabilities of both, per variant of the pair.
+        """
         premise, hypothesis = " ".join(premise.split()), " ".join(hypothesis.split())
         try:
             if not (0 < len(premise) <= MAX_CHARACTERS and 0 < len(hypothesis) <= MAX_CHARACTERS):

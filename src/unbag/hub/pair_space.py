@@ -9,7 +9,7 @@ from unbag.baselines.lexical.words import ALL, BY_TYPE
 from unbag.hub.cards import describe_package
 from unbag.hub.local_paths import strip_folders
 from unbag.hub.push import Publication
-from unbag.hub.spaces import add_space_settings, build_requirements, read_page_source
+from unbag.hub.spaces import GRADIO, add_space_settings, build_requirements, read_page_source
 from unbag.hub.vendoring import bundle_modules, source_notice
 from unbag.utils.files import read_json_object
 from unbag.utils.hub_names import validate_repo
@@ -33,12 +33,13 @@ from {page} import page
 demo = page({ours}, Path(__file__).parent, "{model}")
 
 if __name__ == "__main__":
-    demo.launch()
+    demo.launch(mcp_server=True)
 """
 _CARD: Final = """---
 title: Try a pair
 tags:
 - natural-language-inference
+- mcp-server
 short_description: Does an NLI model read sentences, or count words?
 ---
 
@@ -55,6 +56,11 @@ Enter a premise, a hypothesis and a model of natural language inference. The pag
 The lexical model is a softmax regression on words and pairs of words ([Nie et al.
 2019](https://arxiv.org/abs/1811.07033), section 5), fitted to {fitted}. The word orders are those of
 [Sinha et al. 2021](https://arxiv.org/abs/2101.00010), section 4.
+
+## Use by agents
+
+The page is a server of the [Model Context Protocol](https://modelcontextprotocol.io) with the tool `predict`. Its
+address is that of the running page with `/gradio_api/mcp/` at the end.
 
 ## Limits
 
@@ -96,8 +102,9 @@ def pair_space(repo: str, model: str, lexical: Path) -> Publication:
         "app.py": (source_notice() + _APP.format(page=_PAGE, ours=_OURS, model=model)).encode(),
         "lexical.json": json.dumps({"words": config["words"]}, ensure_ascii=False).encode(),
         "lexical.safetensors": lexical / WEIGHTS_FILE,
-        "requirements.txt": build_requirements(
-            "numpy", "safetensors", "scipy", "spacy", "torch", "transformers"
+        "requirements.txt": (
+            f"gradio[mcp]=={GRADIO}\n"
+            + build_requirements("numpy", "safetensors", "scipy", "spacy", "torch", "transformers")
         ).encode(),
     }
     return Publication(repo, "space", files, "Publish the page to try a pair", owns=("*.py",))

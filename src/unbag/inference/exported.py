@@ -1,9 +1,10 @@
 """Predictor for exported sequence classifiers: ONNX files by onnxruntime, OpenVINO files by openvino."""
 
+import mmap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import tokenizers
@@ -37,12 +38,15 @@ from unbag.utils.redaction import first_line
 Run = Callable[[dict[str, NDArray[np.int64]]], NDArray[np.float32]]
 """Function from the model's arguments to the logits, shape (b, outputs)."""
 
+_SINGLE_PAIRS: Final = 1  # tokens per batch; a longer pair is a batch of its own
+_DYNAMIC_OPERATORS: Final = (b"DynamicQuantizeLinear", b"DynamicQuantizeMatMul", b"DynamicQuantizeLSTM")
+
 
 class ExportedPredictor:
     """Predictor of an exported sequence classifier on the CPU; built by `load`.
 
-    A dynamically quantized model computes the range of its activations over a batch. The probabilities of a pair then
-    depend on the other pairs of the batch; the same pairs together give the same probabilities.
+    A dynamically quantized ONNX model computes the range of its activations over a batch, so that the probabilities of
+    a pair depend on the other pairs of the batch. Such a model runs one pair at a time, unless `batch_tokens` is given.
 
     Attributes:
         label_space: Labels of the columns of `predict`.
@@ -63,11 +67,12 @@ class ExportedPredictor:
         self.has_probabilities = self.threshold is None
         self.max_length = classifier.resolve_max_length(max_length)
         self.truncated = 0
-        self.batch_tokens = batch_tokens or CPU_BATCH_TOKENS
         self._skeleton = classifier.network
         self._columns = [self.order.index(label) for label in self.label_space]
         open_file = _open_onnx if path.suffix == ".onnx" else _open_openvino
         self._run, inputs, engine = open_file(path)
+        single = path.suffix == ".onnx" and is_dynamically_quantized(path)
+        self.batch_tokens = batch_tokens or (_SINGLE_PAIRS if single else CPU_BATCH_TOKENS)
         takes_types = "token_type_ids" in inputs
         self._padding = replace(Padding.of(self.tokenizer, self._skeleton), takes_types=takes_types)
         if unknown := sorted(inputs - {"input_ids", "attention_mask", "token_type_ids"}):
@@ -110,7 +115,8 @@ class ExportedPredictor:
             revision: Branch, tag or commit of a Hub model (default: the main branch).
             label_map: Label of each output, as in `data.labels.resolve_order`, if the config does not define it.
             max_length: Maximum tokens per pair (default, and upper limit: what the model and its tokenizer can read).
-            batch_tokens: Maximum tokens per batch, padding included (default: 1,024).
+            batch_tokens: Maximum tokens per batch, padding included (default: 1,024; one pair per batch for a
+                dynamically quantized ONNX model).
             threshold: For a model of one output, as for `TransformerPredictor.load`.
             model_file: Path of the exported model in the repository (default: the only one).
 
@@ -184,6 +190,15 @@ class ExportedPredictor:
         powers = np.exp(logits - logits.max(axis=1, keepdims=True))
         values: NDArray[np.float32] = (powers / powers.sum(axis=1, keepdims=True))[:, self._columns]
         return values
+
+
+def is_dynamically_quantized(path: Path) -> bool:
+    """Check whether an ONNX file has operators that compute the range of their input at run time."""
+    # In the protocol buffer, an operator is field 4 of a node: its key, the length and the text. A node's name has
+    # another key. The package onnx, which parses the file, is no dependency.
+    fields = [bytes([4 << 3 | 2, len(operator)]) + operator for operator in _DYNAMIC_OPERATORS]
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+        return any(content.find(field) >= 0 for field in fields)
 
 
 def _open_onnx(path: Path) -> tuple[Run, frozenset[str], dict[str, str]]:

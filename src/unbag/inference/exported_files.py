@@ -92,25 +92,23 @@ def fetch_exported(origin: Origin, model_file: str | None) -> tuple[str, Path]:
     Raises:
         ModelError: If there is no such file, several exist and none is named, or the download fails.
     """
-    with unless_unreachable():
-        folder = origin.download()
-        if origin.commit is None:
-            file = select_file(list_exported(folder), model_file, origin.source)
-            return file, folder / file
-        what = f"the model {origin}"
-        try:
+    folder = origin.download()
+    if origin.commit is None:
+        file = select_file(list_exported(folder), model_file, origin.source)
+        return file, folder / file
+    what = f"the model {origin}"
+    try:
+        with unless_unreachable():
             listed = _list_hub(origin.source, origin.commit)
             file = select_file(find_exported(listed), model_file, origin.source)
             wanted = [name for name in (file, *_data_names(file)) if name in listed]
             hub_read(what, lambda: snapshot_download(origin.source, revision=origin.commit, allow_patterns=wanted))
-        except HubReadError as error:
-            raise ModelError(str(error)) from error
-        except CachedRepoTreeNotFoundError as error:
-            raise ModelError(
-                f"{origin} is not on this machine; run `unbag prefetch {origin}` with a network"
-            ) from error
-        except (HfHubHTTPError, OSError) as error:
-            raise ModelError(f"cannot fetch {origin} from the Hub: {first_line(error)}") from error
+    except HubReadError as error:
+        raise ModelError(str(error)) from error
+    except CachedRepoTreeNotFoundError as error:
+        raise ModelError(f"{origin} is not on this machine; run `unbag prefetch {origin}` with a network") from error
+    except (HfHubHTTPError, OSError) as error:
+        raise ModelError(f"cannot fetch {origin} from the Hub: {first_line(error)}") from error
     return file, folder / file
 
 

@@ -1,0 +1,123 @@
+"""Negation consistency: accuracy by operation, false entailments, and mirrors with both pairs right."""
+
+from collections.abc import Hashable, Sequence
+from typing import Any, TypedDict
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, Column, Estimate, named_estimates, sum_by_source
+from unbag.scoring.validation import encode_names, validate_columns
+
+
+class NegationMeasures(TypedDict):
+    """Measures of some rows, as `Estimate`s in [0, 1]; the value is None where there are no such rows.
+
+    Attributes:
+        accuracy: Share predicted correctly; higher is better.
+        false_entailment_rate: Share of the pairs that are not entailed which are called entailed; lower is better.
+        mirror_consistency: Share of mirrors with every pair right; higher is better. One answer for all has 0.
+    """
+
+    accuracy: Estimate
+    false_entailment_rate: Estimate
+    mirror_consistency: Estimate
+
+
+class OperationNegationMeasures(NegationMeasures):
+    """Measures of one operation.
+
+    Attributes:
+        operation: Name of the operation.
+    """
+
+    operation: str
+
+
+class NegationConsistencyScores(NegationMeasures):
+    """Measures over all rows and by operation.
+
+    Attributes:
+        n_examples: Number of rows.
+        n_mirrors: Number of mirrors.
+        by_operation: `OperationNegationMeasures`, in the order in which operations first occur.
+    """
+
+    n_examples: int
+    n_mirrors: int
+    by_operation: list[OperationNegationMeasures]
+
+
+def negation_consistency(
+    predictions: ArrayLike,
+    references: ArrayLike,
+    source_id: Sequence[Hashable] | NDArray[Any],
+    mirror: Sequence[Hashable] | NDArray[Any],
+    operation: Sequence[str] | NDArray[Any],
+    *,
+    entailment: int = 0,
+    resamples: int = DEFAULT_RESAMPLES,
+    seed: int = 0,
+) -> NegationConsistencyScores:
+    """Score predictions on pairs with negations, whose mirrors have another label.
+
+    Args:
+        predictions: Predicted label ids, shape (n,). An id that is not a label, such as -1, counts as wrong.
+        references: Gold label ids, shape (n,).
+        source_id: Source of each row, shape (n,). Rows of one source are not independent evidence.
+        mirror: Mirror of each row, shape (n,). The rows of a mirror have one source and need not be adjacent.
+        operation: Operation of each row, shape (n,).
+        entailment: Label id of entailment (default: 0).
+        resamples: 0 for no intervals. Any other number gives the same intervals, which have a closed form.
+        seed: Unused, because the intervals have a closed form; every metric accepts it.
+
+    Raises:
+        ValueError: If the lengths differ or there are no rows.
+
+    >>> scores = negation_consistency([0, 2, 0, 0], [0, 2, 0, 1], list("aabb"), list("xxyy"), ["restated"] * 4)
+    >>> scores["accuracy"].value, scores["false_entailment_rate"].value, scores["mirror_consistency"].value
+    (0.75, 0.5, 0.5)
+    """
+    gold, predicted = validate_columns(references, predictions=predictions)
+    lengths = {
+        "references": len(gold),
+        "source_id": len(source_id),
+        "mirror": len(mirror),
+        "operation": len(operation),
+    }
+    if len(set(lengths.values())) > 1:
+        raise ValueError(f"negation_consistency: expected columns of equal length, got {lengths}")
+    source, group = encode_names(source_id)[0], encode_names(mirror)[0]
+    n_sources, n_mirrors = int(source.max()) + 1, int(group.max()) + 1
+    source_of_mirror = np.zeros(n_mirrors, dtype=np.int64)
+    source_of_mirror[group] = source
+    right, false = predicted == gold, predicted == entailment
+    is_mirror_right = np.bincount(group, weights=~right, minlength=n_mirrors) == 0
+    kinds = np.asarray(operation, dtype=object)
+    names = list(dict.fromkeys(kinds.tolist()))
+    parts = {None: np.ones(len(gold), dtype=np.bool_)} | {name: kinds == name for name in names}
+    ratios: dict[tuple[str | None, str], tuple[Column, Column]] = {}
+    for part, inside in parts.items():
+        others = inside & (gold != entailment)
+        counted = np.bincount(group, weights=inside, minlength=n_mirrors) > 0
+        for name, above, below, of in (
+            ("accuracy", inside & right, inside, source),
+            ("false_entailment_rate", others & false, others, source),
+            ("mirror_consistency", counted & is_mirror_right, counted, source_of_mirror),
+        ):
+            ratios[part, name] = (sum_by_source(above, of, n_sources), sum_by_source(below, of, n_sources))
+    estimates = named_estimates(ratios, resamples=resamples, seed=seed)
+
+    def measures(part: str | None) -> NegationMeasures:
+        return {
+            "accuracy": estimates[part, "accuracy"],
+            "false_entailment_rate": estimates[part, "false_entailment_rate"],
+            "mirror_consistency": estimates[part, "mirror_consistency"],
+        }
+
+    return {
+        "n_examples": len(gold),
+        "n_mirrors": n_mirrors,
+        **measures(None),
+        "by_operation": [{"operation": name, **measures(name)} for name in names],
+    }

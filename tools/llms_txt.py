@@ -1,0 +1,99 @@
+"""The file `llms.txt` (https://llmstxt.org): title, summary, and the pages of the documentation with a sentence each.
+
+`docs/conf.py` writes it beside the HTML pages. It needs no Sphinx.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Final
+
+TITLE: Final = "unbag"
+
+_LONGEST: Final = 200
+_SECTIONS: Final = {
+    "": "Start",
+    "guides": "Guides",
+    "concepts": "Concepts",
+    "sets": "Sets",
+    "metrics": "Metrics",
+    "studies": "Studies",
+    "reference": "Reference",
+    "home": "Project",
+}
+"""Heading of the pages in each folder, in their order in the file."""
+
+_BLOCK: Final = re.compile(r"^(`{3,}|~{3,}).*?^\1[ \t]*$", re.MULTILINE | re.DOTALL)
+_FRONT_MATTER: Final = re.compile(r"\A---\n.*?\n---\n", re.DOTALL)
+_LINK: Final = re.compile(r"!?\[([^]]*)\]\([^)]*\)|\{[a-z]+\}`([^`<]*?)\s*(?:<[^>]*>)?`")
+_SENTENCE: Final = re.compile(r"(.+?[.?!])(?=\s+(?:unbag\b|`|\W?[A-Z])|\s*$)")
+_RUN_IN_HEADING: Final = re.compile(r"\A\*\*[^*]{1,40}[.:]\*\*\s+")
+_NO_PROSE: Final = ("#", "|", "- ", "* ", "<", "![", "1. ", ">")
+
+
+def build_llms_txt(folder: Path, pages: Iterable[str]) -> str:
+    """Build the text of `llms.txt`.
+
+    Args:
+        folder: Folder of the documentation, with `index.md`.
+        pages: Pages without `.md`, relative to the folder.
+
+    Raises:
+        ValueError: If a page has no title.
+    """
+    lines = [f"# {TITLE}", "", f"> {first_sentence(_read(folder, 'index'))}"]
+    names = list(pages)
+    for section, pages_of_section in _by_section(names).items():
+        lines += ["", f"## {section}", ""]
+        for name in pages_of_section:
+            text = _read(folder, name)
+            about = first_sentence(text)
+            lines.append(f"- [{page_title(text, name)}]({name}.html)" + (f": {about}" if about else ""))
+    return "\n".join(lines) + "\n"
+
+
+def first_sentence(text: str) -> str:
+    r"""Find the first sentence of a Markdown page as plain text; "" for a page of tables and code only.
+
+    >>> first_sentence("# Title\n\n| a |\n|---|\n\nIt has [links](x.md), e.g. this one. Then more.")
+    'It has links, e.g. this one.'
+    """
+    for paragraph in re.split(r"\n\s*\n", _without_code(text)):
+        prose = paragraph.strip()
+        if not prose or prose.startswith(_NO_PROSE):
+            continue
+        prose = _RUN_IN_HEADING.sub("", _LINK.sub(lambda match: match[1] or match[2] or "", prose))
+        plain = " ".join(prose.replace("**", "").split())
+        found = _SENTENCE.match(plain)
+        sentence = found[1] if found else f"{plain.removesuffix(':')}."
+        return sentence if len(sentence) <= _LONGEST else f"{sentence[: _LONGEST - 1].rsplit(' ', 1)[0]}…"
+    return ""
+
+
+def page_title(text: str, name: str) -> str:
+    """Find the title of a Markdown page.
+
+    Raises:
+        ValueError: If the page has no heading.
+    """
+    found = re.search(r"^# (.+)$", _without_code(text), re.MULTILINE)
+    if found is None:
+        raise ValueError(f"{name}.md: expected a heading `# …`, got none; add a title")
+    return found[1].strip().replace("`", "")
+
+
+def _without_code(text: str) -> str:
+    return _BLOCK.sub("", _FRONT_MATTER.sub("", text))
+
+
+def _read(folder: Path, name: str) -> str:
+    return (folder / f"{name}.md").read_text(encoding="utf-8")
+
+
+def _by_section(names: Sequence[str]) -> dict[str, list[str]]:
+    """Group pages by the heading of their folder; `index` comes first, and pages of other folders last."""
+    sections: dict[str, list[str]] = {heading: [] for heading in (*_SECTIONS.values(), "Other")}
+    for name in sorted(names, key=lambda each: (each != "index", each)):
+        folder = name.partition("/")[0] if "/" in name else ""
+        sections[_SECTIONS.get(folder, "Other")].append(name)
+    return {heading: pages for heading, pages in sections.items() if pages}
