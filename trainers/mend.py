@@ -4,8 +4,8 @@
 # ///
 """Mend a model that relies on single words: the recommended recipe, evaluated before and after on every challenge set.
 
-It combines the entropy of permuted pairs with added pairs whose words do not
-give the label away: SOSwap, AddAmod, and one word replaced by WordNet (extra
+This recipe combines the entropy of permuted pairs with added pairs whose words
+do not reveal the label: SOSwap, AddAmod, and one word replaced by WordNet (extra
 wordnet). With --bias-strength it adds a product of experts with a bag of
 words. The options are those of the single recipes. The output is a
 transformers model with a card (README.md) that tests every difference, in and
