@@ -22,7 +22,7 @@ MAY_NAME_FILES = {
     "soswap_addamod": {"data", "pipeline"},
     "swapped": {"data"},
 }
-LISTS = {"train_data", "minitrees"}
+LISTS = {"train_data", "minitrees", "text"}
 OPTIONS = [
     (name, field.name)
     for name in challenge_sets.names()
@@ -80,7 +80,7 @@ def test_only_options_that_may_name_files_count_with_what_is_in_them(tmp_path, m
             hashes.append(_hash(name, **{option: [value] if option in LISTS else value}))
     folder, file, *paths = hashes[:4]
     assert paths == [folder, file]
-    if option in MAY_NAME_FILES[name]:
+    if option in MAY_NAME_FILES[name] | {"text"}:
         assert len(set(hashes)) == 4
     else:
         assert set(hashes) == {_hash(name)}

@@ -155,7 +155,7 @@ def test_a_suite_that_was_stopped_goes_on(tmp_path, requests):
 
 
 def test_python_evaluates_the_suite_by_default_and_warns(tmp_path, data, monkeypatch, caplog):
-    monkeypatch.setattr(suite, "names", lambda: ["plain", "permuted", "swapped"])
+    monkeypatch.setattr(suite, "names", lambda **_: ["plain", "permuted", "swapped"])
     report = evaluate(letters, data=data, max_examples=20, options={"min_words": 40}, output_dir=tmp_path / "out")
     assert [result.set for result in report] == ["plain", "swapped"]
     assert [each.set for each in report.skipped] == ["permuted"]
@@ -199,7 +199,7 @@ def test_exit_code_of_a_download_that_fails_follows_the_rule(tmp_path, data, mon
         raise MissingFileError("could not be downloaded")
 
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(suite, "names", lambda: ["plain", "swapped"])
+    monkeypatch.setattr(suite, "names", lambda **_: ["plain", "swapped"])
     monkeypatch.setattr(
         "unbag.evaluation.evaluator.build", lambda request: absent() if request.name == "swapped" else build(request)
     )
