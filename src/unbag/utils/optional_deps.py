@@ -8,6 +8,8 @@ EXTRA_OF: Final = {
     "torch": "models",
     "transformers": "models",
     "evaluate": "metrics",
+    "onnxruntime": "onnx",
+    "openvino": "openvino",
     "jieba": "zh",
     "lemminflect": "wordnet",
     "nltk": "wordnet",
