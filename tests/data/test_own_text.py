@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -9,6 +10,7 @@ from unbag.challenge_sets.selection import OptionError, Pairs
 from unbag.data.own_text import open_text, text_files
 from unbag.data.text.paragraphs import markdown_paragraphs, plain_paragraphs
 from unbag.data.text.sentences import form_exclusion, is_english, split_english
+from unbag.hub.dataset import dataset_publication, published_name
 from unbag.utils.safe_io import DataError
 
 MARKDOWN = """---
@@ -164,3 +166,17 @@ def test_build_breaking_nli_from_text_adds_numbers_that_a_file_of_pairs_lacks(pi
     pair = {"premise": f"{sentence} A man sleeps.", "hypothesis": "A woman sleeps.", "label": "contradiction"}
     pairs = build(Request("breaking_nli", None, {"data": _write(tmp_path / "pairs.jsonl", json.dumps(pair))}))
     assert set(pairs.rows["category"]).isdisjoint(numbers)
+
+
+def test_dataset_publication_of_a_text_is_named_by_its_files_and_needs_a_licence(pipeline, tmp_path):
+    files = [_write(tmp_path / name, MARKDOWN) for name in ("farm.md", "field.md")]
+    request = Request("soswap_addamod", None, {"text": files, "pipeline": pipeline})
+    assert published_name(request) == "farm-and-1-more"
+    assert published_name(replace(request, config="fields")) == "fields"
+    with pytest.raises(ValueError, match="farm-and-1-more: expected a licence"):
+        dataset_publication([request], "me/farm", tmp_path)
+
+
+def test_exclusions_of_a_text_are_counted_in_sentences(pipeline, tmp_path):
+    with pytest.raises(UnfitError, match=r"none of the sentences .* excluded 1 shorter than 5 words"):
+        build(Request("soswap_addamod", None, {"text": [_write(tmp_path / "a.txt", "Hello.")], "pipeline": pipeline}))

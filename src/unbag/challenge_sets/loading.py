@@ -242,8 +242,8 @@ def validate_has_rows(dataset_builder: Any, rows: Iterable[int]) -> None:
         counts = dataset_builder.read_counts()
         excluded = ", ".join(f"{counts[reason]:,} {reason}" for reason in EXCLUSION_REASONS if counts[reason])
         raise UnfitError(
-            f"none of the pairs can be used for this set, with {options or 'no options'}"
-            + (f"; excluded {excluded}" if excluded else "")
+            f"none of the {'sentences' if dataset_builder.config.text else 'pairs'} can be used for this set, with "
+            f"{options or 'no options'}" + (f"; excluded {excluded}" if excluded else "")
         )
 
 

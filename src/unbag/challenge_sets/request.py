@@ -45,8 +45,8 @@ class Request:
 
     Attributes:
         name: Name of the set.
-        config: Config of the set, e.g. `snli-test-hypothesis`, or a corpus; None if the options name data.
-        options: Options of the set; for data of your own also `data`, `columns`, …
+        config: Config of the set, e.g. `snli-test-hypothesis`, or a corpus; None if the options name data or a text.
+        options: Options of the set; for data of your own also `data` or `text`, `columns`, …
             (`unbag.challenge_sets.loading.builder`).
         max_examples: Maximum number of source examples to draw; None for all.
         seed: Random seed for sampling.
@@ -67,6 +67,16 @@ class Request:
         validate_options(Request, vars(self))
         if self.max_examples is not None:
             check_int("max_examples", self.max_examples, least=1)
+
+    @property
+    def own_names(self) -> list[str]:
+        """Files, folders or Hub dataset of the user's own pairs or text, as the options name them; empty for a corpus.
+
+        >>> Request("permuted", options={"data": "pairs.csv"}).own_names, Request("permuted", "snli-test").own_names
+        (['pairs.csv'], [])
+        """
+        data = self.options.get("data")
+        return list(map(str, [data] if data else self.options.get("text") or ()))
 
 
 @dataclass(frozen=True)

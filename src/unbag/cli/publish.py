@@ -260,8 +260,8 @@ def dataset(
     counts, license and provenance. A repository holds many configs: earlier
     configs remain, and the first published config is the default.
 
-    The set is built first, for the preview too, and cached. With --data,
-    --config names the config (default: the name of the file or dataset).
+    The set is built first, for the preview too, and cached. With --data or
+    --text, --config names the config (default: the name of the data).
 
       unbag publish dataset permuted --repo-id ORG --corpus snli
       unbag publish dataset permuted --repo-id ORG --config snli-test --yes
@@ -273,9 +273,9 @@ def dataset(
 
     [request] = pairs.requests([name])
     requests = [request]
-    if config and "data" in request.options:
+    if config and request.own_names:
         if len(config) > 1:
-            raise typer.BadParameter("--config: expected one name for the pairs of --data, got several")
+            raise typer.BadParameter("--config: expected one name for your own pairs or text, got several")
         requests = [replace(request, config=config[0])]
     elif config:
         if request.config != config_name(name, None, None, {})[0]:

@@ -74,19 +74,23 @@ def dataset_publication(
 
 
 def published_name(request: Request) -> str:
-    """Choose the config name of a request in a repository: its own name, or the name of a user's data.
+    """Choose the config name of a request in a repository: its own name, or the name of a user's data or text.
 
     >>> published_name(Request("permuted", "snli-test"))
     'snli-test'
     >>> published_name(Request("permuted", options={"data": "a b/my.csv"}))
     'my'
+    >>> published_name(Request("recombined", options={"text": ["a.md", "b.md"]}))
+    'a-and-1-more'
     """
-    if "data" not in request.options:
-        return request.config or loading.config_name(request.name, None, None, {})[0]
     if request.config:
         return request.config
-    data = str(request.options["data"])
-    parts = [data.rpartition("/")[2] if is_hub_id(data) else Path(data).name.split(".")[0]]
+    if not request.own_names:
+        return loading.config_name(request.name, None, None, {})[0]
+    first, *others = request.own_names
+    parts = [first.rpartition("/")[2] if is_hub_id(first) else Path(first).name.split(".")[0]]
+    if others:
+        parts.append(f"and-{len(others)}-more")
     if split := request.options.get("source_split"):
         parts.append(str(split))
     return re.sub(r"[^\w.-]+", "_", "-".join(parts))
@@ -95,9 +99,10 @@ def published_name(request: Request) -> str:
 def _prepare(request: Request, licence: str | None) -> tuple[Request, Any, str, str]:
     """Validate a request before the build. Returns the request to build, the builder, the source and the licence."""
     # The config of a user's data only names it in the repository; the builder has no such config.
-    to_build = replace(request, config=None) if "data" in request.options else request
+    own = request.own_names
+    to_build = replace(request, config=None) if own else request
     builder = validated_builder(to_build)
-    origin = str(to_build.options.get("data") or builder.config.corpus or published_name(request))
+    origin = own[0] if len(own) == 1 else str(builder.config.corpus or published_name(request))
     return to_build, builder, origin, choose_licence(origin, builder.info.license or "", licence)
 
 
@@ -115,7 +120,7 @@ def _build_config(
         split_records[split] = statistics.record() | sizes
         shards |= paths
     corpus = CORPORA.get(builder.config.corpus)
-    hub_ids = [corpus.hub_id] if corpus else [origin] if "data" in to_build.options and is_hub_id(origin) else []
+    hub_ids = [corpus.hub_id] if corpus else [origin] if to_build.own_names and is_hub_id(origin) else []
     versions = environment()
     record = {
         "set": to_build.name,

@@ -69,9 +69,14 @@ def with_direction(label: str, higher_is_better: bool | None) -> str:
 
 
 def exclusion_summary(data: Mapping[str, Any]) -> str:
-    """Summarize the source rows, the rows excluded by reason, and, where known, the accuracy of one annotator."""
+    """Summarize the source rows, the rows excluded by reason, and, where known, the accuracy of one annotator.
+
+    >>> exclusion_summary({"rows": 9, "excluded": {"repeated": 2}, "load_options": {"text": ["a.md"]}})
+    '9 sentences; excluded 2 repeated'
+    """
     parts = [f"{n:,} {reason}" for reason, n in data["excluded"].items() if n]
-    rows = f"{data['rows']:,} rows" + (f"; excluded {', '.join(parts)}" if parts else "")
+    unit = "sentences" if "text" in data.get("load_options", {}) else "rows"
+    rows = f"{data['rows']:,} {unit}" + (f"; excluded {', '.join(parts)}" if parts else "")
     if "human" not in data:
         return rows
     human = Estimate(*(data["human"][name] for name in ("share", "low", "high", "pairs")))

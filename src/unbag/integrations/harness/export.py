@@ -104,7 +104,7 @@ def _on_hub(request: Request, hub: str, names: Sequence[str]) -> Task:
 
     if "/" in hub and len(names) > 1:
         raise ValueError(f"--hub: expected an organisation for {len(names)} sets, got the repository {hub}")
-    if "data" in request.options or request.config is None or request.max_examples is not None:
+    if request.own_names or request.config is None or request.max_examples is not None:
         raise ValueError(
             "--hub: expected a complete config of a published set, got own data or a part of the examples; leave out "
             "--hub to write the rows beside the tasks"
