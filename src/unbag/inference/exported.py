@@ -1,10 +1,10 @@
 """Predictor for exported sequence classifiers: ONNX files by onnxruntime, OpenVINO files by openvino."""
 
 import mmap
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import tokenizers
@@ -13,26 +13,13 @@ import transformers
 from numpy.typing import NDArray
 from transformers import AutoModelForSequenceClassification
 
-from unbag.data.labels import label_space_of
 from unbag.inference.exported_files import fetch_exported, hash_exported
 from unbag.inference.hub_files import resolve_origin
-from unbag.inference.loading import (
-    build_classifier,
-    is_causal_lm,
-    load_config,
-    load_tokenizer,
-    validate_token_ids,
-)
-from unbag.inference.predictor import ModelError, collect_batches, validate_pairs, validate_probabilities
-from unbag.inference.single_output import Threshold, threshold_logit
-from unbag.inference.tokenization import (
-    CPU_BATCH_TOKENS,
-    EncodedPairs,
-    Padding,
-    encode_pairs,
-    select_batches,
-    token_batches,
-)
+from unbag.inference.loading import Classifier, build_classifier, is_causal_lm, load_config, load_tokenizer
+from unbag.inference.pair_classifier import PairClassifier
+from unbag.inference.predictor import ModelError
+from unbag.inference.single_output import Threshold
+from unbag.inference.tokenization import CPU_BATCH_TOKENS, EncodedPairs, Padding
 from unbag.utils.redaction import first_line
 
 Run = Callable[[dict[str, NDArray[np.int64]]], NDArray[np.float32]]
@@ -42,39 +29,23 @@ _SINGLE_PAIRS: Final = 1  # tokens per batch; a longer pair is a batch of its ow
 _DYNAMIC_OPERATORS: Final = (b"DynamicQuantizeLinear", b"DynamicQuantizeMatMul", b"DynamicQuantizeLSTM")
 
 
-class ExportedPredictor:
+class ExportedPredictor(PairClassifier):
     """Predictor of an exported sequence classifier on the CPU; built by `load`.
 
     A dynamically quantized ONNX model computes the range of its activations over a batch, so that the probabilities of
     a pair depend on the other pairs of the batch. Such a model runs one pair at a time, unless `batch_tokens` is given.
-
-    Attributes:
-        label_space: Labels of the columns of `predict`.
-        order: Labels of the model's outputs, in the model's own order.
-        identity: Everything that determines the probabilities, by name.
-        max_length: Maximum tokens of a pair; None without a limit.
-        truncated: Number of pairs so far that were longer and were truncated.
-        has_probabilities: False for a model of one output, whose score only orders the pairs.
     """
 
     def __init__(
-        self, classifier: Any, path: Path, file: str, max_length: int | None, batch_tokens: int | None
+        self, classifier: Classifier, path: Path, file: str, max_length: int | None, batch_tokens: int | None
     ) -> None:
-        self.tokenizer = classifier.tokenizer
-        self.order: tuple[str, ...] = classifier.order
-        self.label_space = label_space_of(classifier.order)
-        self.threshold = classifier.threshold
-        self.has_probabilities = self.threshold is None
-        self.max_length = classifier.resolve_max_length(max_length)
-        self.truncated = 0
-        self._skeleton = classifier.network
-        self._columns = [self.order.index(label) for label in self.label_space]
+        super().__init__(classifier, max_length)
         open_file = _open_onnx if path.suffix == ".onnx" else _open_openvino
         self._run, inputs, engine = open_file(path)
         single = path.suffix == ".onnx" and is_dynamically_quantized(path)
         self.batch_tokens = batch_tokens or (_SINGLE_PAIRS if single else CPU_BATCH_TOKENS)
         takes_types = "token_type_ids" in inputs
-        self._padding = replace(Padding.of(self.tokenizer, self._skeleton), takes_types=takes_types)
+        self._padding = replace(Padding.of(self.tokenizer, self._network), takes_types=takes_types)
         if unknown := sorted(inputs - {"input_ids", "attention_mask", "token_type_ids"}):
             raise ModelError(
                 f"{file}: expected the inputs input_ids, attention_mask and token_type_ids, got {', '.join(unknown)}; "
@@ -144,52 +115,22 @@ class ExportedPredictor:
         )
         return cls(classifier, path, file, max_length, batch_tokens)
 
-    def predict(self, premises: Sequence[str], hypotheses: Sequence[str]) -> NDArray[np.float32]:
-        """Predict the probabilities of n pairs in their order, shape (n, len(label_space))."""
-        return collect_batches(self, premises, hypotheses)
-
-    def batches(
-        self,
-        premises: Sequence[str],
-        hypotheses: Sequence[str],
-        *,
-        done: NDArray[np.bool_] | None = None,
-        share: tuple[int, int] | None = None,
-    ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.float32]]]:
-        """Iterate over batches: positions of b pairs, shape (b,), and their probabilities, shape (b, len(label_space)).
-
-        Raises:
-            ValueError: If a sentence is not text, or the model returns NaN or infinite values.
-        """
-        premises, hypotheses = validate_pairs(premises, hypotheses)
-        if not premises:
-            return
-        pairs = encode_pairs(self.tokenizer, premises, hypotheses, self.max_length)
-        validate_token_ids(pairs.input_ids, self._skeleton, self.tokenizer)
-        self.truncated += pairs.truncated
-        for rows in select_batches(token_batches(pairs.lengths, self.batch_tokens), done, share):
-            yield rows, validate_probabilities(self._probabilities(pairs, rows), len(rows), self.label_space)
-
-    def _probabilities(self, pairs: EncodedPairs, rows: NDArray[np.intp]) -> NDArray[np.float32]:
-        arrays = self._padding.arrays_of(pairs, rows.tolist())
+    def _logits(self, pairs: EncodedPairs, rows: Sequence[int]) -> torch.Tensor:
+        arrays = self._padding.arrays_of(pairs, rows)
         arrays = {name: array for name, array in arrays.items() if name in self._inputs}
         if "token_type_ids" in self._inputs:  # an exported graph has no default for it
             arrays.setdefault("token_type_ids", np.zeros_like(arrays["input_ids"]))
         try:
-            logits = np.asarray(self._run(arrays), dtype=np.float32)
+            logits = torch.tensor(self._run(arrays), dtype=torch.float32)
         except Exception as error:  # the errors of the engines have no common type
             raise ModelError(f"the exported model cannot run a batch: {first_line(error)}") from error
         outputs = 1 if self.threshold is not None else len(self.order)
         if logits.shape != (len(rows), outputs):
             raise ModelError(
-                f"exported model: expected logits of shape {(len(rows), outputs)}, got {logits.shape}; export "
+                f"exported model: expected logits of shape {(len(rows), outputs)}, got {tuple(logits.shape)}; export "
                 "the model for text classification, with the labels of its config.json"
             )
-        if self.threshold is not None:  # sigmoid(x) is the first output of softmax([x, 0])
-            logits = np.hstack([logits - threshold_logit(self.threshold), np.zeros_like(logits)])
-        powers = np.exp(logits - logits.max(axis=1, keepdims=True))
-        values: NDArray[np.float32] = (powers / powers.sum(axis=1, keepdims=True))[:, self._columns]
-        return values
+        return logits
 
 
 def is_dynamically_quantized(path: Path) -> bool:

@@ -1,14 +1,11 @@
 """Predictor for the sequence classifiers of the Hub."""
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
-import numpy as np
 from huggingface_hub import is_offline_mode, snapshot_download
-from numpy.typing import NDArray
 
 try:
     import tokenizers
@@ -17,22 +14,13 @@ try:
 except ImportError as error:
     raise ImportError("running a model needs PyTorch and transformers: pip install 'unbag[models]'") from error
 
-from unbag.data.labels import label_space_of
 from unbag.inference.distributed import default_device
 from unbag.inference.loading import Classifier, load_classifier, validate_token_ids
-from unbag.inference.memory import BatchSplitter
 from unbag.inference.optimizations import use_first_token, use_packed_weights
-from unbag.inference.predictor import ModelError, collect_batches, validate_pairs, validate_probabilities
-from unbag.inference.single_output import Threshold, threshold_logit
-from unbag.inference.tokenization import (
-    CPU_BATCH_TOKENS,
-    GPU_BATCH_TOKENS,
-    EncodedPairs,
-    Padding,
-    encode_pairs,
-    select_batches,
-    token_batches,
-)
+from unbag.inference.pair_classifier import PairClassifier
+from unbag.inference.predictor import ModelError
+from unbag.inference.single_output import Threshold
+from unbag.inference.tokenization import CPU_BATCH_TOKENS, GPU_BATCH_TOKENS, EncodedPairs, Padding, encode_pairs
 from unbag.utils.hashing import file_hash
 from unbag.utils.hub import hub_read
 from unbag.utils.redaction import first_line
@@ -54,37 +42,23 @@ _TEST_PAIRS: Final = (  # for the comparison with the unmodified network; of dif
 logger = logging.getLogger(__name__)
 
 
-class TransformerPredictor:
+class TransformerPredictor(PairClassifier):
     """Predictor of a sequence classifier with its tokenizer; built by `load`.
 
     The probabilities of a pair depend on that pair alone up to rounding: the other pairs of its batch change them by
     less than 1e-5 in float32. The same pairs together give the same bits on the same machine.
 
     Attributes:
-        label_space: Labels of the columns of `predict`.
-        order: Labels of the model's outputs, in the model's own order.
-        identity: Everything that determines the probabilities, by name.
-        max_length: Maximum tokens of a pair; None without a limit.
-        truncated: Number of pairs so far that were longer and were truncated.
-        threshold: Threshold of a model of one output; None for other models.
-        has_probabilities: False for a model of one output, whose score only orders the pairs.
+        model: The network, on its device.
     """
 
     def __init__(
         self, classifier: Classifier, *, device: str, max_length: int | None = None, batch_tokens: int | None = None
     ) -> None:
+        super().__init__(classifier, max_length)
         self.model = classifier.network.to(device)
-        self.tokenizer = classifier.tokenizer
-        self.order = classifier.order
-        self.label_space = label_space_of(classifier.order)
-        self.threshold = classifier.threshold
-        self.has_probabilities = self.threshold is None
-        self.max_length = classifier.resolve_max_length(max_length)
-        self.truncated = 0
-        self._splitter = BatchSplitter()
         on_cpu = self.model.device.type == "cpu"
         self.batch_tokens = batch_tokens or (CPU_BATCH_TOKENS if on_cpu else GPU_BATCH_TOKENS)
-        self._columns = [self.order.index(label) for label in self.label_space]
         self._padding = Padding.of(self.tokenizer, self.model)
         premises, hypotheses = zip(*_TEST_PAIRS, strict=True)
         encoded = encode_pairs(self.tokenizer, premises, hypotheses, self.max_length)
@@ -193,47 +167,9 @@ class TransformerPredictor:
         ResidualHead.load(folder).attach(self.model)
         self.identity = {**self.identity, "head": f"residual sha256:{file_hash(folder / WEIGHTS_FILE)}"}
 
-    def predict(self, premises: Sequence[str], hypotheses: Sequence[str]) -> NDArray[np.float32]:
-        """Predict the probabilities of n pairs in their order, shape (n, len(label_space)).
-
-        Raises:
-            ValueError: If the numbers of premises and hypotheses differ, a sentence is not text, or the model returns
-                NaN or infinite values (for example after an overflow in float16).
-        """
-        return collect_batches(self, premises, hypotheses)
-
-    def batches(
-        self,
-        premises: Sequence[str],
-        hypotheses: Sequence[str],
-        *,
-        done: NDArray[np.bool_] | None = None,
-        share: tuple[int, int] | None = None,
-    ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.float32]]]:
-        """Iterate over batches: positions of b pairs, shape (b,), and their probabilities, shape (b, len(label_space)).
-
-        Raises:
-            ValueError: As `predict`.
-        """
-        premises, hypotheses = validate_pairs(premises, hypotheses)
-        if not premises:
-            return
-        pairs = encode_pairs(self.tokenizer, premises, hypotheses, self.max_length)
-        validate_token_ids(pairs.input_ids, self.model, self.tokenizer)
-        self.truncated += pairs.truncated
-        for rows in select_batches(token_batches(pairs.lengths, self.batch_tokens), done, share):
-            for subset, values in self._splitter.predict(rows, pairs.lengths, partial(self._probabilities, pairs)):
-                yield subset, validate_probabilities(values, len(subset), self.label_space)
-
-    def _probabilities(self, pairs: EncodedPairs, rows: NDArray[np.intp]) -> NDArray[np.float32]:
-        with torch.inference_mode():
-            # float32 before the softmax: bfloat16 probabilities would not sum to 1 within the tolerance.
-            logits = self.model(**self._inputs(pairs, rows.tolist())).logits.float()  # (b, labels) in its own order
-            if self.threshold is not None:  # sigmoid(x) is the first output of softmax([x, 0])
-                score = logits.reshape(len(rows), 1) - threshold_logit(self.threshold)
-                logits = torch.cat([score, torch.zeros_like(score)], dim=-1)
-            values: NDArray[np.float32] = logits.softmax(dim=-1)[:, self._columns].cpu().numpy()
-        return values
+    def _logits(self, pairs: EncodedPairs, rows: Sequence[int]) -> "Tensor":
+        # float32 before the softmax: bfloat16 probabilities would not sum to 1 within the tolerance.
+        return self.model(**self._inputs(pairs, rows)).logits.float()  # type: ignore[no-any-return]
 
     def _inputs(self, pairs: EncodedPairs, rows: Sequence[int]) -> dict[str, "Tensor"]:
         """Build the model's arguments for b of the pairs, each of shape (b, longest of them), on its device."""

@@ -1,0 +1,92 @@
+"""Base class of the predictors that run a sequence classifier on tokenized pairs."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from unbag.data.labels import label_space_of
+from unbag.inference.loading import Classifier, validate_token_ids
+from unbag.inference.memory import BatchSplitter
+from unbag.inference.predictor import collect_batches, validate_pairs, validate_probabilities
+from unbag.inference.single_output import threshold_logit
+from unbag.inference.tokenization import EncodedPairs, encode_pairs, select_batches, token_batches
+
+
+class PairClassifier(ABC):
+    """Predictor of a sequence classifier with its tokenizer. A subclass computes the logits of a batch.
+
+    Attributes:
+        tokenizer: Tokenizer of the model.
+        label_space: Labels of the columns of `predict`.
+        order: Labels of the model's outputs, in the model's own order.
+        max_length: Maximum tokens of a pair; None without a limit.
+        identity: Everything that determines the probabilities, by name; set by the subclass.
+        batch_tokens: Maximum tokens per batch, padding included; set by the subclass.
+        truncated: Number of pairs so far that were longer and were truncated.
+        threshold: Threshold of a model of one output; None for other models.
+        has_probabilities: False for a model of one output, whose score only orders the pairs.
+    """
+
+    identity: Mapping[str, str] | None
+    batch_tokens: int
+
+    def __init__(self, classifier: Classifier, max_length: int | None) -> None:
+        self.tokenizer = classifier.tokenizer
+        self.order = classifier.order
+        self.label_space = label_space_of(classifier.order)
+        self.threshold = classifier.threshold
+        self.has_probabilities = self.threshold is None
+        self.max_length = classifier.resolve_max_length(max_length)
+        self.truncated = 0
+        self._network = classifier.network
+        self._splitter = BatchSplitter()
+        self._columns = [self.order.index(label) for label in self.label_space]
+
+    def predict(self, premises: Sequence[str], hypotheses: Sequence[str]) -> NDArray[np.float32]:
+        """Predict the probabilities of n pairs in their order, shape (n, len(label_space)).
+
+        Raises:
+            ValueError: If the numbers of premises and hypotheses differ, a sentence is not text, or the model returns
+                NaN or infinite values (for example after an overflow in float16).
+        """
+        return collect_batches(self, premises, hypotheses)
+
+    def batches(
+        self,
+        premises: Sequence[str],
+        hypotheses: Sequence[str],
+        *,
+        done: NDArray[np.bool_] | None = None,
+        share: tuple[int, int] | None = None,
+    ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.float32]]]:
+        """Iterate over batches: positions of b pairs, shape (b,), and their probabilities, shape (b, len(label_space)).
+
+        Raises:
+            ValueError: As `predict`.
+        """
+        premises, hypotheses = validate_pairs(premises, hypotheses)
+        if not premises:
+            return
+        pairs = encode_pairs(self.tokenizer, premises, hypotheses, self.max_length)
+        validate_token_ids(pairs.input_ids, self._network, self.tokenizer)
+        self.truncated += pairs.truncated
+        for rows in select_batches(token_batches(pairs.lengths, self.batch_tokens), done, share):
+            for subset, values in self._splitter.predict(rows, pairs.lengths, partial(self._probabilities, pairs)):
+                yield subset, validate_probabilities(values, len(subset), self.label_space)
+
+    @abstractmethod
+    def _logits(self, pairs: EncodedPairs, rows: Sequence[int]) -> torch.Tensor:
+        """Compute the logits of b of the pairs, shape (b, outputs), in the model's own order and as float32."""
+
+    def _probabilities(self, pairs: EncodedPairs, rows: NDArray[np.intp]) -> NDArray[np.float32]:
+        with torch.inference_mode():
+            logits = self._logits(pairs, rows.tolist())
+            if self.threshold is not None:  # sigmoid(x) is the first output of softmax([x, 0])
+                score = logits.reshape(len(rows), 1) - threshold_logit(self.threshold)
+                logits = torch.cat([score, torch.zeros_like(score)], dim=-1)
+            values: NDArray[np.float32] = logits.softmax(dim=-1)[:, self._columns].cpu().numpy()
+        return values
