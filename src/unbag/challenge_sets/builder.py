@@ -121,15 +121,14 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         module = str(sys.modules[type(self).__module__].__file__)
-        if is_hub_id(data := str(kwargs.get("data") or "")):
-            # A branch may move, so the cache key needs the commit.
-            kwargs["revision"] = hub_commit(data, kwargs.get("revision") or "main")
-        elif data and Path(data).exists():
+        data = str(kwargs.get("data") or "")
+        if data and not is_hub_id(data) and Path(data).exists():
             open_file(Path(data))  # rejects a wrong file before its gigabytes are hashed
         if texts := kwargs.get("text"):
             kwargs["text"] = text_files(texts)
-            if is_hub_id(kwargs["text"][0]):
-                kwargs["revision"] = hub_commit(kwargs["text"][0], kwargs.get("revision") or "main")
+        for name in (data, *(kwargs.get("text") or ())):
+            if is_hub_id(name):  # a branch may move, so the cache key needs the commit
+                kwargs["revision"] = hub_commit(name, kwargs.get("revision") or "main")
         for option in self.BUILDER_CONFIG_CLASS.FILES:
             for path in named_files(kwargs.get(option)):
                 if not any((path / name).is_file() for name in _FOLDER_MARKERS):
@@ -188,9 +187,8 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
         if self.config.data and not is_hub_id(self.config.data):
             for source in self.sources():
                 source.validate_first_row()
-        for option in self.config.FILES:
-            if option == "text":  # validated at once, in `__init__`
-                continue
+        own = [option for option in self.config.FILES if option not in SourceConfig.FILES]  # pairs are validated above
+        for option in own:
             names = getattr(self.config, option)
             for name in names if isinstance(names, list | tuple) else ():
                 if name.endswith(_TEXT_SUFFIXES):

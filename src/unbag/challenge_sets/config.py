@@ -70,16 +70,13 @@ class SourceConfig(datasets.BuilderConfig):
 
     def load_options(self) -> dict[str, Any]:
         """Collect the reading options with values other than the default, for the record. No paths are included."""
-        names: tuple[str, ...] = ("revision",)
         if self.data:
-            names = ("columns", "labels", "language", "data_config")
-        elif self.text:
-            names = ("columns", "data_config")
+            names: tuple[str, ...] = ("columns", "labels", "language", "data_config")
+        else:
+            names = ("columns", "data_config") if self.text else ("revision",)
         default = type(self)
-        if self.text:
-            given = {name: value for name in names if (value := getattr(self, name)) != getattr(default, name)}
-            return {"text": text_names(self.text), **given}
-        return {name: value for name in names if (value := getattr(self, name)) != getattr(default, name)}
+        given = {name: value for name in names if (value := getattr(self, name)) != getattr(default, name)}
+        return {"text": text_names(self.text), **given} if self.text else given
 
     def open(self, *, streaming: bool = False) -> Source:
         """Open the pairs."""

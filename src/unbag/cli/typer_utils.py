@@ -51,13 +51,8 @@ def comma_separated_names(values: list[str] | None) -> list[str] | None:
 
 def comma_separated_paths(values: list[Path] | None) -> list[Path] | None:
     """Split a list of paths at commas, except in the name of an existing file; the callback of the option."""
-    if not values:
-        return values
-    return [
-        path
-        for value in values
-        for path in ([value] if value.exists() else map(Path, comma_separated([str(value)]) or ()))
-    ]
+    names = comma_separated_texts([str(value) for value in values or ()])
+    return values if names is None else list(map(Path, names))
 
 
 def comma_separated_texts(values: list[str] | None) -> list[str] | None:

@@ -20,8 +20,7 @@ import pyarrow.parquet as pq
 from unbag.data import readers
 from unbag.data.labels import ENTAILMENT
 from unbag.data.sources import SPAN, Example, Source
-from unbag.data.text import sentences as sentence_rules
-from unbag.data.text.paragraphs import markdown_paragraphs, plain_paragraphs
+from unbag.data.text import paragraphs, sentences
 from unbag.data.text.parses import Parser, parse_ahead
 from unbag.data.text.sentences import REPEATED, form_exclusion, is_english, language_error, parse_exclusion
 from unbag.data.text.tagging import PIPELINE
@@ -42,7 +41,7 @@ _RECOGNISED: Final = ("text", "content", "sentence", "body", "document", "passag
 
 _MOST_FILES: Final = 10_000  # of a folder: more are a disk, and not somebody's documents
 _CHUNK: Final = 2_000  # sentences in memory, as the parser takes them
-_LANGUAGE_SAMPLE: Final = 2_000  # sentences that decide whether a text is English
+_LANGUAGE_SAMPLE: Final = 2_000  # paragraphs that decide whether a text is English
 _LAYOUT: Final = 1
 _SCHEMA: Final = pa.schema([("id", pa.string()), ("text", pa.string()), ("reason", pa.string())])
 
@@ -186,15 +185,14 @@ def _sentences(key: str, pipeline: str, documents: Callable[[], Iterator[Documen
 def _rules_hash() -> str:
     """Compute the hash of the code that decides which sentences are used."""
     digest = hashlib.sha256()
-    for file in (__file__, str(sentence_rules.__file__), str(markdown_paragraphs.__code__.co_filename)):
-        digest.update(Path(file).read_bytes())
+    for file in (__file__, sentences.__file__, paragraphs.__file__):
+        digest.update(Path(str(file)).read_bytes())
     return digest.hexdigest()
 
 
 def _sample(documents: Iterable[Document]) -> Iterator[str]:
     """Iterate over the first paragraphs, for the language of a text."""
-    paragraphs = (paragraph for document in documents for paragraph in document.paragraphs())
-    return islice(paragraphs, _LANGUAGE_SAMPLE)
+    return islice((paragraph for document in documents for paragraph in document.paragraphs()), _LANGUAGE_SAMPLE)
 
 
 def _candidates(documents: Iterable[Document]) -> Iterator[Candidate]:
@@ -205,7 +203,7 @@ def _candidates(documents: Iterable[Document]) -> Iterator[Candidate]:
     seen: set[bytes] = set()
     for document in documents:
         for number, paragraph in enumerate(document.paragraphs(), start=1):
-            for place, sentence in enumerate(sentence_rules.split_english(paragraph), start=1):
+            for place, sentence in enumerate(sentences.split_english(paragraph), start=1):
                 reason = form_exclusion(sentence)
                 if reason is None:
                     digest = hashlib.blake2b(sentence.lower().encode(), digest_size=8).digest()
@@ -236,8 +234,8 @@ def _file_documents(files: Sequence[str], column: str | None) -> Callable[[], It
                 yield from _cells(table, _text_column(table.columns, column, file), name)
             else:
                 is_markdown = readers.file_ending(path) in _MARKDOWN
-                split = markdown_paragraphs if is_markdown else plain_paragraphs
-                yield Document(name, lambda path=path, split=split: split(_text_lines(path)))  # type: ignore[misc]
+                split = paragraphs.markdown_paragraphs if is_markdown else paragraphs.plain_paragraphs
+                yield Document(name, partial(_read_paragraphs, path, split))
 
     return documents
 
@@ -260,7 +258,7 @@ def _cells(table: readers.Table, column: str, name: str) -> Iterator[Document]:
             continue
         if not isinstance(text, str):
             raise DataError(f"{row.place}: expected text in the column {column!r}, got {text!r:.100}")
-        yield Document(f"{name}-{row.number}", lambda text=text: plain_paragraphs(text.splitlines()))  # type: ignore[misc]
+        yield Document(f"{name}-{row.number}", partial(paragraphs.plain_paragraphs, text.splitlines()))
 
 
 def _text_column(present: Sequence[str], named: str | None, where: str) -> str:
@@ -282,6 +280,10 @@ def _text_column(present: Sequence[str], named: str | None, where: str) -> str:
 
 def _is_table(path: Path) -> bool:
     return readers.file_ending(path) in readers.ENDINGS
+
+
+def _read_paragraphs(path: Path, split: Callable[[Iterable[str]], Iterator[str]]) -> Iterator[str]:
+    return split(_text_lines(path))
 
 
 def _text_lines(path: Path) -> Iterator[str]:

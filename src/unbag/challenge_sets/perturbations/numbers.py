@@ -151,7 +151,7 @@ _NOT_PLURAL: Final = frozenset(
     "as is was has does this his its us always perhaps less plus yes thus across unless besides sometimes afterwards "
     "previous various serious famous christmas news series times thirds fourths fifths quarters halves "
     "tenths hundreds thousands millions billions dozens process business address class access loss success press glass "
-    "mass cross boss grass dress basis analysis crisis campus bus plus lens gas".split()
+    "mass cross boss grass dress basis analysis crisis campus bus lens gas".split()
 )
 _PLURALS: Final = frozenset("people men women children feet teeth mice police fish sheep km kg mph cm".split())
 _FUNCTION: Final = frozenset(
@@ -221,7 +221,7 @@ _ONCE: Final = re.compile(
     r"|invented|created|launched|began|started|ended|elected|appointed|killed|assassinated|murdered|executed|destroyed"
     r"|burned|conquered|captured|seized|occupied|annexed|married|published|signed|enacted|adopted|introduced|joined"
     r"|graduated|retired|resigned|arrived|moved|purchased|bought|sold|became|transferred|merged|succeeded|crowned"
-    r"|abolished|converted|restored|unveiled|inaugurated|invaded|surrendered|fled|ratified|converted|formed)\b"
+    r"|abolished|converted|restored|unveiled|inaugurated|invaded|surrendered|fled|ratified|formed)\b"
 )
 """Verbs of what happens once, so that another year contradicts."""
 _ORDINAL_IDIOMS: Final = frozenset(
