@@ -216,7 +216,7 @@ def print_estimate(models: Sequence[Model], options: argparse.Namespace) -> None
         print(f"{model.id:60} {model.parameters:4} M parameters {hours:6.2f} h {hours * price:6.2f} $")
     source = "--price" if options.price is not None else f"{PRICES_SOURCE}, looked up {CHECKED}"
     print(
-        f"{len(models)} models: {total:.1f} h, {total * price:.2f} $ on {options.flavor} at {price:.2f} $ per hour "
+        f"Total of {len(models)}: {total:.1f} h, {total * price:.2f} $ on {options.flavor} at {price:.2f} $ per hour "
         f"({source}).\nAssumed: {options.pairs:,} pairs of {TOKENS} tokens, {options.tflops:g} TFLOP/s, "
         f"{options.overhead:g} further minutes per model."
     )

@@ -83,7 +83,8 @@ def export(
         if as_json:
             print_json({"files": files})
         else:
-            echo(f"in {output_dir}: {len(files)} records\n" + "\n".join(files))
+            records = "1 record" if len(files) == 1 else f"{len(files)} records"
+            echo(f"in {output_dir}: {records}\n" + "\n".join(files))
         return
     if runs:
         raise typer.BadParameter(f"RUN: expected none for {harness}, got {runs[0]}; results are exported with eee")
