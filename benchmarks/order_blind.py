@@ -5,9 +5,9 @@
 Claim: a model that ignores word order has a skill score of at most 0 on every set, and never the verdict "better".
 An oracle has 1. The reader of the demonstration, and an oracle with a fifth of noise, lie between them.
 
-- `dan`, `rse-bow`, `esim-bow`, `dr-bilstm-bow`, `dam`: networks that ignore word order, trained on the demonstration's
-  6,000 training pairs;
-- `lexical`, `hypothesis-only`: regressions on words, fitted to the same pairs;
+- `dan`, `rse-bow`, `esim-bow`, `dr-bilstm-bow`, `dam`: networks that ignore word order, trained for 200 steps on the
+  demonstration's training pairs;
+- `lexical`, `hypothesis-only`: regressions on words, fitted to all 6,000 of these pairs;
 - constants: one label for every pair; `coin`: a label by a checksum of the pair;
 - `oracle`: the gold label; `noisy oracle`: the same, but a fifth of the pairs by the checksum. Both know only the rows
   of the sets, so they guess on shuffled words and on the permuted orders;

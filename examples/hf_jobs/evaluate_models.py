@@ -42,7 +42,7 @@ BY_CONFIG: Final = "by config"
 """Label order that was not found in a public copy: unbag reads the names, and rejects unknown ones."""
 
 CHECKED: Final = "2026-11-25"
-"""Date on which label orders, licences and prices were looked up, in stored copies of the pages; their age varies."""
+"""Date on which label orders, licences and prices were looked up, in archived copies of the pages; their age varies."""
 
 _CEN: Final = "contradiction,entailment,neutral"
 _CNE: Final = "contradiction,neutral,entailment"
