@@ -124,7 +124,7 @@ def damaged(content: bytes, rng: random.Random) -> tuple[bytes, str]:
         "a page of HTML": b"<!doctype html><html><body>Sign in</body></html>",
         "UTF-16": content.decode("utf-8", "replace").encode("utf-16"),
         "NUL within": content[:start] + b"\0" + content[start:],
-        "gzip": gzip.compress(content),
+        "gzip": gzip.compress(content, mtime=0),
         "brackets": b"[" * rng.choice((10, 100_000)),
     }
     name = rng.choice(list(made))
