@@ -10,9 +10,9 @@ export PYTHONDONTWRITEBYTECODE :=
 INSTALL := $(BIN)/python -m pip install --quiet --constraint constraints.txt
 
 # One process of tests more than cores, since many wait for what they started; a file's tests stay together, since what
-# they share is made once for them.
+# they share is made once for them. With a process that crashed replaced, pytest-xdist 3.8 waits for ever at the end.
 WORKERS ?= $(shell $(PYTHON) -c "import os; print(os.cpu_count() + 1)")
-PARALLEL = -n $(WORKERS) --dist loadfile --no-loadscope-reorder
+PARALLEL = -n $(WORKERS) --dist loadfile --no-loadscope-reorder --max-worker-restart 0
 SCHEMA := $(VENV)/schemas/bin/check-jsonschema --builtin-schema vendor
 QUICK := $(patsubst %,tests/%.py,cli/test_app test_import_graph data/test_labels utils/test_options test_scripts data/test_sources) \
 	tests/scoring tests/data/text tests/baselines/natlog tests/challenge_sets \

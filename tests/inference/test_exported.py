@@ -96,11 +96,18 @@ def test_exported_model_in_single_pairs_gives_the_same_probabilities(exported):
     np.testing.assert_allclose(together.predict(PREMISES, HYPOTHESES), alone.predict(PREMISES, HYPOTHESES), atol=1e-5)
 
 
-def test_openvino_model_agrees_with_pytorch(exported, folder):
+@pytest.fixture
+def openvino_folder(folder):
+    """Add `openvino/openvino_model.xml` to the exported BERT; returns its folder."""
     openvino = pytest.importorskip("openvino", reason="needs unbag[openvino]")
     (folder / "openvino").mkdir()
     converted = openvino.convert_model(str(folder / "onnx/model.onnx"))
     openvino.save_model(converted, str(folder / "openvino/openvino_model.xml"), compress_to_fp16=False)
+    return folder
+
+
+def test_openvino_model_agrees_with_pytorch(exported, openvino_folder):
+    folder = openvino_folder
     predictor = ExportedPredictor.load(folder, model_file="openvino/openvino_model.xml")
     expected = TransformerPredictor.load(exported[1], device="cpu")
     np.testing.assert_allclose(
@@ -112,6 +119,24 @@ def test_openvino_model_agrees_with_pytorch(exported, folder):
     weights.write_bytes(data)
     again = ExportedPredictor.load(folder, model_file="openvino/openvino_model.xml")
     assert again.identity["file_hash"] != predictor.identity["file_hash"]
+
+
+_FREED_THEN_SIGNALLED = """
+import signal
+import sys
+from unbag.inference.exported import ExportedPredictor
+
+first, second = (ExportedPredictor.load(sys.argv[1], model_file="openvino/openvino_model.xml") for _ in range(2))
+del first
+del second
+signal.signal(signal.SIGUSR1, lambda *_: print("handled"))
+signal.raise_signal(signal.SIGUSR1)
+"""
+
+
+def test_signal_after_openvino_models_were_freed_is_handled(openvino_folder):
+    run = PYTHON.run("-c", _FREED_THEN_SIGNALLED, openvino_folder)
+    assert (run.returncode, run.stdout) == (0, "handled\n"), run.stderr
 
 
 def test_dynamically_quantized_model_gives_each_pair_the_same_probabilities_in_any_order(quantized):

@@ -3,8 +3,9 @@
 import mmap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import tokenizers
@@ -21,6 +22,9 @@ from unbag.inference.predictor import ModelError
 from unbag.inference.single_output import Threshold
 from unbag.inference.tokenization import CPU_BATCH_TOKENS, EncodedPairs, Padding
 from unbag.utils.redaction import first_line
+
+if TYPE_CHECKING:
+    import openvino
 
 Run = Callable[[dict[str, NDArray[np.int64]]], NDArray[np.float32]]
 """Function from the model's arguments to the logits, shape (b, outputs)."""
@@ -163,6 +167,19 @@ def _open_onnx(path: Path) -> tuple[Run, frozenset[str], dict[str, str]]:
     return run, frozenset(types), {"onnxruntime": onnxruntime.__version__}
 
 
+@cache
+def _openvino_core() -> "openvino.Core":
+    """Return the only core of this process, which is never freed.
+
+    The first model of a core installs an alternate signal stack; freeing the core unmaps it and restores the previous
+    one. Of two cores freed in the order of their creation, the second restores the unmapped stack of the first, and the
+    next signal (Ctrl-C, the end of a child process) is a segmentation fault. Seen with openvino 2026.4.
+    """
+    import openvino
+
+    return openvino.Core()
+
+
 def _open_openvino(path: Path) -> tuple[Run, frozenset[str], dict[str, str]]:
     """Open an OpenVINO model, as `_open_onnx`."""
     try:
@@ -171,7 +188,7 @@ def _open_openvino(path: Path) -> tuple[Run, frozenset[str], dict[str, str]]:
         raise ImportError("running an OpenVINO model needs openvino: pip install 'unbag[openvino]'") from error
     try:
         # Without the hint, openvino computes in bfloat16 on processors that have it.
-        compiled = openvino.Core().compile_model(str(path), "CPU", {"INFERENCE_PRECISION_HINT": "f32"})
+        compiled = _openvino_core().compile_model(str(path), "CPU", {"INFERENCE_PRECISION_HINT": "f32"})
     except Exception as error:
         raise ModelError(
             f"{path.name}: expected an OpenVINO model, got {first_line(error)}; export it again"
