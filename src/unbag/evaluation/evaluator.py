@@ -14,13 +14,13 @@ from unbag.data.columns import column
 from unbag.data.labels import LabelError
 from unbag.data.predictions import SetPredictions, validate_label_space
 from unbag.data.sources import validate_corpus_names
-from unbag.evaluation import label_check, model_loading, report_examples, result_folder
+from unbag.evaluation import label_check, model_loading, result_folder
 from unbag.evaluation.backends import Engine, InProcess
 from unbag.evaluation.label_check import LabelCheckedModel
 from unbag.evaluation.lexical_baseline import BaselinePredictions, LexicalBaseline
 from unbag.evaluation.model_loading import Model, order_of, recorded_options, validate_lexicon, validate_model
 from unbag.evaluation.prediction_table import PredictionTable
-from unbag.evaluation.scoring import Scored, score_answers, score_predictions, write
+from unbag.evaluation.scoring import Scored, collect_scored, score_answers, score_predictions, write
 from unbag.evaluation.sharded import ShardedEvaluation
 from unbag.inference.distributed import process_group
 from unbag.inference.function import CallablePredictor, OutputCountError
@@ -217,7 +217,7 @@ def evaluate_all(
                 failed(request.name, error, each.name)
                 continue
             if group.rank == 0 and on_result is not None:
-                on_result(done[place][0])
+                on_result(done[place].result)
     if sharded is not None:
         return sharded.finish(
             Path(output_dir), failures, progress_callback=progress_callback, on_result=on_result, on_failure=failed
@@ -281,7 +281,7 @@ def evaluate_file(
             logger.warning("%s %s", path.name, fit.warning)
     answers = answers.for_gold(built.rows.features["label"].names)
     result = score_answers(built, answers, model, words)
-    write([(result, report_examples.select(result, built.rows, answers))], Path(output_dir))
+    write([collect_scored(result, built, answers)], Path(output_dir))
     return result
 
 
