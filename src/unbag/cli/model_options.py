@@ -124,7 +124,14 @@ class ModelOptions:
         str | None,
         typer.Option(
             rich_help_panel=_LANGUAGE_MODELS,
-            help="endpoint: URL up to /v1; the key is read from OPENAI_API_KEY.",
+            help="endpoint: URL up to /v1, or to /predict, /rerank, /classify, /score.",
+        ),
+    ] = None
+    separator: Annotated[
+        str | None,
+        typer.Option(
+            rich_help_panel=_LANGUAGE_MODELS,
+            help="endpoint: text between premise and hypothesis for /classify.",
         ),
     ] = None
     concurrency: Annotated[
@@ -162,6 +169,7 @@ class ModelOptions:
             "num_fewshot": self.num_fewshot,
             "apply_chat_template": self.apply_chat_template,
             "base_url": self.base_url,
+            "separator": self.separator,
             "concurrency": self.concurrency,
         }
 

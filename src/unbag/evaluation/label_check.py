@@ -88,7 +88,7 @@ def _run_probe(
     try:
         report = probe(predictor, language)
     except Exception as error:
-        if record.get("kind") == "transformer" or _is_verbal(record):
+        if record.get("kind") in ("transformer", "classification-endpoint") or _is_verbal(record):
             raise
         # A user's own function may only have predictions for the rows of its sets. Other errors show on these rows.
         logger.debug("%s did not predict the pairs of the label probe", record["name"], exc_info=error)

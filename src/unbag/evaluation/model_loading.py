@@ -54,7 +54,12 @@ CAUSAL: Final = Kind(
 ENDPOINT: Final = Kind(
     "a model behind an endpoint",
     "endpoint:NAME",
-    frozenset({"base_url", "num_fewshot", "concurrency", "retries", "spending", "cache"}),
+    frozenset(
+        {
+            *("base_url", "num_fewshot", "concurrency", "retries", "spending", "cache"),
+            *("separator", "label_map", "threshold"),  # of a classifier behind a route
+        }
+    ),
 )
 BUILT_IN: Final = Kind(
     "a built-in model",
@@ -145,6 +150,9 @@ DEFAULTS: Final[Mapping[str, Any]] = {
 
 _NOT_OF_EXPORTED: Final = frozenset({"dtype", "device", "head", "trust_remote_code"})
 
+_OF_CHAT: Final = frozenset({"num_fewshot"})
+_OF_ROUTES: Final = frozenset({"separator", "label_map", "threshold"})
+
 _OF_WORDNET: Final = frozenset({"natlog", "wordnet"})
 
 _NOT_DECIDING: Final = frozenset({"device", "concurrency", "retries", "spending", "cache"})
@@ -161,9 +169,9 @@ def predictor_of(model: Model, **options: Any) -> tuple[Predictor, str]:
         model: One of: the name of a built-in model (`baselines.lexical.predictors.BASELINES`); the Hub id or folder of
             a classifier (`TransformerPredictor`) or of a lexical model; `causal:` and the Hub id or folder of a causal
             language model (`inference.llm.causal`); `endpoint:` and the name of a model behind an API
-            (`inference.llm.endpoint`); `module:function`, imported from the current folder or an installed package
-            (`CallablePredictor`); a function; a `CrossEncoder` or a text-classification pipeline
-            (`inference.in_memory`); a predictor.
+            (`inference.llm.endpoint`, or `inference.classification_endpoint` by the address); `module:function`,
+            imported from the current folder or an installed package (`CallablePredictor`); a function; a
+            `CrossEncoder` or a text-classification pipeline (`inference.in_memory`); a predictor.
         options: Options of the kind of model. Hub id or folder: those of `TransformerPredictor.load`. Language model:
             those of `CausalPredictor.load` or `EndpointPredictor.load`. Built-in model: those of
             `baselines.lexical.fitting.Recipe`. Function: `label_map` of `CallablePredictor`. Classifiers and functions
@@ -277,9 +285,7 @@ def _load_by_name(model: str | Path, options: dict[str, Any]) -> Predictor:
     validate_model(model)
     name = str(model).partition(":")[2]
     if kind is ENDPOINT:
-        from unbag.inference.llm.endpoint import EndpointPredictor  # its import error names the extra
-
-        return EndpointPredictor.load(name, **options)
+        return _of_endpoint(name, options)
     with _hub(name):
         from unbag.inference.llm.causal import CausalPredictor
 
@@ -291,6 +297,27 @@ def _hub(name: str) -> AbstractContextManager[Any]:
     from unbag.data.readers import is_hub_id
 
     return unless_unreachable() if is_hub_id(name) else nullcontext()
+
+
+def _of_endpoint(name: str, options: dict[str, Any]) -> Predictor:
+    """Load a classifier behind one of the classification routes, or a language model behind any other address."""
+    from unbag.inference.classification_routes import ROUTES, route_of
+
+    is_route = route_of(options.get("base_url")) is not None
+    if wrong := sorted(set(options) & (_OF_CHAT if is_route else _OF_ROUTES)):
+        routes = ", ".join(f"/{route}" for route in ROUTES)
+        raise ValueError(
+            f"{', '.join(wrong)}: expected {'no address' if is_route else 'an address'} that ends in {routes}, got "
+            f"{options.get('base_url')}; correct --base-url, or omit the option"
+        )
+    # The import errors of both name the extra.
+    if is_route:
+        from unbag.inference.classification_endpoint import ClassificationEndpointPredictor
+
+        return ClassificationEndpointPredictor.load(name, **options)
+    from unbag.inference.llm.endpoint import EndpointPredictor
+
+    return EndpointPredictor.load(name, **options)
 
 
 def _baseline(name: str, options: dict[str, Any]) -> Predictor:

@@ -14,7 +14,17 @@ from unbag.evaluation.verdict import percentage
 from unbag.inference.single_output import describe_ranking
 
 _COMMIT: Final = 40  # hexadecimal digits
-_VALUES: Final = ("dtype", "head", "label_map", "threshold", "long_premise", "model_file", "num_fewshot", "base_url")
+_VALUES: Final = (
+    "dtype",
+    "head",
+    "label_map",
+    "threshold",
+    "long_premise",
+    "model_file",
+    "num_fewshot",
+    "base_url",
+    "separator",
+)
 _SWITCHES: Final = {
     "apply_chat_template": {True: "--apply-chat-template", False: "--no-apply-chat-template"},
     "trust_labels": {True: "--trust-labels"},

@@ -7,26 +7,24 @@ run are counted.
 import hashlib
 import json
 import logging
-import os
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
-from http import HTTPStatus
 from pathlib import Path
 from typing import Any, Final, NamedTuple, cast
-from urllib.parse import urlsplit
 
 import numpy as np
 from numpy.typing import NDArray
 
 from unbag.data.labels import LABELS
 from unbag.inference.label_probe import PAIRS
+from unbag.inference.llm.connection import RETRIES, Connection, EndpointError, message, openai
 from unbag.inference.llm.prompts import Prompt, fingerprint
 from unbag.inference.llm.reading import first_token_probabilities, parse_label
 from unbag.inference.predictor import collect_batches, one_hot_probabilities, validate_pairs, validate_probabilities
 from unbag.utils.files import cache_folder
-from unbag.utils.redaction import first_line, redact
+from unbag.utils.redaction import redact
 from unbag.utils.sqlite_cache import SqliteCache
 
 
@@ -138,30 +136,14 @@ class Spending:
         return summary if self.cost is None else f"{summary}: {self.cost:.4f}"
 
 
-try:
-    import openai
-except ImportError as error:
-    raise ImportError("an endpoint needs the openai client: pip install 'unbag[llm]'") from error
-
-
-KEY: Final = "OPENAI_API_KEY"
 CONCURRENCY: Final = 8
-RETRIES: Final = 8
-"""Maximum number of retries after a temporary error (429, 5xx) or a broken connection. The client waits for the time in
-`Retry-After`, up to two minutes, else 0.5 s, doubled each time up to 8 s: 40 s in all."""
-
 _MALFORMED_TRIES: Final = 3
 """Maximum number of requests if the responses are not chat completions."""
 
 _TIMEOUT: Final = 120.0  # seconds; a response of one word usually takes one second
 _THINKING_TIMEOUT: Final = 900.0
-_LONGEST_URL: Final = 2_000  # characters; the client rejects URLs of some ten thousand
 
 logger = logging.getLogger(__name__)
-
-
-class EndpointError(ValueError):
-    """Endpoint that is unreachable or rejects a request, or whose responses are not chat completions."""
 
 
 class Form(NamedTuple):
@@ -212,7 +194,7 @@ class EndpointPredictor:
     def __init__(
         self,
         model: str,
-        client: "openai.OpenAI",
+        connection: Connection,
         *,
         prompt: Prompt,
         cache: AnswerCache,
@@ -222,8 +204,8 @@ class EndpointPredictor:
         self.model = model
         self.prompt = prompt
         self.spending = spending
-        self._client = client
-        self._base_url = str(client.base_url).rstrip("/")
+        self._connection = connection
+        self._base_url = connection.base_url
         self._cache = cache
         self._concurrency = concurrency
         self.form = self._negotiate_form()
@@ -270,24 +252,11 @@ class EndpointPredictor:
         """
         if concurrency < 1:
             raise ValueError(f"concurrency (--concurrency): expected at least 1 request at a time, got {concurrency}")
-        address = _validate_url(base_url)
-        try:
-            client = openai.OpenAI(
-                api_key=os.environ.get(KEY) or "none",  # the client requires a key
-                base_url=address,
-                max_retries=retries,
-                # A redirect could send the pairs and the key to another host.
-                http_client=openai.DefaultHttpxClient(follow_redirects=False),
-            )
-        except Exception as error:  # the HTTP client's error for an invalid host name derives from Exception directly
-            raise EndpointError(
-                f"--base-url: expected an address such as http://localhost:8000/v1, got {address!r:.200} "
-                f"({first_line(error)}); correct it"
-            ) from error
+        connection = Connection.open(base_url, retries=retries)
         answers = AnswerCache(cache or cache_folder("answers") / "answers.sqlite")
         return cls(
             model,
-            client,
+            connection,
             prompt=Prompt(num_fewshot),
             cache=answers,
             spending=spending or Spending(),
@@ -331,7 +300,7 @@ class EndpointPredictor:
                 try:
                     answer = future.result()
                 except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
-                    raise EndpointError(self._refusal(error)) from None
+                    raise EndpointError(self._connection.describe_refusal(self.model, error)) from None
                 values = np.tile(np.array(self._probabilities(answer), dtype=np.float32), (len(rows), 1))
                 yield np.array(rows, dtype=np.intp), validate_probabilities(values, len(rows), self.label_space)
         finally:
@@ -351,7 +320,7 @@ class EndpointPredictor:
             except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
                 if last:
                     raise EndpointError(
-                        f"{self._base_url} rejects every form of a request: {self._message(error)}; check --base-url "
+                        f"{self._base_url} rejects every form of a request: {message(error)}; check --base-url "
                         "and the model's name"
                     ) from None
                 continue
@@ -385,7 +354,7 @@ class EndpointPredictor:
         return answer
 
     def _answer(self, request: dict[str, Any], form: Form) -> Answer:
-        create = self._client.chat.completions.with_raw_response.create
+        create = self._connection.client.chat.completions.with_raw_response.create
         body = ""
         for _ in range(_MALFORMED_TRIES):
             try:
@@ -393,10 +362,10 @@ class EndpointPredictor:
             except (openai.BadRequestError, openai.UnprocessableEntityError):
                 raise
             except openai.APIStatusError as error:
-                raise EndpointError(self._refusal(error)) from None
+                raise EndpointError(self._connection.describe_refusal(self.model, error)) from None
             except openai.OpenAIError as error:
                 raise EndpointError(
-                    f"cannot reach {self._base_url}: {self._message(error)}; run the same command again to continue"
+                    f"cannot reach {self._base_url}: {message(error)}; run the same command again to continue"
                 ) from None
             try:
                 return _parse_completion(json.loads(body))
@@ -406,26 +375,6 @@ class EndpointPredictor:
             f"{self._base_url}: expected a chat completion, got {redact(body)[:200]!r}; check the address, which "
             "usually ends in /v1"
         )
-
-    def _refusal(self, error: "openai.APIStatusError") -> str:
-        what = f"{self._base_url} answered {error.status_code} to {self.model}: {self._message(error)}"
-        if error.status_code in (401, 403):
-            return f"{what}; set {KEY} in the environment to a key that may use it"
-        if HTTPStatus.MULTIPLE_CHOICES <= error.status_code < HTTPStatus.BAD_REQUEST:
-            to = urlsplit(error.response.headers.get("location", ""))
-            there = f"{to.scheme}://{to.hostname}{to.path}" if to.hostname else "another path"
-            return (
-                f"{self._base_url} answered {error.status_code}: it redirects requests to {there}, which is not "
-                "followed; pass that address as --base-url if you trust it"
-            )
-        if error.status_code == 404:
-            return f"{what}; check the model's name and --base-url, which usually ends in /v1"
-        if error.status_code == 429:
-            return f"{what}; reduce --concurrency and run the same command again to continue"
-        return f"{what}; run the same command again to continue"
-
-    def _message(self, error: Exception) -> str:
-        return first_line(error, longest=300)
 
 
 def _parse_completion(completion: Any) -> Answer:
@@ -439,33 +388,3 @@ def _parse_completion(completion: Any) -> Answer:
     usage = completion.get("usage") or {}
     counts = (int(usage.get(name) or 0) for name in ("prompt_tokens", "completion_tokens"))
     return Answer(text, top, str(choice.get("finish_reason")), *counts)
-
-
-def _validate_url(base_url: str | None) -> str:
-    if not base_url:
-        raise EndpointError("expected the endpoint's address, such as --base-url http://localhost:8000/v1, got none")
-    # `urlsplit` drops line breaks and tabs, which the client would reject later with an error of its own.
-    for position, character in enumerate(base_url, start=1):
-        if character == " " or not character.isprintable():
-            raise EndpointError(  # the message omits the address, which may hold a password
-                f"--base-url: expected an address such as http://localhost:8000/v1, got {character!r} as its character "
-                f"{position}; remove it"
-            )
-    try:
-        parts = urlsplit(base_url)
-        # A connection encodes the host the same way: it fails for an empty label or one of more than 63 characters.
-        (parts.hostname or "").encode("idna")
-        # The property `port` raises for an invalid port.
-        is_address = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:  # invalid brackets or port; the `UnicodeError` of a host name is a ValueError too
-        is_address = False
-    if not is_address or len(base_url) > _LONGEST_URL:
-        raise EndpointError(
-            f"--base-url: expected an address such as http://localhost:8000/v1, got {redact(base_url)!r:.200}"
-        )
-    if parts.username or parts.password or parts.query or parts.fragment:
-        raise EndpointError(  # the address is recorded with the results
-            f"--base-url: expected an address without name, password or ?…, got one with them for {parts.hostname}; "
-            f"set the key as {KEY} in the environment"
-        )
-    return base_url
