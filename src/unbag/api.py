@@ -71,6 +71,7 @@ def evaluate(
     max_length: int | None = None,
     batch_tokens: int | None = None,
     num_fewshot: int | None = None,
+    prompt: Path | str | Sequence[Path | str] | None = None,
     apply_chat_template: bool | None = None,
     base_url: str | None = None,
     separator: str | None = None,
@@ -136,6 +137,7 @@ def evaluate(
             without weights of PyTorch).
         max_length: Maximum number of tokens per pair (default: that of the model).
         batch_tokens: Maximum number of tokens per batch (default: chosen for speed).
+        prompt: Prompt file of a language model (`inference.llm.prompt_file`), or several, one evaluation for each.
         num_fewshot: Few-shot examples in the prompt of a language model: 0, 3 or 6 (default: 0).
         apply_chat_template: For `causal:`: whether to use the chat template (default: if the tokenizer has one).
         base_url: For `endpoint:`: URL up to `/v1`, or to a route that classifies (`/predict`, `/rerank`, `/classify`,
@@ -243,6 +245,7 @@ def evaluate(
             max_length=max_length,
             batch_tokens=batch_tokens,
             num_fewshot=num_fewshot,
+            prompt=prompt,
             apply_chat_template=apply_chat_template,
             base_url=base_url,
             separator=separator,

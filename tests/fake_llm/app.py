@@ -66,7 +66,9 @@ class EndpointApp:
     most_logprobs: int = 20
     ignores_logprobs: bool = False
     key: str | None = None
-    takes: frozenset[str] = frozenset({"model", "messages", "max_tokens", "temperature", "logprobs", "top_logprobs"})
+    takes: frozenset[str] = frozenset(
+        {"model", "messages", "max_tokens", "temperature", "logprobs", "top_logprobs", "response_format"}
+    )
     classifier: Classifier = field(default_factory=Classifier)
     delay: float = 0.0
     requests: list[Request] = field(default_factory=list)
@@ -119,14 +121,23 @@ class EndpointApp:
         text = self.answers(asked.question)
         if text == "<filtered>":
             return _refusal(400, "The response was filtered", code="content_filter")
+        tokens = [text]
+        if "response_format" in body:
+            [field_name] = body["response_format"]["json_schema"]["schema"]["properties"]
+            tokens = ['{"', field_name, '":', ' "', text, '"}']
+            text = "".join(tokens)
         choice: dict[str, Any] = {"index": 0, "message": {"role": "assistant", "content": text}}
         most = body.get("max_tokens", body.get("max_completion_tokens", 100))
         words = text.split()
         choice["finish_reason"] = "length" if len(words) > most else "stop"
         choice["message"]["content"] = " ".join(words[:most])
         if body.get("logprobs") and not self.ignores_logprobs:
-            top = [{"token": token, "logprob": log} for token, log in first_tokens(text)[: body["top_logprobs"]]]
-            choice["logprobs"] = {"content": [{**top[0], "top_logprobs": top}]}
+            content = []
+            for token in tokens:
+                likely = first_tokens(token) if token in WORDS or len(tokens) == 1 else [(token, 0.0)]
+                top = [{"token": each, "logprob": log} for each, log in likely[: body["top_logprobs"]]]
+                content.append({"token": token, "logprob": top[0]["logprob"], "top_logprobs": top})
+            choice["logprobs"] = {"content": content}
         size = sum(len(turn["content"].split()) for turn in body["messages"])
         said = len(words[:most])
         usage = {"prompt_tokens": size, "completion_tokens": said, "total_tokens": size + said}

@@ -112,6 +112,15 @@ class ModelOptions:
         int | None,
         typer.Option(rich_help_panel=_LANGUAGE_MODELS, help="Few-shot examples in the prompt: 0, 3 or 6 (default: 0)."),
     ] = None
+    prompt: Annotated[
+        list[str] | None,
+        typer.Option(
+            rich_help_panel=_LANGUAGE_MODELS,
+            callback=comma_separated,
+            metavar="FILE",
+            help="Jinja templates with premise and hypothesis, one evaluation for each.",
+        ),
+    ] = None
     apply_chat_template: Annotated[
         bool | None,
         typer.Option(
@@ -167,6 +176,7 @@ class ModelOptions:
             "model_file": self.model_file,
             "train_data": tuple(self.train_data) if self.train_data else None,
             "num_fewshot": self.num_fewshot,
+            "prompt": tuple(self.prompt) if self.prompt else None,
             "apply_chat_template": self.apply_chat_template,
             "base_url": self.base_url,
             "separator": self.separator,

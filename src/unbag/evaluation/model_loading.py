@@ -44,6 +44,7 @@ CAUSAL: Final = Kind(
             "dtype",
             "device",
             "num_fewshot",
+            "prompt",
             "apply_chat_template",
             "max_length",
             "batch_tokens",
@@ -56,7 +57,7 @@ ENDPOINT: Final = Kind(
     "endpoint:NAME",
     frozenset(
         {
-            *("base_url", "num_fewshot", "concurrency", "retries", "spending", "cache"),
+            *("base_url", "num_fewshot", "prompt", "concurrency", "retries", "spending", "cache"),
             *("separator", "label_map", "threshold"),  # of a classifier behind a route
         }
     ),
@@ -97,6 +98,51 @@ def _kind_by_name(name: str) -> Kind:
 def select_options(model: Any, options: Mapping[str, Any]) -> dict[str, Any]:
     """Select the options that apply to the kind of a model."""
     return {name: value for name, value in options.items() if name in kind_of(model).options}
+
+
+PROMPT_MARK: Final = " · "
+"""Text between the name of a model and that of its prompt, if it is evaluated with several prompts."""
+
+
+class Variant(NamedTuple):
+    """A model with its own options.
+
+    Attributes:
+        model: Model by name or as an object.
+        options: Options that apply to its kind, with one prompt at most.
+        suffix: Mark and name of the prompt, for a model with several prompts; otherwise empty.
+    """
+
+    model: Any
+    options: dict[str, Any]
+    suffix: str
+
+
+def variants_of(models: Sequence[Any], options: Mapping[str, Any]) -> list[Variant]:
+    """List the models with their options: one variant per prompt for a model that has several.
+
+    Raises:
+        ValueError: If two prompts have the same file name.
+
+    >>> [each.suffix for each in variants_of(["endpoint:lm", "org/model"], {"prompt": ("a.jinja", "strict.jinja")})]
+    [' · a', ' · strict', '']
+    """
+    variants = []
+    for model in models:
+        own = select_options(model, options)
+        prompts = own.pop("prompt", None)
+        files = [prompts] if isinstance(prompts, str | Path) else list(prompts or ())
+        stems = [Path(file).stem for file in files]
+        if repeated := sorted({stem for stem in stems if stems.count(stem) > 1}):
+            raise ValueError(
+                f"--prompt: expected files of different names, got {', '.join(repeated)} twice; rename one"
+            )
+        if not files:
+            variants.append(Variant(model, own, ""))
+        for file, stem in zip(files, stems, strict=True):
+            suffix = f"{PROMPT_MARK}{stem}" if len(files) > 1 else ""
+            variants.append(Variant(model, {**own, "prompt": str(file)}, suffix))
+    return variants
 
 
 def check(models: Sequence[Any], options: Mapping[str, Any]) -> None:
@@ -150,7 +196,7 @@ DEFAULTS: Final[Mapping[str, Any]] = {
 
 _NOT_OF_EXPORTED: Final = frozenset({"dtype", "device", "head", "trust_remote_code"})
 
-_OF_CHAT: Final = frozenset({"num_fewshot"})
+_OF_CHAT: Final = frozenset({"num_fewshot", "prompt"})
 _OF_ROUTES: Final = frozenset({"separator", "label_map", "threshold"})
 
 _OF_WORDNET: Final = frozenset({"natlog", "wordnet"})

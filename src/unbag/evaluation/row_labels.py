@@ -44,8 +44,17 @@ def collect(rows: Any, answers: SetPredictions) -> RowLabels:
         rows: Rows of the set, a `datasets.Dataset`.
         answers: Predictions of the rows, as they were scored.
     """
-    codes = column(rows, "source_id").dictionary_encode().indices.to_numpy()
-    return RowLabels(codes.astype(np.int64), answers.names)
+    return RowLabels(source_codes(rows), answers.names)
+
+
+def source_codes(rows: Any) -> NDArray[np.int64]:
+    """Build the number of each row's source example, from 0, shape (n,).
+
+    Args:
+        rows: Rows of the set, a `datasets.Dataset`.
+    """
+    codes: NDArray[np.int64] = column(rows, "source_id").dictionary_encode().indices.to_numpy().astype(np.int64)
+    return codes
 
 
 def encode(labels: RowLabels, result: Result) -> bytes:

@@ -30,6 +30,7 @@ from unbag.inference.single_output import (
     predict_by_score,
     rank_predictions,
 )
+from unbag.scoring.bootstrap import Estimate, share_of_rows
 from unbag.utils import locks
 
 _MAY_NOT_ANSWER: Final = ("endpoint", "wordnet", "natlog")
@@ -80,7 +81,8 @@ def score_predictions(
     may_not_answer = model.get("kind") in _MAY_NOT_ANSWER
     answers = _answers(predicted, slice(None), may_not_answer)
     if answers.unanswered is not None:
-        _report_unanswered(answers.unanswered, built.request.name)
+        abstained_share = _unanswered_share(answers.unanswered, built)
+        _report_unanswered(abstained_share, answers.unanswered, built.request.name)
     counts: dict[str, Any] = {"truncated_pairs": predicted.truncated}
     if predicted.truncated:
         counts["truncated_share"] = predicted.truncated / len(predicted)
@@ -99,6 +101,7 @@ def score_predictions(
         answers, counts["ranking"] = rank_predictions(answers, labels, threshold)
     if answers.unanswered is not None:
         counts["n_abstained"] = int(answers.unanswered.sum())
+        counts["abstained_share"] = abstained_share
     answers = answers.for_gold(built.rows.features["label"].names)
     draws = [answers] if control is predicted else [scatter_predictions(each, built.decisive) for each in draws]
     result = score_answers(built, answers, {**model, **counts}, words, draws, entailment)
@@ -203,8 +206,20 @@ def _selections(folder: Path) -> dict[tuple[str, ...], ExampleSelection]:
     return {(each.set, each.model, each.sha256): each for each in chosen}
 
 
-def _report_unanswered(unanswered: NDArray[np.bool_], title: str) -> None:
-    if n := int(unanswered.sum()):
+def _unanswered_share(unanswered: NDArray[np.bool_], built: BuiltSet) -> Estimate:
+    """Estimate the share of rows without an answer, with an interval over source examples."""
+    source = row_labels.source_codes(built.rows)
+    everything = np.ones(len(unanswered), dtype=np.bool_)
+    return share_of_rows(unanswered, everything, source, int(source.max(initial=-1)) + 1)
+
+
+def _report_unanswered(share: Estimate, unanswered: NDArray[np.bool_], title: str) -> None:
+    if (n := int(unanswered.sum())) and share.low is not None and share.high is not None:
         logger.warning(
-            "%s: %s of %s answers name no label; they count as wrong", title, f"{n:,}", f"{len(unanswered):,}"
+            "%s: %s of %s answers name no label (95 %% interval %s to %s); they count as wrong",
+            title,
+            f"{n:,}",
+            f"{len(unanswered):,}",
+            f"{share.low:.1%}",
+            f"{share.high:.1%}",
         )

@@ -17,11 +17,11 @@ from typing import Any, Final, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from unbag.data.labels import LABELS
 from unbag.inference.label_probe import PAIRS
 from unbag.inference.llm.connection import RETRIES, Connection, EndpointError, message, openai
+from unbag.inference.llm.prompt_file import PromptFile, choose_prompt
 from unbag.inference.llm.prompts import Prompt, fingerprint
-from unbag.inference.llm.reading import first_token_probabilities, parse_label
+from unbag.inference.llm.reading import first_token_probabilities, parse_json_label, parse_label, value_token
 from unbag.inference.predictor import collect_batches, one_hot_probabilities, validate_pairs, validate_probabilities
 from unbag.utils.files import cache_folder
 from unbag.utils.redaction import redact
@@ -168,14 +168,47 @@ FORMS: Final = (
 )
 """Forms of a request, from the most informative one to the one that every endpoint accepts."""
 
+_JSON_TOKENS: Final = 64  # of an answer as a JSON object with one field
+
+
+def forms_of(prompt: Prompt | PromptFile) -> tuple[Form, ...]:
+    """List the forms of requests for a prompt. For answers in JSON, forms with a JSON schema come first.
+
+    `response_format` is that of https://platform.openai.com/docs/guides/structured-outputs, which vLLM, SGLang,
+    llama.cpp and Ollama take too.
+    """
+    if prompt.json_field is None:
+        return FORMS
+    schema = {
+        "type": "object",
+        "properties": {
+            prompt.json_field: {"type": "string", "enum": [word for listed in prompt.words.values() for word in listed]}
+        },
+        "required": [prompt.json_field],
+        "additionalProperties": False,
+    }
+    answer = {"type": "json_schema", "json_schema": {"name": "answer", "strict": True, "schema": schema}}
+    longer = [
+        form._replace(
+            parameters={**form.parameters, **({"max_tokens": _JSON_TOKENS} if "max_tokens" in form.parameters else {})}
+        )
+        for form in FORMS
+    ]
+    strict = [
+        form._replace(name=f"json-{form.name}", parameters={**form.parameters, "response_format": answer})
+        for form in longer
+    ]
+    return (*strict, *longer)
+
 
 class EndpointPredictor:
     """Predictor of a model behind a `/chat/completions` endpoint; built by `load`.
 
-    The prompt is that of `unbag.inference.llm.prompts`, as a conversation. If the endpoint returns the probabilities of
-    the first token, the labels' probabilities are computed from them (`reading.first_token_probabilities`). Otherwise,
-    or if they are on other words, the words of the response determine the label (`reading.parse_label`), with
-    probability 1. A response that names no label is an abstention: all probabilities are equal.
+    The prompt is that of `unbag.inference.llm.prompts`, or of a file (`prompt_file`), as a conversation. If the
+    endpoint returns the probabilities of the first token, the labels' probabilities are computed from them
+    (`reading.first_token_probabilities`). Otherwise, or if they are on other words, the words of the response determine
+    the label (`reading.parse_label`), with probability 1. A response that names no label is an abstention: all
+    probabilities are equal.
 
     Every response is stored on disk as it arrives (`AnswerCache`), and equal prompts are sent once. So a run that was
     killed continues without paying twice.
@@ -184,25 +217,24 @@ class EndpointPredictor:
         label_space: Labels of the columns of `predict`.
         identity: Everything that determines the probabilities, by name. It does not change if the provider replaces the
             model under the same name.
-        form: Form of the requests, the first of `FORMS` that the endpoint accepts.
+        form: Form of the requests, the first of `forms_of` the prompt that the endpoint accepts.
         has_probabilities: Whether the form requests probabilities.
         spending: Requests and tokens so far.
     """
-
-    label_space: Final = LABELS
 
     def __init__(
         self,
         model: str,
         connection: Connection,
         *,
-        prompt: Prompt,
+        prompt: Prompt | PromptFile,
         cache: AnswerCache,
         spending: Spending,
         concurrency: int = CONCURRENCY,
     ) -> None:
         self.model = model
         self.prompt = prompt
+        self.label_space = prompt.label_space
         self.spending = spending
         self._connection = connection
         self._base_url = connection.base_url
@@ -214,7 +246,7 @@ class EndpointPredictor:
             "kind": "endpoint",
             "model": model,
             "base_url": self._base_url,
-            "prompt": f"sha256:{fingerprint(prompt.messages('{premise}', '{hypothesis}'))}",
+            "prompt": f"sha256:{prompt.sha256 or fingerprint(prompt.messages('{premise}', '{hypothesis}'))}",
             "num_fewshot": str(prompt.num_fewshot),
             "form": self.form.name,
             "parameters": json.dumps(self.form.parameters),
@@ -227,6 +259,7 @@ class EndpointPredictor:
         *,
         base_url: str | None = None,
         num_fewshot: int = 0,
+        prompt: str | Path | None = None,
         concurrency: int = CONCURRENCY,
         retries: int = RETRIES,
         spending: Spending | None = None,
@@ -241,6 +274,7 @@ class EndpointPredictor:
             model: Name of the model at the endpoint.
             base_url: URL of the endpoint up to `/v1`, such as `http://localhost:8000/v1`.
             num_fewshot: Number of few-shot examples before each pair: 0, 3 or 6 (default: 0).
+            prompt: File of a prompt (`prompt_file`; default: the prompt of `prompts`).
             concurrency: Number of simultaneous requests, 1 or more (default: 8).
             retries: Maximum number of retries of a request (default: 8); see `RETRIES`.
             spending: Counter for requests and tokens (default: a new one).
@@ -248,8 +282,10 @@ class EndpointPredictor:
 
         Raises:
             EndpointError: If the URL is invalid or unreachable, the endpoint has no such model, or it rejects the key.
-            ValueError: If `num_fewshot` is another number, or `concurrency` is below 1.
+            ValueError: If `num_fewshot` is another number or is combined with `prompt`, `concurrency` is below 1, or
+                the file is no prompt.
         """
+        chosen = choose_prompt(prompt, num_fewshot)
         if concurrency < 1:
             raise ValueError(f"concurrency (--concurrency): expected at least 1 request at a time, got {concurrency}")
         connection = Connection.open(base_url, retries=retries)
@@ -257,14 +293,14 @@ class EndpointPredictor:
         return cls(
             model,
             connection,
-            prompt=Prompt(num_fewshot),
+            prompt=chosen,
             cache=answers,
             spending=spending or Spending(),
             concurrency=concurrency,
         )
 
     def predict(self, premises: Sequence[str], hypotheses: Sequence[str]) -> NDArray[np.float32]:
-        """Predict the probabilities of n pairs in their order, shape (n, 3); equal ones are an abstention.
+        """Predict the probabilities of n pairs in their order, shape (n, labels); equal ones are an abstention.
 
         Raises:
             EndpointError: If a request fails after all retries; the responses so far stay in the cache.
@@ -279,7 +315,7 @@ class EndpointPredictor:
         done: NDArray[np.bool_] | None = None,
         share: tuple[int, int] | None = None,
     ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.float32]]]:
-        """Iterate over responses as they arrive: positions of b equal pairs, shape (b,), and probabilities, (b, 3).
+        """Iterate over responses as they arrive: positions of b equal pairs, shape (b,), and their probabilities.
 
         Raises:
             EndpointError: As `predict`.
@@ -308,13 +344,21 @@ class EndpointPredictor:
             pool.shutdown(wait=True, cancel_futures=True)
 
     def _probabilities(self, answer: Answer) -> list[float]:
-        return first_token_probabilities(answer.top) or one_hot_probabilities(parse_label(answer.text))
+        probabilities = first_token_probabilities(answer.top, self.prompt.words)
+        return probabilities or one_hot_probabilities(self._label(answer), self.label_space)
+
+    def _label(self, answer: Answer) -> str | None:
+        """Read the label of an answer from its words; None if it names none."""
+        if self.prompt.json_field is None:
+            return parse_label(answer.text, self.prompt.words)
+        return parse_json_label(answer.text, self.prompt.json_field, self.prompt.words)
 
     def _negotiate_form(self) -> Form:
         """Find the first form of a request that the endpoint accepts and that gives a readable response."""
         premise, hypothesis, _ = PAIRS["en"][0]
-        for form in FORMS:
-            last = form is FORMS[-1]
+        forms = forms_of(self.prompt)
+        for form in forms:
+            last = form is forms[-1]
             try:
                 answer = self._ask((premise, hypothesis), form)
             except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
@@ -326,10 +370,10 @@ class EndpointPredictor:
                 continue
             if form.requests_probabilities and not answer.top:
                 continue  # the endpoint ignores the unknown parameter
-            readable = first_token_probabilities(answer.top) or parse_label(answer.text)
+            readable = first_token_probabilities(answer.top, self.prompt.words) or self._label(answer)
             if readable or last or answer.finish != "length":  # `length`: truncated within a sentence or a thought
                 break
-        if form.name == "thinking":
+        if "max_completion_tokens" in form.parameters:
             limit = form.parameters["max_completion_tokens"]
             logger.warning(
                 "%s does not answer in one word; each pair may use up to %s tokens, which costs more", self.model, limit
@@ -368,7 +412,7 @@ class EndpointPredictor:
                     f"cannot reach {self._base_url}: {message(error)}; run the same command again to continue"
                 ) from None
             try:
-                return _parse_completion(json.loads(body))
+                return _parse_completion(json.loads(body), self.prompt.json_field)
             except (ValueError, KeyError, TypeError, IndexError, AttributeError):
                 continue
         raise EndpointError(
@@ -377,14 +421,20 @@ class EndpointPredictor:
         )
 
 
-def _parse_completion(completion: Any) -> Answer:
+def _parse_completion(completion: Any, json_field: str | None = None) -> Answer:
     """Parse a chat completion; raises one of several built-in errors, which the caller catches, for anything else."""
     choice = completion["choices"][0]
     text = choice["message"].get("content") or ""
     if not isinstance(text, str):
         raise TypeError(f"expected text, got {text!r}")
-    first = ((choice.get("logprobs") or {}).get("content") or [{}])[0]
-    top = tuple((str(entry["token"]), float(entry["logprob"])) for entry in first.get("top_logprobs") or ())
+    tokens = (choice.get("logprobs") or {}).get("content") or []
+    place = 0 if json_field is None else value_token([str(each["token"]) for each in tokens], json_field)
+    first = tokens[place] if tokens and place is not None else {}
+    # In JSON, the quotation mark may be part of the value's first token.
+    top = tuple(
+        (str(entry["token"]).lstrip(' "' if json_field else ""), float(entry["logprob"]))
+        for entry in first.get("top_logprobs") or ()
+    )
     usage = completion.get("usage") or {}
     counts = (int(usage.get(name) or 0) for name in ("prompt_tokens", "completion_tokens"))
     return Answer(text, top, str(choice.get("finish_reason")), *counts)
