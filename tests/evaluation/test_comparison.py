@@ -235,8 +235,8 @@ def test_a_long_name_is_not_cut(runs):
 
 def test_damaged_or_foreign_examples_are_refused(runs, tmp_path):
     shutil.copytree(runs / "strong", tmp_path / "other")
-    [file] = (tmp_path / "other" / "samples").glob("*plain*")
-    shutil.copy(next((runs / "weak" / "samples").glob("*plain*")), file)
+    [file] = (tmp_path / "other" / "samples").glob("*plain.parquet")
+    shutil.copy(next((runs / "weak" / "samples").glob("*plain.parquet")), file)
     with pytest.raises(ValueError, match="does not belong to the results beside it"):
         unbag.compare(runs / "weak", tmp_path / "other")
     file.write_bytes(file.read_bytes()[:100])
