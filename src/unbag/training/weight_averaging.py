@@ -135,10 +135,8 @@ def average_models(models: Sequence[str | Path], output_dir: Path, *, alphas: Se
     validate_agreement(origins)
     networks = [_load(origin) for origin in origins]
     tokenizer = load_tokenizer(origins[0])
-    sources = [
-        {"name": display_name(origin.source), "commit": origin.commit, "revision": origin.identity()[1]}
-        for origin in origins
-    ]
+    sources = [{"name": display_name(origin.source), "revision": origin.identity()[1]} for origin in origins]
+    on_hub = [origin.source for origin in origins if origin.commit is not None]
     written = []
     tmp = output_dir.with_name(f".{output_dir.name}.part")
     with locks.exclusive_lock(output_dir, "averaging models", wait=True), remove_on_failure(tmp):
@@ -153,7 +151,7 @@ def average_models(models: Sequence[str | Path], output_dir: Path, *, alphas: Se
             record: Record = {"schema": _SCHEMA, "alpha": alpha, "environment": results.environment()}
             record["sources"] = [{**each, "weight": weight} for each, weight in zip(sources, weights, strict=True)]
             write_json(record, tmp / subfolder / FILE)
-            (tmp / subfolder / "README.md").write_text(_card(output_dir.name, record), encoding="utf-8")
+            (tmp / subfolder / "README.md").write_text(_card(output_dir.name, record, on_hub), encoding="utf-8")
             written.append({"folder": str(output_dir / subfolder), "alpha": alpha, "weights": weights})
         atomic_rename(tmp, output_dir)
     return {"sources": sources, "models": written}
@@ -236,18 +234,17 @@ def _text(number: float) -> str:
     return f"{number:.15g}"
 
 
-def _card(title: str, record: Record) -> str:
-    """Build the README of an averaged model, in Markdown."""
-    sources = record["sources"]
+def _card(title: str, record: Record, on_hub: list[str]) -> str:
+    """Build the README of an averaged model, in Markdown, with the sources that are Hub repositories as its base."""
+    sources, alpha = record["sources"], record["alpha"]
     metadata = ModelCardData(
         library_name="transformers",
         pipeline_tag="text-classification",
-        base_model=[source["name"] for source in sources if source["commit"]] or None,
-        base_model_relation="merge" if any(source["commit"] for source in sources) else None,
-        tags=["natural-language-inference", "unbag", "arxiv:2109.01903", "arxiv:2203.05482"],
+        base_model=on_hub or None,
+        base_model_relation="merge" if on_hub else None,
+        tags=["natural-language-inference", "unbag", f"arxiv:{'2203.05482' if alpha is None else '2109.01903'}"],
     )
     rows = [f"| `{each['name']}` | `{each['revision']}` | {_text(each['weight'])} |" for each in sources]
-    alpha = record["alpha"]
     method = (
         "the uniform mean of the models below ([model soup, Wortsman et al. 2022](https://arxiv.org/abs/2203.05482))"
         if alpha is None
