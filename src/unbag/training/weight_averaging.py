@@ -94,7 +94,7 @@ def average_weights(models: Sequence[Weights], weights: Sequence[float]) -> dict
 
 
 def interpolate(a: Weights, b: Weights, alpha: float) -> dict[str, Tensor]:
-    """Compute (1 − α) θ_A + α θ_B, equation 1 of WiSE-FT (https://arxiv.org/abs/2109.01903).
+    """Compute (1 − α) θ_A + α θ_B as in WiSE-FT (https://arxiv.org/abs/2109.01903).
 
     Args:
         a: Weights θ_A, those of α = 0, on the CPU.
