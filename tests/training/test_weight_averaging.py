@@ -13,6 +13,8 @@ from safetensors.torch import load_file, save_file
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 from tests.inference.conftest import make_model  # noqa: F401  (fixture)
+from tests.models.tiny import tiny_model
+from tests.models.tiny import tiny_tokenizer as words
 from unbag.cli import app
 from unbag.cli.app import run
 from unbag.inference.predictor import ModelError
@@ -179,6 +181,21 @@ def test_average_models_does_not_depend_on_shards(pair, tmp_path):
     average_models([pair[0], sharded], tmp_path / "of-shards", alphas=[0.4])
     files = [tmp_path / name / "model.safetensors" for name in ("of-one-file", "of-shards")]
     assert files[0].read_bytes() == files[1].read_bytes()
+
+
+@pytest.mark.parametrize("name", ["kim", "diin", "dan"])
+def test_average_models_of_unbag_architectures_keeps_integer_tables(name, tmp_path):
+    folders = [tmp_path / each for each in "ab"]
+    for seed, folder in enumerate(folders):
+        tiny_model(name, seed=seed).save_pretrained(folder)
+        words().save_pretrained(folder)
+    average_models(folders, tmp_path / "half")
+    a, b, mean = map(weights_of, (*folders, tmp_path / "half"))
+    assert mean.keys() == a.keys()
+    for key, tensor in mean.items():
+        kept = not tensor.is_floating_point()
+        assert torch.equal(tensor, a[key] if kept else ((a[key].double() + b[key].double()) / 2).float()), key
+    assert any(not tensor.is_floating_point() for tensor in mean.values()) == (name != "dan")
 
 
 def changed(folder, to, name, **fields):
