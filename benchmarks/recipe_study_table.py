@@ -23,7 +23,7 @@ TITLES: Final = {
         "snli": "SNLI validation",
         "snli-test": "SNLI test",
         "snli, CS_0.7": "… CS_0.7",
-        "snli, words tell least": "… words tell least",
+        "snli, words tell least": "… words reveal least",
     },
     **{"swapped, both orders": "swapped, both orders", "mnli-validation_matched": "MNLI-m", "sick-test": "SICK test"},
     **{"soswap, held-out words": "SOSwap, held-out words", "addamod, held-out words": "AddAmod, held-out words"},
