@@ -225,8 +225,7 @@ def _probabilities(scores: ArrayLike) -> Floats:
     values = np.asarray(scores, dtype=np.float64)
     if not ((values >= 0) & (values <= 1)).all():
         raise ValueError(
-            "verification: expected scores from 0 to 1, got scores outside this range; pass probabilities of "
-            "entailment"
+            "verification: expected scores from 0 to 1, got scores outside this range; pass probabilities of entailment"
         )
     rounded: Floats = np.round(values, _DECIMALS).astype(np.float64)
     return rounded
