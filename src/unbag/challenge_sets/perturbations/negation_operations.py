@@ -49,6 +49,7 @@ from unbag.challenge_sets.perturbations.negation_words import (
 )
 from unbag.challenge_sets.perturbations.vocabulary_split import ALL, are_in_half
 from unbag.data.labels import ENTAILMENT, NOT_ENTAILMENT
+from unbag.data.text.grammar import plural
 from unbag.data.text.parses import Parse
 from unbag.utils import rng
 
@@ -237,12 +238,13 @@ def _quantifier(claim: Claim, draw: Draw) -> Mirrors:
 
 
 def _hypernym(claim: Claim, draw: Draw) -> Mirrors:
-    parse, noun, place = claim.parse, claim.counted, draw.choose(draw.unused(PLACES), "place")
-    above = HYPERNYMS.get(parse.lower_words[claim.noun])
+    noun, place = claim.counted, draw.choose(draw.unused(PLACES), "place")
+    above = HYPERNYMS.get(claim.parse.lemmas[claim.noun].lower())
     # "the members of the board", "a former member", "a fire truck": the noun alone does not name the kind.
     is_last = claim.noun == claim.finite - 1 and not _has_kind(claim)
     if noun is None or above is None or place is None or not is_last:
         return None
+    above = plural(above) if claim.is_plural else above
     return _monotone(claim, draw, (noun, above), (noun, above), f"{_be(claim)} {place}.", "hypernym")
 
 

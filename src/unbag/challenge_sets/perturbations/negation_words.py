@@ -101,7 +101,7 @@ DOWNWARD: Final = (
 PERSON_PROPERTIES: Final = ("tall", "famous", "from Canada", "left-handed", "in a hurry", "rich")
 THING_PROPERTIES: Final = ("well known", "expensive", "popular", "mentioned in the letter", "unusual", "familiar to us")
 """What a relative clause says of the subject; nothing that a claim would say."""
-ADJECTIVES: Final = ("new", "old", "local", "unusual")
+ADJECTIVES: Final = ("old", "local", "unusual")
 """Adjectives that fit people and things."""
 PLACES: Final = tuple(
     "in the " + place for place in "garage attic hallway basement barn courtyard backyard driveway".split()
@@ -135,10 +135,9 @@ THINGS: Final = frozenset(
 
 
 def _above(lines: str) -> dict[str, str]:
-    """Map each noun, and its plural, to the noun above it."""
+    """Map each noun to the noun above it."""
     sides = [line.split(">") for line in lines.split("/")]
-    singular = {noun: above.strip() for nouns, above in sides for noun in nouns.split()}
-    return singular | {plural(noun): plural(above) for noun, above in singular.items()}
+    return {noun: above.strip() for nouns, above in sides for noun in nouns.split()}
 
 
 HYPERNYMS: Final = _above(
@@ -155,7 +154,7 @@ HYPERNYMS: Final = _above(
     / car truck bus motorcycle van taxi> vehicle / guitar piano violin trumpet> instrument
     / novel dictionary guidebook textbook> book"""
 )
-"""Noun above each noun, by the word form."""
+"""Noun above each noun, in the singular."""
 PEOPLE: Final = frozenset(noun for noun, above in HYPERNYMS.items() if above == "person")
 """Nouns of people, in the singular."""
 
