@@ -1,4 +1,8 @@
-"""Negation consistency: accuracy by operation, false entailments, and consistency within mirrors."""
+"""Negation consistency: accuracy by operation, false entailments, and mirrors with both pairs right.
+
+A mirror is two pairs with one hypothesis, and premises of the same words in another order, of which one entails it. A
+model that ignores the order of words has accuracy 1/2 and mirror consistency 0.
+"""
 
 from collections.abc import Hashable, Sequence
 from typing import Any, TypedDict
@@ -64,11 +68,15 @@ def negation_consistency(
 ) -> NegationConsistencyScores:
     """Compute the scores of predictions on mirrors: two pairs with a negation and different labels.
 
+    Mirror consistency is the contrast consistency of Gardner et al. (2020), https://arxiv.org/abs/2004.02709, with
+    mirrors as contrast sets.
+
     Args:
-        predictions: Predicted label ids, shape (n,). An id that is not a label, such as -1, counts as wrong.
-        references: Gold label ids, shape (n,).
-        source_id: Source of each row, shape (n,). Rows with the same source are not independent.
-        mirror: Mirror of each row, shape (n,). All rows of a mirror have the same source; they need not be adjacent.
+        predictions: Predicted label ids, shape (n,). Every id from 0 up other than `entailment` means not entailed; a
+            negative id is wrong.
+        references: Gold label ids, shape (n,). Every id other than `entailment` means not entailed.
+        source_id: Source of each row, shape (n,). Rows of one source are not independent evidence.
+        mirror: Mirror of each row, shape (n,). The rows of a mirror have one source and need not be adjacent.
         operation: Operation of each row, shape (n,).
         entailment: Label id of entailment (default: 0).
         resamples: 0 disables the intervals, which have a closed form. Positive values have no other effect.
@@ -77,7 +85,7 @@ def negation_consistency(
     Raises:
         ValueError: If the lengths differ or there are no rows.
 
-    >>> scores = negation_consistency([0, 2, 0, 0], [0, 2, 0, 1], list("aabb"), list("xxyy"), ["restated"] * 4)
+    >>> scores = negation_consistency([0, 2, 0, 0], [0, 1, 0, 1], list("aabb"), list("xxyy"), ["restated"] * 4)
     >>> scores["accuracy"].value, scores["false_entailment_rate"].value, scores["mirror_consistency"].value
     (0.75, 0.5, 0.5)
     """
@@ -94,7 +102,8 @@ def negation_consistency(
     n_sources, n_mirrors = int(source.max()) + 1, int(group.max()) + 1
     source_of_mirror = np.zeros(n_mirrors, dtype=np.int64)
     source_of_mirror[group] = source
-    right, false = predicted == gold, predicted == entailment
+    right = ((predicted == entailment) == (gold == entailment)) & (predicted >= 0)
+    false = predicted == entailment
     is_mirror_right = np.bincount(group, weights=~right, minlength=n_mirrors) == 0
     kinds = np.asarray(operation, dtype=object)
     names = list(dict.fromkeys(kinds.tolist()))
