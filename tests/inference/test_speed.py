@@ -72,7 +72,7 @@ def test_command_prints_a_row_per_size_and_json(tiny_bert):
     assert [each["pairs_per_call"] for each in found["timings"]] == [1, 2, 4]
     assert [each["calls"] for each in found["timings"]] == [5, 2, 1]
     assert found["best"] in found["timings"]
-    assert (found["model"]["kind"], found["data"]["rows"]) == ("transformer", 5)
+    assert (found["model"]["kind"], found["pairs"]) == ("transformer", 5)
     assert all(0 < each["p50"] <= each["p99"] for each in found["timings"])
     code, output = speed(str(tiny_bert))
     assert (code, output.count("(best)")) == (0, 1)

@@ -59,5 +59,5 @@ def speed(
     title = " · ".join(
         [name, f"{len(premises):,} pairs of {built.data['name']}", *([", ".join(where)] if where else [])]
     )
-    record = {"model": {"name": name, **identity}, "data": dict(built.data), "rounds": rounds}
+    record = {"model": {"name": name, **identity}, "data": dict(built.data), "pairs": len(premises), "rounds": rounds}
     show(form, speed_views.view(timings, title), speed_views.exported(timings, title, record), as_json=as_json)
