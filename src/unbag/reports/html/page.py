@@ -37,6 +37,7 @@ from unbag.reports.html.charts import WIDE, svg, swatch
 from unbag.reports.html.data import ReportData, Standings, standings, subject_of
 from unbag.reports.html.examples import cards
 from unbag.reports.reproduce import remarks, rerun
+from unbag.scoring.bootstrap import Estimate
 
 _SAME: Final = "published, same rows"
 _OTHER: Final = "published, other rows or training"
@@ -303,11 +304,15 @@ def _records(gathered: ReportData) -> Iterator[dict[str, Any]]:
             "title": f"{scored.model.name} · {challenge_sets.get(group.set).title} · {group.title}",
             "rerun": rerun(result),
             "facts": [
-                *((f"model {name}", str(value)) for name, value in result.model.items() if value != {}),
+                *((f"model {name}", _fact(value)) for name, value in result.model.items() if value != {}),
                 *((name, str(value)) for name, value in data.items()),
                 *((f"set {name}", str(value)) for name, value in result.config.items() if value is not None),
             ],
         }
+
+
+def _fact(value: Any) -> str:
+    return interval(value) if isinstance(value, Estimate) else str(value)
 
 
 def _versions(gathered: ReportData) -> list[tuple[str, str]]:
