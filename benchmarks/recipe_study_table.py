@@ -18,8 +18,13 @@ PLAIN: Final = "plain"
 RESAMPLES: Final = 2_000
 LEVEL: Final = 0.05
 _WIDTH: Final = 36
-_SHOWN: Final = {
-    **{"snli": "SNLI validation", "snli, CS_0.7": "… CS_0.7", "snli, words tell least": "… words reveal least"},
+TITLES: Final = {
+    **{
+        "snli": "SNLI validation",
+        "snli-test": "SNLI test",
+        "snli, CS_0.7": "… CS_0.7",
+        "snli, words tell least": "… words reveal least",
+    },
     **{"swapped, both orders": "swapped, both orders", "mnli-validation_matched": "MNLI-m", "sick-test": "SICK test"},
     **{"soswap, held-out words": "SOSwap, held-out words", "addamod, held-out words": "AddAmod, held-out words"},
     **{"Breaking NLI": "Breaking NLI", "held-out words of Breaking NLI": "… held-out words"},
@@ -30,7 +35,7 @@ _SHOWN: Final = {
         "snli, ECE": "SNLI, ECE",
     },
 }
-"""Titles of the measures in Markdown; those left out are in the table of a terminal and in the JSON."""
+"""Titles of the measures in Markdown; those without a title are in the table of a terminal and in the JSON."""
 
 
 class Measures(NamedTuple):
@@ -129,7 +134,7 @@ def markdown(record: Mapping[str, Any], names: Sequence[str]) -> str:
 
     A difference in points is in brackets if its interval excludes zero, and bold if p < .05 after Holm's correction.
     """
-    rows = {title: record["measures"][measure] for measure, title in _SHOWN.items() if measure in record["measures"]}
+    rows = {title: record["measures"][measure] for measure, title in TITLES.items() if measure in record["measures"]}
     sizes = [f"{row['n']:,}" if "n" in row else "" for row in rows.values()]
     lines = [f"| | {' | '.join(rows)} |", "|---|" + "---:|" * len(rows), f"| n | {' | '.join(sizes)} |"]
     lines += [f"| {name} | " + " | ".join(_short(row[name]) for row in rows.values()) + " |" for name in names]

@@ -131,13 +131,13 @@ def asked(args: argparse.Namespace) -> tuple[dict[str, tuple[BuiltSet, dict[str,
         found["Breaking NLI"] = (
             breaking,
             {name: rows.to_numpy(zero_copy_only=False) for name, rows in of_each.items()}
-            | {"held-out words of Breaking NLI": _of_held_out_words(breaking.rows)},
+            | {"held-out words of Breaking NLI": of_held_out_words(breaking.rows)},
         )
     others = [build(Request("permuted", corpus, max_examples=args.permuted))]
     return found, [*others, *([build(_official("sicck", args))] if "sicck" in args.official else [])]
 
 
-def _of_held_out_words(rows: pa.Table) -> Bools:
+def of_held_out_words(rows: pa.Table) -> Bools:
     """Check which pairs replace a held-out word or phrase by another one, which no substituted training pair does."""
     found = []
     sentences = (column(rows, name).to_pylist() for name in ("premise", "hypothesis"))

@@ -296,6 +296,7 @@ def test_options_of_each_kind_equal_the_loader_parameters():
     pytest.importorskip("torch", reason="needs unbag[models]")
     pytest.importorskip("transformers", reason="needs unbag[models]")
     from unbag.baselines.lexical.fitting import Recipe
+    from unbag.inference.classification_endpoint import ClassificationEndpointPredictor
     from unbag.inference.exported import ExportedPredictor
     from unbag.inference.in_memory import build_classifier_predictor
     from unbag.inference.llm.causal import CausalPredictor
@@ -307,7 +308,7 @@ def test_options_of_each_kind_equal_the_loader_parameters():
     for kind, loaders, others in (
         (model_loading.CLASSIFIER, (TransformerPredictor.load, ExportedPredictor.load), of_every_predictor),
         (model_loading.CAUSAL, (CausalPredictor.load,), set()),
-        (model_loading.ENDPOINT, (EndpointPredictor.load,), set()),
+        (model_loading.ENDPOINT, (EndpointPredictor.load, ClassificationEndpointPredictor.load), set()),
         (model_loading.BUILT_IN, (Recipe,), set()),
         (model_loading.IN_MEMORY, (build_classifier_predictor,), of_every_predictor),
     ):
@@ -317,6 +318,10 @@ def test_options_of_each_kind_equal_the_loader_parameters():
             parameters |= inspect.signature(load).parameters
     of_exported = set(inspect.signature(ExportedPredictor.load).parameters) | of_every_predictor
     assert model_loading.CLASSIFIER.options - of_exported == model_loading._NOT_OF_EXPORTED
+    chat, routes = (
+        set(inspect.signature(each.load).parameters) for each in (EndpointPredictor, ClassificationEndpointPredictor)
+    )
+    assert (chat - routes, routes - chat) == (model_loading._OF_CHAT, model_loading._OF_ROUTES)
     for name, default in model_loading.DEFAULTS.items():
         assert name in of_every_predictor or parameters[name].default == default
     named = set(inspect.signature(unbag.evaluate).parameters)

@@ -163,6 +163,7 @@ def _real(shared: Path) -> Iterator[tuple[str, Any]]:
         "permuted": ("permuted", {"q": 5, "pipeline": parser, "minitrees": train_data}),
         "soswap_addamod": ("soswap_addamod", {"pipeline": parser, "min_count": 1}),
         "recombined": ("recombined", {"pipeline": parser}),
+        "negation": ("negation", {"pipeline": parser}),
     }
     for name, (of_set, own) in options.items():
         yield name, Request(of_set, options={**data, **own})

@@ -7,7 +7,8 @@
 This recipe combines the entropy of permuted pairs with added pairs whose words
 do not reveal the label: SOSwap, AddAmod, and one word replaced by WordNet (extra
 wordnet). With --bias-strength it adds a product of experts with a bag of
-words. The options are those of the single recipes. The output is a
+words. With --interpolate it publishes weights between the original and the
+trained ones. The options are those of the single recipes. The output is a
 transformers model with a card (README.md) that tests every difference, in and
 out of domain.
 

@@ -71,8 +71,10 @@ def evaluate(
     max_length: int | None = None,
     batch_tokens: int | None = None,
     num_fewshot: int | None = None,
+    prompt: Path | str | Sequence[Path | str] | None = None,
     apply_chat_template: bool | None = None,
     base_url: str | None = None,
+    separator: str | None = None,
     concurrency: int | None = None,
     retries: int | None = None,
     train_data: Sequence[str] | None = None,
@@ -135,9 +137,12 @@ def evaluate(
             without weights of PyTorch).
         max_length: Maximum number of tokens per pair (default: that of the model).
         batch_tokens: Maximum number of tokens per batch (default: chosen for speed).
+        prompt: Prompt file of a language model (`inference.llm.prompt_file`), or several, one evaluation for each.
         num_fewshot: Few-shot examples in the prompt of a language model: 0, 3 or 6 (default: 0).
         apply_chat_template: For `causal:`: whether to use the chat template (default: if the tokenizer has one).
-        base_url: For `endpoint:`: URL up to `/v1`.
+        base_url: For `endpoint:`: URL up to `/v1`, or to a route that classifies (`/predict`, `/rerank`, `/classify`,
+            `/score`).
+        separator: For `endpoint:` with `/classify`: text between premise and hypothesis, such as `[SEP]`.
         concurrency: For `endpoint:`: number of concurrent requests (default: 8).
         retries: For `endpoint:`: number of retries of a request.
         train_data: Training corpora or files of a built-in model.
@@ -175,7 +180,7 @@ def evaluate(
     )
     _validate_sets(sets)
     label_map = _parse_labels(label_map)
-    _validate_text(revision=revision, device=device, base_url=base_url, pipeline=pipeline)
+    _validate_text(revision=revision, device=device, base_url=base_url, separator=separator, pipeline=pipeline)
     _validate_counts(
         1, max_length=max_length, batch_tokens=batch_tokens, concurrency=concurrency, max_train_pairs=max_train_pairs
     )
@@ -240,8 +245,10 @@ def evaluate(
             max_length=max_length,
             batch_tokens=batch_tokens,
             num_fewshot=num_fewshot,
+            prompt=prompt,
             apply_chat_template=apply_chat_template,
             base_url=base_url,
+            separator=separator,
             concurrency=concurrency,
             retries=retries,
             train_data=tuple(map(str, train_data)) if train_data else None,

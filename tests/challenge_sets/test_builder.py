@@ -14,6 +14,7 @@ from unbag.challenge_sets.builder import builder_hash
 MAY_NAME_FILES = {
     "breaking_nli": {"data", "file", "train_data", "embeddings", "bigrams"},
     "cs_lambda": {"data", "train_data", "lexical", "pipeline"},
+    "negation": {"data", "pipeline"},
     "permuted": {"data", "minitrees", "pipeline"},
     "plain": {"data"},
     "recombined": {"data", "pipeline"},

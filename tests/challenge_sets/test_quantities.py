@@ -15,6 +15,7 @@ from unbag.scoring.compositionality_sensitivity import compositionality_sensitiv
 from unbag.scoring.document_consistency import document_consistency
 from unbag.scoring.label_distribution import label_distribution
 from unbag.scoring.natural_logic import natural_logic
+from unbag.scoring.negation_consistency import negation_consistency
 from unbag.scoring.nested import iter_estimates
 from unbag.scoring.permutation_acceptance import permutation_acceptance
 from unbag.scoring.skill import Credits, skill_score
@@ -94,6 +95,9 @@ def _scored():
         "breaking_nli": category_accuracy(predicted, gold, groups, **few) | {"labels": names, "unanswered": 0},
         "sicck": natural_logic([words[i] for i in predicted], [words[i] for i in gold], **few),
         "plain": accuracy(predicted, gold, **few) | {"labels": names},
+        "negation": negation_consistency(
+            predicted, gold, groups, np.arange(60) // 2, ["sentence", "double"] * 30, **few
+        ),
         "recombined": document_consistency(
             predicted, gold, groups, groups, [4] * 60, [0] * 60, ["subject", "removed"] * 30, **few
         ),

@@ -221,7 +221,7 @@ def test_exit_code_of_a_download_that_fails_follows_the_rule(tmp_path, data, mon
 
 def test_a_split_is_for_the_sets_that_have_splits():
     taken = {name for name in challenge_sets.names() if loading.takes_split(name, None)}
-    assert taken == {"plain", "swapped", "soswap_addamod", "cs_lambda", "permuted", "recombined"}
+    assert taken == {"plain", "swapped", "soswap_addamod", "cs_lambda", "permuted", "recombined", "negation"}
     assert loading.takes_split("sicck", "snli")
     assert not loading.takes_split("resnli", "mnli")
 

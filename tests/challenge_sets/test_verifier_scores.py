@@ -24,7 +24,7 @@ GOLD = [0, 1, 0, 2, 0, 2]
 SCORES = [0.9, 0.8, 0.6, 0.4, 0.3, 0.1]
 THREE = np.array([[p, 0.25 * (1 - p), 0.75 * (1 - p)] for p in SCORES])
 """Predictions e e e c c c: the remaining probability is mostly contradiction's."""
-LIMITED = ("plain", "breaking_nli", "cs_lambda", "resnli", "recombined")
+LIMITED = ("plain", "breaking_nli", "cs_lambda", "resnli", "recombined", "negation")
 
 
 def rows_of(labels=GOLD, names=LABELS):

@@ -138,7 +138,7 @@ def test_pairs_text_beside_data_or_in_another_language_is_refused(tmp_path):
 
 
 def test_builder_set_that_needs_labels_refuses_a_text(tmp_path):
-    assert {"soswap_addamod", "breaking_nli", "recombined"} <= set(names_from_text()) < set(suite.names())
+    assert {"soswap_addamod", "breaking_nli", "recombined", "negation"} <= set(names_from_text()) < set(suite.names())
     with pytest.raises(UnfitError, match="needs labelled pairs"):
         loading.builder("permuted", text=[_write(tmp_path / "a.txt", "x")])
 

@@ -146,7 +146,7 @@ def test_a_set_that_needs_contradictions_refuses_two_labels_in_one_line(name):
     assert "\n" not in str(error.value)
 
 
-@pytest.mark.parametrize("name", ["resnli", "soswap_addamod", "sicck", "breaking_nli", "recombined"])
+@pytest.mark.parametrize("name", ["resnli", "soswap_addamod", "sicck", "breaking_nli", "recombined", "negation"])
 def test_a_set_of_other_languages_refuses_german_in_one_line(name):
     with pytest.raises(ValueError, match="cannot be built from German pairs, as xnli_de has"):
         loading.builder(name, "xnli_de-test")

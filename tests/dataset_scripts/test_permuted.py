@@ -188,7 +188,7 @@ def test_characters_may_be_permuted_instead(chinese):
 
 def test_what_cuts_chinese_is_on_record(chinese, own_cache):
     request = Request("permuted", options={"data": str(chinese), "language": "zh", "q": 2})
-    assert build(request).config["tokenizer"] == f"spaCy {version('spacy')}, blank zh, jieba {version('jieba')}"
+    assert build(request).config["tokenizer"] == f"spaCy {version('spacy')}, blank zh, rjieba {version('rjieba')}"
     by_character = build(replace(request, options={**request.options, "characters": True}))
     assert by_character.config["characters"] is True
     assert "tokenizer" not in by_character.config
@@ -203,15 +203,15 @@ def test_another_segmenter_makes_the_set_anew(monkeypatch):
     cls = challenge_sets.get("permuted").builder_class()
     before = key()
     assert key() == before
-    monkeypatch.setattr(hashing, "version", lambda name: "0.43" if name == "jieba" else version(name))
+    monkeypatch.setattr(hashing, "version", lambda name: "0.43" if name == "rjieba" else version(name))
     assert key() != before
 
 
 def test_chinese_without_a_segmenter_says_what_to_install(chinese, monkeypatch):
-    monkeypatch.setitem(sys.modules, "jieba", None)
+    monkeypatch.setitem(sys.modules, "rjieba", None)
     tokens._tokenizer.cache_clear()
     tokenize.cache_clear()
-    with pytest.raises(ImportError, match=re.escape("needs jieba: pip install 'unbag[zh]'")):
+    with pytest.raises(ImportError, match=re.escape("needs rjieba: pip install 'unbag[zh]'")):
         _load(chinese, language="zh")
     assert len(_load(chinese, language="zh", characters=True)) == 5
 

@@ -23,6 +23,7 @@ from unbag.scoring.compositionality_sensitivity import compositionality_sensitiv
 from unbag.scoring.document_consistency import document_consistency
 from unbag.scoring.label_distribution import label_distribution
 from unbag.scoring.natural_logic import natural_logic
+from unbag.scoring.negation_consistency import negation_consistency
 from unbag.scoring.nested import iter_estimates
 from unbag.scoring.permutation_acceptance import permutation_acceptance
 from unbag.scoring.significance import mcnemar, seed_test
@@ -235,8 +236,8 @@ def test_a_long_name_is_not_cut(runs):
 
 def test_damaged_or_foreign_examples_are_refused(runs, tmp_path):
     shutil.copytree(runs / "strong", tmp_path / "other")
-    [file] = (tmp_path / "other" / "samples").glob("*plain*")
-    shutil.copy(next((runs / "weak" / "samples").glob("*plain*")), file)
+    [file] = (tmp_path / "other" / "samples").glob("*plain.parquet")
+    shutil.copy(next((runs / "weak" / "samples").glob("*plain.parquet")), file)
     with pytest.raises(ValueError, match="does not belong to the results beside it"):
         unbag.compare(runs / "weak", tmp_path / "other")
     file.write_bytes(file.read_bytes()[:100])
@@ -271,6 +272,7 @@ def test_every_number_that_is_compared_by_default_is_there_and_rests_on_the_sets
         "cs_lambda": compositionality_sensitivity(predicted, gold, rng.random(120)),
         "resnli": uncertainty_partitions(predicted, gold, np.arange(120) % 5),
         "permuted": permutation_acceptance(predicted, gold // 3, sources, np.tile(np.arange(-1, 5), 20)),
+        "negation": negation_consistency(predicted, gold, sources, np.arange(120) // 2, ["double"] * 120),
         "recombined": document_consistency(
             predicted, np.arange(120) % 3, sources, np.arange(120) // 3, [4] * 120, [0] * 120, ["subject"] * 120
         ),

@@ -13,7 +13,7 @@ from unbag.challenge_sets.views.examples import ExampleSelection
 from unbag.data import demo
 from unbag.evaluation import result_folder
 from unbag.evaluation import samples as paired_samples
-from unbag.evaluation.scoring import write
+from unbag.evaluation.scoring import Scored, write
 from unbag.inference.function import CallablePredictor
 
 DATA = str(demo.file("validation"))
@@ -27,7 +27,10 @@ def _result(name="a", set_name="plain", *, data="snli", **model):
 def _write(folder, *made, failures=()):
     """Leave results in a folder as an evaluation does, with one selection of examples for each."""
     write(
-        [(each, ExampleSelection(each.set, each.model["name"], each.data["sha256"], "rule", ())) for each in made],
+        [
+            Scored(each, ExampleSelection(each.set, each.model["name"], each.data["sha256"], "rule", ()))
+            for each in made
+        ],
         folder,
         failures,
     )

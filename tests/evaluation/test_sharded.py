@@ -52,7 +52,8 @@ def test_a_shard_leaves_what_one_process_leaves(tmp_path, kind, requests, expect
     folder = Folder(out)
     assert folder.read("results.json") == expected
     assert {"examples.json", "results.json"} <= set(folder.names())
-    assert (folder / "samples").names() == ["00-plain.parquet", "01-permuted.parquet"]
+    stored = ["00-plain.labels.parquet", "00-plain.parquet", "01-permuted.labels.parquet", "01-permuted.parquet"]
+    assert (folder / "samples").names() == stored
     assert len((folder / "predictions" / "tasks").names()) == 2
 
 

@@ -15,6 +15,7 @@ from starlette.types import Receive, Scope, Send
 
 from tests.fake_hub.faults import ConnectionCut, FaultList, cut_response
 from tests.fake_hub.serving import close_connection
+from tests.fake_llm.classifier import PATHS, Classifier
 
 WORDS = ("Yes", "Maybe", "No")
 _PATH = "/v1/chat/completions"
@@ -53,6 +54,7 @@ class EndpointApp:
         ignores_logprobs: whether it takes no notice of `logprobs` instead.
         key: the key that it wants; None if any will do.
         takes: the parameters that it knows; others are refused, as the first of them is named.
+        classifier: the model behind the routes that classify.
         delay: seconds that each answer takes.
         requests: what was asked so far, refused requests included.
         busiest: the most requests that were under way at a time.
@@ -64,7 +66,10 @@ class EndpointApp:
     most_logprobs: int = 20
     ignores_logprobs: bool = False
     key: str | None = None
-    takes: frozenset[str] = frozenset({"model", "messages", "max_tokens", "temperature", "logprobs", "top_logprobs"})
+    takes: frozenset[str] = frozenset(
+        {"model", "messages", "max_tokens", "temperature", "logprobs", "top_logprobs", "response_format"}
+    )
+    classifier: Classifier = field(default_factory=Classifier)
     delay: float = 0.0
     requests: list[Request] = field(default_factory=list)
     busiest: int = 0
@@ -77,7 +82,7 @@ class EndpointApp:
             return
         http = HTTPRequest(scope, receive)
         content = await http.body()
-        if (scope["method"], scope["path"]) != ("POST", _PATH):
+        if scope["method"] != "POST" or scope["path"] not in (_PATH, *PATHS):
             await PlainTextResponse("Not Found", 404)(scope, receive, send)
             return
         asked = Request(json.loads(content), http.headers.get("authorization", "").removeprefix("Bearer "))
@@ -87,7 +92,7 @@ class EndpointApp:
         try:
             fault = self.faults.take("POST", scope["path"])
             await asyncio.sleep(self.delay + (fault.delay if fault else 0.0))
-            response: Response = self.answer(asked)
+            response: Response = self.answer(asked, scope["path"])
             if fault and fault.body == "nonsense":
                 response = PlainTextResponse("<html>it works!</html>")
             elif fault and (broken := fault.response()):
@@ -100,11 +105,13 @@ class EndpointApp:
         finally:
             self._busy -= 1
 
-    def answer(self, asked: Request) -> JSONResponse:
+    def answer(self, asked: Request, path: str = _PATH) -> JSONResponse:
         """Return the answer to a request."""
         body = asked.body
         if self.key is not None and asked.key != self.key:
             return _refusal(401, f"Incorrect API key provided: {asked.key}")
+        if path != _PATH:
+            return self.classifier.answer(path, body)
         if body["model"] == "missing":
             return _refusal(404, "The model 'missing' does not exist")
         if unknown := sorted(set(body) - self.takes):
@@ -114,14 +121,23 @@ class EndpointApp:
         text = self.answers(asked.question)
         if text == "<filtered>":
             return _refusal(400, "The response was filtered", code="content_filter")
+        tokens = [text]
+        if "response_format" in body:
+            [field_name] = body["response_format"]["json_schema"]["schema"]["properties"]
+            tokens = ['{"', field_name, '":', ' "', text, '"}']
+            text = "".join(tokens)
         choice: dict[str, Any] = {"index": 0, "message": {"role": "assistant", "content": text}}
         most = body.get("max_tokens", body.get("max_completion_tokens", 100))
         words = text.split()
         choice["finish_reason"] = "length" if len(words) > most else "stop"
         choice["message"]["content"] = " ".join(words[:most])
         if body.get("logprobs") and not self.ignores_logprobs:
-            top = [{"token": token, "logprob": log} for token, log in first_tokens(text)[: body["top_logprobs"]]]
-            choice["logprobs"] = {"content": [{**top[0], "top_logprobs": top}]}
+            content = []
+            for token in tokens:
+                likely = first_tokens(token) if token in WORDS or len(tokens) == 1 else [(token, 0.0)]
+                top = [{"token": each, "logprob": log} for each, log in likely[: body["top_logprobs"]]]
+                content.append({"token": token, "logprob": top[0]["logprob"], "top_logprobs": top})
+            choice["logprobs"] = {"content": content}
         size = sum(len(turn["content"].split()) for turn in body["messages"])
         said = len(words[:most])
         usage = {"prompt_tokens": size, "completion_tokens": said, "total_tokens": size + said}

@@ -18,10 +18,14 @@ class RunningEndpoint(EndpointApp):
     """The application where it runs.
 
     Attributes:
-        base_url: its address.
+        base_url: its address for the clients of OpenAI.
     """
 
     base_url: str = ""
+
+    def route(self, name: str) -> str:
+        """Give the address of a route that classifies."""
+        return f"{self.base_url.removesuffix('/v1')}/{name}"
 
     def reset(self) -> None:
         """Make it as it was at the start."""

@@ -125,6 +125,7 @@ def shared_requests(shared: Path) -> dict[str, Request]:
     return {
         "soswap_addamod": Request("soswap_addamod", options=_OWN | parser | {"min_count": 1}),
         "soswap": Request("soswap_addamod", options={"data": "train.jsonl", "kind": "soswap"} | parser),
+        "negation": Request("negation", options=_OWN | parser),
         "recombined": Request("recombined", options={"data": "train.jsonl", "k": "1,4"} | parser),
         "sicck-tagged": Request("sicck", options=_SEEDS | parser),
         "permuted-minitrees": Request("permuted", options=_OWN | parser | {"q": 2, "minitrees": ("train.jsonl",)}),

@@ -31,6 +31,7 @@ from .running_app import ask, running_app
 METRIC_OF = {
     "breaking_nli": "category_accuracy",
     "cs_lambda": "compositionality_sensitivity",
+    "negation": "negation_consistency",
     "permuted": "permutation_acceptance",
     "recombined": "document_consistency",
     "resnli": "uncertainty_partitions",

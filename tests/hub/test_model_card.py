@@ -125,6 +125,21 @@ def test_model_card_thins_long_curve_and_keeps_last_row(run):
     assert rows[-1].startswith("| 101 (published) |")
 
 
+def test_model_card_shows_curve_of_interpolated_weights(run):
+    folder = run(recipe="mend", interpolate=True, augment=())
+    record = json.loads((folder / "training.json").read_text())
+    curve = [{"alpha": step / 10, "all": {"accuracy": 0.6 - step / 100, "loss": 1, "pairs": 9}} for step in range(11)]
+    record["interpolation"] = {"alpha": 0.1, "max_loss": 1, "curve": curve}
+    record["best_evaluation"] = {"step": 1, "all": curve[1]["all"]}
+    (folder / "training.json").write_text(json.dumps(record))
+    text = card(checkpoint_publication(folder, "me/model")).text
+    assert "with α = 0.1, the largest α" in text
+    assert "| 0 | 0.6000 | 1.0000 |\n| 0.1 (published) | 0.5900 | 1.0000 |" in text
+    assert "| 1 (published, interpolated) | 0.5900 | 1.0000 |" in text
+    assert "The interpolation chose α on the held-out pairs." in text
+    assert "--interpolate" in text
+
+
 def test_model_card_describes_recipe_and_word_order(run):
     text = card(checkpoint_publication(run(recipe="max_entropy", word_order="shuffled"), "me/model")).text
     assert "Sinha et al. 2021" in text

@@ -21,12 +21,12 @@ def test_publish_all_publishes_buildable_sets_and_names_others(commands, tmp_pat
     asked = ["-m", "unbag", "publish", "all", "--repo-id", "alice", *given, "--yes", "--json"]
     done = PYTHON.run(*asked, env=commands.env)
     assert done.returncode == 1
-    for name in ("recombined", "soswap_addamod"):
+    for name in ("negation", "recombined", "soswap_addamod"):
         assert f"{name}: not published: " in done.stderr
     *records, collection = json.loads(done.stdout)
     assert collection["added"] == [each["repo"] for each in records]
     published = {each["repo"].removeprefix("alice/"): each["commit"] for each in records}
-    assert set(published) | {"plain", "recombined", "soswap_addamod", "sicck"} == {
+    assert set(published) | {"plain", "negation", "recombined", "soswap_addamod", "sicck"} == {
         *challenge_sets.names(),
         *scripts.names("metrics"),
         "sicck",

@@ -20,6 +20,7 @@ from unbag.cli import app, run
 _OPTIONS = {
     "breaking_nli": [],
     "cs_lambda": ["-o", "train_data=snli", "-o", "pipeline=all", "-o", "max_train_pairs=200", "-o", "folds=2"],
+    "negation": [],
     "permuted": ["-o", "q=3", "-o", "min_words=6"],
     "plain": [],
     "recombined": [],
@@ -57,7 +58,7 @@ def vectors(tmp_path_factory):
 @pytest.fixture(scope="session")
 def published(commands, vectors):
     """Publish every set. Returns the output of the commands, and the command runner."""
-    parsed = ("recombined", "soswap_addamod")  # which need a pipeline
+    parsed = ("negation", "recombined", "soswap_addamod")  # which need a pipeline
     names = [name for name in challenge_sets.names() if name not in parsed or SHARED_HUB.is_dir()]
     assert set(challenge_sets.names()) == set(_OPTIONS), "a set that is not published here"
     options = {**_OPTIONS, "resnli": ["-o", f"embeddings={vectors}"]}

@@ -16,6 +16,7 @@ SETS = {
     "document_consistency": "recombined",
     "label_distribution": "soswap_addamod",
     "natural_logic": "sicck",
+    "negation_consistency": "negation",
     "permutation_acceptance": "permuted",
     "swap_consistency": "swapped",
     "uncertainty_partitions": "resnli",

@@ -44,7 +44,7 @@ def test_natural_logic_of_ids_gives_the_scores_of_names():
 def test_metric_of_an_unknown_name_says_which_it_expects():
     inputs = _inputs("label_distribution")
     wrong = ["entails", *_named(inputs["predictions"])[1:]]
-    with pytest.raises(ValueError, match=r"expected labels entailment, .*, got 'entails'; pass ids"):
+    with pytest.raises(ValueError, match=r"expected one of the labels entailment, .*, got 'entails'; pass label ids"):
         _metric("label_distribution").compute(**inputs | {"predictions": wrong})
 
 

@@ -108,6 +108,7 @@ OUTS = [
         ("build permuted --data PAIRS", "--output"),
         ("lexical fit --train-data PAIRS", "--output-dir"),
         ("models init esim --corpus PAIRS", "--output-dir"),
+        ("models interpolate org/model org/model", "--output-dir"),
         ("human-study sample org/model --data PAIRS", "--output-dir"),
         ("export lm-eval --sets plain --data PAIRS", "--output-dir"),
         (CHECK, "--output-dir"),
@@ -228,6 +229,10 @@ models init diin --corpus snli --pipeline nope --output-dir out
 models init s-tlstm --corpus snli --pipeline nope --output-dir out
 models init esim --encoder ./nowhere --output-dir out
 models init esim --encoder org/model --vectors PAIRS --output-dir out
+models interpolate org/model --output-dir out
+models interpolate org/model org/model --alpha 2 --output-dir out
+models interpolate org/model org/model org/model --alpha 0.5 --output-dir out
+models interpolate ./nowhere org/model --output-dir out
 human-study sample org/model --data PAIRS --output-dir out --num-pairs 3
 human-study sample org/model --data PAIRS --output-dir out --num-pairs 0
 human-study sample org/model --data PAIRS --output-dir out --label-map a,b

@@ -492,10 +492,10 @@ def test_sentences_without_end_are_taken_where_they_are_not_cut_into_words(long_
     assert len(built.rows.unique("source_id")) == n_sources
 
 
-@pytest.mark.parametrize("name", ["permuted", "recombined", "sicck", "soswap_addamod", "breaking_nli"])
+@pytest.mark.parametrize("name", ["permuted", "recombined", "negation", "sicck", "soswap_addamod", "breaking_nli"])
 def test_sentences_without_end_are_left_out_and_counted(long_pairs, tmp_path, shared, name):
     pipeline = str(shared / "hub" / "models" / "spacy" / "en_core_web_sm")
-    options = {"pipeline": pipeline} if name in ("recombined", "sicck", "soswap_addamod") else {}
+    options = {"pipeline": pipeline} if name in ("recombined", "negation", "sicck", "soswap_addamod") else {}
     options |= {"min_words": 2} if name == "permuted" else {}
     try:
         built = build(Request(name, options={"data": str(long_pairs), **options}))

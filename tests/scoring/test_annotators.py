@@ -97,7 +97,7 @@ def test_kappa_resamples_groups_together():
 @pytest.mark.parametrize(
     ("votes", "words"),
     [
-        ([[0, 1], [2, -2]], "annotator_labels: expected ids from 0 up, got -2 in row 1"),
+        ([[0, 1], [2, -2]], "annotator_labels: expected non-negative label ids, got -2 in row 1"),
         ([["a"], ["b"]], "annotator_labels: expected label ids, None or -1"),
     ],
 )

@@ -89,7 +89,7 @@ def test_a_quantity_undefined_in_every_resample_has_no_interval():
 
 
 def test_a_numerator_outside_its_denominator_raises():
-    with pytest.raises(ValueError, match=r"numerators: expected .*, got 2 of 1; name the column"):
+    with pytest.raises(ValueError, match=r"numerators: expected .*, got 2 with denominator 1; list the column"):
         ratio_estimates(np.array([[1.0], [2.0]]), np.ones((2, 1)))
     [rounded] = ratio_estimates(np.full((3, 1), 1 + 1e-15), np.ones((3, 1)))
     assert rounded.value == 1.0

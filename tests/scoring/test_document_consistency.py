@@ -159,8 +159,8 @@ def test_other_ids_of_entailment_give_the_same_scores():
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"group": ["a"]}, "expected columns of the same length, got"),
-        ({"position": [4] * 10}, r"expected positions from 0 to k - 1, got 4 of k = 1 in row 0"),
+        ({"group": ["a"]}, "expected columns of equal length, got"),
+        ({"position": [4] * 10}, r"expected values from 0 to k - 1, got 4 for k=1 in row 0"),
         ({"references": [-1] * 10}, "expected a gold label for every example"),
     ],
 )

@@ -94,7 +94,7 @@ def test_intervals_need_no_seed_and_may_be_left_out():
         ({"kind": ["swap"]}, "{'references': 6, 'source_id': 6, 'kind': 1}"),
         (
             {"predictions": [3] * 6},
-            "predictions: expected ids from 0 to 2 (entailment, neutral, contradiction), got 3 in row 0",
+            "predictions: expected label ids from 0 to 2 (entailment, neutral, contradiction), got 3 in row 0",
         ),
         ({"references": [-1] * 6}, "expected a gold label for every example, got -1 in row 0"),
     ],

@@ -46,7 +46,7 @@ def test_false_positive_rate_is_one_in_twenty():
     assert np.mean(found) == pytest.approx(0.05, abs=0.015)
 
 
-@pytest.mark.parametrize(("first", "second", "words"), [([1], [1, 0], "one value per example"), ([2], [1], "right")])
+@pytest.mark.parametrize(("first", "second", "words"), [([1], [1, 0], "arrays of equal length"), ([2], [1], "correct")])
 def test_invalid_outcomes_raise(first, second, words):
     with pytest.raises(ValueError, match=words):
         mcnemar(first, second)

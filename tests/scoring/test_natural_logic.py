@@ -88,7 +88,7 @@ def test_the_reverse_rule():
     forward = ["entailment", "entailment", "neutral", "neutral", "contradiction", "not_entailment", "not_entailment"]
     back = ["entailment", "neutral", "entailment", "neutral", "entailment", "entailment", "not_entailment"]
     assert four_way(forward, back).tolist() == [F, F, R, N, C, R, "not_entailment"]
-    with pytest.raises(ValueError, match=re.escape("expected the shape of predictions, (7,),")):
+    with pytest.raises(ValueError, match=re.escape("of the same shape as predictions ((7,)), got shape")):
         four_way(forward, back[:1])
 
 
@@ -117,9 +117,9 @@ def test_rows_of_pairs_both_ways_round_are_scored_by_the_reverse_rule():
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"reverse": None}, "expected pair and reverse together, got pair alone"),
-        ({"pair": None}, "expected pair and reverse together, got reverse alone"),
-        ({"reverse": [False, False]}, "expected each pair once in each direction"),
+        ({"reverse": None}, "expected both pair and reverse, got only pair"),
+        ({"pair": None}, "expected both pair and reverse, got only reverse"),
+        ({"reverse": [False, False]}, "expected each pair once per direction"),
         ({"pair": ["a", "b"]}, "expected a reversed row for each pair, got none for 'a'"),
         ({"pair": ["a"]}, "'pair': 1"),
     ],
@@ -153,7 +153,7 @@ def test_crossed_groups_are_those_of_the_values_together():
     assert crossed == natural_logic(PREDICTED, GOLD, groups={"joined": by_hand})["by"]["joined"]
     assert crossed["no+verb"]["confusion"] == {F: {F: 1}, R: {F: 1}}
     assert crossed["all+verb"]["confusion"] == {C: {C: 1}, N: {N: 2}}
-    with pytest.raises(ValueError, match=r"crossed: expected columns of type, part, got \['position'\]"):
+    with pytest.raises(ValueError, match=r"names of columns in groups \(type, part\), got \['position'\]"):
         natural_logic(PREDICTED, GOLD, groups=groups, crossed=[["type", "position"]])
 
 

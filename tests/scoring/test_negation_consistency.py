@@ -2,7 +2,7 @@ import pytest
 
 from unbag.scoring.negation_consistency import negation_consistency
 
-GOLD = [0, 2, 0, 1, 2, 0]
+GOLD = [0, 1, 0, 1, 1, 0]
 SOURCE = list("aaaabb")
 MIRROR = list("xxyyzz")
 OPERATION = ["restated", "restated", "hypernym", "hypernym", "restated", "restated"]
@@ -24,6 +24,18 @@ def test_negation_consistency_of_known_answers_is_as_counted_by_hand():
 @pytest.mark.parametrize("label", [0, 1, 2])
 def test_negation_consistency_of_one_answer_for_all_has_no_mirror_right(label):
     assert negation_consistency([label] * 6, GOLD, SOURCE, MIRROR, OPERATION)["mirror_consistency"].value == 0
+
+
+def test_negation_consistency_of_missing_predictions_is_zero():
+    scores = negation_consistency([-1] * 6, GOLD, SOURCE, MIRROR, OPERATION)
+    assert scores["accuracy"].value == scores["mirror_consistency"].value == scores["false_entailment_rate"].value == 0
+
+
+def test_negation_consistency_of_any_label_but_entailment_is_equal():
+    two, three = ([other if label else 0 for label in GOLD] for other in (1, 2))
+    assert negation_consistency(two, GOLD, SOURCE, MIRROR, OPERATION) == negation_consistency(
+        three, GOLD, SOURCE, MIRROR, OPERATION
+    )
 
 
 def test_negation_consistency_of_rows_in_another_order_is_equal():

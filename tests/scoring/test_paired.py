@@ -117,7 +117,7 @@ def test_a_quantity_that_only_one_system_has_is_no_difference():
 
 
 def test_samples_of_other_examples_raise():
-    with pytest.raises(ValueError, match=r"expected the same examples for all, got \[3, 4\]"):
+    with pytest.raises(ValueError, match=r"expected samples with the same examples, got lengths \[3, 4\]"):
         resample_statistics([_share([1, 0, 1]), _share([1, 0, 1, 1])])
 
 

@@ -257,14 +257,14 @@ def test_without_resamples_there_are_no_intervals():
         ({"references": [E]}, "{'predictions': 20, 'references': 1, 'source_id': 20, 'permutation': 20}"),
         (
             {"permutation": [0, *INDEX[1:]]},
-            "expected one unpermuted pair (permutation -1) for each source, got 0 for 'a'",
+            "expected one unpermuted pair (index -1) per source, got 0 for source 'a'",
         ),
-        ({"permutation": [*INDEX[:-1], 2]}, "got permutation 2 of 'd' 2 times"),
-        ({"references": [E] * 19 + [N]}, "expected one gold label per source, got several for 'd'"),
-        ({"permutation": [*INDEX[:-1], -2]}, "from -1 up, got -2"),
-        ({"probabilities": np.full((20, 3), np.nan)}, "probabilities: expected numbers, got NaN in row 0"),
-        ({"probabilities": np.ones((20, 1)), "references": [N] * 20}, "probabilities: expected shape (20, labels)"),
-        ({"bleu": [0.1]}, "expected one value to bin by per row (20), got 1"),
+        ({"permutation": [*INDEX[:-1], 2]}, "got permutation 2 of source 'd' 2 times"),
+        ({"references": [E] * 19 + [N]}, "in all rows of a source, got different labels for source 'd'"),
+        ({"permutation": [*INDEX[:-1], -2]}, "of at least -1, got -2"),
+        ({"probabilities": np.full((20, 3), np.nan)}, "probabilities: expected no NaN, got NaN in row 0"),
+        ({"probabilities": np.ones((20, 1)), "references": [N] * 20}, "probabilities: expected shape (20, n_labels)"),
+        ({"bleu": [0.1]}, "expected columns of the same length as predictions (20), got 1 values"),
     ],
 )
 def test_bad_input_is_named(change, words):
@@ -280,7 +280,7 @@ def test_bad_input_is_named(change, words):
 
 def test_a_missing_permutation_is_named():
     rows = slice(0, -1)
-    with pytest.raises(ValueError, match=re.escape("got permutation 3 of 'd' 0 times")):
+    with pytest.raises(ValueError, match=re.escape("got permutation 3 of source 'd' 0 times")):
         permutation_acceptance(PREDICTIONS[rows], REFERENCES[rows], SOURCES[rows], INDEX[rows])
 
 

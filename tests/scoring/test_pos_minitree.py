@@ -155,7 +155,7 @@ def test_the_permutation_that_changes_nothing_has_ratio_1():
     ("call", "words"),
     [
         (lambda: encode_tags(["NOUN", "NN"]), r"got \['NN'\]"),
-        (lambda: top_tags(np.zeros(17), 18), "k: expected 1 to 17, got 18"),
+        (lambda: top_tags(np.zeros(17), 18), "k: expected a value from 1 to 17, got 18"),
         (lambda: neighbourhoods([1, 2], 0), "radius: expected at least 1, got 0"),
         (lambda: sentence_signature(["a"], [], {}), "got 1 words and 0 tags"),
         (lambda: sentence_signature([], [], {}, definition="both"), "expected one of code, text, got 'both'"),

@@ -175,7 +175,7 @@ def test_without_resamples_there_are_no_intervals():
     ("change", "words"),
     [
         ({"swapped_predictions": [E]}, "{'references': 7, 'predictions': 7, 'swapped_predictions': 1}"),
-        ({"neutral": 2}, "neutral and contradiction: expected two different ids, got 2 for both"),
+        ({"neutral": 2}, "neutral, contradiction: expected two different label ids, got 2 for both"),
         ({"references": [-1, *REFERENCES[1:]]}, "expected a gold label for every example, got -1 in row 0"),
         ({"swapped_predictions": [None] * 7}, "expected integers, got {'swapped_predictions': 'object'}"),
         ({"predictions": [], "references": [], "swapped_predictions": []}, "expected at least one example, got none"),
@@ -206,9 +206,9 @@ def test_rows_as_the_set_publishes_them_give_the_same():
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"swapped": [False, False]}, "got 2 and 0 rows of 'a'"),
-        ({"swapped": [True, True]}, "got 0 and 2 rows of 'a'"),
-        ({"source_id": ["a", "b"]}, "got 0 and 1 rows of 'b'"),
+        ({"swapped": [False, False]}, "got 2 original and 0 swapped rows for 'a'"),
+        ({"swapped": [True, True]}, "got 0 original and 2 swapped rows for 'a'"),
+        ({"source_id": ["a", "b"]}, "got 0 original and 1 swapped rows for 'b'"),
         ({"source_id": ["a"]}, "'source_id': 1"),
         (
             {"source_id": ["a", "b"], "swapped": [False, False]},

@@ -133,7 +133,7 @@ def test_without_resamples_there_are_no_intervals():
         ({"predictions": [0]}, "{'references': 9, 'predictions': 1, 'partition': 9}"),
         ({"partition": [0, 0, 1, 1, 1, 3, 3, 3, 3]}, "from 0 to 3, got none in partition 2"),
         ({"partition": [1] * 9}, "from 0 to 1, got none in partition 0"),
-        ({"partition": [-1, *PARTITIONS[1:]]}, "partition: expected numbers from 0 (the easiest) up, got -1"),
+        ({"partition": [-1, *PARTITIONS[1:]]}, "partition: expected non-negative numbers, got -1"),
         ({"partition": [0.5] * 9}, "expected integers, got {'partition': 'float64'}"),
         ({"references": [-1, *REFERENCES[1:]]}, "expected a gold label for every example, got -1 in row 0"),
         ({"predictions": [], "references": [], "partition": []}, "expected at least one example, got none"),

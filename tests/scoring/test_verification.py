@@ -245,7 +245,7 @@ def test_the_sweep_is_monotone_and_bounded():
 @pytest.mark.parametrize(
     ("decisions", "sources", "message"),
     [
-        (Decisions(np.array([True, False]), np.array([True])), range(2), "one length, got \\[1, 2\\]"),
+        (Decisions(np.array([True, False]), np.array([True])), range(2), "equal length, got lengths \\[1, 2\\]"),
         (Decisions(np.array([True, False]), np.array([True, False]), np.array([2.0, 0.1])), range(2), "from 0 to 1"),
     ],
 )

@@ -28,7 +28,11 @@ def start(pairs_file, model, out, *more):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("number", "code", "how"), [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "termin")]
+    ("number", "code", "how"),
+    [
+        pytest.param(signal.SIGINT, 130, "interrupted", marks=pytest.mark.nightly),
+        (signal.SIGTERM, 143, "termin"),
+    ],
 )
 def test_a_second_training_is_refused_and_a_signal_says_that_the_first_can_resume(
     tmp_path, pairs_file, with_dropout, finetune, number, code, how

@@ -397,7 +397,7 @@ def test_a_residual_head_is_fetched_from_the_hub_at_the_models_commit(finished, 
 def test_a_residual_head_is_refused_where_there_is_none(finished, tmp_path):
     _, folder = finished
     shutil.copytree(folder, tmp_path / "plain", ignore=shutil.ignore_patterns("hex.*"))
-    with pytest.raises(ValueError, match=r"plain: expected a network trained by HEX, got no hex\.json"):
+    with pytest.raises(ValueError, match=r"plain: expected a network trained with HEX, got a folder without hex\.json"):
         TransformerPredictor.load(tmp_path / "plain", head="residual")
 
 

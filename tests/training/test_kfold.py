@@ -200,7 +200,9 @@ def test_the_summary_is_mean_and_standard_deviation_of_a_sample():
     assert summarise_folds(scores(0.25), [scores(0.5)])["all"]["recall"]["standard_deviation"] is None
 
 
-@pytest.mark.parametrize(("protocol", "pairs"), [("authors", 43), ("spread", 96)])
+@pytest.mark.parametrize(
+    ("protocol", "pairs"), [("authors", 43), pytest.param("spread", 96, marks=pytest.mark.nightly)]
+)
 def test_each_pair_is_scored_by_the_model_that_did_not_learn_it(validate, built, tmp_path, tiny_bert, protocol, pairs):
     steps = 3 * math.ceil(pairs / 24)
     done = validate(1, keep_models=True, protocol=protocol)

@@ -19,10 +19,11 @@ from unbag.challenge_sets.selection import OptionError
 from unbag.data.labels import LABELS
 from unbag.evaluation import label_check, lexical_baseline
 from unbag.inference.label_probe import ProbeReport
-from unbag.training import mended
+from unbag.training import interpolation, mended
 from unbag.training.config_recipes import MendConfig
 from unbag.training.recipes import find_recipe
 from unbag.training.run import run
+from unbag.training.weight_averaging import interpolate
 from unbag.utils.safe_io import DataError
 
 RECIPE = find_recipe("mend")
@@ -146,6 +147,85 @@ def test_mend_without_bias_strength_runs_no_biased_model(mend, options):
     undecided = find_recipe("max_entropy")
     run(undecided, undecided.config(**{**options, "output_dir": out, **same_steps, "learning_rate": 5e-3}))
     assert same(mended, load_file(out / "model.safetensors"))
+
+
+@pytest.fixture
+def plain(finetune, options):
+    """Train a classifier a little, to be mended; give its folder."""
+    finetune(max_steps=6, batch_size=24)
+    AcceleratorState._reset_state(reset_partial_state=True)
+    return options["output_dir"].rename(options["output_dir"].with_name("plain"))
+
+
+class Stopped(Exception):
+    """The end of a run at some step."""
+
+
+@pytest.mark.slow
+def test_mend_interpolate_publishes_weights_of_the_chosen_alpha(mend, options, plain, monkeypatch):
+    common = {"model": str(plain), "no_evaluate": True, "max_steps": 6, "save_steps": 2}
+    [trained] = mend(**common)["runs"]
+    whole = options["output_dir"].rename(options["output_dir"].with_name("whole"))
+    monkeypatch.setattr(interpolation, "choose_alpha", lambda curve: 0.3)
+    AcceleratorState._reset_state(reset_partial_state=True)
+    record = mend(**common, interpolate=True)
+    [run_record] = record["runs"]
+    out = options["output_dir"]
+    theta_a, theta_b, published = (load_file(folder / "model.safetensors") for folder in (plain, whole, out))
+    assert not same(published, theta_b)
+    assert same(published, interpolate(theta_a, theta_b, 0.3))
+    found = run_record["interpolation"]
+    assert json.loads((out / "training.json").read_text())["interpolation"] == found
+    assert [row["alpha"] for row in found["curve"]] == [step / 10 for step in range(11)]
+    assert found["curve"][-1]["all"] == trained["best_evaluation"]["all"], "at α = 1 the trained model"
+    assert run_record["best_evaluation"]["all"] == found["curve"][3]["all"]
+    assert run_record["evaluations"] == trained["evaluations"]
+    card = (out / "README.md").read_text()
+    assert "α = 0.3" in card
+    assert "| 0.3 (published) |" in card
+    assert "--interpolate" in card, "the command reproduces it"
+    # A run that is killed in the middle continues to the same weights and the same curve.
+    out.rename(out.with_name("unbroken"))
+
+    def stop(step, total, message):
+        if step == 5:
+            raise Stopped
+
+    AcceleratorState._reset_state(reset_partial_state=True)
+    with pytest.raises(Stopped):
+        run(
+            RECIPE,
+            MendConfig(**{**options, "augment": (), "batch_size": 24, **common, "interpolate": True}),
+            on_step=stop,
+        )
+    AcceleratorState._reset_state(reset_partial_state=True)
+    [resumed] = mend(**common, interpolate=True)["runs"]
+    assert same(load_file(out / "model.safetensors"), published)
+    assert resumed["interpolation"] == found
+
+
+@pytest.mark.parametrize(
+    ("correct", "alpha"),
+    [
+        ([90, 91, 92], 1.0),
+        ([90, 90, 89], 1.0),  # one point of 100 pairs, not less
+        ([90, 89, 88], 0.5),
+        ([90, 88, 89], 1.0),  # the largest, whatever lies between
+        ([90, 88, 80], 0.0),
+    ],
+)
+def test_choose_alpha_is_the_largest_that_loses_one_point(correct, alpha):
+    curve = [{"alpha": step / 2, "all": {"accuracy": n / 100, "pairs": 100}} for step, n in enumerate(correct)]
+    assert interpolation.choose_alpha(curve) == alpha
+
+
+def test_mend_interpolate_needs_a_classifier_with_whole_weights(mend, options, tiny_bert):
+    with pytest.raises(ValueError, match="--interpolate: expected a model that is a classifier before training"):
+        mend(no_evaluate=True, interpolate=True)
+    assert not options["output_dir"].exists()
+    network = AutoModelForSequenceClassification.from_pretrained(tiny_bert)
+    with pytest.raises(ValueError, match="expected whole weights in each process, got FSDP"):
+        interpolation.WeightLine(network, sharding="FSDP")
 
 
 def test_a_bias_that_would_not_count_is_refused(options):

@@ -56,7 +56,7 @@ def builder_hash(builder_file: str, config: type[SourceConfig], options: Mapping
         for file in _files(_PACKAGE / name):
             if file.suffix == ".py":
                 digest.update(file.read_bytes())
-    for package in ("spacy", "jieba"):
+    for package in ("spacy", "rjieba"):
         try:
             digest.update(version(package).encode())
         except PackageNotFoundError:

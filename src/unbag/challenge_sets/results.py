@@ -30,6 +30,13 @@ _LISTED: Final = 3  # errors named in a message
 _LONGEST_NUMBER: Final = 40  # characters of a number in a message
 
 
+class _Number(TypedDict):
+    value: float | None
+    low: float | None
+    high: float | None
+    n: int
+
+
 class _Model(TypedDict):
     name: str
     kind: NotRequired[str]
@@ -40,6 +47,7 @@ class _Model(TypedDict):
     truncated_pairs: NotRequired[int]
     truncated_share: NotRequired[float]
     n_abstained: NotRequired[int]
+    abstained_share: NotRequired[_Number]
     ranking: NotRequired[Ranking]
 
 
@@ -52,13 +60,6 @@ class _Data(TypedDict):
     rows: NotRequired[int]
     excluded: NotRequired[dict[str, int]]
     load_options: NotRequired[dict[str, Any]]
-
-
-class _Number(TypedDict):
-    value: float | None
-    low: float | None
-    high: float | None
-    n: int
 
 
 class _Bin(TypedDict):
@@ -303,9 +304,9 @@ _PACKAGES: Final = (
     "unbag",
     "datasets",
     "huggingface_hub",
-    "jieba",
     "numpy",
     "pyarrow",
+    "rjieba",
     "spacy",
     "tokenizers",
     "torch",

@@ -80,7 +80,8 @@ def check(
 
     With --no-worse-than, a gate fails if a score is significantly worse on the
     same examples. With --strict, a gate also fails if the score may be worse
-    by more than .1.
+    by more than .1. The share of changed labels is reported, and
+    --max SET:changed_labels=BOUND limits it.
 
     A model is evaluated on a sample of the sets of the gates. With
     --no-worse-than, it is evaluated like that run if the run has a run.yaml.
@@ -90,10 +91,12 @@ def check(
 
       unbag check ORG/MODEL --min permuted:score=.2,swapped:accuracy_after=.6
       unbag check runs/new --no-worse-than runs/old --strict
+      unbag check MODEL-int8 --no-worse-than runs/fp32 --max plain:changed_labels=.01
       unbag check runs/new --max swapped:drop=.1 --badge badge.svg
     """
     from unbag.challenge_sets.results import FILE, explain_damaged_records, read
-    from unbag.evaluation import gates
+    from unbag.evaluation import gates, parity
+    from unbag.evaluation.quantities import CHANGED_LABELS
     from unbag.evaluation.verdict import of_model
     from unbag.inference.distributed import process_group
     from unbag.reports import badge as badges
@@ -105,6 +108,12 @@ def check(
         raise typer.BadParameter("--metric: expected --no-worse-than, got none; --min and --max name their scores")
     validate_output_form(form, as_json=as_json)
     bounds = [*_parse_bounds(lower_bounds, "min"), *_parse_bounds(upper_bounds, "max")]
+    parity_bounds = [each for each in bounds if each.number == CHANGED_LABELS.name]
+    if parity_bounds and no_worse_than is None:
+        raise typer.BadParameter(
+            f"--max {parity_bounds[0].set}:{CHANGED_LABELS.name}: expected --no-worse-than, got none; name the earlier "
+            "run whose labels are compared"
+        )
     before = None if no_worse_than is None else _results_file(no_worse_than)
     if no_worse_than is not None and before is None:
         raise typer.BadParameter(f"--no-worse-than: expected a folder with {FILE}, got {no_worse_than}")
@@ -122,16 +131,19 @@ def check(
     if process_group().rank:
         return
     notes: list[str] = []
+    compared: list[parity.Parity] = []
     with explain_damaged_records(run, *([] if before is None else [before])):
         results = gates.of_one_model(read(run), str(run))
-        checked = gates.check(results, bounds)
+        checked = gates.check(results, [each for each in bounds if each not in parity_bounds])
         if before is not None:
             comparisons, notes = gates.no_worse_than(run, before, metric or ())
-            checked += comparisons
+            compared, parity_notes = parity.compare_labels(run, before)
+            checked += [*comparisons, *gates.check_parity(compared, parity_bounds)]
+            notes = [*notes, *parity_notes]
         if badge is not None:
             badges.write(of_model(results), badge)
-        view = gate_views.view(checked, notes, strict=strict)
-        to_paste = gate_views.exported(checked, notes, strict=strict)
+        view = gate_views.view(checked, notes, compared, strict=strict)
+        to_paste = gate_views.exported(checked, notes, compared, strict=strict)
     show(form, view, to_paste, as_json=as_json)
     if any(each.stops(strict=strict) for each in checked):
         raise typer.Exit(1)

@@ -112,6 +112,15 @@ class ModelOptions:
         int | None,
         typer.Option(rich_help_panel=_LANGUAGE_MODELS, help="Few-shot examples in the prompt: 0, 3 or 6 (default: 0)."),
     ] = None
+    prompt: Annotated[
+        list[str] | None,
+        typer.Option(
+            rich_help_panel=_LANGUAGE_MODELS,
+            callback=comma_separated,
+            metavar="FILE",
+            help="Jinja templates with premise and hypothesis, one evaluation for each.",
+        ),
+    ] = None
     apply_chat_template: Annotated[
         bool | None,
         typer.Option(
@@ -124,7 +133,14 @@ class ModelOptions:
         str | None,
         typer.Option(
             rich_help_panel=_LANGUAGE_MODELS,
-            help="endpoint: URL up to /v1; the key is read from OPENAI_API_KEY.",
+            help="endpoint: URL up to /v1, or to /predict, /rerank, /classify, /score.",
+        ),
+    ] = None
+    separator: Annotated[
+        str | None,
+        typer.Option(
+            rich_help_panel=_LANGUAGE_MODELS,
+            help="endpoint: text between premise and hypothesis for /classify.",
         ),
     ] = None
     concurrency: Annotated[
@@ -160,8 +176,10 @@ class ModelOptions:
             "model_file": self.model_file,
             "train_data": tuple(self.train_data) if self.train_data else None,
             "num_fewshot": self.num_fewshot,
+            "prompt": tuple(self.prompt) if self.prompt else None,
             "apply_chat_template": self.apply_chat_template,
             "base_url": self.base_url,
+            "separator": self.separator,
             "concurrency": self.concurrency,
         }
 

@@ -1,4 +1,4 @@
-"""The commands `unbag models` and `unbag models init`: architectures before transformers."""
+"""The commands `unbag models`, `init` and `interpolate`: architectures before transformers, and means of weights."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -18,7 +18,7 @@ app = typer.Typer()
 
 @app.callback(invoke_without_command=True)
 def list_models(context: typer.Context, as_json: AsJson = False) -> None:
-    """List the architectures before transformers, or initialize one for training.
+    """List the architectures before transformers, initialize one, or average the weights of models.
 
     The column parameters counts the parameters above the word embeddings. The
     column published has the authors' count; a star marks a count from memory.
@@ -119,6 +119,50 @@ def init(
     else:
         with_vectors = f", {record['words_with_vectors']:,} of them with vectors" if vectors else ""
         echo(f"{output_dir}: {name} of {record['words']:,} words{with_vectors}, untrained")
+
+
+@app.command()
+def interpolate(
+    models: Annotated[
+        list[str],
+        typer.Argument(metavar="A B [MODEL ...]", help="Hub ids or folders of classifiers with one architecture."),
+    ],
+    output_dir: Annotated[Path, typer.Option(callback=folder_to_write, help="Folder for the model.")],
+    alpha: Annotated[
+        list[str] | None,
+        typer.Option(
+            callback=comma_separated,
+            metavar="LIST",
+            help="Weight of B, from 0 to 1; several, as in 0.3,0.5 (default: 0.5).",
+        ),
+    ] = None,
+    offline: Offline = False,
+    as_json: AsJson = False,
+) -> None:
+    """Average the weights of models: (1 − α) θ_A + α θ_B of two, the mean of more.
+
+    The models should be fine-tuned from the same weights, such as a model
+    before and after `unbag train mend`. For several --alpha, each model gets a
+    subfolder. Nothing is trained or evaluated.
+
+      unbag models interpolate ORG/PLAIN runs/mended --alpha 0.5 --output-dir half
+      unbag models interpolate ORG/PLAIN runs/mended --alpha 0.2,0.4,0.6 --output-dir line
+      unbag models interpolate runs/seed-1 runs/seed-2 runs/seed-3 --output-dir soup
+    """
+    from unbag.training.weight_averaging import average_models
+
+    try:
+        alphas = [float(text) for text in alpha or ()]
+    except ValueError:
+        raise typer.BadParameter(f"--alpha: expected numbers from 0 to 1, got {','.join(alpha or ())!r}") from None
+    record = average_models(models, output_dir, alphas=alphas)
+    if as_json:
+        print_json({"output_dir": str(output_dir), **record})
+        return
+    names = [source["name"] for source in record["sources"]]
+    for each in record["models"]:
+        terms = [f"{weight:.3g} × {name}" for weight, name in zip(each["weights"], names, strict=True)]
+        echo(f"{each['folder']}: {' + '.join(terms)}")
 
 
 def _model_record(kind: "Architecture", parameters: int) -> dict[str, object]:

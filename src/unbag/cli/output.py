@@ -207,10 +207,14 @@ def show_results(
     views, summary = write_tables(results, folder, cross_domain=cross_domain)
     if as_json:
         from unbag.challenge_sets.results import FILE, read
+        from unbag.evaluation.prompt_spread import spread_over_prompts
         from unbag.evaluation.quantities import summarize_verdicts, verdicts
 
         file = folder / FILE
-        print_json(json.loads(file.read_text(encoding="utf-8")) | summarize_verdicts(verdicts(read(file))))
+        everything = read(file)
+        spreads = [each.as_json() for each in spread_over_prompts(everything)]
+        more = summarize_verdicts(verdicts(everything)) | ({"over_prompts": spreads} if spreads else {})
+        print_json(json.loads(file.read_text(encoding="utf-8")) | more)
         return
     terminal.show(summary if is_shown or (summary and is_quiet()) else [*views, *summary], console())
     files = " ".join(sorted(path.name for path in folder.iterdir()))

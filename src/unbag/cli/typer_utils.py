@@ -182,9 +182,10 @@ def metrics(incomplete: str) -> list[str]:
 def bounds(incomplete: str) -> list[str]:
     """Complete the `SET:SCORE=` of a gate."""
     from unbag import challenge_sets
-    from unbag.evaluation.quantities import quantities
+    from unbag.evaluation.quantities import CHANGED_LABELS, quantities
 
-    return _completed(incomplete, [f"{name}:{each}=" for name in challenge_sets.names() for each in quantities(name)])
+    names = [f"{name}:{each}=" for name in challenge_sets.names() for each in (*quantities(name), CHANGED_LABELS.name)]
+    return _completed(incomplete, names)
 
 
 def _completed(incomplete: str, names: Iterable[str]) -> list[str]:

@@ -28,7 +28,11 @@ MODELS: Final = ("reader", "lexical", "hypothesis-only")
 _FOR_SEEDS: Final = 60  # pairs, which give about fifteen seeds, as in SICCK; hundreds would take minutes
 _FOR_MANY_ROWS: Final = 440  # pairs for sets with several rows per pair; all 1,500 would take half a minute
 _Q: Final = 20  # permutations per pair
-_BUILT: Final = {"soswap_addamod": demo.SOSWAP_ADDAMOD, "recombined": demo.RECOMBINED}
+_BUILT: Final = {
+    "soswap_addamod": demo.SOSWAP_ADDAMOD,
+    "recombined": demo.RECOMBINED,
+    "negation": demo.NEGATION,
+}
 """Sets that the package ships built, since their builders need a parser."""
 _TEST_SIZE: Final = 1_000  # pairs that are hardest for a bag of words: fifty in each of twenty partitions
 

@@ -14,17 +14,18 @@ from unbag.data.columns import column
 from unbag.data.labels import LabelError
 from unbag.data.predictions import SetPredictions, validate_label_space
 from unbag.data.sources import validate_corpus_names
-from unbag.evaluation import label_check, model_loading, report_examples, result_folder
+from unbag.evaluation import label_check, model_loading, result_folder
 from unbag.evaluation.backends import Engine, InProcess
 from unbag.evaluation.label_check import LabelCheckedModel
 from unbag.evaluation.lexical_baseline import BaselinePredictions, LexicalBaseline
 from unbag.evaluation.model_loading import Model, order_of, recorded_options, validate_lexicon, validate_model
 from unbag.evaluation.prediction_table import PredictionTable
-from unbag.evaluation.scoring import Scored, score_answers, score_predictions, write
+from unbag.evaluation.scoring import Scored, collect_scored, score_answers, score_predictions, write
 from unbag.evaluation.sharded import ShardedEvaluation
 from unbag.inference.distributed import process_group
 from unbag.inference.function import CallablePredictor, OutputCountError
 from unbag.inference.label_probe import validate_outputs
+from unbag.inference.llm.prompt_file import PromptFile
 from unbag.inference.llm.prompts import Prompt
 from unbag.inference.prediction_files import label_space_of_file, read_predictions
 from unbag.inference.prediction_store import PREDICTIONS
@@ -111,15 +112,17 @@ def evaluate_all(
         ValueError: If an input is invalid. An option that fits none of the models is rejected before anything is
             computed. `data.labels.LabelError` if the label order is unknown or refuted.
     """
-    several, engine = len(models) > 1, engine or InProcess()
+    engine = engine or InProcess()
     if shard is not None and process_group().world > 1:
         raise ValueError("--shard: expected a single process, got a launcher (torchrun); use one of them")
     validate_unsharded(shard, predictions_csv)
     model_loading.check(models, model_options)
     validate_writable(Path(output_dir), folder=True)
     requests = [suite.request(item) if isinstance(item, str) else item for item in sets]
-    names = [str(model) for model in models if isinstance(model, str | Path)]
-    if len(names) == len(models):  # fails before any model is loaded
+    variants = model_loading.variants_of(models, model_options)
+    several = len(variants) > 1
+    names = [f"{each.model}{each.suffix}" for each in variants if isinstance(each.model, str | Path)]
+    if len(names) == len(variants):  # fails before any model is loaded
         result_folder.check(Path(output_dir), dict.fromkeys(names), _names(requests))
     for model in models:
         validate_model(model)
@@ -129,6 +132,8 @@ def evaluate_all(
         model_options["threshold"] = parse_threshold(model_options["threshold"])
     if model_options.get("num_fewshot") is not None:
         Prompt(model_options["num_fewshot"])  # validates the number
+    for file in {each.options["prompt"] for each in variants if "prompt" in each.options}:
+        PromptFile.load(file)  # validates the file
     validate_corpus_names(model_options.get("train_data") or ())
     failures = list(skipped)
 
@@ -153,13 +158,12 @@ def evaluate_all(
     if parallel.num_proc() > 1 and group.rank == 0:
         build_ahead([each for each in valid if isinstance(each, Request)], _progress_of(progress_callback, BUILDING))
     named: list[LabelCheckedModel] = []
-    for model in models:
-        own_options = model_loading.select_options(model, model_options)
+    for model, own_options, suffix in variants:
         predictor, model_name = engine.predictor_of(model, **own_options)
         if model_loading.kind_of(model) is model_loading.FUNCTION:
             _run_one_pair(predictor)
         options = recorded_options(model, predictor, own_options)
-        record = {"name": model_name, **({} if options is None else {"options": options})}
+        record = {"name": f"{model_name}{suffix}", **({} if options is None else {"options": options})}
         if model_loading.kind_of(model) is model_loading.FUNCTION and own_options.get("label_map") is not None:
             record["label_order"] = ",".join(order_of(predictor))
         named.append(LabelCheckedModel(predictor, record, trust_labels=trust_labels))
@@ -217,7 +221,7 @@ def evaluate_all(
                 failed(request.name, error, each.name)
                 continue
             if group.rank == 0 and on_result is not None:
-                on_result(done[place][0])
+                on_result(done[place].result)
     if sharded is not None:
         return sharded.finish(
             Path(output_dir), failures, progress_callback=progress_callback, on_result=on_result, on_failure=failed
@@ -281,7 +285,7 @@ def evaluate_file(
             logger.warning("%s %s", path.name, fit.warning)
     answers = answers.for_gold(built.rows.features["label"].names)
     result = score_answers(built, answers, model, words)
-    write([(result, report_examples.select(result, built.rows, answers))], Path(output_dir))
+    write([collect_scored(result, built, answers)], Path(output_dir))
     return result
 
 

@@ -23,6 +23,8 @@ from unbag import challenge_sets
 from unbag.challenge_sets.base import SCORE
 from unbag.challenge_sets.results import Result
 from unbag.evaluation import comparison, quantities
+from unbag.evaluation.parity import Parity
+from unbag.evaluation.quantities import CHANGED_LABELS
 from unbag.evaluation.systems import select_single_model
 from unbag.evaluation.verdict import LEAST_SOURCES, MARGIN, TOO_FEW_ROWS
 from unbag.scoring.bootstrap import Estimate, to_json
@@ -107,7 +109,7 @@ def bound(text: str, side: Side) -> GateBound:
         raise ValueError(f"--{side}: expected SET:SCORE=BOUND, such as permuted:score=.2, got {text!r}")
     set_name, name = parts["set"].strip(), parts["number"].strip()
     try:
-        numbers = quantities.quantities(set_name)
+        numbers = quantities.quantities(set_name) | {CHANGED_LABELS.name: CHANGED_LABELS}
     except ValueError as error:
         raise ValueError(f"--{side}: {error}") from None
     if name not in numbers:
@@ -206,6 +208,25 @@ def no_worse_than(run: Path, before: Path, names: Sequence[str] = ()) -> tuple[l
     ]
 
 
+def check_parity(compared: Sequence[Parity], bounds: Iterable[GateBound]) -> list[GateResult]:
+    """Check the changed labels of a model against bounds. Each bound applies to every corpus of its set.
+
+    Raises:
+        ValueError: If the labels of a bound's set were not compared.
+    """
+    checked = []
+    for each in bounds:
+        matching = [parity for parity in compared if parity.set == each.set]
+        if not matching:
+            there = ", ".join(dict.fromkeys(parity.set for parity in compared)) or "no set"
+            raise ValueError(
+                f"--{each.side} {each.set}:{each.number}: expected labels of {each.set} on the same rows in both runs, "
+                f"got labels of {there}; evaluate both runs with the same options"
+            )
+        checked += [_compare(each, one.data, CHANGED_LABELS.label, one.estimate, one.sources) for one in matching]
+    return checked
+
+
 def _too_few(sources: int) -> str:
     return f"{sources} source examples are too few"
 
@@ -218,12 +239,17 @@ def _check_bound(result: Result, bound: GateBound) -> GateResult:
         nothing = Estimate(None, None, None, 0) if number is None else number.estimate
         why = TOO_FEW_ROWS if bound.number == quantities.SCORE_NAME else "no examples to compute it from"
         return GateResult(bound.set, data, bound.number, label, str(bound), nothing, "inconclusive", why)
-    estimate, why = number.estimate, ""
+    return _compare(bound, data, label, number.estimate, number.sources)
+
+
+def _compare(bound: GateBound, data: str, label: str, estimate: Estimate, sources: int) -> GateResult:
+    """Compare the interval of a number with a bound."""
     outcome: Outcome = "inconclusive"
+    why = ""
     if estimate.low is None or estimate.high is None:
         why = "no interval"
-    elif number.sources < LEAST_SOURCES:
-        why = _too_few(number.sources)
+    elif sources < LEAST_SOURCES:
+        why = _too_few(sources)
     else:
         at_least = bound.side == "min"
         # Rounded: the last digits of a sum differ between processors, and must not decide an outcome.

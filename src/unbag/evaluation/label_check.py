@@ -88,7 +88,7 @@ def _run_probe(
     try:
         report = probe(predictor, language)
     except Exception as error:
-        if record.get("kind") == "transformer" or _is_verbal(record):
+        if record.get("kind") in ("transformer", "classification-endpoint") or _is_verbal(record):
             raise
         # A user's own function may only have predictions for the rows of its sets. Other errors show on these rows.
         logger.debug("%s did not predict the pairs of the label probe", record["name"], exc_info=error)
@@ -128,7 +128,7 @@ def _mislabelled(report: ProbeReport, predictor: Predictor, record: Mapping[str,
 def _describe_verbal_mismatch(report: ProbeReport, record: Mapping[str, Any]) -> str:
     """Build the warning for a language model whose words fit other labels better. It has no label order to correct."""
     orders = zip(report.declared, report.best, strict=True)
-    other = " and ".join(f"{WORDS[label]} as {best}" for label, best in orders if label != best)
+    other = " and ".join(f"{WORDS.get(label, label)} as {best}" for label, best in orders if label != best)
     form = (
         ", or the other form of question (--apply-chat-template or --no-apply-chat-template)"
         if record["kind"] == "causal"

@@ -44,6 +44,7 @@ CAUSAL: Final = Kind(
             "dtype",
             "device",
             "num_fewshot",
+            "prompt",
             "apply_chat_template",
             "max_length",
             "batch_tokens",
@@ -54,7 +55,12 @@ CAUSAL: Final = Kind(
 ENDPOINT: Final = Kind(
     "a model behind an endpoint",
     "endpoint:NAME",
-    frozenset({"base_url", "num_fewshot", "concurrency", "retries", "spending", "cache"}),
+    frozenset(
+        {
+            *("base_url", "num_fewshot", "prompt", "concurrency", "retries", "spending", "cache"),
+            *("separator", "label_map", "threshold"),  # of a classifier behind a route
+        }
+    ),
 )
 BUILT_IN: Final = Kind(
     "a built-in model",
@@ -92,6 +98,51 @@ def _kind_by_name(name: str) -> Kind:
 def select_options(model: Any, options: Mapping[str, Any]) -> dict[str, Any]:
     """Select the options that apply to the kind of a model."""
     return {name: value for name, value in options.items() if name in kind_of(model).options}
+
+
+PROMPT_MARK: Final = " · "
+"""Text between the name of a model and that of its prompt, if it is evaluated with several prompts."""
+
+
+class Variant(NamedTuple):
+    """A model with its own options.
+
+    Attributes:
+        model: Model by name or as an object.
+        options: Options that apply to its kind, with one prompt at most.
+        suffix: Mark and name of the prompt, for a model with several prompts; otherwise empty.
+    """
+
+    model: Any
+    options: dict[str, Any]
+    suffix: str
+
+
+def variants_of(models: Sequence[Any], options: Mapping[str, Any]) -> list[Variant]:
+    """List the models with their options: one variant per prompt for a model that has several.
+
+    Raises:
+        ValueError: If two prompts have the same file name.
+
+    >>> [each.suffix for each in variants_of(["endpoint:lm", "org/model"], {"prompt": ("a.jinja", "strict.jinja")})]
+    [' · a', ' · strict', '']
+    """
+    variants = []
+    for model in models:
+        own = select_options(model, options)
+        prompts = own.pop("prompt", None)
+        files = [prompts] if isinstance(prompts, str | Path) else list(prompts or ())
+        stems = [Path(file).stem for file in files]
+        if repeated := sorted({stem for stem in stems if stems.count(stem) > 1}):
+            raise ValueError(
+                f"--prompt: expected files of different names, got {', '.join(repeated)} twice; rename one"
+            )
+        if not files:
+            variants.append(Variant(model, own, ""))
+        for file, stem in zip(files, stems, strict=True):
+            suffix = f"{PROMPT_MARK}{stem}" if len(files) > 1 else ""
+            variants.append(Variant(model, {**own, "prompt": str(file)}, suffix))
+    return variants
 
 
 def check(models: Sequence[Any], options: Mapping[str, Any]) -> None:
@@ -145,6 +196,9 @@ DEFAULTS: Final[Mapping[str, Any]] = {
 
 _NOT_OF_EXPORTED: Final = frozenset({"dtype", "device", "head", "trust_remote_code"})
 
+_OF_CHAT: Final = frozenset({"num_fewshot", "prompt"})
+_OF_ROUTES: Final = frozenset({"separator", "label_map", "threshold"})
+
 _OF_WORDNET: Final = frozenset({"natlog", "wordnet"})
 
 _NOT_DECIDING: Final = frozenset({"device", "concurrency", "retries", "spending", "cache"})
@@ -161,9 +215,9 @@ def predictor_of(model: Model, **options: Any) -> tuple[Predictor, str]:
         model: One of: the name of a built-in model (`baselines.lexical.predictors.BASELINES`); the Hub id or folder of
             a classifier (`TransformerPredictor`) or of a lexical model; `causal:` and the Hub id or folder of a causal
             language model (`inference.llm.causal`); `endpoint:` and the name of a model behind an API
-            (`inference.llm.endpoint`); `module:function`, imported from the current folder or an installed package
-            (`CallablePredictor`); a function; a `CrossEncoder` or a text-classification pipeline
-            (`inference.in_memory`); a predictor.
+            (`inference.llm.endpoint`, or `inference.classification_endpoint` by the address); `module:function`,
+            imported from the current folder or an installed package (`CallablePredictor`); a function; a
+            `CrossEncoder` or a text-classification pipeline (`inference.in_memory`); a predictor.
         options: Options of the kind of model. Hub id or folder: those of `TransformerPredictor.load`. Language model:
             those of `CausalPredictor.load` or `EndpointPredictor.load`. Built-in model: those of
             `baselines.lexical.fitting.Recipe`. Function: `label_map` of `CallablePredictor`. Classifiers and functions
@@ -277,9 +331,7 @@ def _load_by_name(model: str | Path, options: dict[str, Any]) -> Predictor:
     validate_model(model)
     name = str(model).partition(":")[2]
     if kind is ENDPOINT:
-        from unbag.inference.llm.endpoint import EndpointPredictor  # its import error names the extra
-
-        return EndpointPredictor.load(name, **options)
+        return _of_endpoint(name, options)
     with _hub(name):
         from unbag.inference.llm.causal import CausalPredictor
 
@@ -291,6 +343,27 @@ def _hub(name: str) -> AbstractContextManager[Any]:
     from unbag.data.readers import is_hub_id
 
     return unless_unreachable() if is_hub_id(name) else nullcontext()
+
+
+def _of_endpoint(name: str, options: dict[str, Any]) -> Predictor:
+    """Load a classifier behind one of the classification routes, or a language model behind any other address."""
+    from unbag.inference.classification_routes import ROUTES, route_of
+
+    is_route = route_of(options.get("base_url")) is not None
+    if wrong := sorted(set(options) & (_OF_CHAT if is_route else _OF_ROUTES)):
+        routes = ", ".join(f"/{route}" for route in ROUTES)
+        raise ValueError(
+            f"{', '.join(wrong)}: expected {'no address' if is_route else 'an address'} that ends in {routes}, got "
+            f"{options.get('base_url')}; correct --base-url, or omit the option"
+        )
+    # The import errors of both name the extra.
+    if is_route:
+        from unbag.inference.classification_endpoint import ClassificationEndpointPredictor
+
+        return ClassificationEndpointPredictor.load(name, **options)
+    from unbag.inference.llm.endpoint import EndpointPredictor
+
+    return EndpointPredictor.load(name, **options)
 
 
 def _baseline(name: str, options: dict[str, Any]) -> Predictor:

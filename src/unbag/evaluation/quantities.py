@@ -14,6 +14,9 @@ from unbag.scoring.nested import iter_estimates
 SCORE_NAME: Final = "score"
 """Name of the skill score among the numbers that a set describes."""
 
+CHANGED_LABELS: Final = Quantity("changed_labels", "changed labels", higher_is_better=False)
+"""The number of two runs that a gate limits (`evaluation.parity`). The scores of one run do not contain it."""
+
 
 class Number(NamedTuple):
     """One number of a result.

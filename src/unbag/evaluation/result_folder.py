@@ -21,8 +21,8 @@ from unbag.utils.storage import Folder, is_address, local_copy
 FILES: Final = (results.FILE, report_examples.FILE)
 """Files that a later run adds to, besides those in `evaluation.samples.FOLDER`."""
 
-_VERSION: Final = ("revision", "sha256")
-"""Keys of a model's record that identify its weights, or its file of predictions."""
+_VERSION: Final = ("revision", "sha256", "prompt")
+"""Keys of a model's record that identify its weights, its file of predictions, or its prompt."""
 
 _REMEDY: Final = "name another folder with --output-dir"
 

@@ -4,7 +4,7 @@
 
 The columns are the terms of the sums behind each number (right or wrong, permutations accepted, …), so that everything
 a metric computes from rows and labels is done. A comparison therefore needs neither the set nor the model, and can draw
-the same bootstrap resamples for both models.
+the same bootstrap resamples for both models. The folder also holds the predicted labels (`evaluation.row_labels`).
 """
 
 import hashlib
@@ -20,6 +20,8 @@ import pyarrow.parquet as pq
 
 from unbag.challenge_sets.results import Result
 from unbag.data import parquet
+from unbag.evaluation import row_labels
+from unbag.evaluation.row_labels import RowLabels
 from unbag.scoring.bootstrap import Sample
 from unbag.scoring.nested import iter_estimates
 from unbag.scoring.significance import STATISTICS, sample_value
@@ -32,8 +34,13 @@ _META: Final = b"unbag.sources"
 _CLOSE: Final = 1e-9  # sums in another order differ in their last bits; samples of another result differ by more
 
 
-def write(results: Sequence[Result], run: Path, earlier: Mapping[int, int] = MappingProxyType({})) -> None:
-    """Write the samples of newly scored results to a run's folder, and remove files that belong to no result.
+def write(
+    results: Sequence[Result],
+    run: Path,
+    earlier: Mapping[int, int] = MappingProxyType({}),
+    labels: Mapping[int, RowLabels] = MappingProxyType({}),
+) -> None:
+    """Write the samples and labels of newly scored results to a run's folder, and remove files of no result.
 
     Quantities with other units than the set's source examples (those of SICCK by modifier) are excluded.
 
@@ -41,30 +48,27 @@ def write(results: Sequence[Result], run: Path, earlier: Mapping[int, int] = Map
         results: All results of the folder.
         run: Folder of the run.
         earlier: For results that were not scored now but stay in the folder, the previous index by the new index.
+        labels: Predicted labels of the newly scored results, by index (default: none).
     """
-    files = {new: _file(run, old, results[new]) for new, old in earlier.items()}
-    contents = {new: file.read_bytes() for new, file in files.items() if file.is_file()}
-    written = set()
+    contents: dict[Path, bytes] = {}
+    for new, old in earlier.items():
+        for file_of in (_file, labels_file):
+            if (file := file_of(run, old, results[new])).is_file():
+                contents[file_of(run, new, results[new])] = file.read_bytes()
     for number, result in enumerate(results):
-        if number in contents:
-            file = _file(run, number, result)
-            written.add(file)
-            if file != files[number]:
-                with atomic_write(file) as tmp:
-                    tmp.write_bytes(contents[number])
+        if number in earlier and _file(run, number, result) in contents:
             continue
-        samples = [(path, e.sample) for path, e in iter_estimates(result.scores) if e.sample is not None]
-        if not samples:
-            continue
-        n = len(samples[0][1].columns)
-        file = _file(run, number, result)
-        written.add(file)
-        with atomic_write(file) as tmp:
-            same_units = {path: sample for path, sample in samples if len(sample.columns) == n}
-            pq.write_table(_table(same_units, result), tmp, compression="zstd")
-    for old in (run / FOLDER).glob("*.parquet"):
-        if old not in written:
-            old.unlink()
+        if content := _encode(result):
+            contents[_file(run, number, result)] = content
+        if number in labels:
+            contents[labels_file(run, number, result)] = row_labels.encode(labels[number], result)
+    for file, content in contents.items():
+        if not file.is_file() or file.read_bytes() != content:
+            with atomic_write(file) as tmp:
+                tmp.write_bytes(content)
+    for old_file in (run / FOLDER).glob("*.parquet"):
+        if old_file not in contents:
+            old_file.unlink()
 
 
 def read(run: Path, number: int, result: Result) -> dict[str, Sample] | None:
@@ -111,8 +115,26 @@ def _checksum(table: pa.Table) -> int:
     return checksums.cells_checksum(*(column.to_numpy().tobytes() for column in table.itercolumns()))
 
 
+def labels_file(run: Path, number: int, result: Result) -> Path:
+    """Locate the file of a result's predicted labels (`evaluation.row_labels`)."""
+    return run / FOLDER / f"{number:02}-{result.set}{row_labels.SUFFIX}"
+
+
 def _file(run: Path, number: int, result: Result) -> Path:
     return run / FOLDER / f"{number:02}-{result.set}.parquet"
+
+
+def _encode(result: Result) -> bytes | None:
+    """Encode the samples of a newly scored result as a Parquet file; None if it has none."""
+    samples = [(path, e.sample) for path, e in iter_estimates(result.scores) if e.sample is not None]
+    if not samples:
+        return None
+    n = len(samples[0][1].columns)
+    same_units = {path: sample for path, sample in samples if len(sample.columns) == n}
+    buffer = pa.BufferOutputStream()
+    pq.write_table(_table(same_units, result), buffer, compression="zstd")
+    content: bytes = buffer.getvalue().to_pybytes()
+    return content
 
 
 def _table(samples: dict[str, Sample], result: Result) -> pa.Table:

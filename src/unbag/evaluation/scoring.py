@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,9 +17,10 @@ from unbag.challenge_sets.results import Result
 from unbag.challenge_sets.views.examples import ExampleSelection
 from unbag.data.columns import column
 from unbag.data.predictions import SetPredictions, scatter_predictions
-from unbag.evaluation import report_examples, result_folder, samples
+from unbag.evaluation import report_examples, result_folder, row_labels, samples
 from unbag.evaluation.lexical_baseline import BaselinePredictions
 from unbag.evaluation.prediction_table import PredictionTable
+from unbag.evaluation.row_labels import RowLabels
 from unbag.inference.prediction_store import Predictions
 from unbag.inference.single_output import (
     BREAK_EVEN,
@@ -29,6 +30,7 @@ from unbag.inference.single_output import (
     predict_by_score,
     rank_predictions,
 )
+from unbag.scoring.bootstrap import Estimate, share_of_rows
 from unbag.utils import locks
 
 _MAY_NOT_ANSWER: Final = ("endpoint", "wordnet", "natlog")
@@ -36,8 +38,19 @@ _MAY_NOT_ANSWER: Final = ("endpoint", "wordnet", "natlog")
 
 logger = logging.getLogger(__name__)
 
-Scored = tuple[Result, ExampleSelection]
-"""A result, and its selected examples for reports."""
+
+class Scored(NamedTuple):
+    """A result with what a run stores beside it.
+
+    Attributes:
+        result: The result.
+        examples: Selected examples for reports.
+        labels: Predicted labels of the rows; None if they are not stored.
+    """
+
+    result: Result
+    examples: ExampleSelection
+    labels: RowLabels | None = None
 
 
 def score_predictions(
@@ -68,7 +81,8 @@ def score_predictions(
     may_not_answer = model.get("kind") in _MAY_NOT_ANSWER
     answers = _answers(predicted, slice(None), may_not_answer)
     if answers.unanswered is not None:
-        _report_unanswered(answers.unanswered, built.request.name)
+        abstained_share = _unanswered_share(answers.unanswered, built)
+        _report_unanswered(abstained_share, answers.unanswered, built.request.name)
     counts: dict[str, Any] = {"truncated_pairs": predicted.truncated}
     if predicted.truncated:
         counts["truncated_share"] = predicted.truncated / len(predicted)
@@ -87,12 +101,18 @@ def score_predictions(
         answers, counts["ranking"] = rank_predictions(answers, labels, threshold)
     if answers.unanswered is not None:
         counts["n_abstained"] = int(answers.unanswered.sum())
+        counts["abstained_share"] = abstained_share
     answers = answers.for_gold(built.rows.features["label"].names)
     draws = [answers] if control is predicted else [scatter_predictions(each, built.decisive) for each in draws]
     result = score_answers(built, answers, {**model, **counts}, words, draws, entailment)
     if table is not None:
         table.add(result, built.rows, answers)
-    return result, report_examples.select(result, built.rows, answers)
+    return collect_scored(result, built, answers)
+
+
+def collect_scored(result: Result, built: BuiltSet, answers: SetPredictions) -> Scored:
+    """Collect what a run stores beside the result of some predictions."""
+    return Scored(result, report_examples.select(result, built.rows, answers), row_labels.collect(built.rows, answers))
 
 
 def _answers(predicted: Predictions, rows: slice, may_not_answer: bool) -> SetPredictions:
@@ -151,7 +171,7 @@ def write(each: Sequence[Scored], output_dir: Path, failures: Sequence[Failure] 
     Returns:
         The results of `each`.
     """
-    done = [result for result, _ in each]
+    done = [scored.result for scored in each]
     if not done:
         return done
     with locks.exclusive_lock(output_dir, "writing results", wait=True):  # the files must all be of one run
@@ -162,11 +182,13 @@ def write(each: Sequence[Scored], output_dir: Path, failures: Sequence[Failure] 
         together = [entry.result for entry in entries]
         stays = {position: entry.number for position, entry in enumerate(entries) if entry.number is not None}
         selections = _selections(output_dir) if stays else {}
-        selections |= {(chosen.set, chosen.model, chosen.sha256): chosen for _, chosen in each}
+        selections |= {(one.set, one.model, one.sha256): one for one in (scored.examples for scored in each)}
         keys = [(result.set, result.model["name"], result.data["sha256"]) for result in together]
         examples = [selections[key] for key in keys if key in selections]
         report_examples.write(examples, output_dir / report_examples.FILE)
-        samples.write(together, output_dir, stays)
+        labels = {id(scored.result): scored.labels for scored in each if scored.labels is not None}
+        of_rows = {place: labels[id(one)] for place, one in enumerate(together) if id(one) in labels}
+        samples.write(together, output_dir, stays, of_rows)
         new = [results.SkippedSet(each.set, each.model, each.reason) for each in failures]
         evaluated = {result.set for result in together}
         skipped = [each for each in before if each.set not in evaluated and each not in new] + new
@@ -184,8 +206,20 @@ def _selections(folder: Path) -> dict[tuple[str, ...], ExampleSelection]:
     return {(each.set, each.model, each.sha256): each for each in chosen}
 
 
-def _report_unanswered(unanswered: NDArray[np.bool_], title: str) -> None:
-    if n := int(unanswered.sum()):
+def _unanswered_share(unanswered: NDArray[np.bool_], built: BuiltSet) -> Estimate:
+    """Estimate the share of rows without an answer, with an interval over source examples."""
+    source = row_labels.source_codes(built.rows)
+    everything = np.ones(len(unanswered), dtype=np.bool_)
+    return share_of_rows(unanswered, everything, source, int(source.max(initial=-1)) + 1)
+
+
+def _report_unanswered(share: Estimate, unanswered: NDArray[np.bool_], title: str) -> None:
+    if (n := int(unanswered.sum())) and share.low is not None and share.high is not None:
         logger.warning(
-            "%s: %s of %s answers name no label; they count as wrong", title, f"{n:,}", f"{len(unanswered):,}"
+            "%s: %s of %s answers name no label (95 %% interval %s to %s); they count as wrong",
+            title,
+            f"{n:,}",
+            f"{len(unanswered):,}",
+            f"{share.low:.1%}",
+            f"{share.high:.1%}",
         )

@@ -279,7 +279,7 @@ def score_tasks(
             continue
         done.append(each)
         if on_result is not None:
-            on_result(each[0])
+            on_result(each.result)
     return write(done, output_dir, failures)
 
 

@@ -16,6 +16,7 @@ from unbag.hub import eval_results
 from unbag.hub.cards import arxiv_tags, describe_package
 from unbag.hub.licences import OTHER, inherited_licence
 from unbag.hub.ownership import FOLDER
+from unbag.reports.training import interpolation_section
 from unbag.scoring.bootstrap import Estimate
 from unbag.training.recipes import find_recipe
 from unbag.training.reproduce import command
@@ -269,6 +270,7 @@ def _training(content: ModelCardContent) -> str:
             _table(["setting", "value"], [[name, value.replace("|", "\\|")] for name, value in rows.items()]),
             "Evaluation on the held-out pairs:",
             _curve(record),
+            *filter(None, [interpolation_section(record)]),
         ]
     )
 
@@ -348,9 +350,10 @@ def _curve(record: Mapping[str, Any]) -> str:
     chosen = [each for i, each in enumerate(evaluations, start=1) if i % every == 0 or i == len(evaluations)]
     if record["best_evaluation"] not in chosen:
         chosen = sorted([*chosen, record["best_evaluation"]], key=lambda each: int(each["step"]))
+    label = " (published, interpolated)" if "interpolation" in record else " (published)"
     rows = [
         [
-            f"{each['step']:,}" + (" (published)" if each == record["best_evaluation"] else ""),
+            f"{each['step']:,}" + (label if each == record["best_evaluation"] else ""),
             f"{each['all']['accuracy']:.4f}",
             f"{each['all']['loss']:.4f}",
         ]
@@ -435,12 +438,21 @@ def _limits(content: ModelCardContent) -> str:
         "examples and do not cover other seeds or corpora.",
         "Crowd workers wrote the NLI corpora, and their stereotypes about people are in the labels. Use the model for "
         "research, not for decisions about people.",
-        "Early stopping chose the published step on the held-out pairs. They were not used for anything else."
-        if content.record["config"]["early_stopping_patience"]
-        else "",
+        _held_out_use(content.record),
         "Some sets were evaluated on a sample of their examples; the table marks these." if is_sampled else "",
     ]
     return "## Limits\n\n" + "\n".join(f"- {point}" for point in points if point)
+
+
+def _held_out_use(record: Mapping[str, Any]) -> str:
+    """Describe what was chosen on the held-out pairs; empty if nothing was."""
+    use = "the held-out pairs. They were not used for anything else."
+    stopped, interpolated = bool(record["config"]["early_stopping_patience"]), "interpolation" in record
+    if stopped and interpolated:
+        return f"Early stopping chose a step, and then the interpolation chose α, on {use}"
+    if interpolated:
+        return f"The interpolation chose α on {use}"
+    return f"Early stopping chose the published step on {use}" if stopped else ""
 
 
 def _licence(content: ModelCardContent) -> str:

@@ -24,7 +24,7 @@ _MODULES: Final = tuple(
         *("baselines.lexical.bag", "baselines.lexical.contributions"),
     )
 )
-_ALLOWED: Final = frozenset({"numpy", "scipy", "spacy", "jieba"})
+_ALLOWED: Final = frozenset({"numpy", "scipy", "spacy", "rjieba"})
 _APP: Final = """from pathlib import Path
 
 import {ours}

@@ -75,6 +75,11 @@ def is_causal_lm(config: "PretrainedConfig") -> bool:
     return any(name.endswith(("ForCausalLM", "GPT2LMHeadModel")) for name in names)
 
 
+def has_classification_head(config: "PretrainedConfig") -> bool:
+    """Check whether a config declares a sequence classifier."""
+    return any(name.endswith("ForSequenceClassification") for name in config.architectures or ())
+
+
 def load_network(kind: Any, origin: Origin, dtype: torch.dtype, **options: Any) -> tuple[Any, list[str]]:
     """Load a network.
 
@@ -331,7 +336,7 @@ def load_classifier(
             f"classification head; causal:{origin} prompts it and scores the likelihood of each label's word"
         )
     threshold = _threshold(config, threshold, origin.source)
-    if any(name.endswith("ForSequenceClassification") for name in config.architectures or ()):
+    if has_classification_head(config):
         _order(config, label_map)  # raises before gigabytes are downloaded
     network, missing = load_network(AutoModelForSequenceClassification, origin, dtype)
     if missing:
@@ -434,7 +439,7 @@ def load_to_train(
     """
     origin = resolve_origin(model, revision)
     config = load_config(origin)
-    new_head = not any(name.endswith("ForSequenceClassification") for name in config.architectures or ())
+    new_head = not has_classification_head(config)
     if new_head and label_map is not None:
         raise ModelError(f"{origin} has no classification head yet, so it has no labels to map; omit label_map")
     order: tuple[str, ...] = LABELS

@@ -94,15 +94,15 @@ def validate_pairs(premises: Sequence[str], hypotheses: Sequence[str]) -> tuple[
     return sides["premise"], sides["hypothesis"]
 
 
-def one_hot_probabilities(label: str | None) -> list[float]:
+def one_hot_probabilities(label: str | None, label_space: Sequence[str] = LABELS) -> list[float]:
     """Build the probabilities for a bare label: 1 for it and 0 for the others; for None (no label), all equal.
 
     >>> one_hot_probabilities("neutral")
     [0.0, 1.0, 0.0]
     """
     if label is None:
-        return [1 / len(LABELS)] * len(LABELS)
-    return [float(name == label) for name in LABELS]
+        return [1 / len(label_space)] * len(label_space)
+    return [float(name == label) for name in label_space]
 
 
 def validate_probabilities(values: Any, rows: int, label_space: Sequence[str]) -> NDArray[np.float32]:

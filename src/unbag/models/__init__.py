@@ -1,6 +1,6 @@
-"""NLI architectures before transformers, as models of the transformers library.
+"""Pre-transformer NLI architectures, implemented as models of the transformers library.
 
-Importing this package registers them with the Auto classes, so that their repositories load as any other:
+Importing this package registers them with the Auto classes, so that they load like any other model:
 
     import unbag.models
     from transformers import AutoModelForSequenceClassification, AutoTokenizer
@@ -8,14 +8,16 @@ Importing this package registers them with the Auto classes, so that their repos
     model = AutoModelForSequenceClassification.from_pretrained("ORG/MODEL")
     tokenizer = AutoTokenizer.from_pretrained("ORG/MODEL")  # works without unbag
 
-unbag imports the package wherever it loads a model. `unbag models` lists the architectures, `unbag models init` makes
-a model to train.
+unbag imports this package before it loads a model. `unbag models` lists the architectures, and `unbag models init`
+creates an untrained model.
 """
 
 try:
     import transformers  # noqa: F401
 except ImportError as error:
-    raise ImportError("the models need PyTorch and transformers: pip install 'unbag[models]'") from error
+    raise ImportError(
+        "unbag.models: expected PyTorch and transformers, got no installation; run pip install 'unbag[models]'"
+    ) from error
 
 from unbag.models.catalogue import ARCHITECTURES, Architecture, get_architecture, register
 

@@ -1,4 +1,4 @@
-"""Dependency parses as binary trees over words."""
+"""Conversion of dependency parses to binary trees over words."""
 
 from collections.abc import Sequence
 
@@ -8,15 +8,15 @@ from unbag.data.text.parses import dependents
 def binarise_parse(heads: Sequence[int]) -> list[tuple[int, int]]:
     """Convert a dependency parse to a binary tree over its words.
 
-    A word is merged with its dependents, the nearest first. In each merge, the part on the left becomes the left child.
-    Words of one phrase are therefore merged before others. Further roots are merged with the first root like
-    dependents.
+    Each word is merged with its dependents, from the nearest to the farthest. In each merge, the left constituent
+    becomes the left child. All words of a phrase are therefore merged first. Additional roots are treated as dependents
+    of the first root.
 
     Args:
-        heads: Position of the head of each word, its own position for a root, shape (n,).
+        heads: Index of the head of each word, shape (n,). A root is its own head.
 
     Returns:
-        Merges as in `tree_lstm.Merges`, n - 1 pairs of nodes.
+        n - 1 merges, in the format of `tree_lstm.Merges`.
 
     >>> binarise_parse([1, 2, 2])  # "a dog runs"
     [(0, 1), (3, 2)]
@@ -29,7 +29,7 @@ def binarise_parse(heads: Sequence[int]) -> list[tuple[int, int]]:
         words.sort(key=lambda word: (abs(word - head), word))
     merges: list[tuple[int, int]] = []
     node = list(range(len(heads)))  # topmost node above each word so far
-    # An explicit stack, because long sentences may exceed the recursion limit. Dependents are merged before their head.
+    # An explicit stack, because long sentences may exceed the recursion limit. Dependents are merged first.
     stack = [(roots[0], False)] if roots else []
     while stack:
         word, ready = stack.pop()

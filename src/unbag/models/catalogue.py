@@ -1,4 +1,4 @@
-"""Catalogue of the architectures: name, paper, and the information that each one uses."""
+"""Catalog of the architectures: name, paper, and the input information that each one uses."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -29,19 +29,19 @@ _NIE_2019: Final = "Nie, Wang & Bansal 2019"
 
 @dataclass(frozen=True)
 class Architecture:
-    """An architecture.
+    """Name, network class, paper and properties of an architecture.
 
     Attributes:
         name: Name on the command line and in the API.
         network: Class of the network.
         paper: Authors and year of the paper.
-        url: Address of the paper.
-        sees: Information about a pair that the network uses, in a few words.
+        url: URL of the paper.
+        sees: Short description of the input information that the network uses.
         published: Number of parameters in the paper, without fixed embeddings; None if not published.
-        looked_up: Whether that number was read in Papers with Code's copy of the SNLI leaderboard; otherwise it is
-            quoted from memory.
+        looked_up: Whether this number was looked up in the copy of the SNLI leaderboard on Papers with Code. Otherwise
+            it was written from memory and is unverified.
         options: Config values that differ from the defaults.
-        needs: Tables of `WordEmbeddings` that the network reads.
+        needs: Tables of `WordEmbeddings` that the network requires.
     """
 
     name: str
@@ -56,7 +56,7 @@ class Architecture:
 
     @property
     def config(self) -> type[PairConfig]:
-        """Class of the config."""
+        """Config class of the network."""
         config: type[PairConfig] = self.network.config_class
         return config
 
@@ -210,7 +210,7 @@ ARCHITECTURES: Final[Mapping[str, Architecture]] = {kind.name: kind for kind in 
 
 
 def get_architecture(name: str) -> Architecture:
-    """Look up an architecture by name.
+    """Get an architecture by name.
 
     Raises:
         ValueError: If the name is unknown.
@@ -219,12 +219,12 @@ def get_architecture(name: str) -> Architecture:
     'Chen et al. 2017'
     """
     if name not in ARCHITECTURES:
-        raise ValueError(f"model: expected one of {', '.join(ARCHITECTURES)}; got {name!r}")
+        raise ValueError(f"model: expected one of {', '.join(ARCHITECTURES)}, got {name!r}")
     return ARCHITECTURES[name]
 
 
 def register() -> None:
-    """Register the models with transformers' Auto classes."""
+    """Register all models with the Auto classes of transformers."""
     for network in {kind.network for kind in _ALL}:
         config: Any = network.config_class
         AutoConfig.register(config.model_type, config, exist_ok=True)

@@ -1,4 +1,4 @@
-"""Config options that all models share."""
+"""Configuration shared by all models."""
 
 from typing import Any
 
@@ -6,23 +6,23 @@ from transformers import PreTrainedConfig
 
 
 class PairConfig(PreTrainedConfig):
-    """Config of a model of sentence pairs that reads word embeddings.
+    """Base configuration of sentence-pair classifiers over word embeddings.
 
     Attributes:
         vocab_size: Number of tokens in the vocabulary.
         embedding_size: Number of dimensions of a token embedding.
-        train_embeddings: Whether the embeddings are trained; otherwise they stay fixed.
-        hidden_size: Width of the layers; for a recurrence, of each direction.
-        dropout: Probability of dropping a feature in training.
-        bos_token_id: Id of the token at the beginning of each side of a pair.
+        train_embeddings: Whether the embeddings are trained; otherwise they are frozen.
+        hidden_size: Width of the layers; for an LSTM, per direction.
+        dropout: Dropout probability of a feature.
+        bos_token_id: Id of the token at the beginning of each sentence of a pair.
         pad_token_id: Id of the padding token.
         max_position_embeddings: Maximum number of tokens of an input; None for no limit.
         encoder: Config of a frozen pre-trained transformer whose hidden states replace the word embeddings; None for
             word embeddings.
-        spelling: Number of UTF-8 bytes kept per word (`WordEmbeddings.spelling`); 0 for none.
+        spelling: Number of stored UTF-8 bytes per word (`WordEmbeddings.spelling`); 0 for none.
         tags: Number of part-of-speech tags (`WordEmbeddings.tag`); 0 for none.
         stems: Whether the model stores word stems (`WordEmbeddings.stem`).
-        relations: Number of word pairs with lexical relations (`WordEmbeddings.related`).
+        relations: Number of word pairs with lexical relations (`WordEmbeddings.related`); 0 for none.
     """
 
     model_type = "unbag-pair"

@@ -10,12 +10,12 @@ from unbag.models.sides import Side
 
 
 class ConvNetConfig(PairConfig):
-    """Config of a hierarchical ConvNet.
+    """Configuration of a hierarchical ConvNet.
 
     Attributes:
         layers: Number of stacked convolutions.
         width: Kernel width in tokens, an odd number.
-        classifier_size: Width of the two layers above the encoder.
+        classifier_size: Width of the two hidden layers of the classifier.
     """
 
     model_type = "unbag-convnet"
@@ -29,11 +29,11 @@ class ConvNetConfig(PairConfig):
 
 
 class ConvNetForSequenceClassification(SentenceEncoder):
-    """Stacked convolutions over tokens; a sentence is the concatenated maximum of each feature of every layer.
+    """Stacked convolutions over tokens. The sentence embedding concatenates the max-pooled features of all layers.
 
     Conneau et al. 2017, https://aclanthology.org/D17-1070, section 3.2.4, after AdaSent (Zhao et al. 2015):
-    u = [u¹; u²; u³; u⁴]. Padding is set to zero before each convolution, so that a sentence vector does not depend on
-    the length of other sentences in the batch. The authors' code lets padding into the convolutions.
+    u = [u¹; u²; u³; u⁴]. Padding is set to zero before each convolution, so that a sentence embedding does not depend
+    on the length of other sentences in the batch. The authors' code does not mask padding.
     """
 
     config_class = ConvNetConfig
@@ -50,11 +50,11 @@ class ConvNetForSequenceClassification(SentenceEncoder):
         self.post_init()
 
     def encode(self, side: Side) -> Tensor:
-        """Compute the maxima of all layers, shape (b, layers × hidden)."""
+        """Compute the max-pooled features of all layers, shape (b, layers × hidden)."""
         outputs = self.embed(side)
         maxima = []
         for convolution in self.convolutions:
-            unpadded = outputs * side.mask[..., None]  # the previous layer's bias leaks into padding
+            unpadded = outputs * side.mask[..., None]  # the bias of the previous layer makes padding non-zero
             outputs = convolution(unpadded.transpose(1, 2)).relu().transpose(1, 2)
             maxima.append(max_over(outputs, side.mask))
         return torch.cat(maxima, dim=-1)

@@ -1,4 +1,4 @@
-"""DAM, the decomposable attention model (Parikh et al. 2016): a bag of words that aligns the words of both sides."""
+"""DAM, the decomposable attention model (Parikh et al. 2016), which aligns the words of both sentences."""
 
 import torch
 from torch import Tensor, nn
@@ -12,12 +12,12 @@ from unbag.models.sides import Side
 
 
 class DamConfig(PairConfig):
-    """Config of a decomposable attention model, with the authors' sizes.
+    """Configuration of a decomposable attention model, with the sizes of the paper.
 
     Attributes:
-        intra_attention: Whether each word is concatenated with the words of its own sentence that it attends to
+        intra_attention: Whether each word is concatenated with the words of the same sentence that it attends to
             (section 3.4).
-        distance: Maximum distance in words with its own bias; larger distances share the bias of the maximum.
+        distance: Maximum distance in words with a separate bias; larger distances share the bias of the maximum.
     """
 
     model_type = "unbag-dam"
@@ -30,7 +30,7 @@ class DamConfig(PairConfig):
 
 
 class IntraAttention(CustomInitModule):
-    """Attention of each word to the words of its own sentence, with a bias for each distance.
+    """Self-attention within a sentence, with a trained bias for each distance.
 
     Parikh et al. 2016, section 3.4: f_ij = F_intra(a_i)ᵀ F_intra(a_j), and the weights are the softmax over j of
     f_ij + d_{i−j}.
@@ -43,7 +43,7 @@ class IntraAttention(CustomInitModule):
         self.distance = distance
 
     def forward(self, vectors: Tensor, mask: Tensor) -> Tensor:
-        """Compute [a; a'] of b sentences, shape (b, t, 2 size)."""
+        """Concatenate each word with the words that it attends to, [a; a'], shape (b, t, 2 size)."""
         f = self.project(vectors)
         places = torch.arange(vectors.shape[1], device=vectors.device)
         apart = (places[:, None] - places[None, :]).clamp(-self.distance, self.distance) + self.distance
@@ -56,11 +56,11 @@ class IntraAttention(CustomInitModule):
 
 
 class DamForSequenceClassification(PairNetwork):
-    """Attend, compare, aggregate: each word is compared with its aligned words, and the comparisons are summed.
+    """Decomposable attention: compares each word with its aligned words, and sums the comparisons.
 
     Parikh et al. 2016, "A Decomposable Attention Model for Natural Language Inference"
-    (https://aclanthology.org/D16-1244), equations 1 to 4. Embeddings are scaled to length 1, projected to the hidden
-    size and kept fixed (section 5). The token at the beginning of each side is the paper's NULL.
+    (https://aclanthology.org/D16-1244), equations 1 to 4. Embeddings are normalized to length 1, projected to the
+    hidden size and kept fixed (section 5). The token at the beginning of each sentence is the paper's NULL token.
     """
 
     config_class = DamConfig

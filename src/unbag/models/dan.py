@@ -1,4 +1,4 @@
-"""DAN, the deep averaging network (Iyyer et al. 2015): a bag of words of each side."""
+"""DAN, the deep averaging network (Iyyer et al. 2015), a bag of words of each sentence."""
 
 import torch
 from torch import Tensor, nn
@@ -10,11 +10,11 @@ from unbag.models.sides import Side
 
 
 class DanConfig(PairConfig):
-    """Config of a deep averaging network.
+    """Configuration of a deep averaging network.
 
     Attributes:
         word_dropout: Probability of dropping a word from the mean in training.
-        layers: Number of hidden layers above the means.
+        layers: Number of hidden layers of the classifier.
     """
 
     model_type = "unbag-dan"
@@ -25,11 +25,11 @@ class DanConfig(PairConfig):
 
 
 class DanForSequenceClassification(SentenceEncoder):
-    """Mean of each side's word embeddings, with feed-forward layers above.
+    """Feed-forward layers over the mean word embedding of each sentence.
 
     Iyyer et al. 2015, "Deep Unordered Composition Rivals Syntactic Methods for Text Classification"
-    (https://aclanthology.org/P15-1162), section 3: feed-forward layers over the mean, with word dropout (section 3.1).
-    The paper classifies single texts; here pairs are matched as in InferSent (`network.matching_features`).
+    (https://aclanthology.org/P15-1162), section 3, with word dropout (section 3.1). The paper classifies single texts;
+    this network combines the two sentences as InferSent does (`network.matching_features`).
     """
 
     config_class = DanConfig
@@ -41,7 +41,7 @@ class DanForSequenceClassification(SentenceEncoder):
         self.post_init()
 
     def encode(self, side: Side) -> Tensor:
-        """Compute the mean of each sentence's words, shape (b, d); zeros for a sentence without words."""
+        """Compute the mean word embedding of each sentence, shape (b, d); zeros for a sentence without words."""
         words = side.words
         if self.training and self.config.word_dropout:
             words = words & (torch.rand(words.shape, device=words.device) >= self.config.word_dropout)

@@ -1,4 +1,4 @@
-"""DIIN, the densely interactive inference network (Gong et al. 2018): convolutions over all pairs of words."""
+"""DIIN, the densely interactive inference network (Gong et al. 2018), with convolutions over all word pairs."""
 
 from typing import Any
 
@@ -14,16 +14,16 @@ from unbag.models.sides import Side
 
 
 class DiinConfig(PairConfig):
-    """Config of a DIIN, with the authors' sizes.
+    """Configuration of a DIIN, with the sizes of the paper.
 
     Attributes:
-        length: Number of rows and columns of the interaction tensor: the maximum number of tokens per side. Longer
-            sides are truncated.
+        length: Maximum number of tokens per sentence, which is the number of rows and columns of the interaction
+            tensor. Longer sentences are truncated.
         character_size: Number of dimensions of a character embedding.
         character_features: Number of character features per word.
         character_width: Kernel width of the character convolution.
         scale: Share of channels that the first convolution over the interaction tensor keeps (η).
-        blocks: Number of dense blocks, each followed by a transition that halves both sides of the tensor.
+        blocks: Number of dense blocks, each followed by a transition that halves height and width of the tensor.
         block_layers: Number of convolutions in a dense block.
         growth: Number of channels that each convolution of a dense block adds.
         transition: Share of channels that a transition keeps (θ).
@@ -47,19 +47,18 @@ class DiinConfig(PairConfig):
 
 
 class DiinForSequenceClassification(PairNetwork):
-    """Encoded words with lexical features, a tensor of all word pairs, and a DenseNet over this tensor.
+    """Word encoder with lexical features, and a DenseNet over the interaction tensor of all word pairs.
 
     Gong et al. 2018, "Natural Language Inference over Interaction Space" (https://arxiv.org/abs/1709.04348), section 3.
-    A word is the concatenation of its embedding, a convolution of its characters (here: the bytes of its spelling), its
-    part of speech, and whether the other side has a word with the same stem. These features are stored in the model
-    (`WordEmbeddings`): the part of speech is the most frequent one of the word, and a word out of the vocabulary has no
-    characters. The penalty on the difference between both sides' encoders (section 4) is not implemented; weight decay
-    takes its place.
+    The features of a word are its embedding, a convolution over its characters (here: its UTF-8 bytes), its part of
+    speech, and whether the other sentence has a word with the same stem. They are stored in the model
+    (`WordEmbeddings`). The part of speech is therefore the most frequent one of the word, and an out-of-vocabulary word
+    has no characters. The penalty on the difference between the encoders of both sentences (section 4) is not
+    implemented; weight decay replaces it.
 
     The DenseNet follows the authors' code (github.com/YichenGong/Densely-Interactive-Inference-Network,
-    `python/models/DIIN.py`): ReLU follows the convolutions of the dense blocks only. The first convolution and those of
-    the transitions have no activation. The text applies a ReLU after every convolution unless it states otherwise, and
-    states otherwise for the first convolution only (`transition_relu=True`).
+    `python/models/DIIN.py`), in which only the convolutions of the dense blocks have a ReLU. In the paper, every
+    convolution except the first one has a ReLU (`transition_relu=True`).
     """
 
     config_class = DiinConfig
@@ -93,7 +92,7 @@ class DiinForSequenceClassification(PairNetwork):
         interaction = torch.einsum("bmd,bnd->bdmn", p, h)
         m, n = interaction.shape[2:]
         length = self.config.length
-        # Padding to a constant size: the classifier needs it, and the result must not depend on the rest of the batch.
+        # Padded to a constant size: the classifier requires it, and results must not depend on the batch composition.
         features = self.extract(pad(self.dropout(interaction), (0, length - n, 0, length - m)))
         logits: Tensor = self.classifier(self.dropout(features.flatten(1)))
         return logits
@@ -118,7 +117,7 @@ class DiinForSequenceClassification(PairNetwork):
 
 
 class Characters(nn.Module):
-    """Maximum of each feature of a convolution over a word's characters."""
+    """Max-pooled convolution over the characters of each word."""
 
     def __init__(self, size: int, features: int, width: int) -> None:
         super().__init__()
@@ -134,14 +133,14 @@ class Characters(nn.Module):
 
 
 class Highway(nn.Module):
-    """y = g ⊙ ReLU(W x + b) + (1 − g) ⊙ x with a gate g = σ(W_g x + b_g) (Srivastava et al. 2015)."""
+    """Highway layer (Srivastava et al. 2015): y = g ⊙ ReLU(W x + b) + (1 − g) ⊙ x with g = σ(W_g x + b_g)."""
 
     def __init__(self, size: int) -> None:
         super().__init__()
         self.change, self.gate = nn.Linear(size, size), nn.Linear(size, size)
 
     def forward(self, values: Tensor) -> Tensor:
-        """Map values of shape (…, size) to the same shape."""
+        """Apply the layer; input and output have shape (…, size)."""
         gate = self.gate(values).sigmoid()
         mapped: Tensor = gate * self.change(values).relu() + (1 - gate) * values
         return mapped
@@ -150,8 +149,8 @@ class Highway(nn.Module):
 class FusedAttention(nn.Module):
     """Self-attention with a fuse gate: p̃ = r ⊙ p + f ⊙ z, from a word p and the words that it attends to.
 
-    The score of two words is w · [pᵢ; pⱼ; pᵢ ⊙ pⱼ]. The term of pᵢ alone is omitted, because the softmax over j cancels
-    it.
+    The attention score of two words is w · [pᵢ; pⱼ; pᵢ ⊙ pⱼ]. The term of pᵢ is omitted, because the softmax over j
+    cancels it.
     """
 
     def __init__(self, size: int) -> None:
@@ -169,23 +168,23 @@ class FusedAttention(nn.Module):
 
 
 class Weights(CustomInitModule):
-    """One weight per feature."""
+    """Elementwise multiplication with one trained weight per feature."""
 
     def __init__(self, size: int) -> None:
         super().__init__()
         self.vector = nn.Parameter(torch.zeros(size))
 
     def forward(self, values: Tensor) -> Tensor:
-        """Multiply values by the weights, shape (…, size)."""
+        """Multiply each feature by its weight, shape (…, size)."""
         return values * self.vector
 
     def init_parameters(self) -> None:
-        """Draw the weights as those of a linear layer with `size` inputs and one output (Glorot)."""
+        """Initialize the weights like a linear layer with `size` inputs and one output (Glorot)."""
         initialization.normal_(self.vector, std=(2 / (len(self.vector) + 1)) ** 0.5)
 
 
 class DenseBlock(nn.Module):
-    """Convolutions of width 3, each of which reads the outputs of all previous ones (Huang et al. 2017)."""
+    """Dense block (Huang et al. 2017): 3 × 3 convolutions, each over the outputs of all previous ones."""
 
     def __init__(self, channels: int, layers: int, growth: int) -> None:
         super().__init__()
@@ -194,19 +193,19 @@ class DenseBlock(nn.Module):
         )
 
     def forward(self, values: Tensor) -> Tensor:
-        """Compute and concatenate all channels, shape (b, channels + layers × growth, m, n)."""
+        """Concatenate the input and the outputs of all layers, shape (b, channels + layers × growth, m, n)."""
         for layer in self.layers:
             values = torch.cat([values, layer(values).relu()], dim=1)
         return values
 
 
 class Transition(nn.Module):
-    """A convolution of width 1 and 2 × 2 max pooling.
+    """1 × 1 convolution followed by 2 × 2 max pooling.
 
     Args:
-        channels: Number of channels of the input.
-        outputs: Number of channels of the output.
-        relu: Whether to apply a ReLU between convolution and pooling (default: no).
+        channels: Number of input channels.
+        outputs: Number of output channels.
+        relu: Whether to apply a ReLU between convolution and pooling (default: False).
     """
 
     def __init__(self, channels: int, outputs: int, *, relu: bool = False) -> None:
@@ -215,6 +214,6 @@ class Transition(nn.Module):
         self.relu = relu
 
     def forward(self, values: Tensor) -> Tensor:
-        """Halve the numbers of rows and columns, shape (b, outputs, m / 2, n / 2)."""
+        """Reduce the channels and halve height and width, shape (b, outputs, m / 2, n / 2)."""
         reduced = self.convolution(values)
         return max_pool2d(reduced.relu() if self.relu else reduced, 2)

@@ -1,4 +1,4 @@
-"""DR-BiLSTM, dependent reading (Ghaeini et al. 2018), and its bag-of-words variant (Nie et al. 2019)."""
+"""DR-BiLSTM, the dependent reading BiLSTM (Ghaeini et al. 2018), and its bag-of-words variant (Nie et al. 2019)."""
 
 import torch
 from torch import Tensor, nn
@@ -10,12 +10,12 @@ from unbag.models.sides import Side
 
 
 class DrBiLstmConfig(PairConfig):
-    """Config of a DR-BiLSTM, with the authors' 450 units per direction.
+    """Configuration of a DR-BiLSTM, with the paper's 450 units per direction.
 
     Attributes:
         projected_size: Width of the projected comparisons.
-        classifier_size: Width of the hidden layer above the pooled readings.
-        bag_of_words: Whether fully connected layers replace the recurrences.
+        classifier_size: Width of the hidden layer of the classifier.
+        bag_of_words: Whether fully connected layers replace the LSTMs.
     """
 
     model_type = "unbag-dr-bilstm"
@@ -28,13 +28,13 @@ class DrBiLstmConfig(PairConfig):
 
 
 class DrBiLstmForSequenceClassification(PairNetwork):
-    """ESIM whose readers start one sentence with the final state of the other sentence.
+    """Variant of ESIM whose BiLSTMs start each sentence with the final state of the other sentence.
 
     Ghaeini et al. 2018, "DR-BiLSTM: Dependent Reading Bidirectional LSTM for Natural Language Inference"
-    (https://aclanthology.org/N18-1132), section 2. In encoding, a sentence is represented by its reading after the
-    other sentence. In inference, it is the feature-wise maximum of its readings alone and after the other sentence.
-    With `bag_of_words` it is the variant of Nie et al. 2019, section 3.2. A fully connected layer has no state, so the
-    sentences then interact through alignment only.
+    (https://aclanthology.org/N18-1132), section 2. The encoding layer uses the outputs for a sentence after the other
+    sentence. The inference layer uses the elementwise maximum of two outputs: for the sentence alone, and after the
+    other sentence. With `bag_of_words`, it is the variant of Nie et al. 2019, section 3.2. A fully connected layer has
+    no state, so the sentences then interact through alignment only.
     """
 
     config_class = DrBiLstmConfig
@@ -70,9 +70,9 @@ class DrBiLstmForSequenceClassification(PairNetwork):
     def _readings(
         self, read: nn.Module, vectors: tuple[Tensor, Tensor], masks: tuple[Tensor, Tensor]
     ) -> tuple[tuple[Tensor, Tensor], tuple[Tensor, Tensor]]:
-        """Read both sides: each alone, and each after the other."""
+        """Encode both sentences: each one alone, and each one after the other sentence."""
         alone: list[Read] = [read(*each) for each in zip(vectors, masks, strict=True)]
         states: list[State | None] = [each.state for each in alone]
-        # 1 - i is the other side, whose last state is the initial state here.
+        # 1 - i is the other sentence, whose last state is the initial state here.
         dependent = [read(vectors[i], masks[i], states[1 - i]).outputs for i in (0, 1)]
         return (alone[0].outputs, alone[1].outputs), (dependent[0], dependent[1])

@@ -1,4 +1,4 @@
-"""Vectors of token ids: a table of word embeddings with lexical facts, or a frozen pre-trained encoder."""
+"""Token embeddings: a table of word embeddings with lexical features, or a frozen pre-trained encoder."""
 
 from typing import Any, Final, Self
 
@@ -13,18 +13,18 @@ RELATIONS: Final = 5
 
 
 class WordEmbeddings(nn.Module):
-    """A table of embeddings, and tables of facts about the words of the vocabulary.
+    """Embedding table, with tables of lexical features of the words in the vocabulary.
 
-    The facts are buffers and are saved with the weights. A model made with a tagger or WordNet therefore loads without
-    them.
+    The lexical features are buffers and are saved with the weights. A model that was created with a tagger or WordNet
+    therefore loads without them.
 
     Attributes:
-        words: Embeddings, shape (vocabulary, dimensions); padding is zero.
-        spelling: Spelling of each word in UTF-8, filled with zeros, shape (vocabulary, bytes).
+        words: Embeddings, shape (vocabulary, dimensions); the padding token has zeros.
+        spelling: UTF-8 bytes of each word, padded with zeros, shape (vocabulary, bytes).
         tag: Most frequent part-of-speech tag of each word, shape (vocabulary,).
         stem: Stem id of each word, equal for words with the same stem, shape (vocabulary,).
-        related: Related pairs of words as `first * vocabulary + second`, in ascending order, shape (n,).
-        relation: Relations of each related pair, shape (n, 5).
+        related: Related word pairs, encoded as `first * vocabulary + second`, in ascending order, shape (n,).
+        relation: Relation features of each related word pair, shape (n, 5).
     """
 
     def __init__(self, config: PairConfig) -> None:
@@ -44,7 +44,7 @@ class WordEmbeddings(nn.Module):
         self.freeze()
 
     def freeze(self) -> None:
-        """Fix the embeddings if the config says so; loading weights makes all parameters trainable."""
+        """Freeze the embeddings unless the config trains them. Required after loading weights."""
         self.words.weight.requires_grad_(self._trained)
 
     def forward(self, ids: Tensor, mask: Tensor) -> Tensor:
@@ -58,7 +58,7 @@ class WordEmbeddings(nn.Module):
         return vectors
 
     def relations(self, first: Tensor, second: Tensor) -> Tensor:
-        """Look up the relations of each word of one side to each word of the other, shape (b, m, n, 5); zeros for none.
+        """Look up the relation features of all word pairs of two sentences, shape (b, m, n, 5); zeros for no relation.
 
         Args:
             first: Token ids, shape (b, m).
@@ -66,7 +66,7 @@ class WordEmbeddings(nn.Module):
         """
         keys = first[:, :, None] * self.words.num_embeddings + second[:, None, :]
         related: Any = self.related
-        # A binary search, because a dense table would need vocabulary² entries. A missing pair gets zeros.
+        # A binary search, because a dense table would need vocabulary² entries. Missing pairs get zeros.
         index = torch.searchsorted(related, keys.contiguous()).clamp(max=len(related) - 1)
         relation: Any = self.relation
         values: Tensor = relation[index] * (related[index] == keys)[..., None]
@@ -74,14 +74,14 @@ class WordEmbeddings(nn.Module):
 
     @property
     def table(self) -> nn.Embedding:
-        """Input embeddings."""
+        """Embedding layer of the word embeddings."""
         return self.words
 
 
 class EncoderEmbeddings(nn.Module):
     """Last hidden states of a frozen pre-trained transformer, computed for each sentence separately.
 
-    They replace ELMo of ELMo-DAM: embeddings of words in context.
+    These contextual embeddings replace the ELMo embeddings of ELMo-DAM.
     """
 
     def __init__(self, config: PairConfig) -> None:
@@ -92,7 +92,7 @@ class EncoderEmbeddings(nn.Module):
         self.freeze()
 
     def freeze(self) -> None:
-        """Exclude the encoder from training."""
+        """Freeze all parameters of the encoder."""
         self.encoder.requires_grad_(False)
 
     def forward(self, ids: Tensor, mask: Tensor) -> Tensor:
@@ -102,18 +102,18 @@ class EncoderEmbeddings(nn.Module):
         return states
 
     def train(self, mode: bool = True) -> Self:
-        """Set the training mode, but keep the encoder in evaluation mode: a frozen encoder applies no dropout."""
+        """Set the training mode, but keep the frozen encoder in evaluation mode (no dropout)."""
         super().train(mode)
         self.encoder.eval()
         return self
 
     @property
     def table(self) -> nn.Embedding:
-        """Input embeddings of the encoder."""
+        """Input embedding layer of the encoder."""
         embeddings: nn.Embedding = self.encoder.get_input_embeddings()
         return embeddings
 
 
 def build_embeddings(config: PairConfig) -> WordEmbeddings | EncoderEmbeddings:
-    """Build the embeddings that a config specifies."""
+    """Build the embedding module specified by a config."""
     return WordEmbeddings(config) if config.encoder is None else EncoderEmbeddings(config)

@@ -10,10 +10,10 @@ from unbag.models.sides import Side
 
 
 class EsimConfig(PairConfig):
-    """Config of ESIM, with the authors' sizes.
+    """Configuration of ESIM, with the sizes of the paper.
 
     Attributes:
-        bag_of_words: Whether fully connected layers replace the recurrences.
+        bag_of_words: Whether fully connected layers replace the LSTMs.
     """
 
     model_type = "unbag-esim"
@@ -22,10 +22,10 @@ class EsimConfig(PairConfig):
 
 
 class EsimForSequenceClassification(PairNetwork):
-    """Encode both sides, align their tokens, compare each with its counterpart, read the comparisons, pool, classify.
+    """Enhanced sequential inference model: BiLSTM encoding, soft alignment, BiLSTM composition, and pooling.
 
     Chen et al. 2017, "Enhanced LSTM for Natural Language Inference" (https://aclanthology.org/P17-1152), section 3: the
-    sequential model. With `bag_of_words` it is the variant of Nie et al. 2019, section 3.2.
+    sequential model. With `bag_of_words`, it is the variant of Nie et al. 2019, section 3.2.
     """
 
     config_class = EsimConfig
@@ -53,7 +53,7 @@ class EsimForSequenceClassification(PairNetwork):
         return logits
 
     def _composed(self, own: Tensor, counterpart: Tensor, mask: Tensor) -> list[Tensor]:
-        """Compute mean and maximum of the read comparisons of one side, each of shape (b, 2 hidden)."""
+        """Compose the comparisons of one sentence, and pool them by mean and maximum, shape (b, 2 hidden) each."""
         compared = self.dropout(self.project(comparison_features(own, counterpart)).relu())
         outputs = self.compose(compared, mask).outputs
         return [mean_over(outputs, mask), max_over(outputs, mask)]

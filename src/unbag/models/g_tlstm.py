@@ -1,4 +1,4 @@
-"""G-TLSTM, the Gumbel tree-LSTM (Choi et al. 2018), which induces its own trees."""
+"""G-TLSTM, the Gumbel tree-LSTM (Choi et al. 2018), which induces trees without a parser."""
 
 import torch
 from torch import Tensor, nn
@@ -13,15 +13,15 @@ from unbag.models.tree_lstm import Merges, Nodes, TreeLstmCell
 
 
 class GTlstmConfig(PairConfig):
-    """Config of a Gumbel tree-LSTM, with the authors' sizes (300D).
+    """Configuration of a Gumbel tree-LSTM, with the sizes of the paper (300D).
 
     Attributes:
-        classifier_size: Width of the layer above the encoder.
+        classifier_size: Width of the hidden layer of the classifier.
         temperature: Temperature of the Gumbel softmax that draws merges in training.
         scaled_scores: Whether the scores of candidate merges are divided by √(hidden size), as in the authors' code.
-            The paper's text uses the dot products themselves.
-        unit_forget_bias: Whether 1 is added to the forget gates, as in the authors' code: permanently in the tree-LSTM,
-            and as the initial bias in the LSTM over the leaves. The text has no such bias.
+            The paper uses unscaled dot products.
+        unit_forget_bias: Whether the forget gates have a bias of 1, as in the authors' code. In the tree-LSTM it is
+            constant; in the LSTM over the leaves it is the initial value. The paper has no such bias.
     """
 
     model_type = "unbag-g-tlstm"
@@ -35,17 +35,17 @@ class GTlstmConfig(PairConfig):
 
 
 class GTlstmForSequenceClassification(SentenceEncoder):
-    """Repeated merges of two neighbouring nodes, chosen by a query vector, until one node is left.
+    """Tree-LSTM that repeatedly merges two adjacent nodes, chosen by a query vector, until one node is left.
 
     Choi et al. 2018, "Learning to Compose Task-Specific Tree Structures" (https://arxiv.org/abs/1707.02786). The leaves
-    are the states of an LSTM over the sentence. A tree-LSTM makes a candidate parent of each two neighbours, and the
-    candidate whose h has the highest score with the query is merged. In training the merge is drawn by the
+    are the states of an LSTM over the sentence. A tree-LSTM computes a candidate parent of every two adjacent nodes,
+    and the candidate whose h has the highest score with the query is merged. In training, the merge is drawn by the
     straight-through Gumbel softmax: a one-hot choice in the forward pass, a softmax in the backward pass.
 
-    By default the scores are scaled and the forget gates have a bias of 1, as in the authors' code
-    (github.com/jihunchoi/unsupervised-treelstm, `model/treelstm.py`). The text has neither
-    (`scaled_scores=False, unit_forget_bias=False`). The scale does not change which merge scores highest. It reduces
-    the differences between scores, so that training draws merges more evenly.
+    By default, the scores are scaled and the forget gates have a bias of 1, as in the authors' code
+    (github.com/jihunchoi/unsupervised-treelstm, `model/treelstm.py`). The paper has neither
+    (`scaled_scores=False, unit_forget_bias=False`). Scaling does not change which merge scores highest. It reduces the
+    differences between scores, so that training draws merges more evenly.
     """
 
     config_class = GTlstmConfig
@@ -61,11 +61,11 @@ class GTlstmForSequenceClassification(SentenceEncoder):
         self.post_init()
 
     def encode(self, side: Side) -> Tensor:
-        """Compute the root of each sentence's tree, shape (b, hidden)."""
+        """Compute the state of the root of each tree, shape (b, hidden)."""
         return self._merged(side)[0]
 
     def trees(self, side: Side) -> list[Merges]:
-        """Compute the induced tree of each sentence."""
+        """Compute the induced binary tree of each sentence."""
         lengths = side.mask.sum(dim=1).clamp(min=1).tolist()
         chosen = torch.stack(steps, dim=1).tolist() if (steps := self._merged(side)[1]) else [[]] * len(lengths)
         trees: list[Merges] = []
@@ -78,7 +78,7 @@ class GTlstmForSequenceClassification(SentenceEncoder):
         return trees
 
     def _merged(self, side: Side) -> tuple[Tensor, list[Tensor]]:
-        """Compute the roots, shape (b, hidden), and the position of the merge at each step, shape (b,)."""
+        """Compute the root states, shape (b, hidden), and the position of the merge at each step, shape (b,)."""
         lengths = side.mask.sum(dim=1).clamp(min=1)
         nodes = self.leaf(self.dropout(self.embed(side)), lengths)
         steps = []
@@ -93,7 +93,7 @@ class GTlstmForSequenceClassification(SentenceEncoder):
             at = choice.argmax(dim=-1)
             steps.append(at)
             before = (places < at[:, None]).to(choice.dtype)
-            # Detached: the gradient of the straight-through choice flows through the parent only.
+            # Detached, because the gradient of the straight-through choice flows only through the parent.
             after = 1 - before - choice.detach()
             unfinished = (lengths - 1 > done)[:, None, None]
             nodes = Nodes(
@@ -111,7 +111,7 @@ class GTlstmForSequenceClassification(SentenceEncoder):
 
     @torch.no_grad()
     def _init_weights(self, module: nn.Module) -> None:
-        """Initialise weights, and the bias of the leaves' forget gates."""
+        """Initialize weights, and the bias of the forget gates of the leaf LSTM."""
         super()._init_weights(module)
         if isinstance(module, nn.LSTMCell) and self.config.unit_forget_bias:
             input_gate, forget_gate, cell_gate, output_gate = torch.zeros_like(module.bias_ih).chunk(4)
@@ -120,14 +120,14 @@ class GTlstmForSequenceClassification(SentenceEncoder):
 
 
 def _replaced(parent: Tensor, left: Tensor, right: Tensor, before: Tensor, choice: Tensor, after: Tensor) -> Tensor:
-    """Build the row of nodes with one parent in place of its children, shape (b, candidates, hidden)."""
+    """Replace two adjacent nodes by their parent, shape (b, candidates, hidden)."""
     return before[..., None] * left + choice[..., None] * parent + after[..., None] * right
 
 
 class LeafLstm(nn.Module):
-    """States of a left-to-right LSTM over each sentence: h and c of each token, for the leaves of a tree.
+    """Left-to-right LSTM that returns h and c of every token, for the leaves of a tree.
 
-    The cell runs step by step over all sentences at once, because torch's LSTM returns c of the last token only.
+    The cell runs step by step over all sentences at once, because `torch.nn.LSTM` returns c of the last token only.
     """
 
     def __init__(self, inputs: int, hidden: int) -> None:
@@ -135,7 +135,7 @@ class LeafLstm(nn.Module):
         self.cell = nn.LSTMCell(inputs, hidden)
 
     def forward(self, vectors: Tensor, lengths: Tensor) -> Nodes:
-        """Compute h and c of each token, each of shape (b, t, hidden)."""
+        """Compute h and c of each token, shape (b, t, hidden) each."""
         state = None
         steps = []
         for place in range(vectors.shape[1]):
@@ -145,7 +145,7 @@ class LeafLstm(nn.Module):
 
 
 class Query(CustomInitModule):
-    """Scores of nodes: dot products with a trained vector.
+    """Scores of nodes by dot products with a trained query vector.
 
     Args:
         size: Number of features of a node.
@@ -158,9 +158,9 @@ class Query(CustomInitModule):
         self.scale = size**-0.5 if scaled else 1.0
 
     def forward(self, nodes: Tensor) -> Tensor:
-        """Compute the scores of nodes, shape (…), from shape (…, size)."""
+        """Compute the scores of nodes, shape (…), from node features, shape (…, size)."""
         return nodes @ self.vector * self.scale
 
     def init_parameters(self) -> None:
-        """Draw the vector with a small standard deviation, as in the authors' code."""
+        """Initialize the vector with a small standard deviation, as in the authors' code."""
         initialization.normal_(self.vector, std=0.01)

@@ -1,6 +1,7 @@
-"""InferSent, a BiLSTM with max pooling (Conneau et al. 2017), and its hypothesis-only baseline (Poliak et al. 2018).
+"""InferSent, a BiLSTM with max pooling (Conneau et al. 2017), and two variants.
 
-Also the BiLSTM whose last states represent the sentence.
+The variants are the hypothesis-only baseline (Poliak et al. 2018) and the BiLSTM with last states as sentence
+embedding.
 """
 
 import torch
@@ -13,10 +14,10 @@ from unbag.models.sides import Side
 
 
 class InferSentConfig(PairConfig):
-    """Config of InferSent, with the authors' sizes.
+    """Configuration of InferSent, with the sizes of the paper.
 
     Attributes:
-        classifier_size: Width of the two layers above the encoder.
+        classifier_size: Width of the two hidden layers of the classifier.
     """
 
     model_type = "unbag-infersent"
@@ -28,11 +29,11 @@ class InferSentConfig(PairConfig):
 
 
 class InferSentForSequenceClassification(SentenceEncoder):
-    """A BiLSTM over each sentence, the maximum of each feature over tokens, and a classifier of the two vectors.
+    """BiLSTM sentence encoder with max pooling, and a classifier over the two sentence embeddings.
 
     Conneau et al. 2017, "Supervised Learning of Universal Sentence Representations from Natural Language Inference
-    Data" (https://aclanthology.org/D17-1070), sections 3.1 and 3.2.2. The classifier is that of the authors' code:
-    linear layers without activations between them, which are equivalent to one linear layer.
+    Data" (https://aclanthology.org/D17-1070), sections 3.1 and 3.2.2. The classifier follows the authors' code: linear
+    layers without activations between them, which are equivalent to one linear layer.
     """
 
     config_class = InferSentConfig
@@ -45,21 +46,21 @@ class InferSentForSequenceClassification(SentenceEncoder):
         self.post_init()
 
     def encode(self, side: Side) -> Tensor:
-        """Compute the maximum of each feature over the tokens of a sentence, shape (b, 2 hidden)."""
+        """Compute sentence embeddings by max pooling over tokens, shape (b, 2 hidden)."""
         outputs, _ = self.reader(self.embed(side), side.mask)
         return max_over(outputs, side.mask)
 
 
 class BiLstmLastConfig(InferSentConfig):
-    """Config of a BiLSTM whose last states represent the sentence."""
+    """Configuration of a BiLSTM whose last states are the sentence embedding."""
 
     model_type = "unbag-bilstm-last"
 
 
 class BiLstmLastForSequenceClassification(InferSentForSequenceClassification):
-    """A BiLSTM over each sentence, whose last state of each direction represents the sentence.
+    """BiLSTM sentence encoder that concatenates the last state of each direction.
 
-    Conneau et al. 2017, section 3.2.1, describe this for LSTM, GRU and bidirectional GRU.
+    Conneau et al. 2017, section 3.2.1, describe this pooling for LSTM, GRU and bidirectional GRU.
     """
 
     config_class = BiLstmLastConfig
@@ -72,13 +73,13 @@ class BiLstmLastForSequenceClassification(InferSentForSequenceClassification):
 
 
 class HypothesisOnlyConfig(InferSentConfig):
-    """Config of InferSent on hypotheses alone."""
+    """Configuration of the hypothesis-only InferSent."""
 
     model_type = "unbag-hypothesis-only"
 
 
 class HypothesisOnlyForSequenceClassification(PairNetwork):
-    """InferSent's encoder on the hypothesis, and a classifier of that vector; the premise is ignored.
+    """InferSent encoder with a classifier over the hypothesis only; the premise is ignored.
 
     Poliak et al. 2018, "Hypothesis Only Baselines in Natural Language Inference" (https://aclanthology.org/S18-2023),
     section 3.
@@ -94,7 +95,7 @@ class HypothesisOnlyForSequenceClassification(PairNetwork):
         self.post_init()
 
     def logits(self, premise: Side, hypothesis: Side) -> Tensor:
-        """Compute the logits of pairs from their hypotheses, shape (b, labels)."""
+        """Compute the logits from the hypotheses only, shape (b, labels)."""
         outputs, _ = self.reader(self.embed(hypothesis), hypothesis.mask)
         logits: Tensor = self.classifier(max_over(outputs, hypothesis.mask))
         return logits

@@ -1,4 +1,4 @@
-"""KIM, ESIM with lexical relations (Chen et al. 2018)."""
+"""KIM, the knowledge-based inference model (Chen et al. 2018): ESIM with lexical relations."""
 
 import torch
 from torch import Tensor, nn
@@ -11,14 +11,14 @@ from unbag.models.sides import Side
 
 
 class KimConfig(PairConfig):
-    """Config of KIM, with the authors' sizes.
+    """Configuration of KIM, with the sizes of the paper.
 
     Attributes:
-        relation_weight: λ, the number that any relation of two words adds to their attention score.
-        compose_relations: Whether the composition BiLSTM reads the relations of each token in addition to its projected
-            comparison, as in the authors' code. In the paper's text the BiLSTM reads the comparison alone.
-        pool_relations: Whether a sum of the composed tokens, weighted by their relations, is pooled in addition to mean
-            and maximum (section 3.5). In the authors' code this is an option that their training script leaves off.
+        relation_weight: Weight λ that is added to the attention score of two related words.
+        compose_relations: Whether the composition BiLSTM receives the relation vectors in addition to the projected
+            comparisons, as in the authors' code. In the paper, it receives the comparisons only.
+        pool_relations: Whether the outputs are also pooled by a weighted sum, with weights from the relation vectors,
+            in addition to mean and maximum (section 3.5). The authors' training script disables this option.
     """
 
     model_type = "unbag-kim"
@@ -29,21 +29,22 @@ class KimConfig(PairConfig):
 
 
 class KimForSequenceClassification(PairNetwork):
-    """ESIM with the WordNet relations of each premise word to each hypothesis word as features.
+    """ESIM with WordNet relations between premise words and hypothesis words as features.
 
     Chen et al. 2018, "Neural Natural Language Inference Models Enhanced with External Knowledge"
     (https://aclanthology.org/P18-1224), section 3. The relation vector of a token is the attention-weighted mean of its
-    relations to the words of the other side.
+    relations to the words of the other sentence.
 
-    - Co-attention (section 3.3): any relation of two words adds λ to their score, eᵢⱼ = aᵢ · bⱼ + λ 1[rᵢⱼ ≠ 0].
+    - Co-attention (section 3.3): any relation between two words adds λ to their score,
+      eᵢⱼ = aᵢ · bⱼ + λ 1[rᵢⱼ ≠ 0].
     - Local inference (section 3.4): the relation vector is part of a token's comparison, before the projection.
     - Composition (section 3.5): the tokens are also pooled by a weighted sum. The weights are the softmax over tokens
       of a feed-forward layer with ReLU on the relation vectors.
 
-    The network is that of the authors' code (github.com/lukecq1231/kim, `scripts/kim/main.py`). There the relation
-    vector is read twice: before the projection, and again by the composition BiLSTM, as [projected comparison;
-    relation vector]. The text has the first only (`compose_relations=False`). The relations are saved in the model
-    (`WordEmbeddings.related`): making a model needs WordNet, loading one does not.
+    The network follows the authors' code (github.com/lukecq1231/kim, `scripts/kim/main.py`). There, the relation vector
+    is used twice: before the projection, and in the input of the composition BiLSTM, [projected comparison; relation
+    vector]. The paper uses it only before the projection (`compose_relations=False`). The relations are saved in the
+    model (`WordEmbeddings.related`): WordNet is required to create a model, but not to load it.
     """
 
     config_class = KimConfig
@@ -55,7 +56,7 @@ class KimForSequenceClassification(PairNetwork):
         self.encode = BiLstm(config.embedding_size, size)
         self.project = nn.Linear(8 * size + RELATIONS, size)
         self.compose = BiLstm(size + (RELATIONS if config.compose_relations else 0), size)
-        # The ReLU comes before the softmax over tokens, so that the softmax does not cancel the layer's bias.
+        # The ReLU precedes the softmax over tokens, so that the softmax does not cancel the bias of the layer.
         self.weigh = nn.Sequential(nn.Linear(RELATIONS, 1), nn.ReLU()) if config.pool_relations else None
         pooled = 2 if self.weigh is None else 3
         self.classifier = Mlp([4 * pooled * size, size, self.num_labels], nn.Tanh, config.dropout)
@@ -77,18 +78,21 @@ class KimForSequenceClassification(PairNetwork):
         return logits
 
     def _composed(self, own: Tensor, counterpart: Tensor, relations: Tensor, mask: Tensor) -> list[Tensor]:
-        """Compute mean, maximum and weighted sum of a side's composed comparisons, each of shape (b, 2 hidden).
+        """Compose the comparisons of one sentence, and pool them by mean, maximum and weighted sum.
 
         Args:
-            own: Encoded tokens of the side, shape (b, t, 2 hidden).
-            counterpart: Aligned tokens of the other side, shape (b, t, 2 hidden).
+            own: Encoded tokens of the sentence, shape (b, t, 2 hidden).
+            counterpart: Aligned tokens of the other sentence, shape (b, t, 2 hidden).
             relations: Relation vector of each token, shape (b, t, 5).
             mask: False at padding, shape (b, t).
+
+        Returns:
+            Pooled features, shape (b, 2 hidden) each.
         """
         compared = self.dropout(
             self.project(torch.cat([comparison_features(own, counterpart), relations], dim=-1)).relu()
         )
-        # The relations enter without dropout, as in the authors' code.
+        # No dropout on the relations, as in the authors' code.
         inputs = torch.cat([compared, relations], dim=-1) if self.config.compose_relations else compared
         outputs = self.compose(inputs, mask).outputs
         pooled = [mean_over(outputs, mask), max_over(outputs, mask)]
@@ -99,5 +103,5 @@ class KimForSequenceClassification(PairNetwork):
 
 
 def _of_counterparts(weights: Tensor, relations: Tensor) -> Tensor:
-    """Compute the relation vector of each token to its aligned tokens, Σⱼ αᵢⱼ rᵢⱼ, shape (b, m, 5)."""
+    """Compute the relation vector of each token, Σⱼ αᵢⱼ rᵢⱼ, shape (b, m, 5)."""
     return torch.einsum("bmn,bmnr->bmr", weights, relations)

@@ -1,4 +1,4 @@
-"""Layers that the models share: readers of a sentence, pooling, alignment of two sentences, and a classifier."""
+"""Layers shared by the models: token encoders, pooling, alignment of two sentences, and a classifier."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -9,15 +9,15 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 State = tuple[Tensor, Tensor]
-"""Hidden and cell states of both directions of a recurrence, each of shape (2, b, hidden)."""
+"""Hidden and cell states of both directions of an LSTM, shape (2, b, hidden) each."""
 
 
 class Read(NamedTuple):
-    """Output of a `Reader` on b sentences.
+    """Output of a `TokenEncoder` for b sentences.
 
     Attributes:
         outputs: Output at each token, shape (b, t, 2 hidden); zeros at padding.
-        state: State after the last token of each direction; None for a reader without state.
+        state: State after the last token of each direction; None for an encoder without state.
     """
 
     outputs: Tensor
@@ -25,22 +25,22 @@ class Read(NamedTuple):
 
 
 class Reader(Protocol):
-    """A module that reads sentences, in order or each word independently."""
+    """Encoder with one output per token: an LSTM, or a layer on each token independently."""
 
     def __call__(self, vectors: Tensor, mask: Tensor, state: State | None = None) -> Read:
-        """Read b sentences, shape (b, t, inputs), starting from a state."""
+        """Encode b sentences, shape (b, t, inputs), starting from a state."""
         ...
 
 
 class BiLstm(nn.Module):
-    """A bidirectional LSTM that ignores padding."""
+    """Bidirectional LSTM that ignores padding."""
 
     def __init__(self, inputs: int, hidden: int) -> None:
         super().__init__()
         self.lstm = nn.LSTM(inputs, hidden, batch_first=True, bidirectional=True)
 
     def forward(self, vectors: Tensor, mask: Tensor, state: State | None = None) -> Read:
-        """Read b sentences in both directions.
+        """Encode b sentences in both directions.
 
         Args:
             vectors: Inputs, shape (b, t, inputs).
@@ -50,7 +50,7 @@ class BiLstm(nn.Module):
         Returns:
             Outputs, shape (b, t, 2 hidden), and the last states, shape (2, b, hidden) each.
         """
-        # pack_padded_sequence needs the lengths on the CPU and rejects a length of 0.
+        # pack_padded_sequence requires the lengths on the CPU and rejects a length of 0.
         lengths = mask.sum(dim=1).clamp(min=1).cpu()
         packed = pack_padded_sequence(vectors, lengths, batch_first=True, enforce_sorted=False)
         outputs, last = self.lstm(packed, state)
@@ -59,9 +59,9 @@ class BiLstm(nn.Module):
 
 
 class PositionWise(nn.Module):
-    """A fully connected layer with ReLU at each token, as wide as the `BiLstm` that it replaces.
+    """Fully connected layer with ReLU on each token, with the output size of the `BiLstm` that it replaces.
 
-    For the bag-of-words variants of Nie et al. 2019, section 3.2 and table 3: "replacing their RNNs with
+    It is used in the bag-of-words variants of Nie et al. 2019, section 3.2 and table 3: "replacing their RNNs with
     fully-connected layers".
     """
 
@@ -70,18 +70,18 @@ class PositionWise(nn.Module):
         self.linear = nn.Linear(inputs, 2 * hidden)
 
     def forward(self, vectors: Tensor, mask: Tensor, state: State | None = None) -> Read:
-        """Read b sentences, each token independently; there is no state."""
+        """Encode each token of b sentences independently; there is no state."""
         return Read(self.linear(vectors).relu() * mask[..., None], None)
 
 
 def reader(inputs: int, hidden: int, *, bag_of_words: bool) -> nn.Module:
-    """Build a `Reader`: a `BiLstm`, or its replacement in a bag of words."""
+    """Build a `TokenEncoder`: a `BiLstm`, or a `PositionWise` layer for a bag-of-words variant."""
     return PositionWise(inputs, hidden) if bag_of_words else BiLstm(inputs, hidden)
 
 
 def max_over(vectors: Tensor, mask: Tensor) -> Tensor:
     """Compute the maximum of each feature over the tokens of b sentences, shape (b, d)."""
-    # The smallest finite number and not -inf: a sentence without tokens must not put infinities into the network.
+    # The smallest finite number instead of -inf, so that a sentence without tokens has no infinite features.
     return vectors.masked_fill(~mask[..., None], torch.finfo(vectors.dtype).min).amax(dim=1)
 
 
@@ -96,21 +96,21 @@ def sum_over(vectors: Tensor, mask: Tensor) -> Tensor:
 
 
 def attention(scores: Tensor, mask: Tensor) -> Tensor:
-    """Compute the softmax of scores over the last dimension, without masked positions.
+    """Compute attention weights: the softmax of scores over the last dimension, without masked positions.
 
     Args:
-        scores: Scores, shape (b, m, n).
-        mask: False at padding of the n, shape (b, n).
+        scores: Attention scores, shape (b, m, n).
+        mask: False at padding, shape (b, n).
 
     Returns:
         Weights, shape (b, m, n); each row sums to 1.
     """
-    # The smallest finite number and not -inf: the softmax of a row of -inf is NaN.
+    # The smallest finite number instead of -inf, because the softmax of a row of -inf is NaN.
     return scores.masked_fill(~mask[:, None, :], torch.finfo(scores.dtype).min).softmax(dim=-1)
 
 
 class Alignment(NamedTuple):
-    """Soft alignment of the tokens of two sides.
+    """Soft alignment of the tokens of two sentences.
 
     Attributes:
         premise: Weights of the hypothesis tokens for each premise token, shape (b, m, n).
@@ -122,7 +122,9 @@ class Alignment(NamedTuple):
 
 
 def soft_alignment(scores: Tensor, premise: Tensor, hypothesis: Tensor) -> Alignment:
-    """Compute the soft alignment of two sides (Parikh et al. 2016, equation 2; Chen et al. 2017, equations 12 and 13).
+    """Compute the soft alignment of two sentences from attention scores.
+
+    Parikh et al. 2016, equation 2; Chen et al. 2017, equations 12 and 13.
 
     Args:
         scores: Score of each premise token with each hypothesis token, shape (b, m, n).
@@ -133,18 +135,18 @@ def soft_alignment(scores: Tensor, premise: Tensor, hypothesis: Tensor) -> Align
 
 
 def comparison_features(own: Tensor, counterpart: Tensor) -> Tensor:
-    """Compute [a; ã; a − ã; a ⊙ ã] of tokens and their counterparts (Chen et al. 2017, equations 14 and 15)."""
+    """Compute [a; ã; a − ã; a ⊙ ã] from tokens and their aligned tokens (Chen et al. 2017, equations 14 and 15)."""
     return torch.cat([own, counterpart, own - counterpart, own * counterpart], dim=-1)
 
 
 class Mlp(nn.Sequential):
-    """Linear layers with dropout before each and an activation after each, after the last one only if `activated`.
+    """Multilayer perceptron with dropout before each linear layer.
 
     Args:
         sizes: Widths of input, hidden layers and output.
-        activation: Class of the activation.
-        dropout: Probability of dropping a feature.
-        activated: Whether the last layer has an activation too (default: no).
+        activation: Class of the activation after each linear layer except the last.
+        dropout: Dropout probability.
+        activated: Whether the last layer also has an activation (default: False).
     """
 
     def __init__(

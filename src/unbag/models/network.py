@@ -1,4 +1,4 @@
-"""Base classes: the common part of all models, and that of models that encode each sentence separately."""
+"""Base classes of all models, and of models that encode each sentence separately."""
 
 from typing import Any, Final
 
@@ -13,16 +13,16 @@ from unbag.models.embeddings import build_embeddings
 from unbag.models.sides import Side, both_sides
 
 SPREAD: Final = 0.3
-"""Standard deviation of randomly initialised embeddings: a vector of 300 numbers has a length of about 5."""
+"""Standard deviation of randomly initialized embeddings: a vector with 300 dimensions has a norm of about 5."""
 
 
 class PairNetwork(PreTrainedModel):
-    """A classifier of pairs: embeddings of both sides, and a subclass's network over them (`logits`).
+    """Base class of sentence-pair classifiers. Subclasses implement `logits` over the embeddings of both sentences.
 
-    The embeddings are the base model in the sense of transformers. A repository with embeddings alone is a pre-trained
-    model without a head. The rest of the network is the head, which is new when training starts.
+    The embeddings are the base model in terms of transformers. A repository that contains only embeddings is a
+    pre-trained model without a head. All other layers are the head, which is newly initialized for training.
 
-    A subclass calls `post_init()` at the end of its `__init__`.
+    Subclasses must call `post_init()` at the end of `__init__`.
     """
 
     config_class: Any = PairConfig
@@ -37,29 +37,30 @@ class PairNetwork(PreTrainedModel):
 
     @classmethod
     def from_pretrained(cls, *arguments: Any, **options: Any) -> Any:
-        """Load a network as transformers does, and freeze the parameters that its config declares as not trained."""
+        """Load a network as transformers does, and freeze embeddings that its config does not train."""
         loaded = super().from_pretrained(*arguments, **options)
         network = loaded[0] if isinstance(loaded, tuple) else loaded  # with `output_loading_info`
         network.embeddings.freeze()
         return loaded
 
     def post_init(self) -> None:
-        """Finish initialisation, as transformers requires at the end of every `__init__`."""
+        """Finish the initialization, as transformers requires at the end of `__init__`."""
         super().post_init()
 
     def get_input_embeddings(self) -> nn.Module:
-        """Get the table of embeddings."""
+        """Get the embedding layer."""
         table: nn.Module = self.embeddings.table
         return table
 
     def set_input_embeddings(self, value: nn.Module) -> None:
-        """Raise an error: the vocabulary of a model is fixed, together with its lexical facts.
+        """Raise an error, because the vocabulary and its lexical features are fixed.
 
         Raises:
             ValueError: Always.
         """
         raise ValueError(
-            "set_input_embeddings: the vocabulary of these models is fixed; make a new model with `unbag models init`"
+            "set_input_embeddings: expected no call, because the vocabulary of this model is fixed; create a new model "
+            "with `unbag models init`"
         )
 
     def forward(
@@ -70,11 +71,11 @@ class PairNetwork(PreTrainedModel):
         Args:
             input_ids: Token ids of pairs from the tokenizer, shape (b, t).
             attention_mask: 0 at padding, shape (b, t).
-            labels: Indices of the gold outputs, shape (b,).
+            labels: Gold label ids, shape (b,).
         """
         premise, hypothesis = both_sides(input_ids, attention_mask, self.config.bos_token_id)
         logits = self.logits(premise, hypothesis)
-        # The loss is computed in float32, also if autocast or the dtype of the weights gives half-precision logits.
+        # The loss is computed in float32, even if autocast or the dtype of the weights yields half-precision logits.
         loss = None if labels is None else cross_entropy(logits.float(), labels)
         return SequenceClassifierOutput(loss=loss, logits=logits)
 
@@ -83,17 +84,17 @@ class PairNetwork(PreTrainedModel):
         raise NotImplementedError
 
     def extra_identity(self) -> dict[str, str]:
-        """List what determines the logits in addition to config and weights, by name (default: nothing)."""
+        """Get further inputs of the logits besides config and weights, by name (default: none)."""
         return {}
 
     def embed(self, side: Side) -> Tensor:
-        """Compute the embeddings of a side's tokens, shape (b, t, dimensions)."""
+        """Compute token embeddings of a batch of sentences, shape (b, t, dimensions)."""
         vectors: Tensor = self.embeddings(side.ids, side.mask)
         return vectors
 
     @torch.no_grad()
     def _init_weights(self, module: nn.Module) -> None:
-        """Initialise new weights: Glorot, orthogonal from state to state, and zero biases."""
+        """Initialize new weights: Glorot, orthogonal for recurrent weights, and zero biases."""
         if isinstance(module, nn.LSTM | nn.LSTMCell):
             for name, parameter in module.named_parameters():
                 if name.startswith("weight_hh"):
@@ -108,7 +109,7 @@ class PairNetwork(PreTrainedModel):
                 initialization.zeros_(module.bias)
         elif isinstance(module, nn.Embedding):
             initialization.normal_(module.weight, std=SPREAD)
-            # transformers marks loaded weights, which must not change.
+            # transformers sets this attribute on loaded weights, which must not change.
             if module.padding_idx is not None and not getattr(module.weight, "_is_hf_initialized", False):
                 module.weight[module.padding_idx].zero_()
         elif isinstance(module, CustomInitModule):
@@ -118,32 +119,32 @@ class PairNetwork(PreTrainedModel):
 
 
 class CustomInitModule(nn.Module):
-    """A module with parameters of its own, which it initialises itself."""
+    """Module with a custom initialization of its parameters."""
 
     def init_parameters(self) -> None:
-        """Initialise the parameters by functions of `transformers.initialization`, which skip loaded parameters."""
+        """Initialize the parameters with functions of `transformers.initialization`, which skip loaded parameters."""
         raise NotImplementedError
 
 
 class SentenceEncoder(PairNetwork):
-    """A network that encodes each sentence separately and classifies features of the two vectors."""
+    """Base class of networks that encode each sentence separately and classify features of both embeddings."""
 
     classifier: nn.Module
 
     def logits(self, premise: Side, hypothesis: Side) -> Tensor:
-        """Compute the logits of pairs from u, v, |u − v| and u ⊙ v of their sentences, shape (b, labels)."""
+        """Compute the logits from sentence embeddings u and v, as [u; v; |u − v|; u ⊙ v], shape (b, labels)."""
         u, v = self.encode(premise), self.encode(hypothesis)
         logits: Tensor = self.classifier(matching_features(u, v))
         return logits
 
     def encode(self, side: Side) -> Tensor:
-        """Compute a vector of each sentence, shape (b, d)."""
+        """Compute sentence embeddings, shape (b, d)."""
         raise NotImplementedError
 
 
 def matching_features(u: Tensor, v: Tensor) -> Tensor:
-    """Compute [u; v; |u − v|; u ⊙ v] of b pairs of vectors, shape (b, 4 d).
+    """Compute [u; v; |u − v|; u ⊙ v] from b pairs of sentence embeddings, shape (b, 4 d).
 
-    The features of InferSent (Conneau et al. 2017, section 3.1 and figure 1), after Mou et al. 2016.
+    These are the features of InferSent (Conneau et al. 2017, section 3.1 and figure 1), after Mou et al. 2016.
     """
     return torch.cat([u, v, (u - v).abs(), u * v], dim=-1)

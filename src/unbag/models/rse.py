@@ -10,13 +10,13 @@ from unbag.models.sides import Side
 
 
 class RseConfig(PairConfig):
-    """Config of a residual-stacked encoder, with the authors' sizes (600D).
+    """Configuration of a residual-stacked encoder, with the sizes of the paper (600D).
 
     Attributes:
-        layers: Number of stacked readers.
-        classifier_size: Width of the hidden layers above the encoder.
+        layers: Number of stacked BiLSTMs.
+        classifier_size: Width of the hidden layers of the classifier.
         classifier_layers: Number of these layers. The authors' code has one by default; the paper compares one and two.
-        bag_of_words: Whether fully connected layers replace the recurrences.
+        bag_of_words: Whether fully connected layers replace the LSTMs.
     """
 
     model_type = "unbag-rse"
@@ -30,16 +30,16 @@ class RseConfig(PairConfig):
 
 
 class RseForSequenceClassification(SentenceEncoder):
-    """Stacked readers, each of which reads the words and the sum of the outputs of all lower readers.
+    """Residual-stacked BiLSTM encoders: each layer receives the embeddings and the sum of all lower outputs.
 
     Nie and Bansal 2017, "Shortcut-Stacked Sentence Encoders for Multi-Domain Inference"
-    (https://aclanthology.org/W17-5308), section 2, with the residual connections of its last version. The input of
-    reader i is [w; h¹ + … + hⁱ⁻¹], and a sentence is the maximum over tokens of the last reader's outputs. With
-    `bag_of_words` it is the variant of Nie et al. 2019, section 3.2.
+    (https://aclanthology.org/W17-5308), section 2, with the residual connections of the last version of the paper. The
+    input of layer i is [w; h¹ + … + hⁱ⁻¹], and the sentence embedding is the max-pooled output of the last layer. With
+    `bag_of_words`, it is the variant of Nie et al. 2019, section 3.2.
 
-    The classifier is that of the authors' code (github.com/easonnie/ResEncoder, `model/res_encoder.py`), with a single
-    hidden layer by default. At the authors' sizes the model has 28.35 M parameters above the word embeddings, biases
-    included. Their code also allocates a second hidden layer that it does not use: 28.99 M parameters with it.
+    The classifier follows the authors' code (github.com/easonnie/ResEncoder, `model/res_encoder.py`), with a single
+    hidden layer by default. With the authors' sizes, the model has 28.35 M parameters (including biases, without word
+    embeddings). Their code also allocates a second hidden layer that it does not use: 28.99 M parameters with it.
     """
 
     config_class = RseConfig
@@ -56,7 +56,7 @@ class RseForSequenceClassification(SentenceEncoder):
         self.post_init()
 
     def encode(self, side: Side) -> Tensor:
-        """Compute the maximum of each feature of the last reader, shape (b, 2 hidden)."""
+        """Compute the max-pooled output of the last layer, shape (b, 2 hidden)."""
         words = self.embed(side)
         first, *others = self.readers
         outputs: Tensor = first(words, side.mask).outputs

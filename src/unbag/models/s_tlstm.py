@@ -1,4 +1,4 @@
-"""S-TLSTM, ESIM over syntax trees (Chen et al. 2017; Nie et al. 2019)."""
+"""S-TLSTM, the syntactic tree-LSTM: ESIM over parse trees (Chen et al. 2017; Nie et al. 2019)."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -18,10 +18,10 @@ _UNKNOWN = "unknown"
 
 
 class STlstmConfig(PairConfig):
-    """Config of an S-TLSTM, with the authors' sizes.
+    """Configuration of an S-TLSTM, with the sizes of the paper.
 
     Attributes:
-        parser: spaCy pipeline that parses sentences: a Hub repository, an installed package, or a folder.
+        parser: spaCy pipeline that parses the sentences: a Hub repository, an installed package, or a folder.
     """
 
     model_type = "unbag-s-tlstm"
@@ -30,17 +30,17 @@ class STlstmConfig(PairConfig):
 
 
 class STlstmForSequenceClassification(PairNetwork):
-    """ESIM with tree-LSTMs as readers: nodes of two parse trees are aligned and compared instead of tokens.
+    """ESIM with tree-LSTM encoders, which aligns and compares the nodes of two parse trees instead of tokens.
 
-    Chen et al. 2017 (https://aclanthology.org/P17-1152), section 3: the syntactic tree-LSTM of their hybrid model. Both
-    encoding and composition go up the tree. In encoding, an inner node has a trained input (the paper's x' of a node
-    without a word). The states of the roots are pooled in addition to mean and maximum. Chen et al. use constituency
-    parses. Here, as in Nie et al. 2019, section 2.1, the trees are binarised dependency parses
-    (`binary_trees.binarise_parse`).
+    Chen et al. 2017 (https://aclanthology.org/P17-1152), section 3: the syntactic tree-LSTM of their hybrid model.
+    Encoding and composition both proceed bottom-up through the trees. In encoding, an inner node has a trained input
+    (x' for a node without a word in the paper). Pooling includes the states of the roots in addition to mean and
+    maximum. Chen et al. use constituency parses. This network uses binarized dependency parses
+    (`binary_trees.binarise_parse`), as in Nie et al. 2019, section 2.1.
 
-    Parsing is part of the forward pass, on the words as the vocabulary spells them (`WordEmbeddings.spelling`). A
-    permuted sentence gets the tree that the parser predicts for it, correct or not. Each sentence is parsed once and
-    its parse stored. The token at the beginning of each side is merged with the sentence's root.
+    Parsing is part of the forward pass and uses the spelling of the words in the vocabulary
+    (`WordEmbeddings.spelling`). For a permuted sentence, the tree is the one that the parser predicts, even if it is
+    wrong. Parses are cached. The token at the beginning of each sentence is merged with the root.
     """
 
     config_class = STlstmConfig
@@ -70,12 +70,12 @@ class STlstmForSequenceClassification(PairNetwork):
         return logits
 
     def encoded(self, side: Side, forest: Forest) -> Tensor:
-        """Compute the states of all nodes of each sentence's tree, shape (b, 2 t − 1, hidden)."""
+        """Compute the states of all nodes of the parse trees, shape (b, 2 t − 1, hidden)."""
         words = self.dropout(self.embed(side))
         return forest.by_sentence(forest.states(self.encode, words, self.inner()))
 
     def extra_identity(self) -> dict[str, str]:
-        """Name the parser and its version."""
+        """Get the name and version of the parser, which affect the logits."""
         return {"parser": tree_parser(self.config.parser).identity}
 
     def _composed(self, own: Tensor, counterpart: Tensor, forest: Forest) -> list[Tensor]:
@@ -89,10 +89,10 @@ class STlstmForSequenceClassification(PairNetwork):
         return Forest.of(self.trees(side, lengths), lengths, side.ids.device)
 
     def trees(self, side: Side, lengths: Sequence[int]) -> list[Merges]:
-        """Compute the tree of each sentence: its words' tree, merged with the token at its beginning."""
+        """Parse each sentence, and merge the tree of its words with the token at its beginning."""
         spelling: Any = self.embeddings.spelling
         letters = spelling[side.ids].cpu().numpy()
-        # Position 0 is the token at the beginning of each side, which is not parsed.
+        # Position 0 is the token at the beginning of each sentence, which is not parsed.
         sentences = [[_spelt(letters[row, place]) for place in range(1, length)] for row, length in enumerate(lengths)]
         parsed = tree_parser(self.config.parser).trees([words for words in sentences if words])
         below = iter(parsed)
@@ -100,7 +100,7 @@ class STlstmForSequenceClassification(PairNetwork):
 
 
 class InnerInput(CustomInitModule):
-    """Trained input of all nodes without a word."""
+    """Trained input vector shared by all nodes without a word."""
 
     def __init__(self, size: int) -> None:
         super().__init__()
@@ -111,7 +111,7 @@ class InnerInput(CustomInitModule):
         return self.vector
 
     def init_parameters(self) -> None:
-        """Draw the vector with a small standard deviation."""
+        """Initialize the vector with a small standard deviation."""
         initialization.normal_(self.vector, std=0.1)
 
 
@@ -120,6 +120,6 @@ def _spelt(letters: Any) -> str:
 
 
 def _under_start(words: Merges, length: int) -> Merges:
-    """Shift the tree of a sentence's words 0 … length − 2 by one token, and merge the first token last."""
+    """Shift the tree of the words 0 … length − 2 by one token, and merge the first token last."""
     merges = [(left + 1, right + 1) for left, right in words]  # the first token is leaf 0
     return [*merges, (0, length + len(merges) - 1 if merges else 1)]

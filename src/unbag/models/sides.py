@@ -1,4 +1,4 @@
-"""A batch of pairs as two batches of sentences."""
+"""Conversion of a batch of pairs to a batch of premises and a batch of hypotheses."""
 
 from typing import NamedTuple
 
@@ -7,12 +7,12 @@ from torch import Tensor
 
 
 class Side(NamedTuple):
-    """The premises or the hypotheses of a batch.
+    """Premises or hypotheses of a batch of pairs.
 
     Attributes:
         ids: Token ids, shape (b, t).
-        mask: False at padding, shape (b, t). Sentences begin at position 0.
-        special: True at tokens that are not words, such as the one at the beginning of each sentence, shape (b, t).
+        mask: False at padding, which is on the right, shape (b, t).
+        special: True at special tokens, such as the token at the beginning of each sentence, shape (b, t).
     """
 
     ids: Tensor
@@ -21,20 +21,20 @@ class Side(NamedTuple):
 
     @property
     def words(self) -> Tensor:
-        """True at words, shape (b, t)."""
+        """Mask that is True at words, shape (b, t)."""
         return self.mask & ~self.special
 
 
 def both_sides(input_ids: Tensor, attention_mask: Tensor | None, start: int) -> tuple[Side, Side]:
-    """Split pairs into premises and hypotheses, each padded on the right to its own longest sentence.
+    """Split pairs into premises and hypotheses, each padded on the right to its longest sentence.
 
-    The token at the beginning of each side separates the sides, not token type ids. Callers that pass only ids and mask
-    therefore get the same result.
+    The split uses the token at the beginning of each sentence, not token type ids. Callers that do not pass token type
+    ids therefore get the same result.
 
     Args:
         input_ids: Token ids of pairs, shape (b, t).
         attention_mask: 0 at padding, shape (b, t); None means no padding.
-        start: Id of the token at the beginning of each side.
+        start: Id of the token at the beginning of each sentence.
     """
     real = torch.ones_like(input_ids, dtype=torch.bool) if attention_mask is None else attention_mask.bool()
     begins = (input_ids == start) & real
@@ -44,7 +44,7 @@ def both_sides(input_ids: Tensor, attention_mask: Tensor | None, start: int) -> 
 
 def _side(ids: Tensor, begins: Tensor, mask: Tensor) -> Side:
     longest = max(1, int(mask.sum(dim=1).max()))
-    # A stable sort by "is padding" moves each side's tokens to the left without changing their order.
+    # A stable sort of the inverted mask moves the tokens to the left without changing their order.
     order = (~mask).long().argsort(dim=1, stable=True)[:, :longest]
     is_token = mask.gather(1, order)
     return Side(ids.gather(1, order).masked_fill(~is_token, 0), is_token, begins.gather(1, order) & is_token)

@@ -1,4 +1,4 @@
-"""Tree-LSTMs over a batch of binary trees, computed level by level."""
+"""Tree-LSTM over a batch of binary trees, computed level by level."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,18 +10,18 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 Merges = Sequence[tuple[int, int]]
-"""A binary tree over n leaves 0 … n − 1: merge k makes node n + k of two nodes, each used in one merge only."""
+"""Binary tree over the leaves 0 … n − 1: merge k creates node n + k from two nodes. Nodes have at most one parent."""
 
 
 class Nodes(NamedTuple):
-    """States h and c of nodes, each of shape (nodes, hidden)."""
+    """States h and c of tree nodes, shape (nodes, hidden) each."""
 
     h: Tensor
     c: Tensor
 
 
 class TreeLstmCell(nn.Module):
-    """A binary tree-LSTM (Chen et al. 2017, section 3.1; Tai et al. 2015).
+    """Binary tree-LSTM cell (Chen et al. 2017, section 3.1; Tai et al. 2015).
 
         i = σ(W_i x + U_i [hᴸ; hᴿ])      fᴸ = σ(W_f x + U_fᴸ [hᴸ; hᴿ])      u = tanh(W_u x + U_u [hᴸ; hᴿ])
         o = σ(W_o x + U_o [hᴸ; hᴿ])      fᴿ = σ(W_f x + U_fᴿ [hᴸ; hᴿ])
@@ -43,25 +43,25 @@ class TreeLstmCell(nn.Module):
         self.of_children = nn.Linear(2 * hidden, 5 * hidden, bias=not inputs)  # i, o, u, fᴸ, fᴿ
 
     def leaves(self, inputs: Tensor) -> Nodes:
-        """Compute the states of leaves from their inputs, shape (n, inputs)."""
+        """Compute the states of n leaves from their inputs, shape (n, inputs)."""
         assert self.of_input is not None
         i, o, u, _ = self.of_input(inputs).chunk(4, dim=-1)
         c = i.sigmoid() * u.tanh()
         return Nodes(o.sigmoid() * c.tanh(), c)
 
     def merge(self, left: Nodes, right: Nodes, inputs: Tensor | None = None) -> Nodes:
-        """Compute the states of the parents of pairs of nodes; inputs, if any, have shape (…, inputs)."""
+        """Compute the states of parent nodes from their children and, optionally, inputs of shape (…, inputs)."""
         added = None if inputs is None else self.added(inputs)
         return self.above(torch.cat([left.h, right.h], dim=-1), left.c, right.c, added)
 
     def added(self, inputs: Tensor) -> Tensor:
-        """Compute the terms that inputs of inner nodes, shape (…, inputs), add to the gates, shape (…, 5 hidden)."""
+        """Compute the contribution of inner-node inputs, shape (…, inputs), to the gates, shape (…, 5 hidden)."""
         assert self.of_input is not None
         x = self.of_input(inputs)
-        return torch.cat([x, x[..., 3 * self.hidden :]], dim=-1)  # f's for both children
+        return torch.cat([x, x[..., 3 * self.hidden :]], dim=-1)  # the same term for both forget gates
 
     def above(self, children: Tensor, c_left: Tensor, c_right: Tensor, added: Tensor | None = None) -> Nodes:
-        """Compute the states of parents from [hᴸ; hᴿ], shape (…, 2 hidden), both c, and the output of `added`."""
+        """Compute the states of parent nodes from [hᴸ; hᴿ], shape (…, 2 hidden), both c, and the output of `added`."""
         gates = self.of_children(children)
         if added is not None:
             gates = gates + added
@@ -73,16 +73,15 @@ class TreeLstmCell(nn.Module):
 
 @dataclass(frozen=True)
 class Forest:
-    """The trees of a batch, with nodes in an order in which they can be computed: leaves first, then level by level.
+    """Trees of a batch, with all nodes in order of computation: leaves first, then level by level.
 
     Attributes:
-        leaves: Sentence and position of each leaf, shape (leaves, 2).
-        levels: For each level above the leaves, the indices of the left and the right child of each node, shape
-            (nodes, 2).
-        places: Node indices of each sentence, its own leaves first and its root last, shape (b, 2 t − 1); filled with
-            0.
-        mask: True where `places` holds a node, shape (b, 2 t − 1).
-        roots: Index of each sentence's root, shape (b,).
+        leaves: Sentence index and token position of each leaf, shape (leaves, 2).
+        levels: Indices of the left and right child of each node, one array of shape (nodes, 2) per level above the
+            leaves.
+        places: Node indices of each sentence, from its leaves to its root, padded with 0, shape (b, 2 t − 1).
+        mask: False at padding of `places`, shape (b, 2 t − 1).
+        roots: Index of the root of each sentence, shape (b,).
     """
 
     leaves: Tensor
@@ -93,12 +92,12 @@ class Forest:
 
     @classmethod
     def of(cls, trees: Sequence[Merges], lengths: Sequence[int], device: Any = None) -> "Forest":
-        """Arrange the trees of sentences of the given lengths, each at least 1."""
+        """Create a forest from the trees of sentences with the given lengths, each at least 1."""
         heights = [_heights(merges, n) for merges, n in zip(trees, lengths, strict=True)]
         height = np.concatenate(heights)
         sentence = np.repeat(np.arange(len(trees)), [len(each) for each in heights])
         starts = np.concatenate([[0], np.cumsum([len(each) for each in heights])])
-        # Sorted by height, then by sentence: all nodes of one height are computed in one step.
+        # Sorted by height, then by sentence, because all nodes with the same height are computed in one step.
         order = np.lexsort((np.arange(len(height)), height))
         position = np.empty(len(order), dtype=np.int64)
         position[order] = np.arange(len(order))
@@ -125,13 +124,13 @@ class Forest:
         return cls(tensor(leaves), levels, tensor(places), tensor(mask), tensor(roots))
 
     def states(self, cell: TreeLstmCell, inputs: Tensor, inner: Tensor | None = None) -> Tensor:
-        """Compute h of every node, shape (nodes, hidden), in the order of the forest, with one step per level.
+        """Compute h of all nodes in the order of the forest, shape (nodes, hidden).
 
         Args:
-            cell: Tree-LSTM.
-            inputs: Inputs of the leaves by sentence, shape (b, t, inputs); or of all nodes in the forest's order, shape
-                (nodes, inputs).
-            inner: Common input of all inner nodes, shape (inputs,), where `inputs` covers the leaves only.
+            cell: Tree-LSTM cell.
+            inputs: Inputs of the leaves by sentence, shape (b, t, inputs), or inputs of all nodes in the order of the
+                forest, shape (nodes, inputs).
+            inner: Shared input of all inner nodes, shape (inputs,). Required if `inputs` covers only the leaves.
         """
         n = len(self.leaves)
         nodes = cell.leaves(inputs[self.leaves[:, 0], self.leaves[:, 1]] if inputs.ndim == 3 else inputs[:n])
@@ -145,18 +144,18 @@ class Forest:
         return nodes.h
 
     def by_sentence(self, nodes: Tensor) -> Tensor:
-        """Gather values of nodes by sentence, shape (b, 2 t − 1, …), filled with zeros."""
+        """Group the values of nodes by sentence, padded with zeros, shape (b, 2 t − 1, …)."""
         return nodes[self.places] * self.mask[..., None]
 
     def in_order(self, values: Tensor) -> Tensor:
-        """Flatten values by sentence, shape (b, 2 t − 1, d), to the forest's order, shape (nodes, d)."""
+        """Flatten values by sentence, shape (b, 2 t − 1, d), to the order of the forest, shape (nodes, d)."""
         flat = torch.empty(int(self.mask.sum()), dtype=torch.long, device=values.device)
         flat[self.places[self.mask]] = self.mask.flatten().nonzero().flatten()
         return values.flatten(0, 1)[flat]
 
 
 def _heights(merges: Merges, leaves: int) -> NDArray[np.int64]:
-    """Compute the height of each node: the number of merges between the node and its farthest leaf."""
+    """Compute the height of each node: the number of merges to its farthest leaf."""
     heights = [0] * leaves
     for left, right in merges:
         heights.append(1 + max(heights[left], heights[right]))

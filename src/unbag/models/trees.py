@@ -15,10 +15,10 @@ _BATCH: Final = 256
 
 
 class TreeParser:
-    """A spaCy parser of tokenized sentences with a cache on disk: each sentence is parsed once.
+    """Parser of tokenized sentences, based on a spaCy pipeline, with a disk cache.
 
     Attributes:
-        identity: Name and version of the pipeline, and the version of spaCy.
+        identity: Name and version of the pipeline, and version of spaCy.
     """
 
     def __init__(self, pipeline: str) -> None:
@@ -29,13 +29,16 @@ class TreeParser:
         """
         self._nlp = pipelines.load_pipeline(pipeline, _NOT_FOR_TREES)
         if "parser" not in self._nlp.pipe_names:
-            raise ValueError(f"parser: expected a pipeline that parses, got {pipeline!r} with {self._nlp.pipe_names}")
+            raise ValueError(
+                f"parser: expected a spaCy pipeline with the component 'parser', got {pipeline!r} with the components "
+                f"{self._nlp.pipe_names}"
+            )
         self.identity = pipelines.pipeline_identity(self._nlp)
         self._store = annotation_cache("trees", self.identity)
         self._recent: dict[tuple[str, ...], list[int]] = {}
 
     def trees(self, sentences: Sequence[Sequence[str]]) -> list[Merges]:
-        """Compute a binary tree over the words of each sentence."""
+        """Parse each sentence to a binary tree over its words."""
         requested = [tuple(words) for words in sentences]
         new = [words for words in dict.fromkeys(requested) if words not in self._recent]
         if new:
@@ -52,7 +55,7 @@ class TreeParser:
         if new:
             from spacy.tokens import Doc
 
-            # Without a memory zone, spaCy keeps every word of every parsed sentence in its vocabulary.
+            # Without a memory zone, spaCy adds all words of all sentences to its vocabulary permanently.
             with self._nlp.memory_zone():
                 docs = (Doc(self._nlp.vocab, words=list(words)) for words in new)
                 heads: list[list[int]] = [
@@ -64,10 +67,10 @@ class TreeParser:
 
 
 _RECENT: Final = 50_000
-"""Maximum number of parses in memory: some tens of MB."""
+"""Maximum number of parses in memory, tens of MB."""
 
 
 @lru_cache(maxsize=2)
 def tree_parser(pipeline: str) -> TreeParser:
-    """Load the parser of a pipeline, once per process."""
+    """Load a spaCy pipeline as a parser, once per process."""
     return TreeParser(pipeline)

@@ -1,4 +1,4 @@
-"""Replacement of `models.trees` for repositories with their own code: spaCy and the Hub client, without a cache."""
+"""Replacement for `models.trees` in exported repositories with custom code: requires spaCy but not unbag; no cache."""
 
 from collections.abc import Sequence
 from functools import lru_cache
@@ -14,7 +14,7 @@ from unbag.models.tree_lstm import Merges
 
 
 class PlainTreeParser:
-    """A spaCy parser of tokenized sentences.
+    """Parser of tokenized sentences, based on a spaCy pipeline, without a cache.
 
     Attributes:
         identity: Name and version of the pipeline.
@@ -26,12 +26,12 @@ class PlainTreeParser:
         self.identity = f"{self._nlp.meta['lang']}_{self._nlp.meta['name']} {self._nlp.meta['version']}"
 
     def trees(self, sentences: Sequence[Sequence[str]]) -> list[Merges]:
-        """Compute a binary tree over the words of each sentence."""
+        """Parse each sentence to a binary tree over its words."""
         docs = (Doc(self._nlp.vocab, words=list(words)) for words in sentences)
         return [binarise_parse([token.head.i for token in doc]) for doc in self._nlp.pipe(docs)]
 
 
 @lru_cache(maxsize=2)
 def tree_parser(pipeline: str) -> PlainTreeParser:
-    """Load the parser of a pipeline, once per process."""
+    """Load a spaCy pipeline as a parser, once per process."""
     return PlainTreeParser(pipeline)

@@ -1,11 +1,11 @@
-"""A word tokenizer, saved as a file that transformers reads without unbag.
+"""Word tokenizer in the format of transformers' fast tokenizers, which load without unbag.
 
-A pair is `[BOS] premise [BOS] hypothesis`. Both sides begin with the same token, so a sentence encoder gets the same
-input for a sentence on either side, and no side is ever empty.
+A pair is encoded as `[BOS] premise [BOS] hypothesis`. Both sentences begin with the same token. A sentence encoder
+therefore receives the same input for a sentence as premise or as hypothesis, and no sentence is empty.
 
-A word never depends on its neighbours and never crosses a token boundary of spaCy's English tokenizer, which is used to
-permute sentences (`unbag.data.text.tokens`). A permuted sentence therefore has the same words as the original, and a
-model that is blind to word order predicts the same for both.
+A word does not depend on adjacent words, and it never crosses a token boundary of spaCy's English tokenizer, which is
+used to permute sentences (`unbag.data.text.tokens`). A permuted sentence therefore has the same words as the original,
+and a model that ignores word order predicts the same for both.
 """
 
 from collections import Counter
@@ -17,11 +17,11 @@ from transformers import PreTrainedTokenizerFast
 
 PAD, UNKNOWN, START = "[PAD]", "[UNK]", "[BOS]"
 SPECIAL: Final = (PAD, UNKNOWN, START)
-"""Tokens that are not words; their ids are their positions."""
+"""Special tokens; the id of each one is its position."""
 
 PAD_ID, UNKNOWN_ID, START_ID = range(3)
 
-# Words that spaCy splits without an apostrophe, such as "cannot", "gonna" or "dont": stems and the endings cut off.
+# Stems and endings of words that spaCy splits without an apostrophe, such as "cannot", "gonna" or "dont".
 _ASK: Final = "who|what|when|where|why|how|there"
 _CUT: Final = (
     ("can", "not"),
@@ -46,13 +46,13 @@ _WORD: Final = "|".join(
         rf"['’](?:s|re|ve|ll|d|m|em){_END}",
         rf"{_LETTER}+",
         r"\d+",
-        r"\S",  # each other mark is a word
+        r"\S",  # any other character is a word
     ]
 )
 
 
 def split_words(sentence: str) -> list[str]:
-    """Split a sentence into words in lower case.
+    """Split a sentence into lowercase words.
 
     >>> split_words("The T-shirt isn't John's.")
     ['the', 't', '-', 'shirt', 'is', "n't", 'john', "'s", '.']
@@ -61,7 +61,11 @@ def split_words(sentence: str) -> list[str]:
 
 
 def build_vocabulary(sentences: Iterable[str], *, least: int = 1) -> list[str]:
-    """List the words that occur at least `least` times, by descending frequency, ties in alphabetical order.
+    """List words by descending frequency, with ties in alphabetical order.
+
+    Args:
+        sentences: Sentences to count.
+        least: Minimum frequency of a word (default: 1).
 
     >>> build_vocabulary(["a dog", "a cat"])
     ['a', 'cat', 'dog']
@@ -71,7 +75,7 @@ def build_vocabulary(sentences: Iterable[str], *, least: int = 1) -> list[str]:
 
 
 def word_tokenizer(words: Sequence[str]) -> PreTrainedTokenizerFast:
-    """Build a tokenizer with the given words, whose ids follow those of `SPECIAL`; any other word becomes `[UNK]`.
+    """Build a tokenizer for a vocabulary. Word ids follow those of `SPECIAL`; any other word becomes `[UNK]`.
 
     >>> word_tokenizer(["a", "dog"])("a dog", "a cat")["input_ids"]
     [2, 3, 4, 2, 3, 1]
@@ -86,14 +90,14 @@ def word_tokenizer(words: Sequence[str]) -> PreTrainedTokenizerFast:
 def build_pair_tokenizer(
     backend: Tokenizer, *, start: str, end: str | None, pad: str, unknown: str
 ) -> PreTrainedTokenizerFast:
-    """Build a tokenizer that puts `start` at the beginning of both sides of a pair, and `end`, if given, at their ends.
+    """Build a tokenizer that adds special tokens to the beginning and, optionally, the end of both sentences.
 
     Args:
-        backend: Tokenizer of a sentence.
-        start: Token by which a network separates the sides (`sides.both_sides`).
-        end: Token that a pre-trained encoder needs at the end of a sentence; None for no token.
+        backend: Tokenizer of single sentences.
+        start: Token at the beginning of each sentence, which separates the sentences of a pair (`sides.both_sides`).
+        end: Token at the end of each sentence, which a pre-trained encoder may require; None for no token.
         pad: Padding token.
-        unknown: Token for words out of the vocabulary.
+        unknown: Token for out-of-vocabulary words.
     """
     one = f"{start} $A" + (f" {end}" if end else "")
     special = [(token, backend.token_to_id(token)) for token in (start, end) if token]

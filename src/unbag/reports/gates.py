@@ -10,6 +10,7 @@ from rich.text import Text
 from unbag import challenge_sets
 from unbag.challenge_sets.views.tables import count, interval
 from unbag.evaluation.gates import GateResult
+from unbag.evaluation.parity import Parity
 from unbag.reports.comparison import gap, p_value
 from unbag.reports.formats import ExportedTable
 from unbag.reports.formats import Table as ToPaste
@@ -17,7 +18,9 @@ from unbag.reports.formats import Table as ToPaste
 _STYLES = {"passes": "green", "fails": "bold red", "inconclusive": "yellow"}
 
 
-def view(checked: Sequence[GateResult], notes: Sequence[str], *, strict: bool) -> RenderableType:
+def view(
+    checked: Sequence[GateResult], notes: Sequence[str], compared: Sequence[Parity] = (), *, strict: bool
+) -> RenderableType:
     """Build a table with one row per gate, and the verdict on the build."""
     tested = any(each.p is not None for each in checked)
     columns = ("number", "bound", "value [95 %]", "n", *(["p"] if tested else []), "")
@@ -32,7 +35,7 @@ def view(checked: Sequence[GateResult], notes: Sequence[str], *, strict: bool) -
         same = sum((other.set, other.number, other.asked) == (each.set, each.number, each.asked) for other in checked)
         name = f"{each.set}:{each.number}" + (f" · {each.data}" if same > 1 else "")
         table.add_row(name, each.asked, _value(each), count(each.estimate), *p, outcome)
-    remarks = [*_remarks(checked), *(f"{note}." for note in notes)]
+    remarks = [*_remarks(checked, compared), *(f"{note}." for note in notes)]
     return Group(
         table, *(Text(line, style="dim") for line in remarks), Text(verdict(checked, strict=strict), style="bold")
     )
@@ -60,7 +63,9 @@ def verdict(checked: Sequence[GateResult], *, strict: bool) -> str:
     return f"Passed: {'the one gate' if total == 1 else f'all {total} gates'}."
 
 
-def exported(checked: Sequence[GateResult], notes: Sequence[str], *, strict: bool) -> ExportedTable:
+def exported(
+    checked: Sequence[GateResult], notes: Sequence[str], compared: Sequence[Parity] = (), *, strict: bool
+) -> ExportedTable:
     """Build the exported tables of the gates."""
     rows = [
         (
@@ -80,10 +85,17 @@ def exported(checked: Sequence[GateResult], notes: Sequence[str], *, strict: boo
     flat = [
         {name: value for name, value in record.items() if name != "estimate"} | record["estimate"] for record in records
     ]
-    sentences = (*_remarks(checked), *(f"{note}." for note in notes), sentence)
+    sentences = (*_remarks(checked, compared), *(f"{note}." for note in notes), sentence)
     columns = ("set", "number", "bound", "value [95 %]", "n", "p (Holm)", "verdict")
     table = ToPaste("Gates", columns, [rows], words=3, words_last=1, names=frozenset({0}), notes=sentences)
-    as_json = {"passed": passed, "strict": strict, "gates": records, "notes": list(notes), "verdict": sentence}
+    as_json = {
+        "passed": passed,
+        "strict": strict,
+        "gates": records,
+        "changed_labels": [each.as_json() for each in compared],
+        "notes": list(notes),
+        "verdict": sentence,
+    }
     return ExportedTable([table], flat, as_json)
 
 
@@ -92,8 +104,13 @@ def _value(each: GateResult) -> str:
     return gap(each.estimate) if each.against else interval(each.estimate)
 
 
-def _remarks(checked: Sequence[GateResult]) -> list[str]:
-    """List the models that gates compare with, and the reasons of inconclusive gates."""
+def _remarks(checked: Sequence[GateResult], compared: Sequence[Parity]) -> list[str]:
+    """List the models that gates compare with, the changed labels, and the reasons of inconclusive gates."""
     names = dict.fromkeys(each.against for each in checked if each.against)
     against = [f"No worse: compared with {name} (A), pair by pair; values are differences from it." for name in names]
+    against += [
+        f"{challenge_sets.display_name(each.set)} · {each.data}: {each.changed:,} of {each.estimate.n:,} labels differ "
+        f"from {each.against}, {interval(each.estimate)}."
+        for each in compared
+    ]
     return against + [f"{each.set}:{each.number}: {each.why}." for each in checked if each.why]

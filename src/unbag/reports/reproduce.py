@@ -10,11 +10,23 @@ from unbag.challenge_sets.perturbations.permutation import DEFAULT_SEED
 from unbag.challenge_sets.results import Result
 from unbag.data.corpora import CORPORA, OFFICIAL
 from unbag.data.labels import positive_label
+from unbag.evaluation.model_loading import PROMPT_MARK
 from unbag.evaluation.verdict import percentage
 from unbag.inference.single_output import describe_ranking
 
 _COMMIT: Final = 40  # hexadecimal digits
-_VALUES: Final = ("dtype", "head", "label_map", "threshold", "long_premise", "model_file", "num_fewshot", "base_url")
+_VALUES: Final = (
+    "dtype",
+    "head",
+    "label_map",
+    "threshold",
+    "long_premise",
+    "model_file",
+    "num_fewshot",
+    "prompt",
+    "base_url",
+    "separator",
+)
 _SWITCHES: Final = {
     "apply_chat_template": {True: "--apply-chat-template", False: "--no-apply-chat-template"},
     "trust_labels": {True: "--trust-labels"},
@@ -85,7 +97,8 @@ def _model(result: Result) -> list[str]:
     model = result.model
     if "options" not in model:
         raise _NoCommandError("the model is a Python object; pass it to unbag.evaluate again")
-    words = [str(model["name"])]
+    name = str(model["name"])
+    words = [name.partition(PROMPT_MARK)[0] if "prompt" in model["options"] else name]
     revision = str(model.get("revision", ""))
     if len(revision) == _COMMIT:  # a commit on the Hub; the revision of a folder is a longer hash
         words += ["--revision", revision]

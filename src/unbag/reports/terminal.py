@@ -16,6 +16,7 @@ from unbag import challenge_sets
 from unbag.challenge_sets.results import Result
 from unbag.challenge_sets.views import verifier
 from unbag.challenge_sets.views.tables import count, interval, value
+from unbag.evaluation.prompt_spread import PromptSpread, spread_over_prompts
 from unbag.evaluation.quantities import verdicts
 from unbag.evaluation.verdict import MARKS, TOO_FEW_ROWS, SetVerdict, scale, sentence
 from unbag.reports.reproduce import remarks
@@ -143,7 +144,17 @@ def views(results: Sequence[Result], *, crossed: bool = False) -> list[Renderabl
 
 def together(results: Sequence[Result]) -> list[RenderableType]:
     """Build the views that sum up several results: the skill score on each set, and the verdict."""
-    return [summary(results)]
+    spreads = spread_over_prompts(results)
+    return [summary(results), *([prompt_table(spreads)] if spreads else [])]
+
+
+def prompt_table(spreads: Sequence[PromptSpread]) -> RenderableType:
+    """Build the table of the numbers over several prompts: mean, standard deviation, and the extreme prompts."""
+    table = _empty("mean", "SD", "lowest", "highest")
+    for each in spreads:
+        ends = (f"{each.values[prompt]:.3f} {prompt}" for prompt in (each.lowest, each.highest))
+        table.add_row(f"{each.set}: {each.label}", f"{each.mean:.3f}", f"{each.deviation:.3f}", *ends)
+    return table
 
 
 def write(renderables: Sequence[RenderableType], path: Path) -> None:

@@ -26,7 +26,8 @@ def view(record: Mapping[str, Any], comparison: Comparison | None) -> Renderable
         record: Return value of `training.mended.mend`.
         comparison: Comparison of the mended model with the original; None if there is none.
     """
-    remarks = [Text(line, style="dim") for line in _remarks(record)]
+    chosen = [_interpolation_sentence(run["interpolation"]) for run in record["runs"] if "interpolation" in run]
+    remarks = [Text(line, style="dim") for line in (*chosen, *_remarks(record))]
     if comparison is None:
         return Group(*remarks)
     return Group(compared.view(comparison), Text(price(comparison)), *remarks)
@@ -62,12 +63,36 @@ def card(record: Mapping[str, Any], comparison: Comparison | None, *, about: str
         "transformers classifier with named labels in its config.",
         about,
         f"```\n{command}\n```",
+        interpolation_section(trained),
     ]
     if comparison is not None:
         exported = compared.exported(comparison)
         parts += ["## Before and after", exported.text("md"), price(comparison)]
     parts += [" ".join(_remarks(record))]
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def interpolation_section(record: Mapping[str, Any]) -> str:
+    """Build the Markdown section on the interpolated weights of a `training.json`; empty if there are none."""
+    if (found := record.get("interpolation")) is None:
+        return ""
+    rows = []
+    for row in found["curve"]:
+        label = f"{row['alpha']:g}" + (" (published)" if row["alpha"] == found["alpha"] else "")
+        rows.append(f"| {label} | {row['all']['accuracy']:.4f} | {row['all']['loss']:.4f} |")
+    method = "WiSE-FT ([Wortsman et al. 2022](https://arxiv.org/abs/2109.01903))"
+    pairs = f"{found['curve'][0]['all']['pairs']:,} validation pairs"
+    text = f"{_interpolation_sentence(found)} The method is {method}. The table shows the {pairs}."
+    return "\n".join(["## Interpolated weights", "", text, "", "| α | accuracy | loss |", "|---:|---:|---:|", *rows])
+
+
+def _interpolation_sentence(interpolation: Mapping[str, Any]) -> str:
+    """Describe the weights that `mend --interpolate` published."""
+    alpha, points = interpolation["alpha"], interpolation["max_loss"]
+    return (
+        f"The weights are (1 − α) θ_original + α θ_trained with α = {alpha:g}, the largest α on the grid that loses at "
+        f"most {points} point of validation accuracy."
+    )
 
 
 def _points(difference: Estimate) -> str:

@@ -1,4 +1,4 @@
-"""Accuracy overall and by gold label, and agreement between annotators."""
+"""Overall accuracy, accuracy per gold label, and agreement between annotators."""
 
 from collections.abc import Hashable, Sequence
 from typing import Any, Final, NamedTuple, TypedDict
@@ -11,14 +11,14 @@ from unbag.scoring.validation import check_ids, encode_names, validate_columns
 
 
 class AccuracyScores(TypedDict):
-    """Accuracy overall and by gold label, and the majority baseline.
+    """Overall accuracy, accuracy per gold label, and the majority baseline.
 
     An `Estimate` is (value, low, high, n): a fraction in [0, 1], its 95 % interval and the number of examples.
 
     Attributes:
         accuracy: Share of examples predicted correctly; higher is better.
         by_label: Accuracy on the examples of each gold label (its recall), indexed by label id.
-        majority: Share of the most frequent gold label: the accuracy of the best constant prediction.
+        majority: Share of the most frequent gold label, which is the accuracy of the best constant prediction.
     """
 
     accuracy: Estimate
@@ -40,11 +40,11 @@ def accuracy(
     Args:
         predictions: Predicted label ids, shape (n,). An id that is not a label, such as -1, counts as wrong.
         references: Gold label ids in 0 … n_labels - 1, shape (n,).
-        source_id: Source of each example, such as its document, shape (n,). Examples of one source are not independent
-            evidence (default: every example is a source of its own).
+        source_id: Source of each example, such as its document, shape (n,). Examples with the same source are not
+            independent (default: one source per example).
         n_labels: Number of labels (default: 3).
-        resamples: 0 for no intervals. Any other number gives the same intervals, which have a closed form.
-        seed: Unused, because the intervals have a closed form; every metric accepts it.
+        resamples: 0 disables the intervals, which have a closed form. Positive values have no other effect.
+        seed: Unused; accepted because all metrics have the same signature.
 
     Returns:
         Fractions in [0, 1]; higher is better.
@@ -63,7 +63,7 @@ def accuracy(
     if source_id is not None:
         if len(source_id) != len(gold):
             raise ValueError(
-                f"source_id: expected one per example, {len(gold)}, got {len(source_id)}; pass the document of each row"
+                f"source_id: expected one source per example ({len(gold)}), got {len(source_id)}; pass one per row"
             )
         source, names = encode_names(source_id)
         ratios = {
@@ -82,23 +82,24 @@ def accuracy(
 
 
 NO_VOTE: Final = -1
-"""Label id of a missing annotator label; None means the same."""
+"""Label id of a missing annotator label; None also means missing."""
 
 Annotations = Sequence[Sequence[int | None]] | NDArray[np.int64]
-"""Label ids that annotators gave to each example: n rows of any length, or an array of shape (n, annotators)."""
+"""Label ids from the annotators of each example: n rows of any length, or an array of shape (n, annotators)."""
 
 
 class LabelKappa(TypedDict):
-    """Fleiss' κ of one label, named by its id, against all other labels."""
+    """Label id and Fleiss' κ of one label against all other labels."""
 
     label: int
     kappa: Estimate
 
 
 class Kappa(TypedDict):
-    """Agreement between annotators beyond chance: Fleiss' κ, at most 1 (always), 0 (as by chance) and down to -1.
+    """Chance-corrected agreement between annotators (Fleiss' κ), from -1 to 1.
 
-    The value of an `Estimate` is None where all labels are the same: chance agreement is then 1 and κ is undefined.
+    κ is 1 for full agreement and 0 for agreement by chance. The value of an `Estimate` is None if all labels are the
+    same. Chance agreement is then 1, and κ is undefined.
 
     Attributes:
         annotators: Number of labels per example. Examples with fewer labels are excluded.
@@ -115,7 +116,7 @@ class Agreement(NamedTuple):
     """Share of annotators who give the gold label, per example.
 
     Attributes:
-        share: Share of each example's annotators, shape (n,); 0 where an example has no annotators.
+        share: Share of each example's annotators, shape (n,); 0 for an example without annotators.
         annotated: Whether each example has annotators, shape (n,).
     """
 
@@ -126,14 +127,14 @@ class Agreement(NamedTuple):
 def agreement(annotator_labels: Annotations, gold: NDArray[np.int64], n_labels: int | None = None) -> Agreement:
     """Compute the share of each example's annotators who give the gold label.
 
-    The mean over examples is the expected accuracy of one annotator drawn at random: the human estimate of Nie et al.
-    2019 (footnote 10). It equals the human performance of Glockner et al. 2018, Table 2, who cite the method of Gong et
-    al. 2018: 94.1 % on their pairs, 87.7 % on SNLI test.
+    The mean over examples is the expected accuracy of one annotator drawn at random. Nie et al. 2019 (footnote 10) use
+    this mean as the human estimate. The human performance in Table 2 of Glockner et al. 2018 is the same mean: 94.1 %
+    on their pairs and 87.7 % on SNLI test. They cite the method of Gong et al. 2018.
 
     Args:
         annotator_labels: Label ids, n rows of any length; None and -1 are missing labels.
         gold: Gold label ids, shape (n,).
-        n_labels: Number of labels; None accepts any id from 0 up.
+        n_labels: Number of labels; None accepts any non-negative id.
 
     Returns:
         Fractions in [0, 1], shape (n,), and which examples have annotators.
@@ -157,7 +158,7 @@ def fleiss_kappa(
     resamples: int = DEFAULT_RESAMPLES,
     seed: int = 0,
 ) -> Kappa | None:
-    """Compute Fleiss' κ between annotators, overall and by label.
+    """Compute Fleiss' κ between annotators, overall and per label.
 
     Fleiss 1971, "Measuring nominal scale agreement among many raters", equations 1 to 7 and 12. The formula needs the
     same number of labels for every example. Examples with fewer labels than the maximum are therefore excluded, as in
@@ -165,13 +166,13 @@ def fleiss_kappa(
 
     Args:
         annotator_labels: Label ids, n rows of any length; None and -1 are missing labels.
-        n_labels: Number of labels; None accepts any id from 0 up.
-        groups: Group number of each example, shape (n,). Examples of one group are resampled together.
+        n_labels: Number of labels; None accepts any non-negative id.
+        groups: Group index of each example, shape (n,). Examples in the same group are resampled together.
         resamples: Number of bootstrap resamples for the 95 % intervals; 0 for no intervals.
         seed: Random seed for the resamples.
 
     Returns:
-        κ in [-1, 1], higher is more agreement; None if no example has two labels.
+        κ in [-1, 1], where higher means more agreement; None if no example has two labels.
 
     Raises:
         ValueError: If an id is not a label.
@@ -200,7 +201,7 @@ def fleiss_kappa(
 
 
 def _kappas(sums: NDArray[np.float64], annotators: int) -> NDArray[np.float64]:
-    """Compute κ overall and by label, shape (draws, 1 + k); NaN where chance agreement is 1.
+    """Compute the overall κ and the κ of each label, shape (draws, 1 + k); NaN if chance agreement is 1.
 
     Args:
         sums: Number of examples, votes for each label, and ordered pairs of agreeing votes for each label, shape
@@ -222,7 +223,7 @@ def _kappas(sums: NDArray[np.float64], annotators: int) -> NDArray[np.float64]:
 def _estimate(value: float, draws: NDArray[np.float64] | None, n: int) -> Estimate:
     if np.isnan(value):
         return Estimate(None, None, None, n)
-    # A resample is NaN where all its labels are the same.
+    # The κ of a resample is NaN if all its labels are the same.
     if draws is None or np.isnan(draws).all():
         return Estimate(float(value), None, None, n)
     low, high = np.nanpercentile(draws, [2.5, 97.5]).tolist()

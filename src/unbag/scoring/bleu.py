@@ -1,4 +1,4 @@
-"""Sentence BLEU of many reorderings of one sentence, computed together."""
+"""Sentence BLEU of many reorderings of one sentence, in one vectorized computation."""
 
 from collections.abc import Sequence
 
@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 def bleu_of_reorderings(
     original: Sequence[int], reordered: NDArray[np.int64], orders: Sequence[int]
 ) -> NDArray[np.float64]:
-    """Compute the sentence BLEU of each reordering against the original sentence.
+    """Compute sentence BLEU of each reordering against the original sentence.
 
     BLEU-n (Papineni et al. 2002, https://aclanthology.org/P02-1040) with uniform weights on the n-gram precisions 1 … n
-    and no smoothing. A reordering has the original's length and words, so its brevity penalty and unigram precision are
-    1. Only the longer n-grams are counted.
+    and no smoothing. A reordering has the same words and the same length as the original. Its brevity penalty and
+    unigram precision are therefore 1, and only the longer n-grams are counted.
 
     Args:
         original: Word ids of the sentence, shape (l,).
@@ -21,8 +21,8 @@ def bleu_of_reorderings(
         orders: The n of each requested BLEU-n, each at least 1.
 
     Returns:
-        Fractions in [0, 1], shape (q, len(orders)); higher means closer to the original. The value is 0 where an n-gram
-        length up to n has no match, and where the sentence is shorter than n words.
+        Fractions in [0, 1], shape (q, len(orders)); higher means closer to the original. The value is 0 if some n-gram
+        length up to n has no match, and if the sentence is shorter than n words.
 
     >>> bleu_of_reorderings([0, 1, 2, 3], np.array([[0, 1, 2, 3], [1, 0, 2, 3], [3, 2, 1, 0]]), [2]).round(3).tolist()
     [[1.0], [0.577], [0.0]]
@@ -54,7 +54,7 @@ def _precision(original: NDArray[np.int64], reordered: NDArray[np.int64], n: int
 
 
 def _grams(ids: NDArray[np.int64], n: int) -> NDArray[np.int64]:
-    """Encode each window of n ids as one number, shape (q, l - n + 1)."""
+    """Encode each window of n ids as one integer, shape (q, l - n + 1)."""
     base = int(ids.max()) + 1  # 4-grams at most, and ids below the sentence's length: far below 2^63
     width = ids.shape[1] - n + 1
     grams = np.zeros((len(ids), width), dtype=np.int64)

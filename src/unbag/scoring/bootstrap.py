@@ -1,4 +1,4 @@
-"""Estimates with 95 % intervals: closed form for proportions and their differences, bootstrap for all other means."""
+"""Estimates with 95 % intervals: closed-form for proportions and their differences, bootstrap for other means."""
 
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from operator import index
@@ -14,20 +14,21 @@ _BLOCK_CELLS = 4_000_000  # resampling weights in memory at a time: 32 MB of int
 
 
 RATIO: Final = "ratio"
-"""Statistic of a proportion: a ratio of sums, each numerator between 0 and its denominator."""
+"""Name of the statistic of a proportion: a ratio of sums, with each numerator between 0 and its denominator."""
 MEAN: Final = "mean"
-"""Statistic of a ratio of sums that is not a proportion."""
+"""Name of the statistic of a ratio of sums that is not a proportion."""
 DIFFERENCE: Final = "difference"
-"""Statistic of the difference of two proportions."""
+"""Name of the statistic of a difference between two proportions."""
 
 _ROUNDING: Final = 1e-9  # tolerance: a sum of fractions may exceed its denominator by rounding
 
 
 class Sample(NamedTuple):
-    """Per-example sums behind an estimate, from which the estimate can be recomputed on a resample.
+    """Per-example terms of an estimate, from which it can be recomputed on a resample.
 
     Attributes:
-        statistic: Name of the function from sums to the quantity, a key of `scoring.significance.STATISTICS`.
+        statistic: Name of the function that computes the statistic from sums over examples, a key of
+            `scoring.significance.STATISTICS`.
         columns: Values to sum, one row per example, shape (n, m).
     """
 
@@ -43,16 +44,16 @@ class _Interval(NamedTuple):
 
 
 class Estimate(_Interval):
-    """A number, its 95 % interval and the number of examples behind it; None where there are no examples.
+    """A value, its 95 % confidence interval and its number of examples; value and limits are None without examples.
 
     Attributes:
-        sample: The per-example sums, kept in memory only; not part of the record.
+        sample: Per-example terms. They are kept in memory only and are not part of the stored results.
     """
 
     sample: Sample | None = None
 
     def of(self, sample: Sample | None, n: int | None = None) -> "Estimate":
-        """Copy the estimate with the sums behind it, and with another n if given."""
+        """Copy the estimate with the given per-example terms and, if given, another n."""
         estimate = Estimate(self.value, self.low, self.high, self.n if n is None else n)
         estimate.sample = sample
         return estimate
@@ -73,24 +74,24 @@ def ratio_estimates(
     resamples: int = DEFAULT_RESAMPLES,
     seed: int = 0,
 ) -> list[Estimate]:
-    """Estimate sum(numerator) / sum(denominator) over examples, for several quantities at once.
+    """Estimate sum(numerator) / sum(denominator) over examples, for several ratios at once.
 
     Proportions and their differences have closed-form limits that remain valid at 0 and 1 (`scoring.intervals`). Other
-    means have limits of the percentile bootstrap (Efron & Tibshirani 1993, section 13.3): examples are drawn with
-    replacement, and all means share the same resamples. Values of one example, such as its permutations, stay together
-    in both.
+    means have limits from the percentile bootstrap (Efron & Tibshirani 1993, section 13.3): examples are drawn with
+    replacement, and all means share the same resamples. Both methods keep the values of one example, such as its
+    permutations, together.
 
     Args:
-        numerators: One row per example, one column per quantity, shape (n, k).
-        denominators: Same shape (n, k): 1 for a mean over all examples, 0 where an example is not in a subset.
-        differences: Pairs of columns, both proportions. Each pair adds the quantity "first ratio minus second ratio".
+        numerators: One row per example, one column per ratio, shape (n, k).
+        denominators: Same shape (n, k): 1 for a mean over all examples, 0 for an example outside a subset.
+        differences: Pairs of columns, both proportions. Each pair adds an estimate of "first ratio minus second ratio".
         means: Columns that are not proportions: numerators may be below 0 or above their denominators.
-        resamples: Number of resamples for the intervals of `means`; 0 for no intervals at all.
+        resamples: Number of resamples for the intervals of `means`; 0 disables all intervals.
         seed: Random seed for the resamples.
 
     Returns:
-        k estimates, then one per difference. `n` counts the examples with a positive denominator; for a difference, the
-        smaller of its two counts. A resample in which a subset is empty does not count for that subset.
+        k estimates, then one per difference. `n` counts the examples with a positive denominator; for a difference, it
+        is the smaller of the two counts. If a subset is empty in a resample, the resample is ignored for that subset.
 
     Raises:
         ValueError: If a numerator of a proportion is not between 0 and its denominator.
@@ -100,7 +101,7 @@ def ratio_estimates(
     >>> estimate.value, round(estimate.low, 4), estimate.high, estimate.n  # low is .025 to the power of 1/4
     (1.0, 0.3976, 1.0, 4)
     """
-    index(seed)  # raises TypeError for a seed that is not an integer, also where no resample is drawn
+    index(seed)  # raises TypeError for a seed that is not an integer, even if no resample is drawn
     k = numerators.shape[1]
     proportions = [column for column in range(k) if column not in means]
     numerators = _within(numerators, denominators, proportions)
@@ -129,15 +130,15 @@ def ratio_estimates(
 def _within(
     numerators: NDArray[np.float64], denominators: NDArray[np.float64], proportions: Sequence[int]
 ) -> NDArray[np.float64]:
-    """Clip the numerators of proportions to [0, denominator], where they exceed it by rounding only."""
+    """Clip numerators of proportions that exceed [0, denominator] because of rounding errors."""
     inside = np.clip(numerators, 0.0, denominators)
     outside = np.abs(inside - numerators) > _ROUNDING
     for column in proportions:
         if outside[:, column].any():
             row = int(outside[:, column].argmax())
             raise ValueError(
-                f"numerators: expected values of a proportion from 0 to their denominators, got "
-                f"{numerators[row, column]:g} of {denominators[row, column]:g}; name the column in means"
+                f"numerators: expected values from 0 to the denominator for a proportion, got "
+                f"{numerators[row, column]:g} with denominator {denominators[row, column]:g}; list the column in means"
             )
     clipped = numerators.copy()
     clipped[:, proportions] = inside[:, proportions]
@@ -147,7 +148,7 @@ def _within(
 def _share_bounds(
     numerators: NDArray[np.float64], denominators: NDArray[np.float64], columns: Sequence[int]
 ) -> dict[int, tuple[float, float]]:
-    """Compute the limits of proportions by column; columns without an example are missing."""
+    """Compute the confidence limits of proportions by column; columns without examples are omitted."""
     above, below = numerators[:, columns], denominators[:, columns]
     sizes = effective_sizes(above, below)
     has_examples = sizes > 0
@@ -163,7 +164,7 @@ def _drawn_bounds(
     resamples: int,
     seed: int,
 ) -> dict[int, tuple[float, float]]:
-    """Compute the bootstrap limits of means by column; columns without an example are missing."""
+    """Compute the bootstrap limits of means by column; columns without examples are omitted."""
     if not columns:
         return {}
     sums = resampled_sums(np.concatenate([numerators[:, columns], denominators[:, columns]], axis=1), resamples, seed)
@@ -180,7 +181,7 @@ def _drawn_bounds(
 def _difference_bounds(
     numerators: NDArray[np.float64], denominators: NDArray[np.float64], first: int, second: int
 ) -> tuple[float, float]:
-    """Compute the limits of one proportion minus another; a proportion minus itself is 0 for any examples."""
+    """Compute the limits of a difference between two proportions; both are 0 for a proportion minus itself."""
     if first == second:
         return 0.0, 0.0
     columns = [first, second]
@@ -195,14 +196,14 @@ def named_estimates(
     resamples: int = DEFAULT_RESAMPLES,
     seed: int = 0,
 ) -> dict[_Name, Estimate]:
-    """Estimate named quantities: `ratio_estimates` with names in place of column numbers.
+    """Estimate named ratios: `ratio_estimates` with names instead of column indices.
 
     Args:
-        ratios: Numerator and denominator of each ratio by example, shape (n,) each, or one denominator for all
+        ratios: Numerators and denominators of each ratio by name, shape (n,) each. A scalar denominator applies to all
             examples.
-        differences: Pairs of names of ratios. Each pair adds the quantity "first ratio minus second ratio".
+        differences: Pairs of ratio names. Each pair adds an estimate of "first ratio minus second ratio".
         means: Names of the ratios that are not proportions.
-        resamples: Number of resamples for the intervals of `means`; 0 for no intervals at all.
+        resamples: Number of resamples for the intervals of `means`; 0 disables all intervals.
         seed: Random seed for the resamples.
 
     Returns:
@@ -233,11 +234,11 @@ def named_estimates(
 
 
 def sum_by_source(values: ArrayLike, source: NDArray[np.int64], n_sources: int) -> NDArray[np.float64]:
-    """Sum a value of each row over the rows of each source.
+    """Sum the values of the rows of each source.
 
     Args:
         values: Values of the rows, shape (n,).
-        source: Number of each row's source, shape (n,).
+        source: Source index of each row, shape (n,).
         n_sources: Number of sources.
 
     Returns:
@@ -247,16 +248,16 @@ def sum_by_source(values: ArrayLike, source: NDArray[np.int64], n_sources: int) 
     array([1., 1.])
     """
     sums = np.bincount(source, weights=np.asarray(values, dtype=np.float64), minlength=n_sources)
-    return sums.astype(np.float64)  # a bincount of no rows has integers
+    return sums.astype(np.float64)  # bincount returns integers if there are no rows
 
 
 def share_of_rows(hits: ArrayLike, rows: NDArray[np.bool_], source: NDArray[np.int64], n_sources: int) -> Estimate:
-    """Estimate the share of some rows that are hits, with an interval over sources; `n` counts the rows.
+    """Estimate the share of hits among the selected rows, with an interval over sources; `n` counts rows.
 
     Args:
         hits: Whether each row is a hit, shape (n,).
-        rows: Which rows count, shape (n,).
-        source: Number of each row's source, shape (n,).
+        rows: Whether each row is selected, shape (n,).
+        source: Source index of each row, shape (n,).
         n_sources: Number of sources.
     """
     above, below = (sum_by_source(each, source, n_sources) for each in (np.logical_and(hits, rows), rows))
@@ -264,16 +265,16 @@ def share_of_rows(hits: ArrayLike, rows: NDArray[np.bool_], source: NDArray[np.i
 
 
 def two_sided_p(draws: NDArray[np.float64]) -> float:
-    """Compute the two-sided p value of "the quantity is 0" from bootstrap draws of the quantity.
+    """Compute the two-sided bootstrap p value of the null hypothesis that a statistic is 0.
 
     The p value inverts the percentile interval. It is twice the smaller of two shares, the draws at or below 0 and the
-    draws at or above 0, with 1 added to both counts (Davison & Hinkley 1997, section 4.2.3); at most 1.
+    draws at or above 0, with 1 added to both counts (Davison & Hinkley 1997, section 4.2.3). It is at most 1.
 
     Args:
-        draws: The quantity in each resample, shape (resamples,).
+        draws: Value of the statistic in each resample, shape (resamples,).
 
     Returns:
-        A probability in (0, 1]; lower is stronger evidence against 0.
+        A probability in (0, 1]; lower means stronger evidence against 0.
 
     >>> two_sided_p(np.array([0.1, 0.2, 0.3]))
     0.5
@@ -283,7 +284,7 @@ def two_sided_p(draws: NDArray[np.float64]) -> float:
 
 
 def to_json(value: Any) -> Any:
-    """Convert scores to JSON values: each `Estimate` in dicts, lists and tuples becomes a dict.
+    """Convert scores to JSON values: each `Estimate` inside dicts, lists and tuples becomes a dict.
 
     >>> to_json({"accuracy": Estimate(0.5, 0.4, 0.6, 100), "curve": [(0.0, 1.0)]})
     {'accuracy': {'value': 0.5, 'low': 0.4, 'high': 0.6, 'n': 100}, 'curve': [(0.0, 1.0)]}
@@ -299,7 +300,7 @@ def to_json(value: Any) -> Any:
 
 
 def _with_differences(ratios: NDArray[np.float64], differences: Sequence[tuple[int, int]]) -> NDArray[np.float64]:
-    """Append the differences between ratios to the ratios, shape (draws, k + differences)."""
+    """Append the differences between pairs of ratios, shape (draws, k + differences)."""
     return np.column_stack([ratios, *(ratios[:, first] - ratios[:, second] for first, second in differences)])
 
 
@@ -309,7 +310,7 @@ def _samples(
     differences: Sequence[tuple[int, int]],
     means: Collection[int],
 ) -> list[Sample]:
-    """Build the `Sample` behind each ratio and each difference."""
+    """Build the `Sample` of each ratio and each difference."""
     ratios = [np.stack([numerators[:, k], denominators[:, k]], axis=1) for k in range(numerators.shape[1])]
     return [Sample(MEAN if k in means else RATIO, ratio) for k, ratio in enumerate(ratios)] + [
         Sample(DIFFERENCE, np.concatenate([ratios[first], ratios[second]], axis=1)) for first, second in differences
@@ -319,7 +320,7 @@ def _samples(
 def resampled_sums(columns: NDArray[np.float64], resamples: int, seed: int) -> NDArray[np.float64]:
     """Compute sums over examples drawn with replacement.
 
-    The draws depend on the number of examples and the seed only. Two calls with the same n and seed use the same draws.
+    The draws depend only on the number of examples and the seed. Two calls with the same n and seed use the same draws.
 
     Args:
         columns: Values to sum, one row per example, shape (n, m).

@@ -1,4 +1,4 @@
-"""Calibration of probabilities: the Brier score with its decomposition, and the expected calibration error."""
+"""Calibration of probabilities: the Brier score and its decomposition, and the expected calibration error."""
 
 import math
 from statistics import NormalDist
@@ -11,16 +11,16 @@ from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, Estimate, named_estimates
 from unbag.scoring.intervals import Flags, Floats
 
 BINS: Final = 10
-"""Bins of the reliability diagram, with equally many pairs each."""
+"""Number of bins in the reliability diagram; all bins have about the same number of pairs."""
 
 
 class ReliabilityBin(TypedDict):
     """One bin of the reliability diagram.
 
     Attributes:
-        bin: Its number, from 1: the lowest scores.
-        score: Mean score of its pairs.
-        share: Share of its pairs that are entailed, with its interval and n.
+        bin: Number of the bin, from 1 (the lowest scores).
+        score: Mean score of the pairs in the bin.
+        share: Share of the pairs in the bin that are entailed, with its interval and n.
     """
 
     bin: int
@@ -29,16 +29,17 @@ class ReliabilityBin(TypedDict):
 
 
 class Calibration(TypedDict):
-    """The calibration of scores as probabilities of entailment.
+    """Calibration of scores as probabilities of entailment.
 
     Attributes:
-        brier: Mean squared difference of score and label, in [0, 1]; lower is better.
-        reliability: Squared distance of the scores from the shares in the bins; 0 is calibrated.
-        resolution: How much the bins separate the labels. Includes the spread of scores within the bins (Stephenson,
+        brier: Mean squared difference between score and label, in [0, 1]; lower is better.
+        reliability: Mean squared distance between the mean score of a bin and its share of entailed pairs; 0 means
+            calibrated.
+        resolution: How well the bins separate the labels. It includes the spread of scores within the bins (Stephenson,
             Coelho & Jolliffe 2008), so that Brier = reliability - resolution + uncertainty holds exactly.
         uncertainty: Variance of the labels.
-        ece: Expected calibration error with bins of equally many pairs, in [0, 1]; lower is better.
-        ece_corrected: The same less an estimate of its bias, which is positive even for a calibrated model.
+        ece: Expected calibration error with equal-mass bins, in [0, 1]; lower is better.
+        ece_corrected: `ece` minus an estimate of its bias, which is positive even for a calibrated model.
         bins: The reliability diagram.
     """
 
@@ -62,17 +63,17 @@ def calibration(
 ) -> Calibration:
     """Compute the calibration of scores as probabilities of entailment.
 
-    The bins have equally many pairs each; pairs with equal scores are in one bin, so that there may be fewer bins. The
-    correction of the expected calibration error subtracts, in each bin, how far the expected absolute difference of a
-    normal sample of its size exceeds the difference that was found (Kumar, Liang & Ma 2019,
-    https://arxiv.org/abs/1909.10155, section 5; here in closed form, by the mean of the folded normal distribution).
+    The bins have equal mass. Pairs with equal scores share a bin, so there may be fewer bins than requested. In each
+    bin, the bias correction subtracts the amount by which the expected absolute difference of a normal sample exceeds
+    the observed difference (Kumar, Liang & Ma 2019, https://arxiv.org/abs/1909.10155, section 5). This expectation has
+    a closed form here: the mean of the folded normal distribution.
 
     Args:
         scores: Probability of entailment, shape (n,).
-        entailed: Whether a pair is entailed, shape (n,).
-        source: Number of each pair's source, shape (n,).
-        bins: Number of bins.
-        resamples: Bootstrap resamples of the interval of the Brier score; 0 for no intervals.
+        entailed: Whether each pair is entailed, shape (n,).
+        source: Source index of each pair, shape (n,).
+        bins: Maximum number of bins (default: 10).
+        resamples: Number of bootstrap resamples for the interval of the Brier score; 0 for no interval.
         seed: Random seed for the resamples.
 
     >>> found = calibration(np.array([0.2, 0.2, 0.8, 0.8]), np.array([False, True, True, True]), np.arange(4), bins=2)
@@ -114,7 +115,7 @@ def calibration(
 
 
 def _equal_mass_bins(scores: Floats, bins: int) -> NDArray[np.intp]:
-    """Assign each score to a bin, shape (n,). Equal scores share a bin; bins without scores are not numbered."""
+    """Assign each score to a bin, shape (n,). Equal scores share a bin; empty bins are removed."""
     values, group, sizes = np.unique(scores, return_inverse=True, return_counts=True)
     middle = np.cumsum(sizes) - (sizes + 1) / 2  # mean rank of each value, counted from 0
     of_value = np.minimum((middle * bins / len(scores)).astype(np.intp), bins - 1)
@@ -124,7 +125,7 @@ def _equal_mass_bins(scores: Floats, bins: int) -> NDArray[np.intp]:
 
 
 def _folded_normal_mean(mean: Floats, deviation: Floats) -> Floats:
-    """Compute E|X| of X ~ N(mean, deviation²), for means of at least 0."""
+    """Compute E|X| for X ~ N(mean, deviation²) and means of at least 0."""
     with np.errstate(divide="ignore", invalid="ignore"):
         z = np.where(deviation > 0, mean / deviation, np.inf)
     normal = NormalDist()

@@ -1,4 +1,4 @@
-"""Accuracy by category of the replaced word, by word similarity, and by frequency of the word pair in training."""
+"""Accuracy by category of the replaced word, by word similarity, and by training frequency of the word pair."""
 
 from collections.abc import Hashable, Mapping, Sequence
 from itertools import pairwise
@@ -12,9 +12,9 @@ from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, Estimate, named_estimates
 from unbag.scoring.validation import encode_names, validate_columns
 
 SIMILARITY_EDGES: Final = (-1.0, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
-"""Edges of the similarity bins. Those of section 5.2 begin at 0.5; the bin below 0.5 is ours."""
+"""Edges of the similarity bins. The bins of section 5.2 start at 0.5; the bin below 0.5 is not in the paper."""
 FREQUENCY_STARTS: Final = (0, 1, 5, 10, 50, 100)
-"""Starts of the frequency bins of section 5.3: 0, 1-4, 5-9, 10-49, 50-99, 100 and more."""
+"""First frequency of each bin of section 5.3: 0, 1-4, 5-9, 10-49, 50-99, 100 and more."""
 
 
 _SIMILARITIES: Final = tuple(pairwise(SIMILARITY_EDGES))
@@ -28,7 +28,7 @@ _ALL: Final[_Subset] = ("all", None)
 
 
 class CategoryRow(TypedDict):
-    """Accuracy on the examples of one category, and that of one annotator where annotator labels are given."""
+    """Accuracy on the examples of one category, and human accuracy if annotator labels are given."""
 
     category: str
     accuracy: Estimate
@@ -36,7 +36,7 @@ class CategoryRow(TypedDict):
 
 
 class LabelRow(TypedDict):
-    """Accuracy on the examples of one gold label, named by its id, and that of one annotator."""
+    """Accuracy on the examples with one gold label (an id), and human accuracy if annotator labels are given."""
 
     label: int
     accuracy: Estimate
@@ -52,7 +52,7 @@ class SimilarityBin(TypedDict):
 
 
 class FrequencyBin(TypedDict):
-    """Accuracy on the examples with `least` ≤ frequency ≤ `most`; `most` is None in the last bin, which is open."""
+    """Accuracy on the examples with `least` ≤ frequency ≤ `most`; `most` is None in the last bin."""
 
     least: int
     most: int | None
@@ -60,24 +60,26 @@ class FrequencyBin(TypedDict):
 
 
 class CategoryAccuracyScores(TypedDict):
-    """Accuracy by the kind of word that differs.
+    """Accuracy by category of the replaced word.
 
-    An accuracy is an `Estimate` (value, low, high, n): a fraction in [0, 1], higher is better, its 95 % interval and
-    the number of examples. The value is None where there are no examples.
+    An accuracy is an `Estimate` (value, low, high, n): a fraction in [0, 1] (higher is better), its 95 % interval and
+    the number of examples. The value is None without examples.
 
     Attributes:
         n_examples: Number of examples.
         accuracy: Share of all examples predicted correctly (Table 3).
-        majority: Share of the most frequent gold label: the accuracy of a constant prediction; 0.874 on the official
-            pairs.
+        majority: Share of the most frequent gold label, which is the accuracy of the best constant prediction; 0.874 on
+            the official pairs.
         by_category: Accuracy by category, in alphabetical order (Table 4).
-        by_label: Accuracy by gold label (ours: where most examples have one label, a single accuracy says little).
+        by_label: Accuracy by gold label. The paper does not report it; overall accuracy says little if most examples
+            have the same label.
         by_similarity: Accuracy by cosine similarity of the two words (section 5.2), if similarities are given.
         by_frequency: Accuracy by number of contradicting training examples with one word in the premise and the other
             in the hypothesis (section 5.3), if frequencies are given.
-        human: Accuracy of one annotator (Table 2): the share of annotators who give the gold label, averaged over the
-            examples that have annotators. Present if annotator labels are given.
-        kappa: Fleiss' κ between annotators (Table 2), a `Kappa`. Present if an example has two labels or more.
+        human: Human accuracy (Table 2): the share of annotators who give the gold label, averaged over the examples
+            that have annotators. Present if annotator labels are given.
+        kappa: Fleiss' κ between annotators (Table 2), a `Kappa`. Present if an example has at least two annotator
+            labels.
     """
 
     n_examples: int
@@ -103,7 +105,7 @@ def category_accuracy(
     resamples: int = DEFAULT_RESAMPLES,
     seed: int = 0,
 ) -> CategoryAccuracyScores:
-    """Compute accuracy on pairs that differ in one word, by the kind of word.
+    """Compute accuracy on pairs that differ in one word, by category of this word.
 
     Glockner et al. 2018, "Breaking NLI Systems with Sentences that Require Simple Lexical Inferences"
     (https://aclanthology.org/P18-2103), sections 4.3 and 5.
@@ -112,14 +114,14 @@ def category_accuracy(
         predictions: Predicted label ids, shape (n,). An id that is not a label, such as -1, counts as wrong.
         references: Gold label ids, shape (n,).
         category: Category of each example, shape (n,).
-        similarity: Cosine similarity of the two words in [-1, 1], shape (n,). None or NaN excludes an example: the
-            paper excludes replaced phrases of several words, and all pairs that are not contradictions.
+        similarity: Cosine similarity of the two words in [-1, 1], shape (n,). None or NaN excludes an example. The
+            paper excludes multi-word phrases and all pairs that are not contradictions.
         pair_frequency: Number of training examples with the word pair, at least 0, shape (n,). None or NaN excludes an
             example.
         annotator_labels: Label ids of the annotators, n rows of any length or shape (n, annotators), for `human` and
             `kappa`. None and -1 are missing labels.
-        premise: Premise of each example, shape (n,). Examples of one premise are not independent evidence. By default
-            all examples are independent.
+        premise: Premise of each example, shape (n,). Examples with the same premise are not independent (default: all
+            examples are independent).
         resamples: Number of bootstrap resamples for the 95 % intervals of κ; 0 for no intervals.
         seed: Random seed for the resamples.
 

@@ -1,4 +1,4 @@
-"""Accuracy on examples with misleading words: compositionality-sensitivity testing (Nie et al. 2019, section 5)."""
+"""Accuracy on examples with misleading lexical cues: compositionality-sensitivity testing (Nie et al. 2019)."""
 
 from collections.abc import Sequence
 from typing import Final, NotRequired, TypedDict
@@ -19,20 +19,20 @@ _Threshold = TypedDict("_Threshold", {"lambda": float})  # a Python keyword cann
 class MisleadingSubset(_Threshold):
     """Scores on CS_λ, the examples whose lexically-misleading score is at least λ.
 
-    Fractions are `Estimate`s (value, low, high, n) in [0, 1], `drop` in [-1, 1]. Without examples the value is None and
-    n is 0.
+    Scores are `Estimate`s (value, low, high, n): fractions in [0, 1], except `drop`, which is in [-1, 1]. If CS_λ is
+    empty, the value is None and n is 0.
 
     Attributes:
         lambda: Threshold λ.
         n: Number of examples in CS_λ; it never increases with λ.
-        majority_label: Most frequent gold label in CS_λ, the lowest id among ties; None if CS_λ is empty.
+        majority_label: Most frequent gold label in CS_λ; ties resolve to the lowest id. None if CS_λ is empty.
         accuracy: Share of CS_λ predicted correctly; higher is better.
         drop: Accuracy on CS_0 minus accuracy on CS_λ, from the same predictions; lower is better.
-        majority: Share of `majority_label` in CS_λ: the accuracy of a model that always predicts it. The interval is
-            the one of this label's share.
-        human: Accuracy of one annotator: the share of an example's annotators who give the gold label, averaged over
-            the examples that have annotators. It is the expected accuracy of one annotator drawn at random (footnote
-            10). `n` counts these examples. Present if annotator labels are given.
+        majority: Share of `majority_label` in CS_λ, which is the accuracy of a model that always predicts this label.
+            The interval is that of the share of this label.
+        human: Human accuracy: the share of an example's annotators who give the gold label, averaged over the examples
+            that have annotators. It is the expected accuracy of one annotator drawn at random (footnote 10). `n` counts
+            these examples. Present if annotator labels are given.
     """
 
     n: int
@@ -44,7 +44,7 @@ class MisleadingSubset(_Threshold):
 
 
 class CompositionalitySensitivityScores(TypedDict):
-    """Accuracy where words are misleading: Table 5 of Nie et al. (2019), which shows percentages.
+    """Accuracy on subsets with misleading lexical cues: Table 5 of Nie et al. (2019), which shows percentages.
 
     Attributes:
         subsets: One `MisleadingSubset` per λ, in ascending order from 0.
@@ -64,13 +64,12 @@ def compositionality_sensitivity(
     resamples: int = DEFAULT_RESAMPLES,
     seed: int = 0,
 ) -> CompositionalitySensitivityScores:
-    """Compute accuracy on the examples whose words mislead a lexical model, at several thresholds.
+    """Compute accuracy on the examples that mislead a bag-of-words model, at several thresholds.
 
-    LMS, the lexically-misleading score of an example, is the highest probability that a bag-of-words model gives to a
+    LMS, the lexically-misleading score of an example, is the highest probability that a bag-of-words model assigns to a
     wrong label (Nie et al. 2019, https://doi.org/10.1609/aaai.v33i01.33016867, equation 6). CS_λ is the set of examples
-    with LMS ≥ λ (section 5.4), so CS_0 is the whole
-    set. Table 5 reports CS_0 and λ = 0.5, 0.6, 0.7. A model that is always right has accuracy 1 and drop 0 in every
-    subset.
+    with LMS ≥ λ (section 5.4), so CS_0 is the whole set. Table 5 reports CS_0 and λ = 0.5, 0.6, 0.7. A model that is
+    always correct has accuracy 1 and drop 0 on every non-empty subset.
 
     Args:
         predictions: Predicted label ids, shape (n,). An id that is not a label, such as -1, counts as wrong.
@@ -78,10 +77,11 @@ def compositionality_sensitivity(
         lms: Lexically-misleading scores in [0, 1], shape (n,).
         annotator_labels: Label ids of the annotators, n rows of any length or shape (n, annotators), for `human`. None
             and -1 are missing labels.
-        thresholds: Thresholds λ in [0, 1] beside 0, in any order; duplicates are ignored (default: 0.5, 0.6, 0.7).
+        thresholds: Thresholds λ in [0, 1] in addition to 0, in any order; duplicates are removed (default: 0.5, 0.6,
+            0.7).
         n_labels: Number of labels (default: 3).
-        resamples: 0 for no intervals. Any other number gives the same intervals, which have a closed form.
-        seed: Unused, because the intervals have a closed form; every metric accepts it.
+        resamples: 0 disables the intervals, which have a closed form. Positive values have no other effect.
+        seed: Unused; accepted because all metrics have the same signature.
 
     Returns:
         Fractions in [0, 1]; higher accuracy and smaller drop are better.
@@ -138,7 +138,7 @@ def _scores(lms: ArrayLike, n: int) -> NDArray[np.float64]:
     scores = np.asarray(lms, dtype=np.float64)
     if scores.shape != (n,):
         raise ValueError(f"lms: expected one value per example, shape ({n},), got shape {scores.shape}")
-    if (wrong := ~((scores >= 0) & (scores <= 1))).any():  # negated, so that NaN is wrong too
+    if (wrong := ~((scores >= 0) & (scores <= 1))).any():  # negated, because comparisons with NaN are false
         row = int(wrong.argmax())
         raise ValueError(f"lms: expected values from 0 to 1, got {scores[row]} in row {row}")
     return scores

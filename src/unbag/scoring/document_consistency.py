@@ -1,4 +1,4 @@
-"""Verification of claims against documents: balanced accuracy, false entailments and consistency within groups."""
+"""Claim verification against documents: balanced accuracy, false entailments and consistency within groups."""
 
 from collections.abc import Hashable, Sequence
 from typing import Any, Final, TypedDict
@@ -10,18 +10,20 @@ from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, Column, Estimate, named_e
 from unbag.scoring.validation import encode_names, validate_columns
 
 THIRDS: Final = ("start", "middle", "end")
-"""Thirds of a document."""
+"""Names of the thirds of a document."""
 
 
 class DocumentMeasures(TypedDict):
-    """Measures of the predictions on some rows. An `Estimate` is (value, low, high, n) from 0 to 1, n the sources.
+    """Balanced accuracy, false entailments and paired accuracy on a subset of the rows.
+
+    An `Estimate` is (value, low, high, n): a fraction in [0, 1], its 95 % interval and the number of sources.
 
     Attributes:
-        balanced_accuracy: Mean of the share of entailed rows predicted entailment and the share of the other rows
-            predicted otherwise. Chance and every constant prediction have 0.5.
-        false_entailment_rate: Share of the rows that are not entailed and are predicted entailment. Lower is better.
-        paired_accuracy: Share of the groups (one claim and one document) in which every row is predicted right. Only
-            groups with an entailed row and another row count. Every constant prediction has 0.
+        balanced_accuracy: Mean of two shares: entailed rows predicted as entailment, and other rows predicted as not
+            entailed. Chance and every constant prediction score 0.5.
+        false_entailment_rate: Share of the not-entailed rows that are predicted as entailment. Lower is better.
+        paired_accuracy: Share of the groups (one claim and one document) in which every row is predicted correctly.
+            Only groups with both an entailed and a not-entailed row count. Every constant prediction scores 0.
     """
 
     balanced_accuracy: Estimate
@@ -30,7 +32,7 @@ class DocumentMeasures(TypedDict):
 
 
 class SizeMeasures(DocumentMeasures):
-    """Measures of the rows whose documents have one size.
+    """Scores on the rows whose documents have k sentences.
 
     Attributes:
         k: Number of sentences.
@@ -40,7 +42,7 @@ class SizeMeasures(DocumentMeasures):
 
 
 class PositionMeasures(DocumentMeasures):
-    """Measures of the rows whose evidence is in one third of the document.
+    """Scores on the rows whose evidence is in one third of the document.
 
     Attributes:
         third: `start`, `middle` or `end`.
@@ -50,7 +52,7 @@ class PositionMeasures(DocumentMeasures):
 
 
 class OperationMeasures(DocumentMeasures):
-    """Measures of the rows of one operation, beside the entailed rows of the same groups.
+    """Scores on the rows of one operation and the entailed rows of the same groups.
 
     Attributes:
         operation: Name of the operation.
@@ -60,15 +62,14 @@ class OperationMeasures(DocumentMeasures):
 
 
 class DocumentConsistencyScores(DocumentMeasures):
-    """Measures of all rows, by size of the document, by position of the evidence and by operation.
+    """Scores on all rows, by document size, by position of the evidence and by operation.
 
     Attributes:
         n_examples: Number of rows.
         n_groups: Number of groups.
-        by_k: `SizeMeasures` of each size, the smallest first.
-        by_position: `PositionMeasures` of each third of the documents of three or more sentences.
-        by_operation: `OperationMeasures` of each operation that makes rows that are not entailed, in the order in which
-            they first occur.
+        by_k: `SizeMeasures` of each document size, in ascending order.
+        by_position: `PositionMeasures` of each third, for documents with at least three sentences.
+        by_operation: `OperationMeasures` of each operation with not-entailed rows, in order of first occurrence.
     """
 
     n_examples: int
@@ -91,26 +92,26 @@ def document_consistency(
     resamples: int = DEFAULT_RESAMPLES,
     seed: int = 0,
 ) -> DocumentConsistencyScores:
-    """Score predictions of whether documents entail claims.
+    """Compute the scores of predictions of whether documents entail claims.
 
-    Paired accuracy is the "contrast consistency" of Gardner et al. (2020), https://arxiv.org/abs/2004.02709. Rows of a
-    group have the same document or the same claim, so that a model that reads one of the two alone has 0.
+    Paired accuracy is the "contrast consistency" of Gardner et al. (2020), https://arxiv.org/abs/2004.02709. The rows
+    of a group share a document or a claim. A model that reads only the shared one therefore scores 0.
 
     Args:
-        predictions: Predicted label ids, shape (n,). Every id from 0 up other than `entailment` means not entailed; a
-            negative id is wrong.
-        references: Gold label ids, shape (n,), read in the same way.
-        source_id: Source of each row, shape (n,). Rows of one source are not independent evidence.
+        predictions: Predicted label ids, shape (n,). Every non-negative id other than `entailment` means not entailed;
+            a negative id counts as wrong.
+        references: Gold label ids, shape (n,). Every id other than `entailment` means not entailed.
+        source_id: Source of each row, shape (n,). Rows with the same source are not independent.
         group: Group of each row (one claim and one document), shape (n,). Members need not be adjacent.
-        k: Number of sentences of each row's document, shape (n,).
-        position: Position of the evidence among them, from 0 to k - 1, shape (n,).
-        operation: What was done to each row's claim or document, shape (n,).
-        entailment: Label id of entailment.
-        resamples: 0 for no intervals. Any other number gives the same ones, which are in closed form.
-        seed: No effect on intervals in closed form. Every metric takes a seed.
+        k: Number of sentences in the document of each row, shape (n,).
+        position: Index of the evidence among these sentences, from 0 to k - 1, shape (n,).
+        operation: Name of the operation on the claim or document of each row, shape (n,).
+        entailment: Label id of entailment (default: 0).
+        resamples: 0 disables the intervals, which have a closed form. Positive values have no other effect.
+        seed: Unused; accepted because all metrics have the same signature.
 
     Raises:
-        ValueError: If the lengths differ, there is no row, or a position is not in its document.
+        ValueError: If the lengths differ, there are no rows, or a position is outside its document.
 
     >>> groups, operations = ["a1", "a1", "a4", "a4"], ["supported", "removed", "supported", "subject"]
     >>> scores = document_consistency(
@@ -124,15 +125,15 @@ def document_consistency(
         name: len(column) for name, column in (("source_id", source_id), ("group", group), ("operation", operation))
     }
     if len(set(lengths.values())) > 1:
-        raise ValueError(f"document_consistency: expected columns of the same length, got {lengths}")
+        raise ValueError(f"document_consistency: expected columns of equal length, got {lengths}")
     if (outside := (positions < 0) | (positions >= sizes)).any():
         row = int(outside.argmax())
         raise ValueError(
-            f"position: expected positions from 0 to k - 1, got {positions[row]} of k = {sizes[row]} in row {row}"
+            f"position: expected values from 0 to k - 1, got {positions[row]} for k={sizes[row]} in row {row}"
         )
     rows = _LabelledRows(gold == entailment, predicted, entailment, encode_names(source_id)[0], encode_names(group)[0])
     kinds = np.asarray(operation, dtype=object)
-    # The position of the middle of a sentence, in thirds of the document: both ends are alike for every k.
+    # The middle of the sentence decides its third, so that start and end are symmetric for every k.
     thirds = (2 * positions + 1) * 3 // (2 * sizes)
     parts: dict[tuple[str, Any], NDArray[np.bool_]] = {("all", None): np.ones(len(gold), dtype=np.bool_)}
     parts |= {("k", size): sizes == size for size in np.unique(sizes).tolist()}
@@ -165,11 +166,11 @@ def document_consistency(
 
 
 class _LabelledRows:
-    """Rows with their predictions, from which the measures of any part are summed by source.
+    """Rows with their predictions; sums the scores of any subset by source.
 
     Attributes:
         is_entailed: Whether each row is entailed, shape (n,).
-        group: Number of each row's group, shape (n,).
+        group: Group index of each row, shape (n,).
     """
 
     def __init__(
@@ -186,24 +187,24 @@ class _LabelledRows:
         self._is_right = (self._says_entailed == is_entailed) & (predicted >= 0)
         self._source = source
         self._n_sources = int(source.max()) + 1
-        # The rows of a group are of one source.
+        # All rows of a group have the same source.
         self._source_of_group = np.zeros(int(group.max()) + 1, dtype=np.int64)
         self._source_of_group[group] = source
 
     def beside_entailed(self, rows: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Return some rows that are not entailed with the entailed rows of their groups, shape (n,)."""
-        kept = rows & ~self.is_entailed
-        both: NDArray[np.bool_] = kept | (self.is_entailed & self._in_group(kept)[self.group])
-        return both
+        """Select the not-entailed rows among `rows` and the entailed rows of their groups, shape (n,)."""
+        negatives = rows & ~self.is_entailed
+        selected: NDArray[np.bool_] = negatives | (self.is_entailed & self._in_group(negatives)[self.group])
+        return selected
 
     def ratios(self, inside: NDArray[np.bool_]) -> dict[str, tuple[Column, Column]]:
-        """Sum up numerators and denominators by source, shape (sources,) each, over the rows of a part."""
+        """Sum numerators and denominators by source over the rows of a subset, shape (sources,) each."""
         entailed, others = inside & self.is_entailed, inside & ~self.is_entailed
-        # Both labels weigh alike; without rows of one there is no balanced accuracy.
+        # Both labels have equal weight. Balanced accuracy is undefined if one of them has no rows.
         weights = np.zeros(len(inside))
         if entailed.any() and others.any():
             weights[entailed], weights[others] = 1 / entailed.sum(), 1 / others.sum()
-            weights *= inside.sum() / 2  # so that a row weighs 1 on average
+            weights *= inside.sum() / 2  # the mean weight of a row is 1
         return {
             "balanced_accuracy": (self._by_source(weights * self._is_right), self._by_source(weights)),
             "false_entailment_rate": (self._by_source(others & self._says_entailed), self._by_source(others)),
@@ -217,7 +218,7 @@ class _LabelledRows:
         return above, below
 
     def _in_group(self, rows: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Check for each group whether it has one of some rows, shape (groups,)."""
+        """Check for each group whether it contains a selected row, shape (groups,)."""
         has_row: NDArray[np.bool_] = np.bincount(self.group, weights=rows) > 0
         return has_row
 

@@ -1,18 +1,18 @@
-"""Confidence limits of proportions and of their differences, valid at 0 and 1 too.
+"""Confidence limits of proportions and their differences that remain valid at 0 and 1.
 
-A bootstrap cannot produce what its sample lacks. With twelve right answers to twelve examples, every resample has
-accuracy 1 and the interval is [1, 1]. Yet a model that is right on three of four examples is right on twelve in a row
-once in thirty times. Proportions therefore have closed-form limits:
+A bootstrap cannot draw outcomes that the sample does not contain. If all of twelve predictions are correct, every
+resample has accuracy 1 and the interval is [1, 1]. Yet a model with an accuracy of 75 % predicts twelve of twelve
+examples correctly with probability 3 %. Proportions therefore have closed-form limits:
 
-- A proportion of independent rows has the exact limits of Clopper & Pearson (1934), https://doi.org/10.2307/2331986.
-- A proportion whose rows share sources, or whose examples count in part, has the same limits at its effective sample
-  size, from the design effect of the sources (Korn & Graubard 1998, "Confidence intervals for proportions with small
-  expected number of positive counts estimated from survey data", Survey Methodology 24, 193-201).
-- A difference has Wald limits with two pseudo-examples, one for each side (Bonett & Price 2012, "Adjusted Wald
+- For independent rows, the exact limits of Clopper & Pearson (1934), https://doi.org/10.2307/2331986.
+- For rows that share sources and for fractional examples, the same limits at the effective sample size, which follows
+  from the design effect of the sources (Korn & Graubard 1998, "Confidence intervals for proportions with small expected
+  number of positive counts estimated from survey data", Survey Methodology 24, 193-201).
+- For differences, Wald limits with two pseudo-examples, one for each side (Bonett & Price 2012, "Adjusted Wald
   confidence interval for a difference of binomial proportions based on paired data",
   https://doi.org/10.3102/1076998611411915). Each pseudo-example has the weight of an effective example.
 
-`benchmarks/interval_coverage.py` simulates how often each interval contains the true value.
+`benchmarks/interval_coverage.py` simulates the coverage of each interval.
 """
 
 import math
@@ -22,22 +22,22 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-_NORMAL: Final = 1.959963984540054  # the 97.5 % point of the normal distribution
+_NORMAL: Final = 1.959963984540054  # 97.5 % quantile of the normal distribution
 
 
 def widening(n: int) -> float:
-    """Compute the factor by which a 95 % bootstrap interval over n examples is too narrow; it tends to 1 as n grows.
+    """Compute the factor by which a 95 % bootstrap interval over n examples is too narrow.
 
-    The bootstrap variance lacks the factor n / (n - 1). Its spread is also treated as exact, where Student's t treats
-    it as estimated with n - 1 degrees of freedom (Efron & Tibshirani 1993, sections 5.3 and 12.2; Hesterberg 2015,
-    "What Teachers Should Know About the Bootstrap", section 5.3). The t quantile is Hill's expansion (Abramowitz &
-    Stegun 1964, 26.7.5), accurate to 0.01 from five examples.
+    The factor approaches 1 as n grows. The bootstrap variance lacks the factor n / (n - 1). In addition, the bootstrap
+    treats this variance as exact; Student's t treats it as estimated with n - 1 degrees of freedom (Efron & Tibshirani
+    1993, sections 5.3 and 12.2; Hesterberg 2015, "What Teachers Should Know About the Bootstrap", section 5.3). The t
+    quantile is Hill's expansion (Abramowitz & Stegun 1964, 26.7.5), accurate to 0.01 from five examples.
 
     Args:
         n: Number of examples, at least 2.
 
     Returns:
-        A factor above 1, without unit.
+        A factor greater than 1.
 
     Raises:
         ValueError: If n is below 2.
@@ -61,8 +61,8 @@ def widening(n: int) -> float:
 LEVEL: Final = 0.95
 """Confidence level of all intervals."""
 
-_SMALLEST: Final = 1e-9  # spreads of shares below this are rounding errors
-_LARGE: Final = 1e5  # from this size on, Wilson limits half an example further out equal the exact ones to 2e-5
+_SMALLEST: Final = 1e-9  # standard deviations of shares below this value are rounding errors
+_LARGE: Final = 1e5  # above this size, Wilson limits with a continuity correction of half an example are exact to 2e-5
 _PRECISION: Final = 1e-12  # absolute precision of a limit
 _TINY: Final = 1e-300  # replaces 0 in a denominator of the continued fraction
 
@@ -71,26 +71,28 @@ Flags = NDArray[np.bool_]
 
 
 def effective_sizes(numerators: Floats, denominators: Floats) -> Floats:
-    """Compute the effective sample size of each proportion sum(numerator) / sum(denominator): its independent rows.
+    """Compute the effective sample size (number of independent rows) of each proportion.
 
-    - Examples that count fully or not at all, all with the same weight: the number of examples.
-    - Otherwise p (1 - p) divided by the variance of p between examples (ratio linearisation: Cochran 1977, "Sampling
-      Techniques", section 6.3), divided by the squared `widening` for few examples. Where numerators count rows, the
-      result is at most the number of rows.
-    - Examples without variance between them, as all right or all wrong: one row per example, because the data cannot
-      show whether rows of one source are alike. For examples of unequal weight this is Kish's (sum D)² / sum D².
+    A proportion is sum(numerator) / sum(denominator). There are three cases:
+
+    - All examples have the same weight, and each counts fully or not at all: the number of examples.
+    - Otherwise: p (1 - p), divided by the variance of p between examples (ratio linearization: Cochran 1977, "Sampling
+      Techniques", section 6.3) and by the squared `widening`, which corrects for few examples. If numerators count
+      rows, the result is at most the number of rows.
+    - No variance between examples, for example if all are correct: one row per example, because the data cannot show
+      whether rows from one source are correlated. With unequal weights this is Kish's (sum D)² / sum D².
 
     Args:
         numerators: One row per example, one column per proportion, from 0 to the denominator, shape (n, k).
         denominators: Same shape (n, k).
 
     Returns:
-        Numbers of rows, shape (k,); 0 where a proportion has no example.
+        Effective numbers of rows, shape (k,); 0 for a proportion without examples.
 
     >>> one_row_each = np.array([[1.0], [0.0], [1.0]])
     >>> effective_sizes(one_row_each, np.ones((3, 1))).tolist()
     [3.0]
-    >>> effective_sizes(10 * np.ones((3, 1)), 10 * np.ones((3, 1))).tolist()  # three sources, all of it right
+    >>> effective_sizes(10 * np.ones((3, 1)), 10 * np.ones((3, 1))).tolist()  # three sources, all rows correct
     [3.0]
     """
     total = denominators.sum(axis=0)
@@ -111,15 +113,15 @@ def effective_sizes(numerators: Floats, denominators: Floats) -> Floats:
 
 
 def share_limits(shares: Floats, sizes: Floats, *, level: float = LEVEL) -> tuple[Floats, Floats]:
-    """Compute the limits of Clopper & Pearson of proportions, for sizes that need not be integers.
+    """Compute Clopper-Pearson limits of proportions; sample sizes need not be integers.
 
     Args:
         shares: Proportions in [0, 1], shape (k,).
         sizes: Number of independent rows of each proportion, above 0, shape (k,).
-        level: Least probability that the interval contains the true value, for independent rows (default: 0.95).
+        level: Minimum coverage of the interval for independent rows (default: 0.95).
 
     Returns:
-        The lower and the upper limits, fractions in [0, 1], shape (k,) each.
+        Lower and upper limits, fractions in [0, 1], shape (k,) each.
 
     >>> low, high = share_limits(np.array([1.0, 0.5]), np.array([12.0, 12.0]))
     >>> low.round(4).tolist(), high.round(4).tolist()
@@ -132,24 +134,24 @@ def share_limits(shares: Floats, sizes: Floats, *, level: float = LEVEL) -> tupl
 def contrast_limits(
     numerators: Floats, denominators: Floats, signs: Floats, *, level: float = LEVEL
 ) -> tuple[float, float]:
-    """Compute the limits of a signed sum of proportions over the same examples, such as a difference.
+    """Compute confidence limits of a signed sum of proportions over the same examples, such as a difference.
 
-    As in Bonett & Price (2012), two pseudo-examples are added. One supports the difference as strongly as possible:
-    proportions with sign + are 1, those with sign - are 0. The other opposes it. In each proportion a pseudo-example
-    weighs as much as a row of its effective size. Where every example counts fully or not at all for both of two
-    systems, this is the interval of Bonett & Price. For two groups without a common example it is that of Agresti &
-    Caffo (2000), slightly wider.
+    As in Bonett & Price (2012), two pseudo-examples are added. The first one supports the difference as strongly as
+    possible: proportions with sign + are 1, and those with sign - are 0. The second one is the opposite. In each
+    proportion, a pseudo-example has the weight of one effective row. For two systems whose examples count fully or not
+    at all, the result is the interval of Bonett & Price. For two groups without common examples, it is slightly wider
+    than the interval of Agresti & Caffo (2000).
 
     Args:
         numerators: One row per example, one column per proportion, shape (n, k).
         denominators: Same shape (n, k); each column has a sum above 0.
         signs: 1 or -1 for each proportion, shape (k,).
-        level: Probability that the interval contains the true value (default: 0.95).
+        level: Confidence level (default: 0.95).
 
     Returns:
-        The lower and the upper limit, within [-(number of minus signs), number of plus signs].
+        Lower and upper limit, within [-(number of minus signs), number of plus signs].
 
-    >>> agree = np.array([[1.0, 1.0]] * 9 + [[0.0, 0.0]] * 3)  # two systems, right on the same nine of twelve
+    >>> agree = np.array([[1.0, 1.0]] * 9 + [[0.0, 0.0]] * 3)  # two systems, correct on the same nine of twelve
     >>> low, high = contrast_limits(agree, np.ones((12, 2)), np.array([-1.0, 1.0]))
     >>> round(low, 4), round(high, 4)  # 1.96 √2 / 14
     (-0.198, 0.198)
@@ -160,7 +162,7 @@ def contrast_limits(
     shares = (numerators.sum(axis=0) + weights) / total
     example_terms = ((numerators - shares * denominators) / total * signs).sum(axis=1)
     pseudo_terms = [float(((side - shares) * weights / total * signs).sum()) for side in (signs > 0, signs < 0)]
-    # Summed exactly, so that the limits do not depend on the order of the examples.
+    # fsum is exact, so that the limits do not depend on the order of the examples.
     variance = math.fsum([*(example_terms**2).tolist(), *(term**2 for term in pseudo_terms)])
     reach = math.sqrt(variance) * NormalDist().inv_cdf((1 + level) / 2)
     if not _are_binary(numerators, denominators).all():
@@ -170,7 +172,7 @@ def contrast_limits(
 
 
 def _are_binary(numerators: Floats, denominators: Floats) -> NDArray[np.bool_]:
-    """Check for each proportion whether every example counts fully or not at all, all with one weight, shape (k,)."""
+    """Check for each proportion whether all examples count fully or not at all, with equal weights, shape (k,)."""
     weight = denominators.max(axis=0, initial=0.0)
     either = ((numerators == 0) | (numerators == weight)) & ((denominators == 0) | (denominators == weight))
     binary: NDArray[np.bool_] = either.all(axis=0)
@@ -178,7 +180,7 @@ def _are_binary(numerators: Floats, denominators: Floats) -> NDArray[np.bool_]:
 
 
 def _lower_limits(shares: Floats, sizes: Floats, tail: float) -> Floats:
-    """Compute the shares at which the observed share or a higher one has probability `tail`; 0 for an observed 0."""
+    """Compute the share at which an outcome at least as high as observed has probability `tail`, shape (k,)."""
     successes = shares * sizes
     failures = sizes - successes
     limits = np.maximum(_wilson(shares - 1 / (2 * sizes), sizes, tail), 0.0)
@@ -198,10 +200,10 @@ def _wilson(shares: Floats, sizes: Floats, tail: float) -> Floats:
 
 
 def _beta_quantiles(tail: float, a: Floats, b: Floats, start: Floats) -> Floats:
-    """Compute quantiles of beta distributions by Newton steps kept inside a bracket."""
+    """Compute quantiles of beta distributions by Newton's method with bisection as a safeguard."""
     low, high = np.zeros_like(a), np.ones_like(a)
     x = np.clip(start, _PRECISION, 1 - _PRECISION)
-    done = np.zeros(a.shape, dtype=bool)  # each value stops alone, so that it does not depend on the others
+    done = np.zeros(a.shape, dtype=bool)  # each value converges separately and does not depend on the others
     for _ in range(100):
         below = _incomplete_beta(x, a, b) - tail
         low, high = np.where(below < 0, x, low), np.where(below < 0, high, x)
@@ -224,8 +226,8 @@ def _log_density(x: Floats, a: Floats, b: Floats) -> Floats:
 
 
 def _incomplete_beta(x: Floats, a: Floats, b: Floats) -> Floats:
-    """Compute the regularised incomplete beta function by the continued fraction of DLMF 8.17.22, shape (k,)."""
-    # The fraction converges fast for x below this bound; above it, use I_x(a, b) = 1 - I_{1-x}(b, a).
+    """Compute the regularized incomplete beta function by the continued fraction of DLMF 8.17.22, shape (k,)."""
+    # The fraction converges quickly for x below this bound; above it, use I_x(a, b) = 1 - I_{1-x}(b, a).
     is_reflected = x > (a + 1) / (a + b + 2)
     x, a, b = np.where(is_reflected, 1 - x, x), np.where(is_reflected, b, a), np.where(is_reflected, a, b)
     fraction = c = np.ones_like(x)
@@ -249,5 +251,5 @@ def _incomplete_beta(x: Floats, a: Floats, b: Floats) -> Floats:
 
 
 def _off_zero(values: Floats) -> Floats:
-    """Replace values next to 0, which the continued fraction divides by."""
+    """Replace values close to 0, because the continued fraction divides by them."""
     return np.where(np.abs(values) < _TINY, _TINY, values)

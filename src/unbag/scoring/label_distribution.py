@@ -19,10 +19,10 @@ class LabelShares(TypedDict):
 
     Attributes:
         n_examples: Number of pairs.
-        shares: Share of pairs with each prediction, by label name (Nie et al. 2019, Table 2: "% of predictions"); they
-            sum to 1.
-        accuracy: Share of pairs predicted correctly; higher is better. Where all pairs have one gold label, it equals
-            that label's share.
+        shares: Share of pairs with each prediction, by label name (Nie et al. 2019, Table 2: "% of predictions"). The
+            shares sum to 1.
+        accuracy: Share of pairs predicted correctly; higher is better. If all pairs have the same gold label, it equals
+            the share of that label.
     """
 
     n_examples: int
@@ -52,17 +52,17 @@ def label_distribution(
 ) -> LabelDistributionScores:
     """Compute the share of each predicted label.
 
-    Nie et al. (2019), https://doi.org/10.1609/aaai.v33i01.33016867, Table 2. Premise and hypothesis of these pairs have
-    nearly the same words, so a bag-of-words model predicts entailment.
+    Nie et al. (2019), https://doi.org/10.1609/aaai.v33i01.33016867, Table 2. The premise and hypothesis of these pairs
+    consist of nearly the same words, so a bag-of-words model predicts entailment.
 
     Args:
         predictions: Predicted label ids, shape (n,).
         references: Gold label ids, shape (n,).
-        source_id: Source of each pair, shape (n,); pairs of one source are not independent evidence.
+        source_id: Source of each pair, shape (n,). Pairs with the same source are not independent.
         kind: Subset name of each pair, shape (n,); None for no `by_subset`.
         names: Label names by id (default: entailment, neutral, contradiction).
-        resamples: 0 for no intervals. Any other number gives the same intervals, which have a closed form.
-        seed: Unused, because the intervals have a closed form; every metric accepts it.
+        resamples: 0 disables the intervals, which have a closed form. Positive values have no other effect.
+        seed: Unused; accepted because all metrics have the same signature.
 
     Returns:
         Fractions in [0, 1]; higher accuracy is better.
@@ -79,14 +79,15 @@ def label_distribution(
         if (unknown := (ids < 0) | (ids >= len(names))).any():
             row = int(unknown.argmax())
             raise ValueError(
-                f"{what}: expected ids from 0 to {len(names) - 1} ({', '.join(names)}), got {ids[row]} in row {row}"
+                f"{what}: expected label ids from 0 to {len(names) - 1} ({', '.join(names)}), got {ids[row]} in "
+                f"row {row}"
             )
     lengths = {"references": len(gold), "source_id": len(source_id)} | ({} if kind is None else {"kind": len(kind)})
     if len(set(lengths.values())) > 1:
         raise ValueError(f"label_distribution: expected columns of equal length, got {lengths}")
     source = encode_names(source_id)[0]
 
-    # Pairs of one source are not independent, so the intervals treat the source as the unit.
+    # Pairs with the same source are not independent, so the intervals treat sources as units.
     def by_source(rows: NDArray[np.bool_]) -> Column:
         return np.bincount(source, weights=rows)
 

@@ -1,4 +1,4 @@
-"""Metric of SICCK: macro F1, precision and recall, and accuracy, over labels of natural logic."""
+"""Metric of SICCK: accuracy and macro-averaged F1, precision and recall over natural-logic labels."""
 
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
@@ -20,11 +20,11 @@ _Counts = NDArray[np.int64 | np.float64]
 
 
 class MacroScores(TypedDict):
-    """Macro F1, precision and recall, and accuracy of some pairs.
+    """Accuracy and macro-averaged F1, precision and recall of a group of pairs.
 
-    Each is an `Estimate` (value, low, high, n), a fraction in [0, 1]; higher is better. TP, FP and FN count one label
-    against all others. F1, precision and recall of a label are 0 where their denominator is 0. The macro average is
-    over the labels that occur in the references or the predictions, with equal weights.
+    Each score is an `Estimate` (value, low, high, n) of a fraction in [0, 1]; higher is better. TP, FP and FN count one
+    label against all others. F1, precision and recall of a label are 0 if their denominator is 0. The macro average
+    gives equal weight to all labels that occur in the references or the predictions.
 
     Attributes:
         f1: Mean of 2 TP / (2 TP + FP + FN).
@@ -40,7 +40,7 @@ class MacroScores(TypedDict):
 
 
 class LabelScores(TypedDict):
-    """F1, precision and recall of one label, and the number of pairs with this label as `gold` and as `predicted`."""
+    """F1, precision and recall of one label, and its numbers of gold and predicted occurrences."""
 
     f1: float
     precision: float
@@ -50,10 +50,10 @@ class LabelScores(TypedDict):
 
 
 class GroupScores(MacroScores):
-    """Scores of a group of pairs, and its confusion table.
+    """Scores and confusion table of a group of pairs.
 
     Attributes:
-        confusion: Number of pairs by gold label, then by predicted label; zero counts are omitted.
+        confusion: Number of pairs by gold label and predicted label; zero counts are omitted.
     """
 
     confusion: dict[str, dict[str, int]]
@@ -65,8 +65,8 @@ class NaturalLogicScores(GroupScores):
     Attributes:
         n_examples: Number of scored pairs.
         by_label: `LabelScores` by label.
-        by: `GroupScores` by column of `groups` and then by value. Names and values of `crossed` columns are joined by
-            +, such as `modifier_type+part` and `negation+verb`.
+        by: `GroupScores` by column of `groups` and by value. A plus sign joins the names and the values of `crossed`
+            columns, as in `modifier_type+part` and `negation+verb`.
     """
 
     n_examples: int
@@ -77,9 +77,9 @@ class NaturalLogicScores(GroupScores):
 def four_way(predictions: ArrayLike, reverse_predictions: ArrayLike) -> NDArray[np.str_]:
     """Convert three-way predictions in both directions to four-way labels by the reverse rule.
 
-    Akoju et al. (2023), https://aclanthology.org/2023.nlrse-1.12, section 4.1, rule 1. A pair predicted neutral whose
-    hypothesis is predicted to entail its premise is reverse entailment. Entailment becomes forward entailment. Other
-    predictions stay. `not_entailment` of a two-label model is treated as neutral.
+    Akoju et al. (2023), https://aclanthology.org/2023.nlrse-1.12, section 4.1, rule 1. A neutral prediction becomes
+    reverse entailment if the model predicts entailment for the reversed pair. Entailment becomes forward entailment.
+    Other predictions are unchanged. `not_entailment` of a two-label model is treated as neutral.
 
     Args:
         predictions: Label names predicted for (premise, hypothesis), shape (n,).
@@ -97,8 +97,8 @@ def four_way(predictions: ArrayLike, reverse_predictions: ArrayLike) -> NDArray[
     forward, back = np.asarray(predictions, dtype=np.str_), np.asarray(reverse_predictions, dtype=np.str_)
     if forward.shape != back.shape or forward.ndim != 1:
         raise ValueError(
-            f"reverse_predictions: expected the shape of predictions, {forward.shape}, with one dimension, got "
-            f"{back.shape}"
+            f"reverse_predictions: expected a one-dimensional array of the same shape as predictions "
+            f"({forward.shape}), got shape {back.shape}"
         )
     is_neutral = (forward == NEUTRAL) | (forward == NOT_ENTAILMENT)
     labels = np.where(forward == ENTAILMENT, FORWARD_ENTAILMENT, forward)
@@ -118,25 +118,25 @@ def natural_logic(
     resamples: int = DEFAULT_RESAMPLES,
     seed: int = 0,
 ) -> NaturalLogicScores:
-    """Compute macro F1, precision and recall, and accuracy, over labels of natural logic.
+    """Compute accuracy and macro-averaged F1, precision and recall over natural-logic labels.
 
-    Akoju et al. (2023), https://aclanthology.org/2023.nlrse-1.12, section 4, Tables 8 and 11-17. A model that always
-    predicts one label has accuracy a (the share of that label), precision a / m, recall 1 / m and F1 2a / (1 + a) / m,
-    for m labels. The third row of Table 8 is such a model (a = 259 / 1304, m = 4). Table 10 and the shares of section 5
-    (neutral pairs with a negation, or with a universal quantifier at the verb, that get another label) are in the
-    `confusion` of the groups, with modifier type and part `crossed`.
+    Akoju et al. (2023), https://aclanthology.org/2023.nlrse-1.12, section 4, Tables 8 and 11-17. For m labels, a model
+    that always predicts the same label has accuracy a (the share of that label), precision a / m, recall 1 / m and F1
+    2a / (1 + a) / m. The third row of Table 8 is such a model (a = 259 / 1304, m = 4). The `confusion` of the groups,
+    with modifier type and part `crossed`, contains Table 10 and the shares of section 5. These are the shares of
+    neutral pairs with a negation, or with a universal quantifier at the verb, that are predicted with another label.
 
     Args:
         predictions: Predicted label names, shape (n,): four-way (`data.labels.FOUR_WAY`) or any others. With `pair` and
-            `reverse`: three-way names, converted by the reverse rule (`four_way`).
-        references: Gold label names, shape (n,). With `pair` and `reverse`, those of reversed rows are not read. A pair
-            whose label is None has none of the four labels and is excluded.
-        pair: Pair of each row, shape (n,). Needs `reverse`; every pair then occurs in both directions.
-        reverse: Whether premise and hypothesis are exchanged in a row, shape (n,).
-        groups: Columns by name, shape (n,) each; the scores are repeated for each value of each column.
-        crossed: Tuples of column names of `groups`; the scores are repeated for each combination of their values.
-        source_id: Source example of each pair, shape (n,); the intervals treat sources as independent. By default each
-            pair is its own source.
+            `reverse`: three-way names, which are converted by the reverse rule (`four_way`).
+        references: Gold label names, shape (n,). With `pair` and `reverse`, the labels of reversed rows are ignored. A
+            pair whose label is None has none of the four labels and is excluded.
+        pair: Pair of each row, shape (n,). Requires `reverse`; every pair must occur in both directions.
+        reverse: Whether premise and hypothesis are exchanged in each row, shape (n,).
+        groups: Columns by name, shape (n,) each; scores are also computed for each value of each column.
+        crossed: Tuples of column names of `groups`; scores are also computed for each combination of their values.
+        source_id: Source example of each pair, shape (n,); the intervals treat sources as independent (default: one
+            source per pair).
         resamples: Number of bootstrap resamples for the 95 % intervals of F1, precision and recall; 0 for no intervals.
         seed: Random seed for the resamples.
 
@@ -155,7 +155,9 @@ def natural_logic(
     columns = {name: np.asarray(column, dtype=np.str_) for name, column in (groups or {}).items()}
     for names in crossed:
         if unknown := sorted(set(names) - set(groups or {})):
-            raise ValueError(f"crossed: expected columns of {', '.join(groups or {}) or 'groups'}, got {unknown}")
+            raise ValueError(
+                f"crossed: expected names of columns in groups ({', '.join(groups or {}) or 'none'}), got {unknown}"
+            )
         values = zip(*(columns[name].tolist() for name in names), strict=True)
         columns[CROSSED.join(names)] = np.asarray([CROSSED.join(each) for each in values], dtype=np.str_)
     sources = np.arange(len(gold)) if source_id is None else np.asarray(source_id, dtype=np.str_)
@@ -168,7 +170,7 @@ def natural_logic(
     if pair is not None or reverse is not None:
         if pair is None or reverse is None:
             alone = "pair" if reverse is None else "reverse"
-            raise ValueError(f"natural_logic: expected pair and reverse together, got {alone} alone")
+            raise ValueError(f"natural_logic: expected both pair and reverse, got only {alone}")
         scored, back = match_reversed_rows(pair, reverse, gold)
         predicted = four_way(predicted[scored], predicted[back])
         gold, sources = gold[scored], sources[scored]
@@ -196,15 +198,15 @@ def natural_logic(
 def match_reversed_rows(
     pair: Sequence[Hashable] | NDArray[Any], reverse: ArrayLike, gold: Sequence[str | None] | NDArray[Any]
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Select the rows to score and the reversed row of each.
+    """Find the rows to score and the reversed row of each of them.
 
     Args:
         pair: Pair of each row, shape (n,).
-        reverse: Whether premise and hypothesis are exchanged in a row, shape (n,).
-        gold: Label of each row, shape (n,); labels of reversed rows are not read.
+        reverse: Whether premise and hypothesis are exchanged in each row, shape (n,).
+        gold: Label of each row, shape (n,); labels of reversed rows are ignored.
 
     Returns:
-        Indices of the rows that are not reversed and have a label, and of the reversed row of each, shape (k,) both.
+        Indices of the original rows that have a label, and indices of their reversed rows, shape (k,) each.
 
     Raises:
         ValueError: If a pair occurs twice in one direction, or a scored pair has no reversed row.
@@ -215,14 +217,14 @@ def match_reversed_rows(
     back = {names[row]: row for row in rows[True]}
     scored = [row for row in rows[False] if gold[row] is not None]
     if len(back) < len(rows[True]) or len({names[row] for row in rows[False]}) < len(rows[False]):
-        raise ValueError("pair: expected each pair once in each direction, got one of them twice")
+        raise ValueError("pair: expected each pair once per direction, got a pair twice in one direction")
     if lacking := [names[row] for row in scored if names[row] not in back]:
         raise ValueError(f"pair: expected a reversed row for each pair, got none for {lacking[0]!r}")
     return np.array(scored, dtype=np.intp), np.array([back[names[row]] for row in scored], dtype=np.intp)
 
 
 def _tables(gold: NDArray[np.str_], predicted: NDArray[np.str_]) -> tuple[list[str], NDArray[np.int64]]:
-    """Compute the labels and, for each example, its cell of the flat confusion table (gold by predicted)."""
+    """List the labels, and compute the index of each example in the flattened confusion table (gold × predicted)."""
     labels, codes = np.unique(np.concatenate([gold, predicted]), return_inverse=True)
     return labels.tolist(), codes[: len(gold)] * len(labels) + codes[len(gold) :]
 
@@ -249,7 +251,7 @@ def _macro_estimates(
         samples = _samples_by_source(by_source, k)
     if resamples:
         rng = np.random.default_rng(seed)
-        # Without repeated sources, drawing examples equals drawing table cells in proportion to their counts.
+        # Without repeated sources, drawing examples is equivalent to drawing table cells in proportion to their counts.
         if len(names) == n:
             counts = np.bincount(cells, minlength=k * k)
             drawn = rng.multinomial(n, counts / n, size=resamples)
@@ -265,8 +267,8 @@ def _macro_estimates(
         low, high = np.percentile(_measures(drawn.reshape(-1, k, k)), [2.5, 97.5], axis=0)
         right = np.bincount(source, weights=cells % (k + 1) == 0, minlength=len(names)).astype(np.float64)[:, None]
         rows = np.bincount(source, minlength=len(names)).astype(np.float64)[:, None]
-        # Accuracy is a proportion. An average that is equal in all resamples (a model that is always right) gets the
-        # limits of a proportion too: resamples cannot show what other pairs would do to it.
+        # Accuracy is a proportion. A macro average that is equal in all resamples (for example, of a model that is
+        # always correct) also gets the limits of a proportion, because resamples cannot show the effect of other pairs.
         shares = (low == high) | (np.array(MEASURES) == "accuracy")
         low[shares], high[shares] = share_limits(values[shares], np.repeat(effective_sizes(right, rows), shares.sum()))
         bounds = [(float(one), float(two)) for one, two in zip(low, high, strict=True)]
@@ -278,17 +280,17 @@ def _macro_estimates(
 
 
 def _samples_by_source(by_source: NDArray[np.float64], k: int) -> dict[str, Sample]:
-    """Build the `Sample` behind each measure: the confusion table of each source, shape (sources, k * k)."""
+    """Build the `Sample` of each score from the confusion table of each source, shape (sources, k * k)."""
     right = by_source[:, :: k + 1].sum(axis=1)  # the diagonal
     of_macro: dict[str, Sample] = {name: Sample(f"macro_{name}", by_source) for name in MEASURES[:3]}
     return of_macro | {"accuracy": Sample(RATIO, np.stack([right, by_source.sum(axis=1)], axis=1))}
 
 
 def macro(tables: NDArray[np.float64], measure: Measure) -> NDArray[np.float64]:
-    """Compute macro F1, precision or recall of flat confusion tables.
+    """Compute macro-averaged F1, precision or recall from flattened confusion tables.
 
     Args:
-        tables: Confusion tables, gold by predicted, shape (m, k * k).
+        tables: Confusion tables (gold × predicted), shape (m, k * k).
         measure: `f1`, `precision` or `recall`.
 
     Returns:
@@ -300,7 +302,7 @@ def macro(tables: NDArray[np.float64], measure: Measure) -> NDArray[np.float64]:
 
 
 def _measures(tables: _Counts) -> NDArray[np.float64]:
-    """Compute macro F1, precision and recall, and accuracy of confusion tables (m, k, k), gold by predicted: (m, 4)."""
+    """Compute F1, precision, recall (macro-averaged) and accuracy, shape (m, 4), of tables of shape (m, k, k)."""
     f1, precision, recall, occurs = _per_label(tables)
     number = occurs.sum(axis=1)
     macro = [np.where(occurs, values, 0.0).sum(axis=1) / number for values in (f1, precision, recall)]
@@ -309,7 +311,7 @@ def _measures(tables: _Counts) -> NDArray[np.float64]:
 
 
 def _per_label(tables: _Counts) -> tuple[NDArray[np.float64], ...]:
-    """Compute F1, precision and recall of each label, and whether it occurs, shape (m, k) each."""
+    """Compute F1, precision and recall of each label, and whether the label occurs, shape (m, k) each."""
     right = np.diagonal(tables, axis1=1, axis2=2).astype(np.float64)
     gold, predicted = tables.sum(axis=2), tables.sum(axis=1)
 

@@ -1,4 +1,8 @@
-"""Negation consistency: accuracy by operation, false entailments, and mirrors with both pairs right."""
+"""Negation consistency: accuracy by operation, false entailments, and mirrors with both pairs right.
+
+A mirror is two pairs with one hypothesis, and premises of the same words in another order, of which one entails it. A
+model that ignores the order of words has accuracy 1/2 and mirror consistency 0.
+"""
 
 from collections.abc import Hashable, Sequence
 from typing import Any, TypedDict
@@ -11,12 +15,15 @@ from unbag.scoring.validation import encode_names, validate_columns
 
 
 class NegationMeasures(TypedDict):
-    """Measures of some rows, as `Estimate`s in [0, 1]; the value is None where there are no such rows.
+    """Accuracy, false entailments and mirror consistency on a subset of the rows.
+
+    Scores are `Estimate`s of fractions in [0, 1]; the value is None without rows.
 
     Attributes:
-        accuracy: Share predicted correctly; higher is better.
-        false_entailment_rate: Share of the pairs that are not entailed which are called entailed; lower is better.
-        mirror_consistency: Share of mirrors with every pair right; higher is better. One answer for all has 0.
+        accuracy: Share of rows predicted correctly; higher is better.
+        false_entailment_rate: Share of the not-entailed pairs that are predicted as entailment; lower is better.
+        mirror_consistency: Share of mirrors in which every pair is predicted correctly; higher is better. A constant
+            prediction scores 0.
     """
 
     accuracy: Estimate
@@ -25,7 +32,7 @@ class NegationMeasures(TypedDict):
 
 
 class OperationNegationMeasures(NegationMeasures):
-    """Measures of one operation.
+    """Scores on the rows of one operation.
 
     Attributes:
         operation: Name of the operation.
@@ -35,12 +42,12 @@ class OperationNegationMeasures(NegationMeasures):
 
 
 class NegationConsistencyScores(NegationMeasures):
-    """Measures over all rows and by operation.
+    """Scores on all rows and by operation.
 
     Attributes:
         n_examples: Number of rows.
         n_mirrors: Number of mirrors.
-        by_operation: `OperationNegationMeasures`, in the order in which operations first occur.
+        by_operation: `OperationNegationMeasures` of each operation, in order of first occurrence.
     """
 
     n_examples: int
@@ -59,22 +66,26 @@ def negation_consistency(
     resamples: int = DEFAULT_RESAMPLES,
     seed: int = 0,
 ) -> NegationConsistencyScores:
-    """Score predictions on pairs with negations, whose mirrors have another label.
+    """Compute the scores of predictions on mirrors: two pairs with a negation and different labels.
+
+    Mirror consistency is the contrast consistency of Gardner et al. (2020), https://arxiv.org/abs/2004.02709, with
+    mirrors as contrast sets.
 
     Args:
-        predictions: Predicted label ids, shape (n,). An id that is not a label, such as -1, counts as wrong.
-        references: Gold label ids, shape (n,).
+        predictions: Predicted label ids, shape (n,). Every id from 0 up other than `entailment` means not entailed; a
+            negative id is wrong.
+        references: Gold label ids, shape (n,). Every id other than `entailment` means not entailed.
         source_id: Source of each row, shape (n,). Rows of one source are not independent evidence.
         mirror: Mirror of each row, shape (n,). The rows of a mirror have one source and need not be adjacent.
         operation: Operation of each row, shape (n,).
         entailment: Label id of entailment (default: 0).
-        resamples: 0 for no intervals. Any other number gives the same intervals, which have a closed form.
-        seed: Unused, because the intervals have a closed form; every metric accepts it.
+        resamples: 0 disables the intervals, which have a closed form. Positive values have no other effect.
+        seed: Unused; accepted because all metrics have the same signature.
 
     Raises:
         ValueError: If the lengths differ or there are no rows.
 
-    >>> scores = negation_consistency([0, 2, 0, 0], [0, 2, 0, 1], list("aabb"), list("xxyy"), ["restated"] * 4)
+    >>> scores = negation_consistency([0, 2, 0, 0], [0, 1, 0, 1], list("aabb"), list("xxyy"), ["restated"] * 4)
     >>> scores["accuracy"].value, scores["false_entailment_rate"].value, scores["mirror_consistency"].value
     (0.75, 0.5, 0.5)
     """
@@ -91,7 +102,8 @@ def negation_consistency(
     n_sources, n_mirrors = int(source.max()) + 1, int(group.max()) + 1
     source_of_mirror = np.zeros(n_mirrors, dtype=np.int64)
     source_of_mirror[group] = source
-    right, false = predicted == gold, predicted == entailment
+    right = ((predicted == entailment) == (gold == entailment)) & (predicted >= 0)
+    false = predicted == entailment
     is_mirror_right = np.bincount(group, weights=~right, minlength=n_mirrors) == 0
     kinds = np.asarray(operation, dtype=object)
     names = list(dict.fromkeys(kinds.tolist()))

@@ -1,4 +1,4 @@
-"""Names for the numbers inside nested scores: dotted paths, or flat keys as in `evaluate`."""
+"""Names of the values in nested scores: dotted paths, or flat keys as in `evaluate`."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -7,16 +7,16 @@ from unbag.scoring.bootstrap import Estimate, to_json
 
 
 def iter_estimates(scores: Any, path: str = "") -> Iterator[tuple[str, Estimate]]:
-    """Iterate over all estimates of some scores, with the dotted path of each.
+    """Iterate over all estimates in nested scores, with their dotted paths.
 
-    A list entry is named by its index, or by its first field: `subsets.lambda=0.7.accuracy`.
+    A list entry is identified by its index or, for dicts, by its first item: `subsets.lambda=0.7.accuracy`.
 
     Args:
         scores: Scores of a metric: nested dicts and lists.
-        path: Prefix of every path (default: none).
+        path: Prefix of all paths (default: none).
 
     Yields:
-        Path and estimate.
+        Pairs of path and estimate.
 
     >>> half = Estimate(0.5, None, None, 2)
     >>> [path for path, _ in iter_estimates({"accuracy": half, "subsets": [{"lambda": 0.7, "accuracy": half}]})]
@@ -28,11 +28,11 @@ def iter_estimates(scores: Any, path: str = "") -> Iterator[tuple[str, Estimate]
 
 
 def flatten_scores(scores: Mapping[str, Any]) -> dict[str, float]:
-    """Flatten scores to one number per key, as trackers and `evaluate.combine` expect.
+    """Flatten nested scores to one number per key, as experiment trackers and `evaluate.combine` expect.
 
     An estimate named `accuracy` becomes `accuracy`, its 95 % limits `accuracy_low` and `accuracy_high`, and its number
-    of examples `accuracy_n`. Nested names are joined by `_`. A list entry is named by its first value:
-    `by_category_colors_accuracy`. Values of None are omitted, and so are lists of plain numbers (curves and bins).
+    of examples `accuracy_n`. Nested names are joined by `_`. A list entry is identified by its first value:
+    `by_category_colors_accuracy`. Values of None and lists of plain numbers (curves and bins) are omitted.
 
     >>> half, nothing = Estimate(0.5, 0.4, 0.6, 9), Estimate(None, None, None, 0)
     >>> flatten_scores({"n_c": 9, "p_f": nothing, "by": [{"kind": "a", "p_c": half}]})
@@ -55,7 +55,8 @@ def format_output(scores: Mapping[str, Any], *, structured: bool) -> dict[str, A
         scores: Scores of a metric; each estimate has a value, a 95 % interval (`low`, `high`) and a number of examples
             (`n`).
         structured: Whether to keep the nesting, with each estimate as a dict of `value`, `low`, `high` and `n`.
-            Otherwise the output is flat, one number per key: `accuracy`, `accuracy_low`, `accuracy_high`, `accuracy_n`.
+            Otherwise the output is flat, with one number per key: `accuracy`, `accuracy_low`, `accuracy_high`,
+            `accuracy_n`.
 
     Returns:
         A dict of JSON values.
@@ -68,7 +69,7 @@ def format_output(scores: Mapping[str, Any], *, structured: bool) -> dict[str, A
 
 
 def _leaves(scores: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Iterate over all estimates with the parts of their paths, and over plain numbers outside lists."""
+    """Iterate over all estimates and all plain numbers outside lists, with the parts of their paths."""
     # bool is a subclass of int, but a flag is not a score.
     if isinstance(scores, Estimate) or (isinstance(scores, int | float) and not isinstance(scores, bool)):
         yield path, scores
@@ -77,7 +78,7 @@ def _leaves(scores: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...
             yield from _leaves(value, (*path, str(name)))
     elif isinstance(scores, list):
         for index, value in enumerate(scores):
-            # Plain numbers in lists are curves and bins, which are no scores of their own.
+            # Plain numbers in lists belong to curves and bins and are not scores.
             inner = _leaves(value, (*path, _entry(index, value)))
             yield from ((where, number) for where, number in inner if isinstance(number, Estimate))
 

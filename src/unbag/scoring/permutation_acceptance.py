@@ -1,4 +1,4 @@
-"""Permutation acceptance: how often shuffled sentences get the gold label (Sinha et al. 2021, section 4)."""
+"""Permutation acceptance: how often shuffled pairs are predicted with the gold label (Sinha et al. 2021, section 4)."""
 
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, Final, Literal, NamedTuple, NotRequired, TypedDict
@@ -21,17 +21,17 @@ Bools = NDArray[np.bool_]
 
 
 class Acceptance(TypedDict):
-    """Acceptance of permutations; each an `Estimate` (value, low, high, n), a fraction in [0, 1], lower is better.
+    """Permutation acceptance: `Estimate`s (value, low, high, n) of fractions in [0, 1]; lower is better.
 
     Attributes:
         omega_max: Share of examples with Pr_i > 0 (equation 2).
         omega_rand: Share of examples with Pr_i > 1 / n_labels.
         omega_all: Share of examples with Pr_i = 1.
-        acceptance: Mean Pr_i over all examples (Figure 9 shows the number of permutations: q times this).
-        p_c: Mean Pr_i over D^c, the examples predicted correctly in order (equation 3).
+        acceptance: Mean Pr_i over all examples (Figure 9 shows q times this value).
+        p_c: Mean Pr_i over D^c, the examples predicted correctly in the original order (equation 3).
         p_c_accepted: Mean Pr_i over the examples of D^c with Pr_i > 0. This is P^c in the authors' code and in the
             paper's tables. It excludes the examples on which word order matters most.
-        p_f: Mean Pr_i over D^f, the examples predicted incorrectly in order but with Pr_i > 0.
+        p_f: Mean Pr_i over D^f, the examples predicted incorrectly in the original order but with Pr_i > 0.
     """
 
     omega_max: Estimate
@@ -44,9 +44,10 @@ class Acceptance(TypedDict):
 
 
 class AcceptanceBin(TypedDict):
-    """Acceptance of the permutations in the bin [low, high): their number, and the share accepted (None if empty).
+    """Number of permutations in the bin [low, high), and the share of them that is accepted.
 
-    Over all examples (`n`, `acceptance`), over D^c (`n_c`, `acceptance_c`) and over D^f (`n_f`, `acceptance_f`).
+    Both are given for all examples (`n`, `acceptance`), for D^c (`n_c`, `acceptance_c`) and for D^f (`n_f`,
+    `acceptance_f`). A share is None without permutations.
     """
 
     low: float
@@ -60,27 +61,26 @@ class AcceptanceBin(TypedDict):
 
 
 class PermutationAcceptanceScores(Acceptance):
-    """Acceptance of permutations, with accuracy, entropies and bins; values without examples are None.
+    """Permutation acceptance, accuracy, entropies and bins; values without examples are None.
 
     Attributes:
         n_examples: Number of examples.
         q: Number of permutations per example.
-        n_labels: Number of labels the model chooses from; entropies are at most its natural logarithm.
+        n_labels: Number of labels that the model chooses from. Its natural logarithm is the maximum entropy.
         n_c: Number of examples in D^c.
         n_f: Number of examples in D^f.
-        accuracy: Share of examples predicted correctly in order; higher is better.
+        accuracy: Share of examples predicted correctly in the original order; higher is better.
         entropy_c: Mean entropy, in nats, of the predicted distributions on the accepted permutations of D^c (Figure 2).
-            Averaged within each example, then over examples, as in the authors' code. Present if probabilities are
-            given.
-        entropy_f: Mean entropy over D^f, likewise.
+            By default it is averaged within each example and then over examples, as in the authors' code. Present if
+            probabilities are given.
+        entropy_f: Mean entropy over D^f, computed in the same way.
         entropy_quartiles_c: Quartiles (25, 50, 75 %) over D^c of the mean entropy per example, the boxes of Figure 2.
-        entropy_quartiles_f: Quartiles over D^f, likewise.
+        entropy_quartiles_f: Quartiles over D^f, computed in the same way.
         confident: `Acceptance` at each τ > 0 of `CONFIDENCES`, where a permutation is accepted only if the gold label
-            is predicted with probability τ or more. D^c stays the same. (Ours: the argmax of a near-uniform output is
-            noise.) Present if probabilities are given.
-        curve: Pairs (x, omega_x) for x = 0, 0.01, … 1 (Figure 8), present if `curve` is true. It runs from omega_max at
-            0 to omega_all at 1: no share is above 1, so at 1 it counts examples with all permutations accepted, the
-            paper's Ω_1.0.
+            is predicted with probability τ or more. D^c stays the same. The paper has no such threshold; without it,
+            even the argmax of a near-uniform distribution counts. Present if probabilities are given.
+        curve: Pairs (x, omega_x) for x = 0, 0.01, … 1 (Figure 8), from omega_max at 0 to omega_all at 1. At 1 it counts
+            the examples with all permutations accepted, the paper's Ω_1.0. Present if `curve` is true.
         by_bleu: Acceptance by bin of the permutation's BLEU-2 (Figure 3). Present if `bleu` is given.
         by_bleu_3: Acceptance by bin of BLEU-3 (Figure 10, for clumped permutations; near 0 for others).
         by_bleu_4: Acceptance by bin of BLEU-4.
@@ -125,30 +125,30 @@ def permutation_acceptance(
     resamples: int = DEFAULT_RESAMPLES,
     seed: int = 0,
 ) -> PermutationAcceptanceScores:
-    """Compute how often permuted pairs get the gold label of the original pair.
+    """Compute how often permuted pairs are predicted with the gold label of the original pair.
 
-    For example i with gold label y_i, Pr_i is the share of its q permutations predicted y_i (Sinha et al. 2021,
-    https://aclanthology.org/2021.acl-long.569, equation 1).
+    For example i with gold label y_i, Pr_i is the share of its q permutations that are predicted as y_i (Sinha et al.
+    2021, https://aclanthology.org/2021.acl-long.569, equation 1).
 
-    A bag-of-words model has p_c = 1 and an empty D^f, so omega_max = accuracy. A model that always predicts one label
-    has every omega equal to the share of that label.
+    For a bag-of-words model, p_c is 1 and D^f is empty, so omega_max equals accuracy. For a model that always predicts
+    the same label, every omega equals the share of that label.
 
     Args:
         predictions: Predicted label ids, shape (n,).
         references: Gold label ids, shape (n,), equal in all rows of a source.
         source_id: Source example of each row, shape (n,). Rows may be in any order.
         permutation: Permutation index, shape (n,): 0 … q - 1, and -1 for the unpermuted pair.
-        probabilities: Predicted distributions by label id, shape (n, n_labels); needed for τ > 0 and for entropies.
+        probabilities: Predicted distributions by label id, shape (n, n_labels); required for τ > 0 and for entropies.
         bleu: BLEU-2 of each row against its original, in [0, 1], shape (n,), for `by_bleu`.
-        bleu_3: BLEU-3, likewise, for `by_bleu_3`.
-        bleu_4: BLEU-4, likewise, for `by_bleu_4`.
+        bleu_3: BLEU-3 of each row against its original, in [0, 1], shape (n,), for `by_bleu_3`.
+        bleu_4: BLEU-4 of each row against its original, in [0, 1], shape (n,), for `by_bleu_4`.
         lengths: Number of words of each row, shape (n,), for `by_length`.
         minitree: POS mini-tree overlap of each row divided by that of its original (`scoring.pos_minitree`), shape
             (n,), for `by_minitree`; NaN where undefined.
-        n_labels: Number of labels the model chooses from (default: 3).
+        n_labels: Number of labels that the model chooses from (default: 3).
         entropy_over: Unit of the mean entropies. `examples` averages within each example first, so that all examples
             have equal weight. `permutations` weights an example by its number of accepted permutations.
-        curve: Whether to compute `curve` (default: no).
+        curve: Whether to compute `curve` (default: False).
         resamples: Number of bootstrap resamples over examples for the 95 % intervals of entropies; 0 for no intervals.
         seed: Random seed for the resamples.
 
@@ -157,7 +157,7 @@ def permutation_acceptance(
 
     Raises:
         ValueError: If the lengths differ, there are no examples, a source lacks its unpermuted pair or a permutation, a
-            row occurs twice, the gold label differs within a source, or `entropy_over` is neither of the two.
+            row occurs twice, the gold label differs within a source, or `entropy_over` is unknown.
 
     >>> scores = permutation_acceptance([0, 0, 1, 2, 0, 2], [0, 0, 0, 0, 0, 0], list("aaabbb"), [-1, 0, 1, -1, 0, 1])
     >>> scores["omega_max"].value, scores["p_c"].value, scores["p_f"].value
@@ -167,7 +167,7 @@ def permutation_acceptance(
         raise ValueError(f"entropy_over: expected 'examples' or 'permutations', got {entropy_over!r}")
     rows = _Rows.of(predictions, references, source_id, permutation, probabilities)
     right = rows.predictions == rows.references
-    correct = right[rows.original]  # (sources,) predicted right unpermuted
+    correct = right[rows.original]  # (sources,) whether the unpermuted pair is predicted correctly
 
     parts: dict[str, tuple[Column, Column | float]] = {"accuracy": (correct, 1.0)}
     taus = CONFIDENCES if rows.gold is not None else CONFIDENCES[:1]
@@ -238,7 +238,7 @@ def _suffix(tau: float) -> str:
 def _parts(
     count: NDArray[np.float64], correct: Bools, q: int, n_labels: int, suffix: str
 ) -> dict[str, tuple[Column, Column | float]]:
-    """Compute numerator and denominator by example of each quantity, from the number of accepted permutations."""
+    """Compute the numerators and denominators of all scores by example, from the number of accepted permutations."""
     flipped = ~correct & (count > 0)
     share = count / q
     return {
@@ -265,7 +265,7 @@ def _acceptance(estimates: Mapping[str, Estimate], suffix: str) -> Acceptance:
 
 
 def _entropy(probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Compute the entropy of each row in nats, shape (n,), with 0 log 0 = 0."""
+    """Compute the entropy of each row in nats, with 0 log 0 = 0, shape (n,)."""
     with np.errstate(divide="ignore", invalid="ignore"):
         terms = np.where(probabilities > 0, probabilities * np.log(probabilities), 0.0)
     entropy: NDArray[np.float64] = -terms.sum(axis=1)
@@ -275,24 +275,25 @@ def _entropy(probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
 def _by_bin(
     rows: "_Rows", right: Bools, correct: Bools, flipped: Bools, values: NDArray[np.float64], width: float
 ) -> list[AcceptanceBin]:
-    """Compute the acceptance of the permutations in each bin [low, high), over all examples, D^c and D^f.
+    """Compute the permutation acceptance per bin [low, high): for all examples, for D^c and for D^f.
 
-    Rows whose value is NaN are in no bin.
+    Rows with the value NaN are excluded.
     """
     if len(values) != len(rows.codes):
         raise ValueError(
-            f"permutation_acceptance: expected one value to bin by per row ({len(rows.codes)}), got {len(values)}"
+            f"permutation_acceptance: expected columns of the same length as predictions ({len(rows.codes)}), got "
+            f"{len(values)} values of a column for bins"
         )
     permuted = ~rows.is_original & ~np.isnan(values)
     if not permuted.any():
         return []
-    # The small constant keeps 0.3 / 0.1 = 2.9999… in the bin that begins at 0.3.
+    # The small constant puts 0.3 / 0.1 = 2.9999… into the bin that starts at 0.3.
     index = np.floor(values[permuted] / width + 1e-9).astype(np.int64)
     sources = rows.codes[permuted]
     n_bins = int(index.max()) + 1
 
     def counted(subset: Bools) -> tuple[list[int], list[float | None]]:
-        """Count the permutations of each bin, and compute the share accepted."""
+        """Count the permutations per bin, and compute the share of them that is accepted."""
         counts = np.bincount(index[subset], minlength=n_bins)
         accepted = np.bincount(index[subset], weights=right[permuted][subset], minlength=n_bins)
         return counts.tolist(), [float(k / n) if n else None for k, n in zip(accepted, counts, strict=True)]
@@ -317,11 +318,11 @@ def _by_bin(
 
 
 class _Rows(NamedTuple):
-    """Validated inputs."""
+    """Validated inputs of the metric."""
 
     predictions: NDArray[np.int64]
     references: NDArray[np.int64]
-    codes: NDArray[np.int64]  # (n,) number of each row's source
+    codes: NDArray[np.int64]  # (n,) source index of each row
     is_original: Bools  # (n,)
     original: NDArray[np.int64]  # (sources,) row of each source's unpermuted pair
     probabilities: NDArray[np.float64] | None  # (n, labels)
@@ -358,23 +359,24 @@ class _Rows(NamedTuple):
         q = _check_complete(codes, index, names)
         if (mixed := gold_ids != gold_ids[original][codes]).any():
             raise ValueError(
-                f"references: expected one gold label per source, got several for {names[codes[mixed.argmax()]]!r}"
+                f"references: expected the same gold label in all rows of a source, got different labels for source "
+                f"{names[codes[mixed.argmax()]]!r}"
             )
         gold = None
         if distributions is not None:
             if distributions.ndim != 2 or gold_ids.max() >= distributions.shape[1]:
                 raise ValueError(
-                    f"probabilities: expected shape ({len(index)}, labels) with a column for every gold label id "
+                    f"probabilities: expected shape ({len(index)}, n_labels) with a column for every gold label id "
                     f"(up to {gold_ids.max()}), got shape {distributions.shape}"
                 )
             if np.isnan(distributions).any():
                 row = int(np.isnan(distributions).any(axis=1).argmax())
-                raise ValueError(f"probabilities: expected numbers, got NaN in row {row}")
+                raise ValueError(f"probabilities: expected no NaN, got NaN in row {row}")
             gold = distributions[np.arange(len(index)), gold_ids]
         return cls(predicted, gold_ids, codes, is_original, original, distributions, gold, q)
 
     def per_source(self, values: Column) -> NDArray[np.float64]:
-        """Sum a value over the permutations of each source, shape (sources,)."""
+        """Sum values over the permutations of each source, shape (sources,)."""
         weights = np.where(self.is_original, 0.0, values)
         # The numpy stubs type bincount as integers, also with float weights.
         sums: NDArray[Any] = np.bincount(self.codes, weights=weights, minlength=len(self.original))
@@ -387,8 +389,8 @@ def _originals(codes: NDArray[np.int64], is_original: Bools, names: list[Hashabl
     if (wrong := counts != 1).any():
         source = int(wrong.argmax())
         raise ValueError(
-            f"permutation: expected one unpermuted pair (permutation {ORIGINAL}) for each source, got "
-            f"{counts[source]} for {names[source]!r}"
+            f"permutation: expected one unpermuted pair (index {ORIGINAL}) per source, got {counts[source]} for source "
+            f"{names[source]!r}"
         )
     rows = np.flatnonzero(is_original)
     original = np.empty(len(names), dtype=np.int64)
@@ -397,18 +399,18 @@ def _originals(codes: NDArray[np.int64], is_original: Bools, names: list[Hashabl
 
 
 def _check_complete(codes: NDArray[np.int64], index: NDArray[np.int64], names: list[Hashable]) -> int:
-    """Compute q after checking that every source has each of the permutations 0 … q - 1 once."""
+    """Check that every source has each of the permutations 0 … q - 1 once, and return q."""
     if index.min() < ORIGINAL:
-        raise ValueError(f"permutation: expected indices from {ORIGINAL} up, got {index.min()}")
+        raise ValueError(f"permutation: expected indices of at least {ORIGINAL}, got {index.min()}")
     q = int(index.max()) + 1
     if q == 0:
-        raise ValueError("permutation: expected permuted pairs, got only unpermuted ones")
+        raise ValueError("permutation: expected permuted pairs, got only unpermuted pairs")
     times = np.bincount(codes * (q + 1) + index + 1, minlength=len(names) * (q + 1)).reshape(len(names), q + 1)
     if (wrong := times != 1).any():
         source, permutation = np.unravel_index(int(wrong.argmax()), times.shape)
         raise ValueError(
-            f"permutation: expected each of the permutations 0 to {q - 1} once for every source, got permutation "
-            f"{permutation - 1} of {names[int(source)]!r} {times[source, permutation]} times; "
-            "score all rows of the set, each once"
+            f"permutation: expected each permutation from 0 to {q - 1} exactly once per source, got permutation "
+            f"{permutation - 1} of source {names[int(source)]!r} {times[source, permutation]} times; "
+            "pass all rows of the set exactly once"
         )
     return q

@@ -1,12 +1,12 @@
-"""POS mini-trees: whether permuted words have neighbours with the parts of speech that are usual for them.
+"""POS mini-trees: whether the neighbors of permuted words have the same parts of speech as in training data.
 
 Sinha et al. (2021), https://aclanthology.org/2021.acl-long.569, section 6: the part-of-speech tags of a word's
-neighbours are its mini-tree, an approximation of syntax. The paper's text and its authors' released code compute it
-differently (`Definition`). The paper's Figure 4 uses the code's definition, which is the default here.
+neighbors are its mini-tree, an approximation of syntax. The paper's text and its authors' released code define it
+differently (`Definition`). The paper's Figure 4 uses the definition of the code, which is the default here.
 
 Ties among the top k are broken in the order of `TAGS`. The authors' code uses `numpy.argpartition`, whose order among
-ties depends on the processor. Where the order of `TAGS` gives a mean ratio of 0.838, `numpy.argpartition` gives 0.801
-or 0.808 (the metric's card describes the data).
+ties depends on the processor. On the data described in the metric's card, the mean ratio is 0.838 with the order of
+`TAGS`, and 0.801 or 0.808 with `numpy.argpartition`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,15 +24,15 @@ DEFAULT_RADIUS: Final = 2
 DEFAULT_K: Final = 4
 RATIO_WIDTH: Final = 0.1
 Definition = Literal["code", "text"]
-"""Definition of β^k: that of the authors' code or that of the paper's text.
+"""Definition of β^k: the one of the authors' code or the one of the paper's text.
 
-`code`: a permuted sentence is tagged again in its permuted order. Neighbours of a word are pooled over its
-occurrences, in the sentence and in training. A word that does not occur in training counts 0. A sentence's β^k is the
-mean over its word types.
+`code`: A permuted sentence is tagged again in its permuted order. The neighbors of a word are pooled over its
+occurrences, in the sentence and in training. A word that does not occur in training counts as 0. The β^k of a sentence
+is the mean over its word types.
 
-`text`: a word keeps the tag that it has in the original order. ψ in training is the mean over the distributions of
-its occurrences. A sentence's β^k is the mean over its words, without words that do not occur in training (the text
-does not mention them).
+`text`: A word keeps its tag from the original order. ψ in training is the mean over the distributions of all
+occurrences. The β^k of a sentence is the mean over its words, except words that do not occur in training (the text does
+not mention them).
 """
 DEFINITIONS: Final[tuple[Definition, ...]] = ("code", "text")
 _NUMBERS: Final = {tag: number for number, tag in enumerate(TAGS)}
@@ -50,16 +50,16 @@ def encode_tags(tags: Sequence[str]) -> NDArray[np.int64]:
 
 
 def neighbourhoods(tags: ArrayLike, radius: int = DEFAULT_RADIUS) -> NDArray[np.float64]:
-    """Compute ψ^r of each word: the distribution of tags over the words at most `radius` places away.
+    """Compute ψ^r of each word: the distribution of POS tags over the neighbors within `radius` words.
 
-    The word itself is not one of its neighbours. Words near the ends of a sentence have fewer neighbours.
+    The word itself is not one of its neighbors. Words near the ends of a sentence have fewer neighbors.
 
     Args:
-        tags: Tag indices (`encode_tags`), the words of a sentence along the last axis, shape (…, n).
+        tags: Tag indices (`encode_tags`), with the words of a sentence along the last axis, shape (…, n).
         radius: Maximum distance r in words (default: 2).
 
     Returns:
-        Shares in [0, 1], shape (…, n, 17). Each row sums to 1, or to 0 where a word has no neighbour.
+        Shares in [0, 1], shape (…, n, 17). Each row sums to 1, or to 0 for a word without neighbors.
 
     >>> neighbourhoods(encode_tags(["DET", "NOUN", "VERB"]), radius=1)[1, [5, 15]].tolist()
     [0.5, 0.5]
@@ -71,9 +71,9 @@ def neighbourhoods(tags: ArrayLike, radius: int = DEFAULT_RADIUS) -> NDArray[np.
 
 
 def neighbour_counts(tags: ArrayLike, radius: int = DEFAULT_RADIUS) -> NDArray[np.int8]:
-    """Count the words at most `radius` places away by tag: ψ^r before normalisation.
+    """Count the neighbors within `radius` words by POS tag: ψ^r before normalization.
 
-    Arguments and shape are those of `neighbourhoods`.
+    Arguments and shape are the same as in `neighbourhoods`.
 
     Raises:
         ValueError: If the radius is below 1.
@@ -83,7 +83,7 @@ def neighbour_counts(tags: ArrayLike, radius: int = DEFAULT_RADIUS) -> NDArray[n
     tags = np.asarray(tags)
     n = tags.shape[-1]
     is_tag = (tags[..., None] == np.arange(len(TAGS))).astype(np.int8)  # (…, n, 17)
-    # int8, because this array of n × 17 counts is the largest of a batch and a count is at most 2 × radius.
+    # int8, because this array of n × 17 counts is the largest array of a batch, and a count is at most 2 × radius.
     counts = np.zeros(is_tag.shape, dtype=np.int8)
     for distance in range(1, min(radius, n - 1) + 1):
         counts[..., distance:, :] += is_tag[..., : n - distance, :]
@@ -92,17 +92,17 @@ def neighbour_counts(tags: ArrayLike, radius: int = DEFAULT_RADIUS) -> NDArray[n
 
 
 def top_tags(weights: ArrayLike, k: int = DEFAULT_K) -> NDArray[np.uint32]:
-    """Compute the k tags with the largest weights of each row, as a bit mask.
+    """Find the k tags with the largest weights of each row, and encode them as a bit mask.
 
-    Ties are broken in the order of `TAGS`, including tags of weight 0. Equal rows therefore have the same k tags on
-    every processor, and every row has k. `numpy.argpartition`, as in the authors' code, guarantees no order among ties.
+    Ties, including those among weights of 0, are broken in the order of `TAGS`. Equal rows therefore have the same k
+    tags on every processor. `numpy.argpartition`, which the authors' code uses, guarantees no order among ties.
 
     Args:
         weights: Weights of tags, shape (…, 17).
         k: Number of tags, from 1 to 17 (default: 4).
 
     Returns:
-        Bit masks, shape (…); bit t is set where tag t is among the k.
+        Bit masks, shape (…). Bit t is set if tag t is one of the k tags.
 
     Raises:
         ValueError: If k is out of range.
@@ -111,7 +111,7 @@ def top_tags(weights: ArrayLike, k: int = DEFAULT_K) -> NDArray[np.uint32]:
     10
     """
     if not 1 <= k <= len(TAGS):
-        raise ValueError(f"k: expected 1 to {len(TAGS)}, got {k}")
+        raise ValueError(f"k: expected a value from 1 to {len(TAGS)}, got {k}")
     # A stable sort of the negated weights keeps ties in the order of TAGS.
     order = np.argsort(-np.asarray(weights), axis=-1, kind="stable")[..., :k]
     bits: NDArray[np.uint32] = np.left_shift(np.uint32(1), order.astype(np.uint32)).sum(axis=-1, dtype=np.uint32)
@@ -121,9 +121,9 @@ def top_tags(weights: ArrayLike, k: int = DEFAULT_K) -> NDArray[np.uint32]:
 def signatures(
     tags: ArrayLike, usual: ArrayLike, in_training: ArrayLike, *, radius: int = DEFAULT_RADIUS, k: int = DEFAULT_K
 ) -> NDArray[np.float64]:
-    """Compute β^k of many sentences by the definition of the paper's text.
+    """Compute β^k of a batch of sentences by the definition in the paper's text.
 
-    β^k compares a word's neighbours in the sentence with its neighbours in training. For one word it is |top-k of ψ in
+    β^k compares the neighbors of a word in the sentence with its neighbors in training. For a word it is |top-k of ψ in
     the sentence ∩ top-k of ψ in training| / k; for a sentence, the mean over its words. Words that do not occur in
     training are excluded.
 
@@ -132,10 +132,10 @@ def signatures(
         usual: `top_tags` of ψ in training of each word, shape (…, n).
         in_training: Whether each word occurs in training, shape (…, n).
         radius: Maximum distance r in words (default: 2).
-        k: Number of tags compared (default: 4).
+        k: Number of compared tags (default: 4).
 
     Returns:
-        Fractions in [0, 1], shape (…); higher means more usual neighbours. NaN for a sentence without a word that
+        Fractions in [0, 1], shape (…); higher means more similar neighbors. NaN for a sentence without a word that
         occurs in training.
     """
     top = top_tags(neighbour_counts(tags, radius), k)
@@ -149,17 +149,17 @@ def signatures(
 def signature_of_types(
     words: Sequence[str], tags: ArrayLike, usual: Mapping[str, int], *, radius: int = DEFAULT_RADIUS, k: int = DEFAULT_K
 ) -> float:
-    """Compute β^k of one sentence by the authors' code: the mean over word types, where unknown words count 0.
+    """Compute β^k of one sentence as the authors' code does: the mean over word types, with unknown words as 0.
 
     Args:
         words: Words of the sentence, shape (n,).
         tags: Tag indices of the words, shape (n,).
-        usual: `top_tags` of ψ in training, by word in lower case.
+        usual: `top_tags` of ψ in training by lowercase word.
         radius: Maximum distance r in words (default: 2).
-        k: Number of tags compared (default: 4).
+        k: Number of compared tags (default: 4).
 
     Returns:
-        A fraction in [0, 1]; higher means more usual neighbours. NaN without words.
+        A fraction in [0, 1]; higher means more similar neighbors. NaN without words.
     """
     if not words:
         return float("nan")
@@ -181,23 +181,24 @@ def sentence_signature(
     k: int = DEFAULT_K,
     definition: Definition = "code",
 ) -> float:
-    """Compute β^k of one sentence: how far its words' neighbours have the tags that are usual for them in training.
+    """Compute β^k of one sentence: the overlap between the neighbor tags of its words and those in training.
 
-    For one word it is |top-k of ψ in the sentence ∩ top-k of ψ in training| / k (Sinha et al. 2021,
+    For a word it is |top-k of ψ in the sentence ∩ top-k of ψ in training| / k (Sinha et al. 2021,
     https://aclanthology.org/2021.acl-long.569, equation 4). For a sentence it is the mean over its word types (`code`)
     or its words (`text`).
 
     Args:
         words: Words of the sentence, shape (n,).
         tags: Universal part-of-speech tags of the words, shape (n,). For a permuted sentence: the tags that a tagger
-            gives in the permuted order (`code`), or the tags of the words in the original order (`text`).
-        usual: ψ in training by word in lower case, shape (17,) each.
+            predicts in the permuted order (`code`), or the tags of the words in the original order (`text`).
+        usual: ψ in training by lowercase word, shape (17,) each.
         radius: Maximum distance r in words (default: 2).
-        k: Number of tags compared, from 1 to 17 (default: 4).
-        definition: `code` or `text` (`Definition`); `usual` should be computed by the same one (default: `code`).
+        k: Number of compared tags, from 1 to 17 (default: 4).
+        definition: `code` or `text` (`Definition`), the same as for `usual` (default: `code`).
 
     Returns:
-        A fraction in [0, 1]; higher means more usual neighbours. NaN without (known) words.
+        A fraction in [0, 1]; higher means more similar neighbors. NaN without words (`code`) or without words that
+        occur in training (`text`).
 
     Raises:
         ValueError: If the numbers of words and tags differ, a tag is not universal, or the definition is unknown.
@@ -235,7 +236,7 @@ def check_definition(definition: str) -> Definition:
 
 
 class MiniTreeBin(NamedTuple):
-    """Permutations whose ratio is in [low, high): their number, and the share accepted."""
+    """Number of permutations with a ratio in [low, high), and the share of them that is accepted."""
 
     low: float
     high: float
@@ -246,13 +247,13 @@ class MiniTreeBin(NamedTuple):
 class MiniTreeScores(TypedDict):
     """Ratios β^k(permuted) / β^k(original) of permuted sentences.
 
-    A ratio of 1 means that the permutation keeps usual neighbours. Above 1, the neighbours are more usual than in the
-    original.
+    A ratio of 1 means that the neighbors are as similar to those in training as in the original sentence. A ratio above
+    1 means that they are more similar.
 
     Attributes:
-        n: Number of permutations with a ratio.
+        n: Number of permutations with a defined ratio.
         ratio: Mean ratio, at least 0; None without ratios.
-        ratios: One ratio per permutation; None where β^k of the original is 0 or either is NaN.
+        ratios: One ratio per permutation; None if β^k of the original is 0 or one of the two values is NaN.
         by_ratio: A `MiniTreeBin` for each non-empty bin (Figure 4). Present if `accepted` is given.
     """
 
@@ -265,19 +266,20 @@ class MiniTreeScores(TypedDict):
 def pos_minitree(
     permuted: ArrayLike, original: ArrayLike, *, accepted: ArrayLike | None = None, width: float = RATIO_WIDTH
 ) -> MiniTreeScores:
-    """Compute the mini-tree ratios of permuted sentences and, if given, their acceptance by ratio.
+    """Compute the mini-tree ratios of permuted sentences and, optionally, the acceptance by ratio.
 
-    Sinha et al. (2021), https://aclanthology.org/2021.acl-long.569, section 6. In the authors' code the ratio of a pair
-    is a ratio of means: pass the mean β^k of the permuted premise and hypothesis, and the mean of the original ones.
+    Sinha et al. (2021), https://aclanthology.org/2021.acl-long.569, section 6. In the authors' code, the ratio of a
+    pair is a ratio of means. For pairs, pass the mean β^k of permuted premise and hypothesis, and the mean of the
+    original ones.
 
     Args:
         permuted: β^k of each permuted sentence (`sentence_signature`), in [0, 1], shape (n,).
-        original: β^k of its original, in [0, 1], shape (n,).
-        accepted: Whether the permutation got the gold label, shape (n,), for `by_ratio`.
+        original: β^k of each original sentence, in [0, 1], shape (n,).
+        accepted: Whether the gold label is predicted for each permutation, shape (n,), for `by_ratio`.
         width: Width of the ratio bins, above 0 (default: 0.1).
 
     Returns:
-        Ratios of at least 0; 1 means neighbours as usual as in the original.
+        Ratios of at least 0; 1 means the same similarity as in the original.
 
     Raises:
         ValueError: If the lengths differ, there are no permutations, or the width is not positive.
@@ -311,7 +313,7 @@ def pos_minitree(
 
 
 def _by_ratio(ratios: NDArray[np.float64], accepted: NDArray[np.bool_], width: float) -> list[MiniTreeBin]:
-    # The small constant keeps 0.3 / 0.1 = 2.9999… in the bin that begins at 0.3.
+    # The small constant puts 0.3 / 0.1 = 2.9999… into the bin that starts at 0.3.
     index = np.floor(ratios / width + 1e-9).astype(np.int64)
     counts = np.bincount(index)
     shares = np.bincount(index, weights=accepted)

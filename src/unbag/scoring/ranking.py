@@ -1,4 +1,4 @@
-"""Measures of a score that ranks pairs, without a given threshold: area under the curve and break-even point."""
+"""Ranking metrics that need no threshold: AUROC, average precision and the break-even threshold."""
 
 import math
 from statistics import NormalDist
@@ -11,22 +11,23 @@ from unbag.scoring.bootstrap import Estimate, Sample, sum_by_source
 from unbag.scoring.intervals import LEVEL, Flags, Floats, share_limits
 
 AUROC: Final = "auroc"
-"""The name of the area under the ROC curve in `scoring.significance.STATISTICS`."""
+"""Name of the area under the ROC curve in `scoring.significance.STATISTICS`."""
 
 
 def area_under_curve(scores: ArrayLike, positive: ArrayLike) -> float | None:
-    """Compute the probability that a random positive scores above a random negative; ties count half.
+    """Compute the area under the ROC curve (AUROC).
 
-    The area under the receiver operating characteristic, computed by its equality with the Mann-Whitney U statistic
-    (Hanley and McNeil 1982, https://doi.org/10.1148/radiology.143.1.7063747).
+    The area is the probability that a random positive scores above a random negative, with ties counted as half. It is
+    computed from the Mann-Whitney U statistic (Hanley and McNeil 1982,
+    https://doi.org/10.1148/radiology.143.1.7063747).
 
     Args:
         scores: Scores, higher for positives, shape (n,).
         positive: Whether each pair is positive, shape (n,).
 
     Returns:
-        A fraction in [0, 1]: 1 for a perfect order, 0.5 for a constant or random score. None without positives or
-        without negatives.
+        A fraction in [0, 1]: 1 for a perfect ranking, 0.5 for a constant score, and on average 0.5 for a random score.
+        None without positives or without negatives.
 
     >>> area_under_curve([0.9, 0.4, 0.4, 0.1], [True, True, False, False])
     0.875
@@ -42,9 +43,9 @@ def area_under_curve(scores: ArrayLike, positive: ArrayLike) -> float | None:
 
 
 def break_even(scores: ArrayLike, positive: ArrayLike) -> float:
-    """Compute the break-even threshold: the score from which on as many pairs are predicted positive as are positive.
+    """Compute the break-even threshold, at which the number of predicted positives equals the number of positives.
 
-    At this threshold precision and recall are equal, unless several pairs tie at the threshold. All tied pairs are
+    At this threshold, precision and recall are equal, except if several pairs tie at the threshold. All tied pairs are
     predicted positive, so that the result does not depend on the order of the pairs.
 
     Args:
@@ -52,7 +53,7 @@ def break_even(scores: ArrayLike, positive: ArrayLike) -> float:
         positive: Whether each pair is positive, shape (n,).
 
     Returns:
-        The lowest score that is predicted positive; infinity without positives.
+        Lowest score that is predicted positive; infinity without positives.
 
     >>> break_even([0.9, 0.4, 0.7, 0.1], [True, True, False, False])
     0.7
@@ -62,17 +63,17 @@ def break_even(scores: ArrayLike, positive: ArrayLike) -> float:
 
 
 def auroc(scores: Floats, entailed: Flags, source: NDArray[np.int64], n_sources: int) -> Estimate:
-    """Estimate the area under the ROC curve, with limits by source.
+    """Estimate the area under the ROC curve (AUROC), with an interval over sources.
 
-    The variance is that of DeLong, DeLong & Clarke-Pearson (1988), https://doi.org/10.2307/2531595, with the placement
-    values summed by source (Obuchowski 1997, https://doi.org/10.2307/2533958). The limits are symmetric on the scale of
-    the logit. An area of exactly 0 or 1 has no variance; its limits are those of a proportion of as many independent
-    pairs as the rarer label has sources.
+    The variance is that of DeLong, DeLong & Clarke-Pearson (1988), https://doi.org/10.2307/2531595, with placement
+    values summed by source (Obuchowski 1997, https://doi.org/10.2307/2533958). The limits are symmetric on the logit
+    scale. An area of exactly 0 or 1 has no variance. Its limits are those of a proportion over n independent pairs,
+    where n is the number of sources of the rarer label.
 
     Args:
         scores: Probability of entailment, shape (n,).
-        entailed: Whether a pair is entailed, shape (n,). Both values occur.
-        source: Number of each pair's source, shape (n,).
+        entailed: Whether each pair is entailed, shape (n,). Both values must occur.
+        source: Source index of each pair, shape (n,).
         n_sources: Number of sources.
     """
     area = area_under_curve(scores, entailed)
@@ -102,17 +103,17 @@ def auroc(scores: Floats, entailed: Flags, source: NDArray[np.int64], n_sources:
 
 
 def auroc_of(sums: Floats) -> Floats:
-    """Compute the area under the ROC curve in resamples of sources, from sums over them.
+    """Compute the area under the ROC curve (AUROC) in resamples from sums over sources.
 
-    The area is linear in the placement values to first order: the mean over entailed pairs, plus the mean over the
-    others, less the area of all pairs.
+    To first order, the area is linear in the placement values: the mean over entailed pairs, plus the mean over the
+    other pairs, minus the area of all pairs.
 
     Args:
-        sums: Placement values of entailed pairs and their number, those of the others and their number, and the area
-            times the number of pairs with that number, shape (r, 6).
+        sums: Sums of the placement values of entailed pairs, the number of these pairs, the same two sums for the other
+            pairs, the area times the number of pairs, and the number of pairs, shape (r, 6).
 
     Returns:
-        Shape (r,); NaN where there is no pair of a label.
+        Fractions, shape (r,); NaN if one of the labels has no pairs.
     """
     with np.errstate(invalid="ignore", divide="ignore"):
         areas: Floats = sums[:, 0] / sums[:, 1] + sums[:, 2] / sums[:, 3] - sums[:, 4] / sums[:, 5]
@@ -120,7 +121,10 @@ def auroc_of(sums: Floats) -> Floats:
 
 
 def _placements(scores: Floats, entailed: Flags) -> Floats:
-    """Compute for each pair the share of pairs with the other label on the right side of it; ties count half."""
+    """Compute the placement value of each pair: the share of pairs with the other label that rank correctly.
+
+    Ties count as half.
+    """
     placements = np.empty(len(scores))
     for flags, sign in ((entailed, 1.0), (~entailed, -1.0)):
         others = np.sort(sign * scores[~flags])
@@ -133,13 +137,13 @@ def _placements(scores: Floats, entailed: Flags) -> Floats:
 def average_precision(scores: Floats, entailed: Flags, source: NDArray[np.int64], n_sources: int) -> Estimate:
     """Estimate average precision, the step-wise area under the precision-recall curve.
 
-    Pairs with equal scores are one step, as in scikit-learn. The limits are the logit interval of Boyd, Eng & Page
-    (2013), https://doi.org/10.1007/978-3-642-40994-3_29, for the number of sources with entailed pairs.
+    Pairs with equal scores form one step, as in scikit-learn. The limits are the logit interval of Boyd, Eng & Page
+    (2013), https://doi.org/10.1007/978-3-642-40994-3_29, with the number of sources that have entailed pairs as n.
 
     Args:
         scores: Probability of entailment, shape (n,).
-        entailed: Whether a pair is entailed, shape (n,). Both values occur.
-        source: Number of each pair's source, shape (n,).
+        entailed: Whether each pair is entailed, shape (n,). Both values must occur.
+        source: Source index of each pair, shape (n,).
         n_sources: Number of sources.
     """
     values, group = np.unique(-scores, return_inverse=True)
@@ -157,7 +161,7 @@ def average_precision(scores: Floats, entailed: Flags, source: NDArray[np.int64]
 
 
 def _logit_limits(value: float, error: float) -> tuple[float, float]:
-    """Compute 95 % limits of a value in (0, 1) that are symmetric on the scale of the logit (the delta method)."""
+    """Compute the 95 % limits of a value in (0, 1), symmetric on the logit scale (delta method)."""
     reach = NormalDist().inv_cdf((1 + LEVEL) / 2) * error / (value * (1 - value))
     centre = math.log(value / (1 - value))
     low, high = (1 / (1 + math.exp(-min(700.0, max(-700.0, centre + side)))) for side in (-reach, reach))

@@ -1,4 +1,4 @@
-"""Significance tests between two systems and between seeds, with a correction for multiple tests."""
+"""Significance tests between systems and between seeds, and a correction for multiple tests."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -14,7 +14,8 @@ from unbag.scoring.intervals import contrast_limits
 from unbag.scoring.natural_logic import macro
 
 DEFAULT_RESAMPLES: Final = 10_000
-"""More than an interval needs: the smallest p value is 2 / (resamples + 1), and a correction multiplies it."""
+"""Number of resamples of a test. It is larger than for an interval, because the smallest p value is
+2 / (resamples + 1), and a correction for multiple tests multiplies it."""
 
 Floats = NDArray[np.float64]
 
@@ -34,20 +35,20 @@ STATISTICS: Final[Mapping[str, Callable[[Floats], Floats]]] = {
     ranking.AUROC: ranking.auroc_of,
     **{f"macro_{name}": partial(macro, measure=name) for name in ("f1", "precision", "recall")},
 }
-"""Functions from sums over examples, shape (r, m), to a quantity, shape (r,), by the name in `Sample.statistic`."""
+"""Functions that compute a statistic, shape (r,), from sums over examples, shape (r, m), by `Sample.statistic`."""
 
 
 _SIGNS: Final[Mapping[str, tuple[float, ...]]] = {RATIO: (1.0,), DIFFERENCE: (1.0, -1.0)}
-"""Signs of the proportions that a statistic consists of, in the order of the columns."""
+"""Signs of the proportions in a statistic, in column order."""
 
 
 def sample_value(sample: Sample) -> float:
-    """Compute a quantity on the original examples; NaN where it is undefined."""
+    """Compute a statistic on the original examples; NaN if it is undefined."""
     return float(STATISTICS[sample.statistic](sample.columns.sum(axis=0, keepdims=True))[0])
 
 
 class Paired(NamedTuple):
-    """Difference of a quantity, second minus first, with its interval and the two-sided p value of no difference."""
+    """Difference of a statistic, second system minus first, with its interval and two-sided p value."""
 
     difference: Estimate
     p: float | None
@@ -56,21 +57,21 @@ class Paired(NamedTuple):
 def resample_statistics(
     samples: Sequence[Sample], *, resamples: int = DEFAULT_RESAMPLES, seed: int = 0
 ) -> list[Floats]:
-    """Compute quantities on the same bootstrap resamples of the same examples.
+    """Compute several statistics on shared bootstrap resamples (paired bootstrap).
 
     Args:
-        samples: One per quantity and system, all on the same n examples in the same order.
+        samples: One sample per statistic and system, all with the same n examples in the same order.
         resamples: Number of resamples of n examples with replacement (default: 10,000).
         seed: Random seed for the resamples.
 
     Returns:
-        One array of shape (resamples,) per sample; NaN where a resample has no example of a subset.
+        One array of shape (resamples,) per sample; NaN if a resample contains no example of a subset.
 
     Raises:
         ValueError: If the numbers of examples differ.
     """
     if len(lengths := {len(sample.columns) for sample in samples}) > 1:
-        raise ValueError(f"samples: expected the same examples for all, got {sorted(lengths)} examples")
+        raise ValueError(f"samples: expected samples with the same examples, got lengths {sorted(lengths)}")
     sums = resampled_sums(np.concatenate([sample.columns for sample in samples], axis=1), resamples, seed)
     parts = np.split(sums, np.cumsum([sample.columns.shape[1] for sample in samples])[:-1], axis=1)
     return [STATISTICS[sample.statistic](part) for sample, part in zip(samples, parts, strict=True)]
@@ -79,26 +80,26 @@ def resample_statistics(
 def paired_difference(
     first: Sample, second: Sample, *, resamples: int = DEFAULT_RESAMPLES, seed: int = 0, level: float = 0.95
 ) -> Paired:
-    """Compute the difference of a quantity between two systems, on the same resamples of the same examples.
+    """Compute the difference of a statistic between two systems by the paired bootstrap.
 
-    See `difference_of_draws`.
+    `difference_of_draws` describes interval and p value.
 
     Args:
-        first: Per-example sums of the first system.
-        second: Per-example sums of the second system, on the same examples in the same order.
+        first: Per-example terms of the first system.
+        second: Per-example terms of the second system, for the same examples in the same order.
         resamples: Number of resamples (default: 10,000).
         seed: Random seed for the resamples.
         level: Confidence level of the interval (default: 0.95).
 
     Returns:
-        The difference, second minus first, in the unit of the quantity, and its p value in (0, 1].
+        Difference, second minus first, in the unit of the statistic, and its p value in (0, 1].
 
     Raises:
         ValueError: If the numbers of examples differ.
 
     >>> right = Sample(RATIO, np.array([[1.0, 1.0], [1.0, 1.0], [0.0, 1.0]]))
     >>> difference, p = paired_difference(right, right)
-    >>> [round(number, 4) for number in difference], p  # 1.96 √2 / 5: three examples that agree show little
+    >>> [round(number, 4) for number in difference], p  # 1.96 √2 / 5: wide, from three examples
     ([0.0, -0.5544, 0.5544, 3], 1.0)
     """
     drawn = resample_statistics([first, second], resamples=resamples, seed=seed)
@@ -108,24 +109,26 @@ def paired_difference(
 def difference_of_draws(
     first: Sample, second: Sample, first_draws: Floats, second_draws: Floats, *, level: float
 ) -> Paired:
-    """Compute the difference of a quantity between two systems from their `resample_statistics`.
+    """Compute the difference of a statistic between two systems from their `resample_statistics`.
 
-    Proportions and differences of proportions have the limits of `intervals.contrast_limits`. All other quantities have
-    those of the paired percentile bootstrap over source examples (Efron & Tibshirani 1993, section 13.3; Koehn 2004,
-    "Statistical Significance Tests for Machine Translation Evaluation", https://aclanthology.org/W04-3250). For the
-    skill score, `skill.difference_limits` adds the contribution of two pseudo-rows per gold label. If all draws are
-    equal they carry no information, and there are no limits. The p value inverts the percentile interval
-    (`bootstrap.two_sided_p`). With fewer than about thirty examples (the seeds of SICCK) it is too small.
+    For proportions and differences of proportions, the limits are those of `intervals.contrast_limits`. For all other
+    statistics, they are those of the paired percentile bootstrap over source examples (Efron & Tibshirani 1993, section
+    13.3; Koehn 2004, "Statistical Significance Tests for Machine Translation Evaluation",
+    https://aclanthology.org/W04-3250). For the skill score, `skill.difference_limits` adds the contribution of two
+    pseudo-rows per gold label. If all draws are equal, there are no limits.
+
+    The p value inverts the percentile interval (`bootstrap.two_sided_p`). With fewer than about thirty examples (such
+    as the seeds of SICCK), it is too small.
 
     Args:
-        first: Per-example sums of the first system.
-        second: Per-example sums of the second system, on the same examples.
+        first: Per-example terms of the first system.
+        second: Per-example terms of the second system, for the same examples.
         first_draws: Draws of the first system, shape (resamples,).
         second_draws: Draws of the second system on the same resamples, shape (resamples,).
         level: Confidence level of the interval.
 
     Returns:
-        The difference, second minus first, and its p value; None where the difference is undefined.
+        Difference, second minus first, and its p value; None if the difference is undefined.
     """
     gaps = second_draws - first_draws
     gaps = gaps[~np.isnan(gaps)]
@@ -138,7 +141,7 @@ def difference_of_draws(
 
 
 def _limits(first: Sample, second: Sample, gaps: Floats, level: float) -> tuple[float | None, float | None]:
-    """Compute the limits of a difference: closed form for proportions, from the draws otherwise."""
+    """Compute the limits of a difference: closed-form for proportions, otherwise from the draws."""
     if first.statistic in _SIGNS and second.statistic in _SIGNS:
         numerators, denominators = (np.hstack([s.columns[:, k::2] for s in (first, second)]) for k in (0, 1))
         signs = np.concatenate([-np.array(_SIGNS[first.statistic]), _SIGNS[second.statistic]])
@@ -154,16 +157,17 @@ def unpaired_difference(first: Estimate, second: Estimate) -> Estimate:
     """Compute the difference of two independent estimates, second minus first, with its interval.
 
     The interval combines the intervals of the two estimates (Newcombe 1998; Zou & Donner 2008, "Construction of
-    confidence limits about effect measures", https://doi.org/10.1002/sim.3095). The distance of each limit from the
-    difference is the root of the summed squares of two distances: those between the two values and the limits that
-    contribute to it. For estimates on the same examples the interval is too wide.
+    confidence limits about effect measures", https://doi.org/10.1002/sim.3095). The distance between the difference and
+    its lower limit is the root of the sum of two squared distances: the second value to its lower limit, and the first
+    value to its upper limit. The upper limit mirrors this. For estimates on the same examples, the interval is too
+    wide.
 
     Args:
         first: First estimate.
         second: Second estimate, independent of the first.
 
     Returns:
-        The difference in the unit of the estimates; `n` is the smaller of the two.
+        Difference in the unit of the estimates; `n` is the smaller of the two n.
 
     >>> gap = unpaired_difference(Estimate(0.5, 0.47, 0.53, 100), Estimate(0.7, 0.66, 0.74, 80))
     >>> [round(bound, 12) for bound in gap[:3]], gap.n
@@ -181,17 +185,16 @@ def unpaired_difference(first: Estimate, second: Estimate) -> Estimate:
 
 
 def binary_outcomes(first: Sample, second: Sample) -> tuple[Floats, Floats] | None:
-    """Extract the 0/1 outcomes of two systems for McNemar's test; None where the test does not apply.
+    """Extract the 0/1 outcomes of two systems for McNemar's test; None if the test does not apply.
 
-    The test applies to proportions over the same subset for both systems, where each example counts fully or not at
-    all.
+    The test applies to proportions over the same subset for both systems, if each example counts fully or not at all.
 
     Args:
-        first: Per-example sums of the first system.
-        second: Per-example sums of the second system, on the same examples.
+        first: Per-example terms of the first system.
+        second: Per-example terms of the second system, for the same examples.
 
     Returns:
-        Two arrays of zeros and ones, shape (k,), for the k examples of the subset.
+        Two arrays of zeros and ones, shape (k,) each, for the k examples of the subset.
     """
     if first.statistic != RATIO or second.statistic != RATIO:
         return None
@@ -202,7 +205,7 @@ def binary_outcomes(first: Sample, second: Sample) -> tuple[Floats, Floats] | No
 
 
 class McNemar(NamedTuple):
-    """Numbers of examples that only one of two systems predicts correctly, and the p value of no difference."""
+    """Result of McNemar's test: number of examples that only one system predicts correctly, and the p value."""
 
     only_first: int
     only_second: int
@@ -210,25 +213,25 @@ class McNemar(NamedTuple):
 
 
 def mcnemar(first: ArrayLike, second: ArrayLike) -> McNemar:
-    """Test whether two systems are correct equally often, from the examples on which they differ.
+    """Test whether two systems have the same accuracy with the mid-p version of McNemar's test.
 
     McNemar (1947), https://doi.org/10.1007/BF02295996. Under the null hypothesis, each discordant example is correct
-    for either system with probability 1/2. The smaller count is then binomial(d, 1/2) for d discordant examples. The
-    two-sided mid-p value is twice the sum of the probability of a smaller count and half the probability of this count;
-    at most 1.
+    for either system with probability 1/2. The count of each system is then binomial(d, 1/2) for d discordant examples.
+    The two-sided mid-p value is twice the sum of two terms: the probability of a count below the smaller one, and half
+    the probability of the smaller one itself. It is at most 1.
 
     The binomial distribution is exact for any number of examples; the chi-squared approximation fails for small d. The
-    full tail is conservative: its true size is often below half the nominal one. The mid-p value keeps the nominal size
-    in practice: Fagerland, Lydersen & Laake (2013), "The McNemar test for binary matched-pairs data: mid-p and
-    asymptotic are better than exact conditional", https://doi.org/10.1186/1471-2288-13-91.
+    exact test is conservative: its true size is often below half the nominal size. The mid-p version has about the
+    nominal size in practice: Fagerland, Lydersen & Laake (2013), "The McNemar test for binary matched-pairs data: mid-p
+    and asymptotic are better than exact conditional", https://doi.org/10.1186/1471-2288-13-91.
 
     Args:
-        first: Whether the first system is correct, shape (n,). Examples must be independent: one per source, no
+        first: Whether the first system is correct, shape (n,). Examples must be independent: one per source, without
             permutations.
-        second: Whether the second system is correct, on the same examples, shape (n,).
+        second: Whether the second system is correct on the same examples, shape (n,).
 
     Returns:
-        Two counts, and a p value in (0, 1]; lower is stronger evidence of a difference.
+        Two counts, and a p value in (0, 1]; lower means stronger evidence of a difference.
 
     Raises:
         ValueError: If the lengths differ, or a value is neither 0 nor 1.
@@ -240,16 +243,16 @@ def mcnemar(first: ArrayLike, second: ArrayLike) -> McNemar:
     one, two = (np.asarray(values) for values in (first, second))
     if one.shape != two.shape or one.ndim != 1:
         raise ValueError(
-            f"mcnemar: expected one value per example of each system, got shapes {one.shape} and {two.shape}"
+            f"mcnemar: expected two one-dimensional arrays of equal length, got shapes {one.shape} and {two.shape}"
         )
     if not (np.isin(one, (0, 1)).all() and np.isin(two, (0, 1)).all()):
-        raise ValueError("mcnemar: expected 1 (right) or 0 (wrong) for every example, got other values")
+        raise ValueError("mcnemar: expected 1 (correct) or 0 (wrong) for every example, got other values")
     only_first, only_second = int(((one == 1) & (two == 0)).sum()), int(((one == 0) & (two == 1)).sum())
     return McNemar(only_first, only_second, _mid_p(min(only_first, only_second), only_first + only_second))
 
 
 def _mid_p(fewer: int, d: int) -> float:
-    """Compute twice P(X < fewer) + P(X = fewer) / 2 for X from binomial(d, 1/2), at most 1."""
+    """Compute twice P(X < fewer) + P(X = fewer) / 2 for X ~ binomial(d, 1/2), at most 1."""
     k = np.arange(fewer + 1)
     # In logarithms, because the binomial coefficients of a few thousand examples overflow a float.
     logs = np.array([math.lgamma(d + 1) - math.lgamma(i + 1) - math.lgamma(d - i + 1) for i in k]) - d * math.log(2)
@@ -258,15 +261,15 @@ def _mid_p(fewer: int, d: int) -> float:
 
 
 def holm(p_values: ArrayLike) -> NDArray[np.float64]:
-    """Correct p values for all tests made together, by Holm's method.
+    """Correct p values for multiple testing by Holm's method.
 
     Holm (1979), "A simple sequentially rejective multiple test procedure" (https://www.jstor.org/stable/4615733). The
-    smallest p value is multiplied by the number of tests m, the next by m - 1, and so on. Corrected values do not
+    smallest p value is multiplied by the number of tests m, the next one by m - 1, and so on. Corrected values do not
     decrease in this order and are at most 1. The probability of any false positive is then at most the significance
-    level, whatever the dependence between tests. Holm's method is never less powerful than Bonferroni's.
+    level, for any dependence between the tests. Holm's method is never less powerful than Bonferroni's.
 
     Args:
-        p_values: P values of the m tests in [0, 1], shape (m,).
+        p_values: p values of the m tests in [0, 1], shape (m,).
 
     Returns:
         Corrected p values in [0, 1], in the same order, shape (m,).
@@ -278,8 +281,8 @@ def holm(p_values: ArrayLike) -> NDArray[np.float64]:
     [0.03, 0.06, 0.06, 0.02]
     """
     p = np.asarray(p_values, dtype=np.float64)
-    if p.ndim != 1 or not ((p >= 0) & (p <= 1)).all():  # negated, so that NaN is wrong too
-        raise ValueError(f"p_values: expected values from 0 to 1, one per test, got {p.tolist()}")
+    if p.ndim != 1 or not ((p >= 0) & (p <= 1)).all():  # negated, because comparisons with NaN are false
+        raise ValueError(f"p_values: expected one value from 0 to 1 per test, got {p.tolist()}")
     order = np.argsort(p, kind="stable")
     raised = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1))
     corrected = np.empty(len(p))
@@ -288,7 +291,7 @@ def holm(p_values: ArrayLike) -> NDArray[np.float64]:
 
 
 class Spread(NamedTuple):
-    """Mean and sample standard deviation over seeds (None for one seed), and the number of seeds."""
+    """Mean and sample standard deviation over seeds, and the number of seeds; no deviation for a single seed."""
 
     mean: float
     standard_deviation: float | None
@@ -296,10 +299,10 @@ class Spread(NamedTuple):
 
 
 def spread(values: Sequence[float]) -> Spread:
-    """Summarise one number of a system over its seeds.
+    """Compute mean and standard deviation of a score over seeds.
 
     Args:
-        values: One value per seed, at least one.
+        values: Score of each seed; at least one.
 
     Returns:
         Mean, sample standard deviation (denominator n - 1) and number of seeds.
@@ -316,7 +319,7 @@ def spread(values: Sequence[float]) -> Spread:
 
 
 class SeedTest(NamedTuple):
-    """Difference of means, second minus first, with its interval (n: number of seeds of both), and its p value."""
+    """Difference of two means over seeds, second minus first, with its interval and p value; n counts all seeds."""
 
     difference: Estimate
     p: float | None
@@ -325,10 +328,10 @@ class SeedTest(NamedTuple):
 def seed_test(first: Sequence[float], second: Sequence[float], *, level: float = 0.95) -> SeedTest:
     """Test whether two systems differ by more than the variation between their seeds.
 
-    Welch's t test (1947, https://doi.org/10.1093/biomet/34.1-2.28) of the scores by seed, with a separate variance for
-    each system. The variance of a system with one seed is unknown: the other's variance is then used for both
-    (Student's t test; Crawford & Howell 1998). With one seed each there is no test. The examples are treated as fixed:
-    the result generalises to other seeds on this test set, not to other test sets.
+    This is Welch's t test (1947, https://doi.org/10.1093/biomet/34.1-2.28) on the scores by seed, with a separate
+    variance for each system. If a system has a single seed, its variance is unknown, and the variance of the other
+    system is used for both (Student's t test; Crawford & Howell 1998). With a single seed each, there is no test. The
+    examples are treated as fixed: the result generalizes to other seeds on this test set, not to other test sets.
 
     Args:
         first: Score of each seed of the first system.
@@ -336,8 +339,8 @@ def seed_test(first: Sequence[float], second: Sequence[float], *, level: float =
         level: Confidence level of the interval (default: 0.95).
 
     Returns:
-        The difference, second minus first, and its two-sided p value in [0, 1]. Neither interval nor p where there are
-        too few seeds, or where all seeds have the same score.
+        Difference, second minus first, and its two-sided p value in [0, 1]. Interval and p value are None if there are
+        too few seeds, or if the seeds of each system have equal scores.
 
     >>> seed_test([0.70, 0.72, 0.74], [0.80, 0.82, 0.84]).p < 0.01
     True
@@ -358,7 +361,7 @@ def seed_test(first: Sequence[float], second: Sequence[float], *, level: float =
         square = sum(parts)
         weights = parts[0] ** 2 / (k - 1) + parts[1] ** 2 / (m - 1)
         freedom = square**2 / weights if weights else 1.0
-    if square == 0:  # all seeds have the same score
+    if square == 0:  # the seeds of each system have equal scores
         return SeedTest(Estimate(gap, None, None, n), None)
     error = math.sqrt(square)
     reach = error * t_quantile(1 - (1 - level) / 2, freedom)
@@ -366,12 +369,12 @@ def seed_test(first: Sequence[float], second: Sequence[float], *, level: float =
 
 
 def t_two_sided(t: float, freedom: float) -> float:
-    """Compute the probability that Student's t is at least as far from 0 as `t`.
+    """Compute the two-sided p value of a t statistic, P(|T| ≥ |t|) for Student's t distribution.
 
-    With t = √ν tan θ the density is proportional to cos θ to the power ν - 1, integrated by Gauss-Legendre quadrature.
+    With t = √ν tan θ, the density is proportional to cos^(ν - 1) θ. It is integrated by Gauss-Legendre quadrature.
 
     Args:
-        t: Value of the statistic.
+        t: Value of the t statistic.
         freedom: Degrees of freedom ν, at least 1.
 
     Returns:
@@ -385,28 +388,28 @@ def t_two_sided(t: float, freedom: float) -> float:
     inside = end / 2 * float(weights @ np.cos(end / 2 * (nodes + 1)) ** (freedom - 1))
     # lgamma, because gamma overflows for more than about 340 degrees of freedom.
     half = math.sqrt(math.pi) / 2 * math.exp(math.lgamma(freedom / 2) - math.lgamma((freedom + 1) / 2))
-    # The quadrature may leave [0, 1] by rounding.
+    # Rounding errors of the quadrature may exceed [0, 1].
     return min(1.0, max(0.0, 1 - inside / half))
 
 
 @cache
 def _nodes() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Compute nodes and weights of the quadrature once per process."""
+    """Compute nodes and weights of the quadrature, once per process."""
     nodes, weights = np.polynomial.legendre.leggauss(100)
     return nodes, weights
 
 
 def t_quantile(share: float, freedom: float) -> float:
-    """Compute a quantile of Student's t by bisection, to a relative precision of 1e-10.
+    """Compute a quantile of Student's t distribution by bisection, with a relative precision of 1e-10.
 
     Args:
-        share: Probability below the quantile, above 0.5.
+        share: Probability below the quantile, greater than 0.5.
         freedom: Degrees of freedom, at least 1.
 
     >>> round(t_quantile(0.975, 1), 6)
     12.706205
     """
-    # Double the upper bound until it is above the quantile, which is large for few degrees of freedom.
+    # Double the upper bound until it exceeds the quantile, which is large for few degrees of freedom.
     low, high = 0.0, 1.0
     while t_two_sided(high, freedom) > 2 * (1 - share):
         low, high = high, 2 * high

@@ -1,22 +1,22 @@
-"""Skill score: 0 is the best score without word order on the same rows, 1 a perfect reader.
+"""Skill score: 0 is the best score without word order on the same rows, 1 is a perfect model.
 
-The papers' own numbers are hard to interpret alone: a random prediction has a lower P^c than any model, a constant
-prediction is right on most of Breaking NLI, and a bag of words is right on two thirds of SNLI. The skill score (ours)
-puts all sets on one scale, whose two ends have the same meaning everywhere:
+The metrics of the papers are hard to interpret in isolation. A random prediction has a lower P^c than any model, a
+constant prediction is correct on most of Breaking NLI, and a bag of words is correct on two thirds of SNLI. The skill
+score puts all sets on one scale, whose ends have the same meaning on every set:
 
     skill = (s - reference) / (1 - reference)
     reference = max(0, s of the lexical baseline, s of the model's shuffled control)
 
-s is the mean over gold labels of the mean credit of the rows with that label, on a linear scale: 0 for chance and for
-the best constant prediction, 1 for a perfect reader. (A constant that is not the gold label of any row, such as
-entailment on swapped pairs, is below 0.) With credit 1 for a correct prediction and K gold labels,
-s = (balanced accuracy - 1/K) / (1 - 1/K). All labels have equal weight, so a constant prediction gains nothing from a
-frequent label.
+s is the mean over gold labels of the mean credit of the rows with this label, on a linear scale: 0 for chance and for
+the best constant prediction, 1 for a perfect model. (A constant that is not the gold label of any row, such as
+entailment on swapped pairs, scores below 0.) With credit 1 for a correct prediction and K gold labels,
+s = (balanced accuracy - 1/K) / (1 - 1/K). All labels have equal weight, so a constant prediction does not benefit from
+a frequent label.
 
-The shuffled control is the model itself on the same rows, with the words of both sentences shuffled
-(`challenge_sets.perturbations.shuffled`). A model that is blind to word order predicts the same on both, so its skill
-is at most 0 on every set. For other models, shuffling may cause confusion in addition to removing word order. The
-control is therefore a lower bound on the model's score without word order, and the skill score an upper bound on the
+The shuffled control is the same model on the same rows, with the words of both sentences shuffled
+(`challenge_sets.perturbations.shuffled`). A model that ignores word order predicts the same on both, so its skill is at
+most 0 on every set. For other models, shuffling may confuse the model in addition to removing word order. The control
+is therefore a lower bound on the model's score without word order, and the skill score is an upper bound on the
 contribution of word order.
 """
 
@@ -40,22 +40,22 @@ LEAST_ROWS: Final = 50
 """Minimum number of rows of a gold label; with fewer, the mean over labels would depend on a few predictions."""
 
 LEAST_KAPPA: Final = 0.1
-"""Minimum of Fleiss' κ of a gold label; below it, annotators agree on the label no more than by chance."""
+"""Minimum Fleiss' κ of a gold label; below it, agreement between annotators is close to chance."""
 
-_ZERO: Final = 1e-12  # a constant prediction has skill 0 up to rounding, which must not count as better than chance
+_ZERO: Final = 1e-12  # rounding errors of this size must not make a constant prediction better than chance
 
 
 class Credits(NamedTuple):
-    """Credit of a model's predictions on the n rows of a set.
+    """Credits of a model's predictions on the n rows of a set.
 
     Attributes:
         credit: Credit of each row, shape (n,).
         label: Gold label of each row, as an integer, shape (n,).
-        source: Source of each row, n hashable values; rows of one source are resampled together.
-        counts: Whether a row counts, shape (n,); None if all rows count.
-        guess: Mean credit of a random prediction and of each constant prediction. None for 1/K of K gold labels, where
-            the credit is 1 for a correct prediction and 0 for a wrong one.
-        perfect: Mean credit of a perfect reader (default: 1).
+        source: Source of each row, n hashable values. Rows with the same source are resampled together.
+        counts: Whether each row counts, shape (n,); None if all rows count.
+        guess: Mean credit of a random prediction and of each constant prediction. None means 1/K for K gold labels,
+            which applies to credits of 1 for correct and 0 for wrong predictions.
+        perfect: Mean credit of a perfect model (default: 1).
         names: Names of the gold labels, indexed by `label`; None if a label has no name.
     """
 
@@ -86,15 +86,16 @@ class SkillScores(TypedDict):
     """Skill score and its components; an `Estimate` is (value, low, high, n).
 
     Attributes:
-        score: Skill score, at most 1; higher is better, below 0 where the reference is better. The interval resamples
-            sources, together with the predictions of the model, of its shuffled control and of the lexical baseline;
-            `n` counts rows.
-        p: Two-sided p value of a skill score of 0, from the same resamples; None without resamples.
+        score: Skill score, at most 1; higher is better, and negative values mean that the reference is better. The
+            interval comes from resampled sources, with the predictions of the model, its shuffled control and the
+            lexical baseline on the same rows. `n` counts rows.
+        p: Two-sided p value of the null hypothesis that the skill score is 0, from the same resamples; None without
+            resamples.
         model: s of the model.
         baseline: s of the lexical baseline; None if there is none.
         shuffled: s of the shuffled control; None if there is none.
-        reference: The reference, which has skill 0: `baseline` or `shuffled`, whichever is better, or `chance` if
-            neither is better than chance.
+        reference: Name of the reference, which has skill 0: `baseline` or `shuffled`, whichever is better, or `chance`
+            if neither is better than chance.
         n_labels: Number of gold labels that count (K).
         n_sources: Number of sources of the rows.
         excluded: Gold labels that are excluded.
@@ -120,22 +121,23 @@ def skill_score(
     resamples: int = DEFAULT_RESAMPLES,
     seed: int = 0,
 ) -> SkillScores | None:
-    """Compute the skill score; None with fewer than two gold labels, where a constant prediction would be perfect.
+    """Compute the skill score.
 
     Args:
         model: Credits of the model.
         lexical: Credits of the lexical baseline on the same rows (default: none).
         shuffled: Credits of the model on the same rows with shuffled words (default: none).
-        annotators: Annotator labels of each row, n lists of integers as in `model.label`. A label on which annotators
-            do not agree is excluded (default: none).
+        annotators: Annotator labels of each row, n lists of integers as in `model.label`. A label with low agreement
+            between annotators is excluded (default: none).
         resamples: Number of bootstrap resamples of the sources; 0 for neither interval nor p value.
         seed: Random seed for the resamples.
 
     Returns:
-        The skill score, at most 1; higher is better.
+        Skill score, at most 1, where higher is better. None with fewer than two gold labels, because a constant
+        prediction would then be perfect.
 
     Raises:
-        ValueError: If the credits are not of the same rows.
+        ValueError: If the credits refer to different rows.
 
     >>> right = np.array([1.0] * 75 + [0.0] * 25 + [1.0] * 100)
     >>> labels = np.repeat([0, 1], 100)
@@ -145,12 +147,12 @@ def skill_score(
     >>> lexical = half._replace(credit=np.array([1.0] * 75 + [0.0] * 25 + [1.0] * 25 + [0.0] * 75))
     >>> skill_score(half, lexical)["reference"]  # balanced accuracy 0.5: no better than chance
     'chance'
-    >>> skill_score(half, lexical, shuffled=half)["score"].value  # blind to word order
+    >>> skill_score(half, lexical, shuffled=half)["score"].value  # ignores word order
     0.0
     """
     given = [each for each in (lexical, shuffled) if each is not None]
     if not all(np.array_equal(model.label, each.label) and list(model.source) == list(each.source) for each in given):
-        raise ValueError("skill score: expected the model and its baselines on the same rows, got different rows")
+        raise ValueError("skill_score: expected credits of model and baselines for the same rows, got different rows")
     labels, label_index = np.unique(model.label, return_inverse=True)
     counted = np.ones(len(model.label), dtype=bool) if model.counts is None else np.asarray(model.counts, dtype=bool)
     excluded = _excluded_labels(model, labels, label_index, counted, annotators)
@@ -160,7 +162,7 @@ def skill_score(
     if n_labels < 2:
         return None
     source, names = encode_names(model.source)
-    position = np.cumsum(counts_label)[label_index] - 1  # position of each row's label among those that count
+    position = np.cumsum(counts_label)[label_index] - 1  # index of each row's label among the labels that count
     cell = source[is_counted] * n_labels + position[is_counted]
 
     def sum_by_source(values: NDArray[Any]) -> Floats:
@@ -175,7 +177,7 @@ def skill_score(
         )
 
     counts = sum_by_source(np.ones(is_counted.sum()))
-    # Chance, which has 0 everywhere, replaces a missing baseline.
+    # Chance, which scores 0 on every row, replaces a missing baseline.
     baselines = [np.zeros_like(counts) if each is None else scale(each) for each in (lexical, shuffled)]
     columns = np.concatenate([scale(model), *baselines, counts], axis=1)
     s_model, s_lexical, s_shuffled = (_balanced_sum(part, counts) for part in (columns[:, :n_labels], *baselines))
@@ -196,7 +198,7 @@ def skill_score(
 
 
 def _reference(s_lexical: float, s_shuffled: float) -> str:
-    """Name what a score of 0 stands for: the best of chance and the two baselines."""
+    """Name the reference, which has a score of 0: the best of chance and the two baselines."""
     if max(s_lexical, s_shuffled) <= 0:
         return "chance"
     return "baseline" if s_lexical >= s_shuffled else "shuffled"
@@ -209,7 +211,7 @@ def _excluded_labels(
     counted: NDArray[np.bool_],
     annotators: Annotations | None,
 ) -> dict[int, ExcludedLabel]:
-    """Collect the gold labels that are excluded, by position among `labels`, including labels without a row."""
+    """Collect the excluded gold labels, by index in `labels`, including labels without rows."""
     rows = np.bincount(label_index[counted], minlength=len(labels))
     votes = None if annotators is None else [annotators[row] for row in np.flatnonzero(counted).tolist()]
     agreement = None if votes is None else fleiss_kappa(votes, resamples=0)
@@ -232,12 +234,12 @@ def statistic(sums: Floats) -> Floats:
     """Compute the skill score from sums over sources.
 
     Args:
-        sums: Sums by gold label of the scaled credits of the model, of the lexical baseline and of the shuffled
-            control, and of the rows, shape (r, 4K).
+        sums: Sums by gold label of four columns, shape (r, 4K): the scaled credits of the model, of the lexical
+            baseline and of the shuffled control, and the number of rows.
 
     Returns:
-        Skill scores, at most 1, shape (r,). NaN where a label has no row. 0 where the reference is 1. Credit above that
-        of a perfect reader is cut to 1; a model can have it by never giving the gold label to shuffled text.
+        Skill scores, at most 1, shape (r,). NaN if a label has no rows, and 0 if the reference is 1. Higher values are
+        clipped to 1; a model reaches them if it never predicts the gold label for shuffled text.
     """
     *credits, counts = np.split(sums, 4, axis=1)
     model, lexical, shuffled = (_mean_of_labels(each, counts) for each in credits)
@@ -249,12 +251,12 @@ def statistic(sums: Floats) -> Floats:
 
 
 def _balanced_sum(credits: Floats, counts: Floats) -> float:
-    """Compute the mean over labels of the mean credit, from sums by source and label, shape (sources, K) both."""
+    """Compute the mean over labels of the mean credit, from sums by source and label, shape (sources, K) each."""
     return float(_mean_of_labels(credits.sum(axis=0, keepdims=True), counts.sum(axis=0, keepdims=True))[0])
 
 
 def _mean_of_labels(credits: Floats, counts: Floats) -> Floats:
-    """Compute the mean over labels of the mean credit, shape (r,), from sums of shape (r, K) both."""
+    """Compute the mean over labels of the mean credit, shape (r,), from sums by label, shape (r, K) each."""
     with np.errstate(invalid="ignore"):
         mean: Floats = (credits / counts).mean(axis=1)
     return mean
@@ -263,14 +265,14 @@ def _mean_of_labels(credits: Floats, counts: Floats) -> Floats:
 def _interval(
     columns: Floats, value: float, sources: int, resamples: int, seed: int
 ) -> tuple[float | None, float | None, float | None]:
-    """Compute the 95 % limits and the two-sided p value of 0, from resamples of the sources.
+    """Compute the 95 % limits of the skill score and its two-sided p value, from resamples of the sources.
 
-    The percentile bootstrap, and the p value that inverts it (`bootstrap.two_sided_p`). For few sources a bootstrap
-    interval is too narrow, so the draws are widened by the ratio of Student's t to the normal (`scoring.intervals`).
-    Two pseudo-rows (`_pseudo_rows`) contribute the variance that resamples of the given rows cannot show.
+    The limits come from the percentile bootstrap, which the p value inverts (`bootstrap.two_sided_p`). For few sources,
+    a bootstrap interval is too narrow, so the draws are widened by the ratio of Student's t to the normal quantile
+    (`scoring.intervals`). Two pseudo-rows (`_pseudo_rows`) add variance that resamples of the given rows cannot show.
 
     Args:
-        columns: Sums by source as in `statistic`, shape (sources, 4K).
+        columns: Sums by source, with the columns of `statistic`, shape (sources, 4K).
         value: Skill score.
         sources: Number of sources with rows.
         resamples: Number of resamples.
@@ -297,11 +299,11 @@ def difference_limits(
     Args:
         first: Columns of the first system's `Sample`, shape (sources, 4K).
         second: Columns of the second system's `Sample`, shape (sources, 4K).
-        resampled: Limits from resamples of the sources.
+        resampled: Lower and upper limit from resamples of the sources.
         level: Confidence level.
 
     Returns:
-        The lower and the upper limit.
+        Lower and upper limit.
     """
     totals = first.sum(axis=0), second.sum(axis=0)
     value = float(statistic(totals[1][None])[0] - statistic(totals[0][None])[0])
@@ -315,18 +317,17 @@ def difference_limits(
 
 
 def _pseudo_rows(columns: Floats) -> tuple[Floats, Floats]:
-    """Build two pseudo-rows per gold label that stand for possible rows unlike the given ones.
+    """Build two pseudo-rows per gold label, which represent possible rows unlike the given ones.
 
-    On the first, the model is right and its baselines are wrong; on the second, the model is wrong and its baselines
-    are right. These are the two examples that `intervals.contrast_limits` adds to a difference of proportions. Each
-    weighs as much as a row of the effective size of the model's correct predictions. A missing baseline has no credit
-    on either.
+    On the first pseudo-row, the model is correct and its baselines are wrong; on the second, the model is wrong and its
+    baselines are correct. `intervals.contrast_limits` adds the same two examples to a difference of proportions. Each
+    has the weight of one effective row of the model's correct predictions. A missing baseline has no credit on either.
 
     Returns:
         Terms to add to the sums over sources, shape (4K,) each.
     """
     k = columns.shape[1] // 4
-    wrong = -1 / (k - 1)  # credit of a wrong prediction, on the scale where chance is 0 and a correct one is 1
+    wrong = -1 / (k - 1)  # credit of a wrong prediction, if chance has credit 0 and a correct prediction 1
     counts = columns[:, 3 * k :]
     right = np.round((columns[:, :k] - wrong * counts) / (1 - wrong), 9).sum(axis=1, keepdims=True)
     rows = counts.sum(axis=1, keepdims=True)
@@ -341,7 +342,7 @@ def _pseudo_rows(columns: Floats) -> tuple[Floats, Floats]:
 def _combine_limits(
     value: float, resampled: tuple[float, float], shifts: Sequence[float], student: float, level: float
 ) -> tuple[float, float]:
-    """Combine limits from resamples with the effect of two pseudo-rows on the value, adding variances."""
+    """Combine limits from resamples with the effect of two pseudo-rows on the value by adding variances."""
     centre = value + math.fsum(shifts)
     added = math.hypot(*shifts) * NormalDist().inv_cdf((1 + level) / 2) * student
     return centre - math.hypot(value - resampled[0], added), centre + math.hypot(resampled[1] - value, added)

@@ -1,4 +1,4 @@
-"""Swapping evaluation: whether predictions stay the same when premise and hypothesis are exchanged."""
+"""Swap consistency: whether predictions stay the same when premise and hypothesis are exchanged."""
 
 from collections.abc import Hashable, Sequence
 from typing import Any, TypedDict
@@ -11,14 +11,14 @@ from unbag.scoring.validation import encode_names, validate_columns
 
 
 class SwapAccuracies(TypedDict):
-    """Accuracy before and after the exchange.
+    """Accuracy before and after the swap of premise and hypothesis.
 
-    `Estimate`s (value, low, high, n): accuracies in [0, 1], drops in [-1, 1]. The value is None where there are no
+    Scores are `Estimate`s (value, low, high, n): accuracies in [0, 1], drops in [-1, 1]. The value is None without
     examples.
 
     Attributes:
-        accuracy_before: Share predicted correctly in the original order; higher is better.
-        accuracy_after: Share predicted correctly with premise and hypothesis exchanged; higher is better.
+        accuracy_before: Share of pairs predicted correctly in the original order; higher is better.
+        accuracy_after: Share of pairs predicted correctly after the swap; higher is better.
         drop: Accuracy before minus accuracy after, on the same pairs; smaller is more robust.
     """
 
@@ -28,26 +28,26 @@ class SwapAccuracies(TypedDict):
 
 
 class SwapScores(SwapAccuracies):
-    """Accuracy and agreement before and after the exchange, over pairs that keep their label.
+    """Accuracy and agreement before and after the swap, over pairs whose label does not change.
 
     Attributes:
-        agreement: Share with the same prediction before and after, right or wrong; higher is more consistent. (Ours:
-            errors that cancel out leave the drop at 0.)
+        agreement: Share of pairs with the same prediction before and after, correct or wrong; higher is more
+            consistent. The paper does not report it, but the drop is 0 if errors cancel out.
     """
 
     agreement: Estimate
 
 
 class SwapConsistencyScores(SwapScores):
-    """Consistency under the exchange of premise and hypothesis, over contradiction and neutral pairs.
+    """Consistency under the swap of premise and hypothesis, over contradiction and neutral pairs.
 
     Attributes:
         n_examples: Number of pairs.
         n_excluded: Number of pairs with another label, which are excluded.
         by_label: `SwapScores` of `neutral` and of `contradiction` pairs.
-        overall: `SwapAccuracies` over *all* pairs, with entailment pairs in their original order both times. Table 1 is
-            most likely this, because its column "Before Swap" repeats the accuracies on the whole SNLI test set of
-            Table 3. The drop is `drop` times the share of exchanged pairs.
+        overall: `SwapAccuracies` over *all* pairs, with entailment pairs in their original order both times. Table 1 of
+            the paper most likely shows this score, because its column "Before Swap" equals the accuracies on the whole
+            SNLI test set in Table 3. The drop is `drop` times the share of swapped pairs.
     """
 
     n_examples: int
@@ -67,11 +67,12 @@ def swap_consistency(
     resamples: int = DEFAULT_RESAMPLES,
     seed: int = 0,
 ) -> SwapConsistencyScores:
-    """Compute accuracy and agreement before and after premise and hypothesis are exchanged, from one row per direction.
+    """Compute accuracy and agreement before and after the swap of premise and hypothesis.
 
-    Contradiction and neutral pairs keep their label when the two sentences are exchanged; entailment pairs may not
-    (Wang, Sun & Xing 2019, https://doi.org/10.1609/aaai.v33i01.33017136; the "swapping evaluation" of the ReSNLI paper,
-    section 5.2 and Table 1). The scores are therefore over pairs whose gold label is contradiction or neutral.
+    There is one row per pair and direction. Contradiction and neutral pairs keep their label when the two sentences are
+    swapped; entailment pairs may not (Wang, Sun & Xing 2019, https://doi.org/10.1609/aaai.v33i01.33017136; the
+    "swapping evaluation" of the ReSNLI paper, section 5.2 and Table 1). The scores are therefore over pairs whose gold
+    label is contradiction or neutral.
 
     A model that ignores which sentence comes first has drop 0 and agreement 1.
 
@@ -79,18 +80,18 @@ def swap_consistency(
         predictions: Predicted label ids, shape (n,). An id that is not a label, such as -1, counts as wrong.
         references: Gold label ids, shape (n,).
         source_id: Pair of each row, shape (n,). Rows may be in any order.
-        swapped: Whether premise and hypothesis are exchanged, shape (n,). Only contradiction and neutral pairs need an
-            exchanged row.
-        neutral: Id of neutral (default: 1).
-        contradiction: Id of contradiction (default: 2).
-        resamples: 0 for no intervals. Any other number gives the same intervals, which have a closed form.
-        seed: Unused, because the intervals have a closed form; every metric accepts it.
+        swapped: Whether premise and hypothesis are swapped in each row, shape (n,). Only contradiction and neutral
+            pairs need a swapped row.
+        neutral: Label id of neutral (default: 1).
+        contradiction: Label id of contradiction (default: 2).
+        resamples: 0 disables the intervals, which have a closed form. Positive values have no other effect.
+        seed: Unused; accepted because all metrics have the same signature.
 
     Returns:
         Fractions in [0, 1]; higher accuracy and agreement and smaller drop are better.
 
     Raises:
-        ValueError: If the lengths differ, there are no examples, a pair has a row twice or lacks one, or neutral and
+        ValueError: If the lengths differ, there are no examples, a pair has a duplicate or missing row, or neutral and
             contradiction have the same id.
 
     >>> predicted, gold = [0, 1, 2, 2, 1, 1, 2], [0, 1, 2, 1, 1, 2, 1]
@@ -108,8 +109,8 @@ def swap_consistency(
     if (wrong := (times[0] != 1) | (times[1] > 1)).any():
         pair = int(wrong.argmax())
         raise ValueError(
-            f"source_id: expected each pair once in its original order and at most once exchanged, got "
-            f"{times[0][pair]} and {times[1][pair]} rows of {names[pair]!r}"
+            f"source_id: expected one original row and at most one swapped row per pair, got {times[0][pair]} original "
+            f"and {times[1][pair]} swapped rows for {names[pair]!r}"
         )
     after = np.zeros(len(names), dtype=np.int64)
     after[numbers[exchanged]] = predicted[exchanged]
@@ -117,13 +118,13 @@ def swap_consistency(
     stays = (gold[~exchanged] == neutral) | (gold[~exchanged] == contradiction)
     if (lacking := stays & (times[1][of] == 0)).any():
         raise ValueError(
-            f"swapped: expected an exchanged row for every neutral and contradiction pair, got none for "
+            f"swapped: expected a swapped row for every neutral and contradiction pair, got none for "
             f"{names[of[lacking.argmax()]]!r}"
         )
     return swap_consistency_of_pairs(
         predicted[~exchanged],
         gold[~exchanged],
-        after[of],  # 0 for entailment pairs without an exchanged row, where it is not read
+        after[of],  # 0 for entailment pairs without a swapped row, where the value is ignored
         neutral=neutral,
         contradiction=contradiction,
         resamples=resamples,
@@ -141,18 +142,18 @@ def swap_consistency_of_pairs(
     resamples: int = DEFAULT_RESAMPLES,
     seed: int = 0,
 ) -> SwapConsistencyScores:
-    """Compute the scores of `swap_consistency` from one row per pair, with both predictions side by side.
+    """Compute the scores of `swap_consistency` from one row per pair, with both predictions in separate columns.
 
     Args:
         predictions: Predicted label ids, shape (n,). An id that is not a label, such as -1, counts as wrong and as
             disagreement.
         references: Gold label ids, shape (n,).
-        swapped_predictions: Label ids predicted for (hypothesis, premise), shape (n,). Those of entailment pairs are
-            not read and may be any number.
-        neutral: Id of neutral (default: 1).
-        contradiction: Id of contradiction (default: 2).
-        resamples: 0 for no intervals. Any other number gives the same intervals, which have a closed form.
-        seed: Unused, because the intervals have a closed form; every metric accepts it.
+        swapped_predictions: Label ids predicted for (hypothesis, premise), shape (n,). The values of entailment pairs
+            are ignored.
+        neutral: Label id of neutral (default: 1).
+        contradiction: Label id of contradiction (default: 2).
+        resamples: 0 disables the intervals, which have a closed form. Positive values have no other effect.
+        seed: Unused; accepted because all metrics have the same signature.
 
     Returns:
         Fractions in [0, 1]; higher accuracy and agreement and smaller drop are better.
@@ -165,7 +166,7 @@ def swap_consistency_of_pairs(
     (0.6666666666666666, 0.3333333333333333, 1)
     """
     if neutral == contradiction:
-        raise ValueError(f"neutral and contradiction: expected two different ids, got {neutral} for both")
+        raise ValueError(f"neutral, contradiction: expected two different label ids, got {neutral} for both")
     gold, before, after = validate_columns(references, predictions=predictions, swapped_predictions=swapped_predictions)
     labels = {"neutral": gold == neutral, "contradiction": gold == contradiction}
     label_stays = labels["neutral"] | labels["contradiction"]
@@ -174,9 +175,9 @@ def swap_consistency_of_pairs(
     drops = {}
     columns = {
         "accuracy_before": before == gold,
-        # Entailment may not survive the exchange: such pairs keep their original order both times.
+        # Entailment may not hold after the swap: such pairs keep their original order both times.
         "accuracy_after": np.where(label_stays, after, before) == gold,
-        "agreement": (before == after) & (before >= 0),  # two missing predictions do not agree
+        "agreement": (before == after) & (before >= 0),  # two missing predictions count as disagreement
     }
     for subset, rows in ({"symmetric": label_stays, "overall": np.ones(len(gold), dtype=bool)} | labels).items():
         for name, column in columns.items():

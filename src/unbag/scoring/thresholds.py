@@ -1,4 +1,4 @@
-"""Thresholds on the probability of entailment: the rates at each, and those that keep false entailments rare."""
+"""Thresholds on the probability of entailment: a sweep, and safe thresholds for target false-entailment rates."""
 
 import math
 from collections.abc import Hashable, Sequence
@@ -14,19 +14,19 @@ from unbag.scoring.intervals import Flags, Floats, effective_sizes, share_limits
 TARGETS: Final = (0.01, 0.05, 0.1)
 """False-entailment rates for which a threshold is chosen."""
 
-_SWEEP_ROWS: Final = 100  # rows of the sweep, which bounds the size of the record
-_CANDIDATES: Final = 200  # thresholds that are tested: each costs a pass over the pairs
-_BLOCK: Final = 16  # of them at once, which bounds memory
+_SWEEP_ROWS: Final = 100  # maximum number of rows of the sweep, which limits the size of the results file
+_CANDIDATES: Final = 200  # maximum number of tested thresholds, because each requires a pass over the pairs
+_BLOCK: Final = 16  # number of thresholds tested at a time, which limits memory
 
 
 class ThresholdRow(TypedDict):
     """One row of the threshold sweep.
 
     Attributes:
-        threshold: A pair is called entailed if its score is at least this.
-        false_entailment: Share of not-entailed pairs that are called entailed.
-        recall: Share of entailed pairs that are called entailed.
-        precision: Share of pairs called entailed that are entailed; None where none is.
+        threshold: Minimum score of pairs that are predicted as entailed.
+        false_entailment: Share of not-entailed pairs that are predicted as entailed.
+        recall: Share of entailed pairs that are predicted as entailed.
+        precision: Share of pairs predicted as entailed that are entailed; None without such predictions.
     """
 
     threshold: float
@@ -39,14 +39,14 @@ class SafeThreshold(TypedDict):
     """A threshold that keeps the false-entailment rate at or below a target.
 
     Attributes:
-        target: The largest false-entailment rate that is accepted.
-        threshold: The threshold; None if no threshold passes, mostly because there are too few not-entailed pairs.
-        chosen: False-entailment rate on the half on which the threshold was chosen. `bound` is its upper limit.
-        bound: Upper limit (one-sided, 95 %) of the false-entailment rate on that half, at most the target.
+        target: Maximum accepted false-entailment rate.
+        threshold: The threshold; None if no threshold passes, usually because there are too few not-entailed pairs.
+        chosen: False-entailment rate on the half that is used to choose the threshold. `bound` is its upper limit.
+        bound: One-sided 95 % upper limit of the false-entailment rate on this half, at most the target.
         confirmed: False-entailment rate on the other half, with its 95 % interval.
-        recall: Share of entailed pairs of the other half that are still called entailed.
-        needed: Smallest number of not-entailed pairs in one half with which any threshold can pass.
-        available: Number of not-entailed pairs in the half on which thresholds are chosen.
+        recall: Share of entailed pairs in the other half that are predicted as entailed.
+        needed: Minimum number of not-entailed pairs in the first half for a threshold to pass.
+        available: Number of not-entailed pairs in the first half.
     """
 
     target: float
@@ -60,11 +60,11 @@ class SafeThreshold(TypedDict):
 
 
 def threshold_sweep(scores: Floats, entailed: Flags) -> list[ThresholdRow]:
-    """Compute false-entailment rate, recall and precision at thresholds from strict to lenient, at most 100.
+    """Compute false-entailment rate, recall and precision at up to 100 thresholds, in descending order.
 
     Args:
         scores: Probability of entailment, shape (n,).
-        entailed: Whether a pair is entailed, shape (n,). Both values occur.
+        entailed: Whether each pair is entailed, shape (n,). Both values must occur.
     """
     values, group = np.unique(-scores, return_inverse=True)
     hits, alarms = (
@@ -91,21 +91,22 @@ def safe_thresholds(
     targets: Sequence[float] = TARGETS,
     level: float = 0.95,
 ) -> list[SafeThreshold]:
-    """Choose, for each target, the most lenient threshold that keeps the false-entailment rate at or below it.
+    """Find the lowest threshold that keeps the false-entailment rate at or below each target.
 
-    The sources are split in two halves by a hash of their names. On the first half, thresholds are tested from strict
-    to lenient until the upper limit of the false-entailment rate (Clopper-Pearson, one-sided, for the effective number
-    of pairs; see `scoring.intervals`) exceeds the target. The order of the tests is fixed and testing stops at the
-    first failure, so no correction for their number is needed (fixed-sequence testing; Angelopoulos et al. 2021, "Learn
-    then Test", https://arxiv.org/abs/2110.01052). The threshold is then confirmed on the second half.
+    The sources are split into two halves by a hash of their names. On the first half, thresholds are tested from high
+    to low until the upper limit of the false-entailment rate exceeds the target. This limit is the one-sided
+    Clopper-Pearson limit at the effective number of pairs (`scoring.intervals`). The order of the tests is fixed and
+    testing stops at the first failure, so no correction for multiple tests is needed (fixed-sequence testing;
+    Angelopoulos et al. 2021, "Learn then Test", https://arxiv.org/abs/2110.01052). The threshold is then confirmed on
+    the second half.
 
     Args:
         scores: Probability of entailment, shape (n,).
-        entailed: Whether a pair is entailed, shape (n,).
-        source: Number of each pair's source, shape (n,).
-        names: Name of each source, in the order of their numbers.
-        targets: The largest false-entailment rates that are accepted, each in (0, 1).
-        level: Confidence of the upper limit.
+        entailed: Whether each pair is entailed, shape (n,).
+        source: Source index of each pair, shape (n,).
+        names: Name of each source, by source index.
+        targets: Maximum accepted false-entailment rates, each in (0, 1) (default: 0.01, 0.05, 0.1).
+        level: Confidence level of the upper limit (default: 0.95).
 
     Returns:
         One row per target, in the order of the targets.
@@ -115,11 +116,11 @@ def safe_thresholds(
     tested = _tested_thresholds(scores, entailed, first, source, len(names), max(targets), level)
     found: list[SafeThreshold] = []
     for target in targets:
-        # All bounds up to the first one above the target pass; later ones do not count.
+        # All thresholds before the first bound above the target pass; later ones do not count.
         n_passed = next((k for k, (_, _, bound) in enumerate(tested) if bound > target), len(tested))
         row: SafeThreshold = {
             "target": target, "threshold": None, "chosen": None, "bound": None, "confirmed": None, "recall": None,
-            # With no error among m pairs, the one-sided upper limit is 1 - (1 - level)^(1 / m).
+            # Without errors among m pairs, the one-sided upper limit is 1 - (1 - level)^(1 / m).
             "needed": math.ceil(math.log(1 - level) / math.log1p(-target)), "available": int(negatives.sum()),
         }  # fmt: skip
         if n_passed:
@@ -142,7 +143,7 @@ def _tested_thresholds(
     target: float,
     level: float,
 ) -> list[tuple[float, Estimate, float]]:
-    """List thresholds from strict to lenient, with rate and upper limit, up to the first limit above the target."""
+    """List thresholds in descending order, with rate and upper limit, up to the first limit above the target."""
     negatives = first & ~entailed
     if not negatives.any():
         return []
@@ -158,9 +159,9 @@ def _tested_thresholds(
 
 
 def _candidates(scores: Floats, entailed: Flags) -> list[float]:
-    """List thresholds from strict to lenient, at most 200: each the lowest score above one of the not-entailed pairs.
+    """List up to 200 thresholds in descending order: each is the lowest score above a not-entailed pair.
 
-    Between two not-entailed pairs all thresholds have the same false-entailment rate; the lowest has the best recall.
+    All thresholds between two not-entailed pairs have the same false-entailment rate; the lowest has the best recall.
     """
     values, negatives = np.unique(scores), np.unique(scores[~entailed])[::-1]
     places = np.unique(np.linspace(0, len(negatives) - 1, min(len(negatives), _CANDIDATES)).round().astype(np.intp))
@@ -171,7 +172,7 @@ def _candidates(scores: Floats, entailed: Flags) -> list[float]:
 def _upper_limits(
     scores: Floats, rows: Flags, thresholds: Sequence[float], source: NDArray[np.int64], n_sources: int, level: float
 ) -> list[tuple[Estimate, float]]:
-    """Estimate the share of some rows at or above each threshold, with its one-sided upper limit."""
+    """Compute the share of the given rows at or above each threshold, and its one-sided upper confidence limit."""
     hits = np.stack([sum_by_source(rows & (scores >= each), source, n_sources) for each in thresholds], axis=1)
     counts = np.repeat(sum_by_source(rows, source, n_sources)[:, None], len(thresholds), axis=1)
     shares, n = hits.sum(axis=0) / counts.sum(axis=0), int(rows.sum())

@@ -1,4 +1,4 @@
-"""Accuracy from the easiest to the hardest examples for a bag-of-words model (ReSNLI, Figure 2)."""
+"""Accuracy on partitions ordered by their difficulty for a bag-of-words model (ReSNLI, Figure 2)."""
 
 from typing import Final, TypedDict
 
@@ -9,21 +9,21 @@ from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, Estimate, named_estimates
 from unbag.scoring.validation import validate_columns
 
 PARTITIONS: Final = 20
-"""Number of partitions of ReSNLI (section 5.3); a set of fewer test pairs has one pair per partition."""
+"""Number of partitions in ReSNLI (section 5.3); a set with fewer test pairs has one pair per partition."""
 
 
 class PartitionRow(TypedDict):
-    """Accuracy on one partition, named by its number."""
+    """Number of a partition, and the accuracy on its examples."""
 
     partition: int
     accuracy: Estimate
 
 
 class UncertaintyPartitionsScores(TypedDict):
-    """Accuracy from the easiest to the hardest examples.
+    """Accuracy by partition, from the easiest to the hardest examples.
 
-    All values but ρ are `Estimate`s (value, low, high, n): accuracies in [0, 1], higher is better, and the drop in
-    [-1, 1], smaller is better.
+    All scores except ρ are `Estimate`s (value, low, high, n): accuracies in [0, 1] (higher is better) and the drop in
+    [-1, 1] (lower is better).
 
     Attributes:
         n_examples: Number of examples.
@@ -31,11 +31,11 @@ class UncertaintyPartitionsScores(TypedDict):
         accuracy: Share of all examples predicted correctly (Table 3).
         easiest: Accuracy on the first partition.
         hardest: Accuracy on the last partition.
-        drop: `easiest` minus `hardest`, which have no example in common.
-        rank_correlation: Spearman's ρ between partition number and accuracy, with average ranks for ties. (Ours: one
-            number for "worse as uncertainty grows".) -1 is a fall at every step, 0 no trend. None with one partition,
-            or where all partitions have the same accuracy. It has no interval: resampling adds noise to every
-            partition, which moves ρ towards 0, so that a percentile interval may not even contain it.
+        drop: `easiest` minus `hardest`, which have no examples in common.
+        rank_correlation: Spearman's ρ between partition number and accuracy, with average ranks for ties. The paper
+            does not report it. -1 means that accuracy falls at every step, and 0 means no trend. None with one
+            partition, or if all partitions have the same accuracy. It has no interval: resampling adds noise to every
+            partition and moves ρ toward 0, so that a percentile interval may not contain ρ itself.
         by_partition: Accuracy by partition, from the easiest to the hardest (Figure 2).
     """
 
@@ -57,28 +57,28 @@ def uncertainty_partitions(
     resamples: int = DEFAULT_RESAMPLES,
     seed: int = 0,
 ) -> UncertaintyPartitionsScores:
-    """Compute accuracy by partition, where partitions are ordered by how strongly the words indicate the label.
+    """Compute accuracy by partition, from pairs whose words indicate the label to pairs whose words do not.
 
-    ReSNLI orders its test pairs by u' = 1 - u(X; β)_y, where u is a softmax regression on the mean word embedding, and
-    cuts them into twenty partitions ("Refining Models' Inference Ability Independent of Simple Bag-of-Word Statistics",
-    anonymous EMNLP-IJCNLP submission, sections 4 and 5.3). The partitions are part of the data set; any other order of
-    difficulty can be used too.
+    ReSNLI sorts its test pairs by u' = 1 - u(X; β)_y, where u is a softmax regression on the mean word embedding, and
+    splits them into twenty partitions ("Refining Models' Inference Ability Independent of Simple Bag-of-Word
+    Statistics", anonymous EMNLP-IJCNLP submission, sections 4 and 5.3). The partitions are part of the data set. Any
+    other order of difficulty can also be used.
 
-    A model that is always right has accuracy 1 in every partition, drop 0, and no rank correlation.
+    A model that is always correct has accuracy 1 on every partition, drop 0, and no rank correlation.
 
     Args:
         predictions: Predicted label ids, shape (n,). An id that is not a label, such as -1, counts as wrong.
         references: Gold label ids, shape (n,).
-        partition: Partition number of each example, 0 (easiest) … m - 1 (hardest), shape (n,).
-        resamples: 0 for no intervals. Any other number gives the same intervals, which have a closed form.
-        seed: Unused, because the intervals have a closed form; every metric accepts it.
+        partition: Partition number of each example, from 0 (easiest) to m - 1 (hardest), shape (n,).
+        resamples: 0 disables the intervals, which have a closed form. Positive values have no other effect.
+        seed: Unused; accepted because all metrics have the same signature.
 
     Returns:
-        Fractions in [0, 1], higher is better, and ρ in [-1, 1].
+        Fractions in [0, 1], where higher accuracy is better, and ρ in [-1, 1].
 
     Raises:
-        ValueError: If the lengths differ, there are no examples, a partition is negative, or one of 0 … m - 1 has no
-            example.
+        ValueError: If the lengths differ, there are no examples, a partition number is negative, or a partition between
+            0 and m - 1 has no examples.
 
     >>> scores = uncertainty_partitions([0, 1, 2, 0, 1, 1], [0, 1, 2, 1, 0, 2], [0, 0, 1, 1, 2, 2])
     >>> [row["accuracy"].value for row in scores["by_partition"]], scores["rank_correlation"]
@@ -108,19 +108,19 @@ def uncertainty_partitions(
 def _count(numbers: NDArray[np.int64]) -> int:
     """Count the partitions after checking that none is missing."""
     if numbers.min() < 0:
-        raise ValueError(f"partition: expected numbers from 0 (the easiest) up, got {numbers.min()}")
-    # A gap would move "hardest" to another partition without notice.
+        raise ValueError(f"partition: expected non-negative numbers, got {numbers.min()}")
+    # A gap would silently change which partition is the hardest.
     partitions = np.unique(numbers)
     if (gap := partitions != np.arange(len(partitions))).any():
         raise ValueError(
             f"partition: expected examples in every partition from 0 to {partitions[-1]}, got none in partition "
-            f"{gap.argmax()}; score the whole set, or join neighbouring partitions (partition // 2)"
+            f"{gap.argmax()}; pass the whole set, or merge adjacent partitions (partition // 2)"
         )
     return len(partitions)
 
 
 def _trend(accuracies: NDArray[np.float64]) -> float | None:
-    """Compute Spearman's ρ between index and value, the correlation of their ranks; None if all values are equal."""
+    """Compute Spearman's ρ between index and value; None if all values are equal."""
     _, index, counts = np.unique(accuracies, return_inverse=True, return_counts=True)
     if len(counts) == 1:
         return None

@@ -1,4 +1,4 @@
-"""Validation of metric inputs: lengths, label ids and label names, and conversion of names to numbers."""
+"""Validation of metric inputs (lengths, label ids, label names), and conversion between names and ids."""
 
 from collections.abc import Hashable, Sequence
 from numbers import Integral
@@ -18,7 +18,7 @@ def validate_columns(references: ArrayLike, **columns: ArrayLike) -> tuple[NDArr
         **columns: Other integer columns by name, shape (n,) each.
 
     Returns:
-        The gold label ids, then the columns in the given order, shape (n,) each.
+        Gold label ids, then the columns in the given order, shape (n,) each.
 
     Raises:
         ValueError: If the lengths differ, there are no examples, a value is not an integer, or a gold label is
@@ -36,11 +36,11 @@ def validate_columns(references: ArrayLike, **columns: ArrayLike) -> tuple[NDArr
         raise ValueError(f"metric inputs: expected columns of equal length, got {lengths}")
     if not len(arrays["references"]):
         raise ValueError("metric inputs: expected at least one example, got none")
-    # Floats are rejected and not truncated: 0.9 would become label 0.
+    # Floats are rejected, because truncation would turn 0.9 into label 0.
     if types := {name: str(array.dtype) for name, array in arrays.items() if array.dtype.kind not in "iu"}:
         raise ValueError(f"metric inputs: expected integers, got {types}")
     gold = arrays["references"]
-    # -1 is a valid prediction (no label), but not a gold label: an example without one cannot be scored.
+    # -1 is a valid prediction (no label), but an example without a gold label cannot be scored.
     if (unlabelled := gold < 0).any():
         row = int(unlabelled.argmax())
         raise ValueError(
@@ -53,10 +53,10 @@ def check_ids(name: str, ids: NDArray[np.int64], n_labels: int | None, rows: NDA
     """Validate label ids.
 
     Args:
-        name: Name of the ids, for the message.
+        name: Name of the column, for the error message.
         ids: Ids, shape (k,).
-        n_labels: Number of labels; None accepts any id from 0 up.
-        rows: Example of each id, for the message, shape (k,); None where there is one id per example.
+        n_labels: Number of labels; None accepts any non-negative id.
+        rows: Row of each id, for the error message, shape (k,); None if there is one id per row.
 
     Raises:
         ValueError: If an id is not a label.
@@ -64,23 +64,23 @@ def check_ids(name: str, ids: NDArray[np.int64], n_labels: int | None, rows: NDA
     if (wrong := (ids < 0) | (False if n_labels is None else ids >= n_labels)).any():
         index = int(wrong.argmax())
         row = index if rows is None else rows[index]
-        expected = "ids from 0 up" if n_labels is None else f"ids from 0 to {n_labels - 1}"
+        expected = "non-negative label ids" if n_labels is None else f"label ids from 0 to {n_labels - 1}"
         raise ValueError(f"{name}: expected {expected}, got {ids[index]} in row {row}")
 
 
 def encode_names(names: Sequence[Hashable] | NDArray[Any]) -> tuple[NDArray[np.int64], list[Hashable]]:
-    """Encode names as numbers, in order of first appearance.
+    """Encode names as integers, in order of first appearance.
 
     Args:
         names: Hashable values, shape (n,).
 
     Returns:
-        The number of each name, shape (n,), and the k distinct names in order of their numbers.
+        Index of each name, shape (n,), and the k distinct names in order of their indices.
 
     >>> encode_names(["b", "a", "b"])
     (array([0, 1, 0]), ['b', 'a'])
     """
-    # Python objects hash faster than NumPy scalars and have a plain repr in error messages.
+    # Python objects hash faster than NumPy scalars, and their repr in error messages is simpler.
     values = names.tolist() if isinstance(names, np.ndarray) else names
     numbers: dict[Hashable, int] = {}
     codes = np.fromiter((numbers.setdefault(name, len(numbers)) for name in values), np.int64, count=len(values))
@@ -88,11 +88,11 @@ def encode_names(names: Sequence[Hashable] | NDArray[Any]) -> tuple[NDArray[np.i
 
 
 def label_ids(labels: Sequence[Any], names: Sequence[str] = LABELS) -> list[Any]:
-    """Convert label names to ids; other values stay.
+    """Convert label names to ids; other values are unchanged.
 
     Args:
         labels: Label ids or label names, shape (n,); -1 and None are missing labels.
-        names: Names of the ids 0, 1, …; default: entailment, neutral, contradiction.
+        names: Names of the label ids 0, 1, … (default: entailment, neutral, contradiction).
 
     Returns:
         Label ids, shape (n,).
@@ -107,18 +107,18 @@ def label_ids(labels: Sequence[Any], names: Sequence[str] = LABELS) -> list[Any]
     for label in labels:
         if isinstance(label, str) and label not in ids:
             raise ValueError(
-                f"predictions or references: expected labels {', '.join(ids)}, got {label!r}; pass ids, or names=[…] "
-                "in the order of the ids"
+                f"predictions or references: expected one of the labels {', '.join(ids)}, got {label!r}; pass label "
+                "ids, or names=[…] in the order of the ids"
             )
     return [ids[label] if isinstance(label, str) else label for label in labels]
 
 
 def label_names(labels: Sequence[Any], names: Sequence[str]) -> list[Any]:
-    """Convert label ids to names; other values stay.
+    """Convert label ids to names; other values are unchanged.
 
     Args:
         labels: Label ids or label names, shape (n,); None is a missing label.
-        names: Names of the ids 0, 1, …
+        names: Names of the label ids 0, 1, …
 
     Returns:
         Label names, shape (n,).
@@ -134,8 +134,8 @@ def label_names(labels: Sequence[Any], names: Sequence[str]) -> list[Any]:
         is_id = isinstance(label, Integral)
         if is_id and not 0 <= label < len(names):
             raise ValueError(
-                f"predictions or references: expected label ids from 0 to {len(names) - 1} ({', '.join(names)}), got "
-                f"{label} in row {row}"
+                f"predictions or references: expected label ids from 0 to {len(names) - 1} ({', '.join(names)}), "
+                f"got {label} in row {row}"
             )
         named.append(names[label] if is_id else label)
     return named

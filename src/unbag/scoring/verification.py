@@ -1,14 +1,14 @@
-"""Measures of a verifier: how well scores separate entailed pairs from the others, at every threshold.
+"""Metrics of a verifier: ranking, decisions, calibration, selective prediction and safe thresholds.
 
-A verifier answers one question about a pair: does the premise (a document) support the hypothesis (a claim)? Its score
-is the probability of entailment. The measures here need the scores, the gold labels, and the source of each pair.
+A verifier predicts whether the premise (a document) supports the hypothesis (a claim). Its score is the probability of
+entailment. The metrics in this module require the scores, the gold labels, and the source of each pair.
 
 - Ranking: AUROC (Hanley & McNeil 1982) with the variance of DeLong et al. (1988), and average precision.
 - Decisions at a threshold: balanced accuracy, false-entailment rate and false-contradiction rate.
 - Calibration: Brier score with the decomposition of Murphy (1973), and the expected calibration error.
 - Selective prediction: the risk-coverage curve and the area under it (Geifman & El-Yaniv 2017).
-- Thresholds that keep the false-entailment rate at or below a target, chosen on one half of the sources and confirmed
-  on the other half.
+- Safe thresholds: they keep the false-entailment rate at or below a target. They are chosen on one half of the sources
+  and confirmed on the other half.
 """
 
 from collections.abc import Hashable, Sequence
@@ -26,19 +26,19 @@ from unbag.scoring.thresholds import SafeThreshold, ThresholdRow, safe_threshold
 from unbag.scoring.validation import encode_names
 
 BALANCED: Final = "balanced_accuracy"
-"""The name of balanced accuracy in `scoring.significance.STATISTICS`."""
+"""Name of balanced accuracy in `scoring.significance.STATISTICS`."""
 
-_CURVE_POINTS: Final = 100  # points of the curve in the record, which bounds its size
-_DECIMALS: Final = 9  # of a probability, which drops what float64 arithmetic adds to float32 values
+_CURVE_POINTS: Final = 100  # maximum number of points of the curve, which limits the size of the results file
+_DECIMALS: Final = 9  # of a probability: rounding removes the errors of float64 arithmetic on float32 values
 
 
 class RiskCoverage(TypedDict):
-    """The risk-coverage curve: the error rate on the pairs with the most confident decisions.
+    """Risk-coverage curve: the error rate on the most confident predictions.
 
     Attributes:
         aurc: Area under the curve, in [0, 1]; lower is better.
-        oracle: Area for the same errors if they had the lowest confidence.
-        random: Area for a random order, which is the error rate.
+        oracle: Area if all errors had the lowest confidence.
+        random: Area for a random order, which equals the error rate.
         coverage: Shares of the pairs, at most 100 points.
         risk: Error rate at each coverage.
     """
@@ -51,20 +51,22 @@ class RiskCoverage(TypedDict):
 
 
 class VerificationScores(TypedDict):
-    """The scores of a verifier; an `Estimate` is (value, low, high, n).
+    """Scores of a verifier; an `Estimate` is (value, low, high, n).
 
     Attributes:
-        n_entailed: Number of pairs labelled entailment.
-        n_not_entailed: Number of the other pairs.
-        auroc: Probability that an entailed pair scores above one that is not; .5 for a coin. Higher is better.
-        average_precision: Mean precision over the entailed pairs; the share of entailed pairs for a coin.
-        balanced_accuracy: Mean of recall and specificity at the model's own threshold; .5 for a constant answer.
-        false_entailment: Share of not-entailed pairs that the model calls entailed. Lower is better.
-        false_contradiction: Share of pairs not labelled contradiction that the model calls contradiction; None for
-            labels or models without contradiction. Lower is better.
-        calibration: See `Calibration`; None for a model without probabilities.
-        risk_coverage: See `RiskCoverage`; None for a model without probabilities.
-        thresholds: The threshold sweep, at most 100 rows; empty for a model without probabilities.
+        n_entailed: Number of pairs with the gold label entailment.
+        n_not_entailed: Number of all other pairs.
+        auroc: Probability that an entailed pair scores above a not-entailed pair; 0.5 for random scores. Higher is
+            better.
+        average_precision: Mean precision over the entailed pairs; for random scores, about the share of entailed pairs.
+        balanced_accuracy: Mean of recall and specificity at the model's decision threshold; 0.5 for a constant
+            prediction.
+        false_entailment: Share of not-entailed pairs that are predicted as entailed. Lower is better.
+        false_contradiction: Share of pairs with another gold label that are predicted as contradiction; None for labels
+            or models without contradiction. Lower is better.
+        calibration: `Calibration` of the scores; None for a model without probabilities.
+        risk_coverage: `RiskCoverage` of the predictions; None for a model without probabilities.
+        thresholds: Threshold sweep, at most 100 rows; empty for a model without probabilities.
         safe_thresholds: One row per target false-entailment rate; empty for a model without probabilities.
     """
 
@@ -82,14 +84,14 @@ class VerificationScores(TypedDict):
 
 
 class Decisions(NamedTuple):
-    """The labels and the model's decisions for n pairs.
+    """Gold labels and predictions for n pairs.
 
     Attributes:
         entailed: Whether the gold label is entailment, shape (n,).
         predicted: Whether the model predicts entailment, shape (n,).
-        scores: Probability of entailment, shape (n,); None for a model that gives labels only.
-        contradicted: Whether the gold label is contradiction, shape (n,); None for two labels.
-        predicted_contradicted: Whether the model predicts contradiction, shape (n,); None for two labels.
+        scores: Probability of entailment, shape (n,); None for a model that predicts labels only.
+        contradicted: Whether the gold label is contradiction, shape (n,); None for two-label data.
+        predicted_contradicted: Whether the model predicts contradiction, shape (n,); None for two-label models.
     """
 
     entailed: Flags
@@ -112,18 +114,19 @@ def verification(
 
     Args:
         predictions: Probability of entailment, shape (n,).
-        references: Gold labels, shape (n,): 1 (entailed) or 0, or label names, of which `entailment` is entailed. These
-            numbers are no label ids.
-        source_id: Source of each pair, such as its document, shape (n,); default: every pair is a source of its own.
-        threshold: A pair is called entailed if its probability is at least this (default: 0.5).
-        resamples: Bootstrap resamples of the Brier score's interval; 0 for no intervals.
+        references: Gold labels, shape (n,): 1 (entailed) or 0 (not entailed), or label names, where only `entailment`
+            means entailed. The numbers 0 and 1 are not label ids.
+        source_id: Source of each pair, such as its document, shape (n,) (default: one source per pair).
+        threshold: Minimum probability of pairs that are predicted as entailed (default: 0.5).
+        resamples: Number of bootstrap resamples for the interval of the Brier score; 0 for no intervals.
         seed: Random seed for the resamples.
 
     Returns:
-        The scores of `verification_scores`.
+        Scores as in `verification_scores`.
 
     Raises:
-        ValueError: If the lengths differ, a label or a probability is unknown, or all pairs have one label.
+        ValueError: If the lengths differ, a label is unknown, a probability is outside [0, 1], or all pairs have the
+            same label.
 
     >>> verification([0.9, 0.4, 0.6, 0.1], ["entailment", "entailment", "neutral", "contradiction"])["auroc"].value
     0.75
@@ -132,24 +135,25 @@ def verification(
     entailed = np.array([_is_entailed(label) for label in references], dtype=bool)
     if scores.shape != entailed.shape or (source_id is not None and len(source_id) != len(entailed)):
         raise ValueError(
-            f"verification: expected one prediction, reference and source per pair, got {scores.shape} predictions, "
-            f"{len(entailed)} references and {'no' if source_id is None else len(source_id)} sources"
+            f"verification: expected one prediction, reference and source per pair, got predictions of shape "
+            f"{scores.shape}, {len(entailed)} references and {'no' if source_id is None else len(source_id)} sources"
         )
     sources = range(len(entailed)) if source_id is None else source_id
     decisions = Decisions(entailed, _probabilities(scores) >= threshold, scores)
     found = verification_scores(decisions, sources, resamples=resamples, seed=seed)
     if found is None:
-        raise ValueError("references: expected both entailed and other pairs, got one of these only")
+        raise ValueError("references: expected both entailed and not-entailed pairs, got only one of them")
     return found
 
 
 def _is_entailed(label: Any) -> bool:
-    """Read a gold label: 1, 0, a truth value or a label name."""
+    """Check whether a gold label (1, 0, a bool or a label name) means entailed."""
     if isinstance(label, str):
         return canonical_gold(label) == ENTAILMENT
     if label not in (0, 1):
         raise ValueError(
-            f"references: expected 1 (entailed) or 0, or label names, got {label!r}; pass names instead of label ids"
+            f"references: expected 1 (entailed), 0 (not entailed) or label names, got {label!r}; pass label names "
+            "instead of label ids"
         )
     return bool(label)
 
@@ -161,13 +165,16 @@ def verification_scores(
     resamples: int = DEFAULT_RESAMPLES,
     seed: int = 0,
 ) -> VerificationScores | None:
-    """Compute the scores of a verifier; None without both entailed and not-entailed pairs.
+    """Compute the scores of a verifier from gold labels, predictions and, if available, probabilities.
 
     Args:
-        decisions: The labels and the model's decisions for n pairs.
-        sources: Source of each pair, n hashable values. Intervals count sources, not pairs.
-        resamples: Bootstrap resamples of the Brier score's interval; 0 for no intervals.
+        decisions: Gold labels and predictions for n pairs.
+        sources: Source of each pair, n hashable values. Intervals treat sources, not pairs, as independent.
+        resamples: Number of bootstrap resamples for the interval of the Brier score; 0 for no intervals.
         seed: Random seed for the resamples.
+
+    Returns:
+        The scores; None if all pairs are entailed or none is.
 
     Raises:
         ValueError: If the lengths differ, or a score is outside [0, 1].
@@ -182,7 +189,9 @@ def verification_scores(
     lengths = {len(entailed), len(predicted), len(sources)}
     lengths |= {len(part) for part in decisions[2:] if part is not None}
     if len(lengths) > 1:
-        raise ValueError(f"verification: expected labels, decisions and sources of one length, got {sorted(lengths)}")
+        raise ValueError(
+            f"verification: expected labels, predictions and sources of equal length, got lengths {sorted(lengths)}"
+        )
     if entailed.all() or not entailed.any():
         return None
     source, names = encode_names(sources)
@@ -215,7 +224,9 @@ def verification_scores(
 def _probabilities(scores: ArrayLike) -> Floats:
     values = np.asarray(scores, dtype=np.float64)
     if not ((values >= 0) & (values <= 1)).all():
-        raise ValueError("verification: expected scores from 0 to 1, got others; pass probabilities of entailment")
+        raise ValueError(
+            "verification: expected scores from 0 to 1, got scores outside this range; pass probabilities of entailment"
+        )
     rounded: Floats = np.round(values, _DECIMALS).astype(np.float64)
     return rounded
 
@@ -229,7 +240,7 @@ class _Rates(TypedDict):
 def _rates(
     decisions: Decisions, entailed: Flags, predicted: Flags, source: NDArray[np.int64], n_sources: int, resamples: int
 ) -> _Rates:
-    """Compute the error rates at the model's own threshold, with intervals over sources."""
+    """Compute the error rates at the model's decision threshold, with intervals over sources."""
     rows = {"false_entailment": (predicted & ~entailed, ~entailed)}
     if decisions.contradicted is not None and decisions.predicted_contradicted is not None:
         others = ~decisions.contradicted
@@ -253,7 +264,7 @@ def _rates(
 def _balanced_accuracy(
     entailed: Flags, predicted: Flags, source: NDArray[np.int64], n_sources: int, resamples: int
 ) -> Estimate:
-    """Estimate the mean of recall and specificity; its limits are half those of their sum."""
+    """Estimate the mean of recall and specificity; its limits are half the limits of their sum."""
     parts = [predicted & entailed, entailed, ~predicted & ~entailed, ~entailed]
     columns = np.stack([sum_by_source(part, source, n_sources) for part in parts], axis=1)
     value = float(balanced(columns.sum(axis=0, keepdims=True))[0])
@@ -268,10 +279,11 @@ def balanced(sums: Floats) -> Floats:
     """Compute balanced accuracy from sums over sources.
 
     Args:
-        sums: Right and all entailed pairs, right and all not-entailed pairs, shape (r, 4).
+        sums: Numbers of correctly predicted entailed pairs, of entailed pairs, of correctly predicted not-entailed
+            pairs, and of not-entailed pairs, shape (r, 4).
 
     Returns:
-        Shape (r,); NaN where there is no pair of a label.
+        Fractions, shape (r,); NaN if one of the labels has no pairs.
     """
     with np.errstate(invalid="ignore", divide="ignore"):
         mean: Floats = (sums[:, 0] / sums[:, 1] + sums[:, 2] / sums[:, 3]) / 2
@@ -279,21 +291,21 @@ def balanced(sums: Floats) -> Floats:
 
 
 def _confidence(scores: Floats, predicted: Flags) -> Floats:
-    """Compute the confidence of each decision: the probability of what was predicted."""
+    """Compute the confidence of each prediction: the probability of the predicted label."""
     confidence: Floats = np.where(predicted, scores, 1 - scores)
     return confidence
 
 
 def risk_coverage(confidence: ArrayLike, right: ArrayLike) -> RiskCoverage:
-    """Compute the risk-coverage curve of decisions and the area under it.
+    """Compute the risk-coverage curve of predictions and the area under it.
 
     The area is the mean over k of the error rate on the k most confident pairs (Geifman & El-Yaniv 2017,
-    https://arxiv.org/abs/1705.08500; Geifman, Uziel & El-Yaniv 2019 name it AURC). Among pairs of equal confidence, the
-    errors are spread evenly, which is the mean over all their orders.
+    https://arxiv.org/abs/1705.08500; named AURC by Geifman, Uziel & El-Yaniv 2019). Errors are distributed evenly among
+    pairs with equal confidence, which is equivalent to the mean over all orders of these pairs.
 
     Args:
-        confidence: Confidence of each decision, shape (n,); only the order matters.
-        right: Whether each decision is right, shape (n,).
+        confidence: Confidence of each prediction, shape (n,); only the order matters.
+        right: Whether each prediction is correct, shape (n,).
 
     >>> found = risk_coverage([0.9, 0.8, 0.7, 0.6], [True, True, True, False])
     >>> found["aurc"], found["oracle"], found["random"]
@@ -306,7 +318,7 @@ def risk_coverage(confidence: ArrayLike, right: ArrayLike) -> RiskCoverage:
     ranks = np.arange(1, n + 1)
     _, group = np.unique(-values, return_inverse=True)
     sizes, errors = (np.bincount(group, weights=weights) for weights in (np.ones(n), wrong))
-    share = np.sort(group)  # group of each place, most confident first
+    share = np.sort(group)  # group at each rank, most confident first
     risks = np.cumsum((errors / sizes)[share]) / ranks
     n_wrong = int(wrong.sum())
     best = np.maximum(0, ranks - (n - n_wrong)) / ranks

@@ -232,6 +232,12 @@ class MendConfig(DebiasConfig):
     augment_pairs: int = _default("augment_pairs", 1_500)
     num_train_epochs: int = _default("num_train_epochs", 1)
     learning_rate: float = _default("learning_rate", 1e-4)
+    # The rule and the grid are in `training.interpolation`.
+    interpolate: bool = option(
+        "Mix original and trained weights, so that validation accuracy loses ≤ 1 point.",
+        _OF_TRAINING["seed"].metadata["panel"],
+        default=False,
+    )
 
     sets: tuple[str, ...] = option(
         "Challenge sets for the evaluation (default: a sample of each set).", _BEFORE_AND_AFTER, default=()

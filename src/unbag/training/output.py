@@ -96,7 +96,7 @@ def write_model_folder(
         tmp = out.with_name(f".{out.name}.part")
         with remove_on_failure(tmp):
             objective.network.save_pretrained(tmp, state_dict=weights)
-            _save_tokenizer(classifier.tokenizer, tmp)
+            save_tokenizer(classifier.tokenizer, tmp)
             objective.save(tmp, gathered)
             (tmp / FILE).write_text(json.dumps(record, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
             checksums.seal(tmp)
@@ -109,9 +109,10 @@ def write_model_folder(
     accelerator.wait_for_everyone()
 
 
-def _save_tokenizer(tokenizer: Any, folder: Path) -> None:
+def save_tokenizer(tokenizer: Any, folder: Path) -> None:
+    """Write a tokenizer, without the truncation and padding of its last batch."""
     backend = getattr(tokenizer, "backend_tokenizer", None)
-    if backend is not None:  # truncation and padding of the last batch would be saved as the model's own
+    if backend is not None:  # otherwise they would be saved as the model's own
         backend.no_truncation()
         backend.no_padding()
     tokenizer.save_pretrained(folder)

@@ -26,6 +26,7 @@ from unbag.training.config import TrainConfig
 from unbag.training.data import TrainingData, gather
 from unbag.training.dataloading import EpochBatches, PairEncoder, ProcessPlacement
 from unbag.training.errors import explain_errors
+from unbag.training.interpolation import WeightLine, chosen_metrics
 from unbag.training.loop import HeldOutEvaluator, OnStep, Optimization, Schedule, train
 from unbag.training.output import (
     LOGS,
@@ -103,6 +104,8 @@ def _train(recipe: Recipe, config: TrainConfig, data: TrainingData | None, on_st
             label_map=parse_label_map(config.label_map) if config.label_map else None,
             seed=int(rng.key(config.seed, "head")),
         )
+    kind = sharding.kind(accelerator)
+    line = WeightLine(classifier.network, sharding=kind) if getattr(config, "interpolate", False) else None
     # Objectives may add layers with random weights, such as HEX's branch or the gate of the learned mixin.
     torch.manual_seed(int(rng.key(config.seed, "objective")))
     objective = recipe.objective(classifier, config, pairs)
@@ -154,6 +157,11 @@ def _train(recipe: Recipe, config: TrainConfig, data: TrainingData | None, on_st
     )
     if pushed:
         pushed.wait()
+    evaluation = history.best if config.early_stopping_patience else history.evaluations[-1]
+    interpolation = None
+    if line is not None:
+        interpolation = line.choose(objective.network, partial(held_out.evaluate, module, accelerator))
+        evaluation = {**(evaluation or {}), **chosen_metrics(interpolation)}
     objective.finish(module, _first_epoch(epochs, accelerator), accelerator)
     record = {
         "schema": _SCHEMA,
@@ -169,9 +177,10 @@ def _train(recipe: Recipe, config: TrainConfig, data: TrainingData | None, on_st
         **({} if epochs.bias_accuracy is None else {"bias_accuracy": epochs.bias_accuracy}),
         **({} if added is None else {"augmentation": added.record()}),
         "evaluations": history.evaluations,
-        "best_evaluation": (history.best if config.early_stopping_patience else history.evaluations[-1]),
+        "best_evaluation": evaluation,
+        **({} if interpolation is None else {"interpolation": interpolation}),
         "processes": accelerator.num_processes,
-        "sharding": sharding.kind(accelerator),
+        "sharding": kind,
         "device": accelerator.device.type,
         "environment": {**results.environment(), "accelerate": version("accelerate")},
     }

@@ -10,7 +10,7 @@ EXTRA_OF: Final = {
     "evaluate": "metrics",
     "onnxruntime": "onnx",
     "openvino": "openvino",
-    "jieba": "zh",
+    "rjieba": "zh",
     "lemminflect": "wordnet",
     "nltk": "wordnet",
     "openai": "llm",

@@ -26,7 +26,9 @@ def _row(short, number, *keys):
 
 
 def test_there_are_tables_of_every_set_and_they_are_named_once():
-    assert {table.set for table in TABLES} | {"recombined"} == set(scripts.names("dataset_scripts")), "that set is ours"
+    assert {table.set for table in TABLES} | {"negation", "recombined"} == set(scripts.names("dataset_scripts")), (
+        "these sets are ours"
+    )
     assert len(set(IDS)) == len(IDS) == 41
 
 

@@ -5,7 +5,7 @@ torch = pytest.importorskip("torch", reason="needs unbag[models]")
 
 from transformers import AutoModelForCausalLM, AutoTokenizer  # noqa: E402
 
-from unbag.data.labels import LABELS  # noqa: E402
+from unbag.data.labels import LABELS, TWO_WAY  # noqa: E402
 from unbag.evaluation.model_loading import predictor_of  # noqa: E402
 from unbag.inference import BatchPredictor  # noqa: E402
 from unbag.inference.llm.causal import CausalPredictor, _Question  # noqa: E402
@@ -22,14 +22,14 @@ PAIRS = [
 PREMISES, HYPOTHESES = (list(side) for side in zip(*PAIRS, strict=True))
 
 
-def by_definition(folder, rendered, space):
+def by_definition(folder, rendered, space, words=tuple(WORDS[label] for label in LABELS)):
     """Return ln p(word | prompt) of each word, each text by itself: no batch, no padding, no cache."""
     tokenizer, model = AutoTokenizer.from_pretrained(folder), AutoModelForCausalLM.from_pretrained(folder).eval()
-    found = np.empty((len(rendered), len(LABELS)))
+    found = np.empty((len(rendered), len(words)))
     for row, text in enumerate(rendered):
         prompt = tokenizer(text, add_special_tokens=False)["input_ids"]
-        for column, label in enumerate(LABELS):
-            whole = tokenizer(text + space + WORDS[label], add_special_tokens=False)["input_ids"]
+        for column, word in enumerate(words):
+            whole = tokenizer(text + space + word, add_special_tokens=False)["input_ids"]
             assert whole[: len(prompt)] == prompt
             with torch.inference_mode():
                 logs = model(input_ids=torch.tensor([whole])).logits[0].log_softmax(-1)
@@ -51,6 +51,19 @@ def test_scores_are_the_log_likelihoods_of_the_words(make_lm, kind, merges, num_
     assert np.ptp(expected) > 0.5, "too alike to tell a mistake"
     lengths = {len(ending) for q in predictor._questions(PREMISES, HYPOTHESES) for ending in q.endings}
     assert (lengths == {1}) == merges
+
+
+def test_a_prompt_file_gives_text_words_and_labels(make_lm, tmp_path):
+    folder, file = make_lm(positions=3000), tmp_path / "own.jinja"
+    head = "---\nwords: {entailment: [true, right], not_entailment: false}\n---\n"
+    file.write_text(f"{head}Given {{{{ premise }}}} {{{{ hypothesis }}}} is", encoding="utf-8")
+    predictor = CausalPredictor.load(folder, prompt=file)
+    assert (predictor.label_space, predictor.identity["words"]) == (TWO_WAY, "true,false")
+    expected = by_definition(folder, [f"Given {p} {h} is" for p, h in PAIRS], " ", ("true", "false"))
+    np.testing.assert_allclose(predictor.log_likelihoods(PREMISES, HYPOTHESES), expected, atol=2e-4)
+    file.write_text(file.read_text().replace("---\nwords", "---\njson: answer\nwords"))
+    with pytest.raises(ModelError, match="--prompt: expected words as text for a causal language model, got json"):
+        CausalPredictor.load(folder, prompt=file)
 
 
 def test_the_chat_template_is_used_where_there_is_one(make_lm):

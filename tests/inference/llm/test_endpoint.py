@@ -20,8 +20,9 @@ from unbag.data.labels import LABELS
 from unbag.evaluation.model_loading import predictor_of
 from unbag.inference import BatchPredictor, probe
 from unbag.inference.label_probe import PAIRS
-from unbag.inference.llm import endpoint as endpoint_module
-from unbag.inference.llm.endpoint import KEY, EndpointError, EndpointPredictor, Spending
+from unbag.inference.llm import connection
+from unbag.inference.llm.connection import KEY, EndpointError
+from unbag.inference.llm.endpoint import EndpointPredictor, Spending
 from unbag.inference.llm.prompts import WORDS as WORD_OF
 from unbag.inference.llm.prompts import Prompt
 
@@ -256,9 +257,7 @@ def test_the_longest_wait_is_as_the_docstring_says():
     import importlib
 
     constants = importlib.import_module("openai._constants")
-    waits = [
-        min(constants.INITIAL_RETRY_DELAY * 2**n, constants.MAX_RETRY_DELAY) for n in range(endpoint_module.RETRIES)
-    ]
+    waits = [min(constants.INITIAL_RETRY_DELAY * 2**n, constants.MAX_RETRY_DELAY) for n in range(connection.RETRIES)]
     assert constants.MAX_RETRY_AFTER_DELAY == 120
     assert sum(waits) == 39.5
 

@@ -40,6 +40,7 @@ def rows_of(name):
             | {f"{side}_words": 8 for side in ("premise", "hypothesis")}
             | {f"{side}_bleu_{n}": 0.5 for side in ("premise", "hypothesis") for n in (2, 3, 4)}
             | {f"{side}_minitree": 0.5 for side in ("premise", "hypothesis")},
+            "negation": {"source_id": f"s{i // 4}", "mirror": f"m{half}", "operation": "double", "label": i % 2},
             "plain": {},
             "recombined": {"source_id": f"s{i // 3}", "group": f"g{i // 3}", "k": 4, "position": i // 3 % 4}
             | {"operation": ("supported", "subject", "removed")[i % 3], "label": int(i % 3 > 0)},

@@ -1,61 +1,217 @@
-"""Claims that can be negated as a whole: plain sentences with an indefinite subject, and weaker claims that follow.
+"""Claims: declarative sentences of one clause that stay well formed in the operations of the negation set.
 
-A subject without a definite article or a number leaves one reading of the negation: "A man sleeps" is false exactly if
-"No man sleeps" is true. With "the man" or "two men" the second sentence says more than the negation of the first.
+The checks are strict, because a claim must stay well formed with *not* after its auxiliary, with another determiner of
+its subject, inside a frame such as "It is not true that …", and with a relative clause after its subject. Only a claim
+with an auxiliary takes *not*: elsewhere the negation changes the form of the verb (does not sleep), and with it the
+words of the premise.
 """
 
-from collections.abc import Iterator
-from dataclasses import replace
-from typing import Final
+from collections.abc import Mapping
+from typing import Final, NamedTuple
 
-from unbag.challenge_sets.perturbations.negation import plain_clause, shortenings
-from unbag.data.text.grammar import adapt_article
+from unbag.challenge_sets.perturbations.negation_words import PEOPLE, THINGS
+from unbag.data.text.grammar import NEGATIONS, decapitalize, determiners_fit
 from unbag.data.text.parses import Parse
 
-_INDEFINITE: Final = frozenset({"a", "an"})
-_SINGULAR: Final = {
-    **dict.fromkeys(("man", "woman"), "person"),
-    **dict.fromkeys(("boy", "girl", "toddler"), "child"),
-    **dict.fromkeys(("dog", "cat", "horse", "cow", "sheep", "elephant", "monkey", "bird"), "animal"),
-    **dict.fromkeys(("car", "truck", "bus", "motorcycle"), "vehicle"),
-}
-_PLURAL: Final = {
-    **dict.fromkeys(("men", "women"), "people"),
-    **dict.fromkeys(("boys", "girls", "toddlers"), "children"),
-    **dict.fromkeys(("dogs", "cats", "horses", "cows", "elephants", "monkeys", "birds"), "animals"),
-    **dict.fromkeys(("cars", "trucks", "buses", "motorcycles"), "vehicles"),
-}
-_HYPERNYMS: Final = {"NN": _SINGULAR, "NNS": _PLURAL}
+_BE: Final = frozenset("is are was were".split())
+_AUXILIARIES: Final = _BE | frozenset("has have had will would".split())
+_PAST: Final = frozenset("was were had would".split())
+
+_EXCLUDED_WORDS: Final = NEGATIONS | frozenset(
+    """without only except but or if unless than all every each everyone everybody everything someone somebody something
+    both few many much any anything anyone other another others either several else too also still just almost nearly
+    even yet already ever always often usually sometimes rarely seldom again anymore perhaps maybe probably certainly
+    instead indeed however therefore thus then now so because although though while whereas such together supposed half
+    about uh um yeah okay ok oh huh mhm hum well like""".split()
+)
+"""Words that may change the meaning of a negation or of a quantifier, point to another sentence, or show speech."""
+_OTHER_CLAUSES: Final = frozenset(
+    "advcl appos ccomp csubj csubjpass dep expl intj meta mark parataxis preconj predet quantmod".split()
+)
+_MARKS: Final = frozenset({"PUNCT", "SPACE", "SYM", "X", "INTJ"})
+_LENGTH: Final = range(4, 23)  # tokens, with the full stop
+_SUBJECTS: Final = ("nsubj", "nsubjpass")
+_PRONOUNS: Final = frozenset("he she it we they you i this these".split())
+_DEFINITE: Final = frozenset("the this these my your his her its our their".split())
+_DETERMINERS: Final = frozenset("a an the this these my your his her its our their".split())
+_NUMBERS: Final = frozenset("two three four five six seven eight nine ten".split())
+_NO_COUNT: Final = frozenset(
+    """majority minority number lot rest series variety couple pair group family team crowd range set mix police staff
+    people data media news politics economics statistics means species goods savings clothes pants scissors percent
+    audience part""".split()
+)
+_OBJECTS: Final = ("pobj", "dobj")
+_COMPLEMENTS: Final = ("attr", "acomp", "prep", "agent")
 
 
-def is_claim(parse: Parse) -> bool:
-    """Check whether a sentence is plain, with an indefinite subject and without coordination."""
-    clause = plain_clause(parse)
-    if clause is None or "CCONJ" in parse.pos:
+class Claim(NamedTuple):
+    """A claim.
+
+    Attributes:
+        parse: Parse of the sentence.
+        noun: Position of the head of the subject.
+        finite: Position of the finite verb, which may be an auxiliary.
+        verb: Position of the main verb; equal to `finite` without an auxiliary.
+    """
+
+    parse: Parse
+    noun: int
+    finite: int
+    verb: int
+
+    def text(self, *, is_negated: bool = False, changed: Mapping[int, str] | None = None) -> str:
+        """Build the sentence, with *not* after the auxiliary if it is negated, and with some words replaced."""
+        return self._join(0, is_negated=is_negated, changed=changed)
+
+    def lower(self, *, is_negated: bool = False) -> str:
+        """Build the sentence for the inside of a longer one."""
+        first = decapitalize(self.parse.words[0], self.parse.pos[0])
+        return self._join(0, is_negated=is_negated, changed={0: first})
+
+    @property
+    def subject(self) -> str:
+        """The subject, as written."""
+        return self.parse.text(0, self.finite)
+
+    def predicate(self, *, is_negated: bool = False) -> str:
+        """Build what follows the subject, with its full stop."""
+        return self._join(self.finite, is_negated=is_negated)
+
+    @property
+    def has_auxiliary(self) -> bool:
+        """Whether the finite verb is an auxiliary or a copula, after which *not* negates the claim."""
+        return self.parse.lower_words[self.finite] in _AUXILIARIES and self.parse.pos[self.finite] == "AUX"
+
+    @property
+    def is_past(self) -> bool:
+        """Whether the finite verb is a past form."""
+        return self.parse.lower_words[self.finite] in _PAST or self.parse.tags[self.finite] == "VBD"
+
+    @property
+    def is_plural(self) -> bool:
+        """Whether the subject is a plural noun."""
+        return self.parse.tags[self.noun] in ("NNS", "NNPS")
+
+    @property
+    def is_definite(self) -> bool:
+        """Whether the subject names one thing or group, so that the claim is false exactly if *not* makes it true."""
+        if self.parse.pos[self.noun] in ("PROPN", "PRON"):
+            return True
+        return self.parse.lower_words[0] in _DEFINITE
+
+    @property
+    def is_anaphoric(self) -> bool:
+        """Whether the subject is a pronoun that may refer to a thing of the sentence before it."""
+        return self.parse.lower_words[0] in ("it", "they", "this", "these") and self.noun == 0
+
+    @property
+    def pronoun(self) -> str | None:
+        """Relative pronoun of the subject, *who* or *which*; None if its noun is in no list."""
+        lemma = self.parse.lemmas[self.noun].lower()
+        if self.parse.tags[self.noun] not in ("NN", "NNS"):
+            return None
+        return "who" if lemma in PEOPLE else "which" if lemma in THINGS else None
+
+    @property
+    def lemmas(self) -> list[str]:
+        """Lemmas of the subject, if it is a noun, and of the verb, if it is no copula."""
+        is_noun = self.parse.pos[self.noun] in ("NOUN", "PROPN")
+        is_copula = self.verb == self.finite and self.has_auxiliary
+        places = [self.noun] * is_noun + [self.verb] * (not is_copula)
+        return [self.parse.lemmas[i].lower() for i in places]
+
+    @property
+    def counted(self) -> str | None:
+        """The subject without its determiner, if other quantifiers fit it; None otherwise.
+
+        A singular noun can be counted if it has an indefinite article, or if it is in a list.
+        """
+        parse, noun = self.parse, self.noun
+        places = range(self.finite)
+        start = int(parse.deps[0] in ("det", "poss", "nummod"))
+        if parse.tags[noun] not in ("NN", "NNS") or parse.lemmas[noun].lower() in _NO_COUNT:
+            return None
+        if any(parse.deps[i] in ("det", "poss", "relcl", "acl", "conj", "nummod") for i in places[start:]):
+            return None
+        if not {"JJS", "JJR", "RBS", "NNP", "NNPS", "CD"}.isdisjoint(parse.tags[start : self.finite]):
+            return None
+        if any(parse.deps[i] == "attr" for i in parse.children(self.verb)) or "of" in parse.lower_words[: self.finite]:
+            return None
+        if start and parse.lower_words[0] not in _DETERMINERS | _NUMBERS:
+            return None
+        if not self.is_plural and parse.lower_words[0] not in ("a", "an") and not (start and self.pronoun):
+            return None
+        # The first word of the sentence has a capital that it loses after a determiner.
+        first = parse.words[start] if start else decapitalize(parse.words[start], parse.pos[start])
+        return self._join(start, self.finite, changed={start: first})
+
+    @property
+    def counted_is_bare(self) -> bool:
+        """Whether the subject is a noun with at most a determiner before it and nothing after it."""
+        return self.noun == self.finite - 1 == int(self.parse.deps[0] in ("det", "poss", "nummod"))
+
+    def _join(
+        self,
+        start: int,
+        stop: int | None = None,
+        *,
+        is_negated: bool = False,
+        changed: Mapping[int, str] | None = None,
+    ) -> str:
+        words = {i: word for i, word in enumerate(self.parse.words)} | dict(changed or {})
+        if is_negated:
+            words[self.finite] += " not"
+        places = range(start, len(self.parse.words) if stop is None else stop)
+        return "".join(words[i] + " " * self.parse.spaces[i] for i in places).rstrip()
+
+
+def find_claim(parse: Parse) -> Claim | None:
+    """Find the claim of a sentence; None if the sentence is no claim."""
+    words = parse.lower_words
+    if len(words) not in _LENGTH or words[-1] != "." or parse.deps.count("ROOT") != 1 or not determiners_fit(parse):
+        return None
+    if not _EXCLUDED_WORDS.isdisjoint(words) or not _OTHER_CLAUSES.isdisjoint(parse.deps):
+        return None
+    if not _MARKS.isdisjoint(parse.pos[:-1]) or not all(map(_is_word, words[:-1])) or not parse.words[0].istitle():
+        return None
+    # "an old and dirty house" stays well formed under a negation; "sings and dances" does not.
+    if any(dep == "conj" and parse.deps[parse.heads[i]] not in _OBJECTS for i, dep in enumerate(parse.deps)):
+        return None
+    verb = parse.deps.index("ROOT")
+    nouns = [i for i in parse.children(verb) if parse.deps[i] in _SUBJECTS]
+    finite = next((i for i in parse.children(verb) if parse.deps[i] in ("aux", "auxpass")), verb)
+    if len(nouns) != 1 or parse.subtree(nouns[0]) != list(range(finite)):
+        return None
+    claim = Claim(parse, nouns[0], finite, verb)
+    return claim if _has_subject(claim) and _has_predicate(claim) else None
+
+
+def _has_subject(claim: Claim) -> bool:
+    parse, noun = claim.parse, claim.noun
+    if parse.pos[noun] == "PRON":
+        return noun == 0 and parse.lower_words[0] in _PRONOUNS
+    if parse.tags[noun] not in ("NN", "NNS", "NNP", "NNPS") or "CCONJ" in parse.pos[: claim.finite]:
         return False
-    determiners = [i for i in parse.children(clause.noun) if parse.deps[i] in ("det", "nummod", "poss", "quantmod")]
-    if parse.tags[clause.noun] == "NN":
-        return determiners == [0] and parse.lower_words[0] in _INDEFINITE
-    return not determiners
+    is_singular_verb = parse.tags[claim.finite] == "VBZ" or parse.lower_words[claim.finite] == "was"
+    is_plural_verb = parse.tags[claim.finite] == "VBP" or parse.lower_words[claim.finite] == "were"
+    if parse.tags[noun] == "NN" and not any(parse.deps[i] in ("det", "poss") for i in parse.children(noun)):
+        return not is_plural_verb and claim.has_auxiliary  # a noun without a determiner may be a misread verb
+    return not (is_singular_verb if parse.tags[noun] == "NNS" else is_plural_verb)
 
 
-def shorter_claims(parse: Parse) -> Iterator[Parse]:
-    """Generate the claims without one optional modifier. The claim entails each of them."""
-    return (shorter for shorter in shortenings(parse) if is_claim(shorter))
+def _has_predicate(claim: Claim) -> bool:
+    parse, finite, verb = claim.parse, claim.finite, claim.verb
+    # "was clearly seen": a negation may be placed before or after the adverb, with two meanings.
+    if parse.deps[finite + 1] == "advmod" and parse.heads[finite + 1] == verb:
+        return False
+    if verb == finite and claim.has_auxiliary:
+        # Without a complement the clause is cut ("He was.") or speaks of existence ("God is.").
+        return parse.lower_words[verb] in _BE and any(parse.deps[i] in _COMPLEMENTS for i in parse.children(verb))
+    if verb == finite:
+        return parse.pos[verb] == "VERB" and parse.tags[verb] in ("VBZ", "VBP", "VBD")
+    return claim.has_auxiliary and parse.pos[verb] in ("VERB", "AUX") and parse.tags[verb] in ("VB", "VBG", "VBN")
 
 
-def hypernym_claims(parse: Parse) -> Iterator[Parse]:
-    """Generate the claim with a hypernym of its subject, if the word lists have one. The claim entails it."""
-    clause = plain_clause(parse)
-    noun = clause.noun if clause else 0
-    hypernym = _HYPERNYMS.get(parse.tags[noun], {}).get(parse.lower_words[noun])
-    # "A hot dog", "a fire truck": the noun alone does not name the kind. "A boy scout" has another head.
-    modifiers = [i for i in parse.children(noun) if parse.deps[i] in ("amod", "compound", "nmod")]
-    if hypernym is None or modifiers:
-        return
-    words, lemmas = list(parse.words), list(parse.lemmas)
-    words[noun] = hypernym if noun else hypernym.capitalize()
-    lemmas[noun] = hypernym
-    if noun:
-        words[noun - 1] = adapt_article(words[noun - 1], hypernym)
-    yield replace(parse, words=tuple(words), lemmas=tuple(lemmas))
+def _is_word(word: str) -> bool:
+    letters = word.replace("-", "").replace("'", "").replace(",", "")
+    return word == "'s" or (letters.isalnum() and not word.startswith("'"))

@@ -1,41 +1,62 @@
-"""Pairs of claims and their negations, two by two as mirrors, in which no negation word reveals the label.
+"""Pairs whose label depends on which words a negation applies to, and on nothing that a bag of words sees.
 
-Let S be a claim, T a weaker claim that S entails, and "not S" a sentence that is true exactly if S is false. The
-mirrors, as (premise, hypothesis), are:
+Each pair has a mirror: the same hypothesis, and a premise of the same words in another order. The premise of one
+entails the hypothesis, the premise of the other does not. So the words of both sentences and the number of negations
+are equal for both labels: every model that ignores the order of words is right on exactly half of the rows of each
+operation, and so is a model that reads the hypothesis alone. Each premise has two hypotheses, one of which it entails,
+so that the premise alone says nothing either.
 
-- of one claim, with N and R two wordings of "not S" and D the negation of N: (S, N) contradiction and (S, D)
-  entailment; (D, R) contradiction and (N, R) entailment; both also with the sides exchanged.
-- of two claims: (S, T) entailment and (T, S) neutral; (not T, not S) entailment and (not S, not T) neutral; (S, not T)
-  contradiction and (T, not S) neutral; (not T, S) contradiction and (not S, T) neutral.
+A premise has two claims. Let A be the claim of the source sentence, B a companion sentence about another thing, and ¬A
+and ¬B their negations. The labels follow from the meaning of the words, whatever A and B say; (E; O: H) stands for a
+mirror of the premise E, which entails H, and the premise O, which does not:
 
-In every operation, no hypothesis has one label in more than half of its rows. A model that reads only the hypothesis is
-therefore right on at most half of an operation, like the best constant prediction. For premises this holds in
-`restated` only: with two claims, T and "not S" are premises of neutral pairs alone. The two sentences together may
-reveal the label without their order: a count of the negations of both decides `restated`.
+- `sentence`: (A ¬B; ¬A B: A), (¬A B; A ¬B: ¬A). A conjunction entails its parts, and ¬A excludes A.
+- `clause`: the same with "Although ¬B, A". Both clauses of *although* are asserted.
+- `relative`: the same with a relative clause as B: "The man, who is not tall, is asleep" entails "The man is asleep".
+- `restated`: premises of `sentence` by a frame ("It is not true that A"), hypotheses by a frame of other words.
+- `double`: "It is not true that ¬A. B" entails A, "It is true that ¬A. ¬B" entails ¬A; neither entails the other one.
+- `quantifier`: Q A, R B or R A, Q B with determiners Q and R that exclude each other, and what follows from each.
+- `hypernym`: let N be a noun and K a noun above it, so that every N is a K. No K entails no N; no N leaves other K:
+  (no K a, no N b; no N a, no K b: no K a), and (no K a, some N b; some K a, no N b: no N a).
+- `modifier`: the same with a noun and the noun with an adjective.
+- `prefix`, `antonym`: premises of `relative`, with x and y that exclude each other. x entails not y; not x does not:
+  ("The man, who is unhappy, is not asleep"; "The man, who is not unhappy, is asleep": "The man is not happy").
 """
 
-from collections.abc import Iterator, Sequence
-from typing import Final, NamedTuple
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Final, NamedTuple, TypeVar
 
-from unbag.challenge_sets.perturbations.negation import NO, NOT_TRUE, THERE_IS_NO, negations, plain_clause
-from unbag.challenge_sets.perturbations.negation_claims import hypernym_claims, is_claim, shorter_claims
+from unbag.challenge_sets.perturbations.arguments import content_stems
+from unbag.challenge_sets.perturbations.negation_claims import Claim, find_claim
+from unbag.challenge_sets.perturbations.negation_words import (
+    ADJECTIVES,
+    COMPANIONS,
+    DOWNWARD,
+    FRAMES,
+    HYPERNYMS,
+    NOT,
+    PERSON_ANTONYMS,
+    PERSON_PREFIXES,
+    PERSON_PROPERTIES,
+    PLACES,
+    QUANTIFIERS,
+    RESTATEMENTS,
+    THING_ANTONYMS,
+    THING_PREFIXES,
+    THING_PROPERTIES,
+    Companion,
+    Opposites,
+)
 from unbag.challenge_sets.perturbations.vocabulary_split import ALL, are_in_half
-from unbag.data.labels import CONTRADICTION, ENTAILMENT, NEUTRAL
-from unbag.data.text.grammar import decapitalize
+from unbag.data.labels import ENTAILMENT, NOT_ENTAILMENT
+from unbag.data.text.grammar import plural
 from unbag.data.text.parses import Parse
 from unbag.utils import rng
 
-RESTATED: Final = "restated"
-SHORTENED: Final = "shortened"
-HYPERNYM: Final = "hypernym"
-OPERATIONS: Final = (RESTATED, SHORTENED, HYPERNYM)
-"""Operations, in the order of tables."""
-
-FRAMES: Final = (NOT_TRUE, "it is not the case that", "it is false that")
-"""Clauses that negate the sentence after them."""
-
-NO_CLAIM: Final = "no plain claim with an indefinite subject"
+NO_CLAIM: Final = "no sentence of one plain clause"
 OTHER_WORDS: Final = "words that are not all in the requested half"
+
+T = TypeVar("T")
 
 
 class NegationPair(NamedTuple):
@@ -43,10 +64,11 @@ class NegationPair(NamedTuple):
 
     Attributes:
         operation: One of `OPERATIONS`.
-        mirror: Number of its mirror within the operation and the claim, from 0 to 3.
-        premise: First sentence.
+        mirror: Number of its mirror within the operation and the claim, from 0.
+        premise: First sentences.
         hypothesis: Second sentence.
         label: Name of the gold label.
+        negation: Phrase that negates in the premise, in lower case.
     """
 
     operation: str
@@ -54,75 +76,290 @@ class NegationPair(NamedTuple):
     premise: str
     hypothesis: str
     label: str
+    negation: str
+
+
+class Mirror(NamedTuple):
+    """Two premises of the same words, of which the first entails the hypothesis."""
+
+    entailing: str
+    other: str
+    hypothesis: str
+
+
+class Draw:
+    """Seeded choices for one claim, restricted to one half of the vocabulary."""
+
+    def __init__(self, claim: Claim, seed: int, words: str) -> None:
+        self._claim, self._words = claim, words
+        self._key = int(rng.key(seed, "negation", str(claim.parse)))
+        stems = content_stems(str(claim.parse))
+        fitting = [each for each in COMPANIONS if stems.isdisjoint(content_stems(f"{each.noun} {each.place}"))]
+        self._companions = self._in_half(fitting, lambda each: each.noun)
+
+    def choose(self, items: Sequence[T], name: str, phrase: Callable[[T], str] | None = None) -> T | None:
+        """Choose one of the items whose phrase is in the half; None if there is none."""
+        items = items if phrase is None else self._in_half(items, phrase)
+        return items[int(rng.key(self._key, name)) % len(items)] if items else None
+
+    def companion(self, name: str) -> Companion | None:
+        """Choose a companion sentence that shares no content word with the claim."""
+        return self.choose(self._companions, f"companion {name}")
+
+    def unused(self, phrases: Sequence[str]) -> list[str]:
+        """Select the phrases that share no content word with the claim."""
+        stems = content_stems(str(self._claim.parse))
+        return [each for each in phrases if stems.isdisjoint(content_stems(each))]
+
+    def join(self, claim: str, companion: str, name: str) -> str:
+        """Join the two sentences of a premise, in an order that depends on the operation."""
+        # A pronoun must not refer to the companion.
+        is_first = self._claim.is_anaphoric or int(rng.key(self._key, f"order {name}")) % 2
+        return f"{claim} {companion}" if is_first else f"{companion} {claim}"
+
+    def _in_half(self, items: Sequence[T], phrase: Callable[[T], str]) -> list[T]:
+        return [each for each in items if are_in_half(self._words, [phrase(each)])]
+
+
+Mirrors = tuple[str, Sequence[Mirror]] | None
+"""The phrase that negates, and the mirrors of one operation; None if the operation does not fit the claim."""
+
+
+def _sentence(claim: Claim, draw: Draw) -> Mirrors:
+    companion = draw.companion("sentence")
+    if not claim.has_auxiliary or companion is None or not draw.choose([NOT], "not", str):
+        return None
+    first, second = (
+        draw.join(
+            claim.text(is_negated=not is_true), companion.text(is_past=claim.is_past, is_negated=is_true), "sentence"
+        )
+        for is_true in (True, False)
+    )
+    return NOT, _of_two(first, second, claim.text(), claim.text(is_negated=True))
+
+
+def _clause(claim: Claim, draw: Draw) -> Mirrors:
+    companion = draw.companion("clause")
+    if claim.is_anaphoric or not claim.has_auxiliary or companion is None or not draw.choose([NOT], "not", str):
+        return None
+
+    def premise(*, is_true: bool) -> str:
+        other = companion.text(is_past=claim.is_past, is_negated=is_true).removesuffix(".")
+        return f"Although t{other[1:]}, {claim.lower(is_negated=not is_true)}"
+
+    return NOT, _of_two(premise(is_true=True), premise(is_true=False), claim.text(), claim.text(is_negated=True))
+
+
+def _relative(claim: Claim, draw: Draw) -> Mirrors:
+    properties = draw.unused(PERSON_PROPERTIES if claim.pronoun == "who" else THING_PROPERTIES)
+    chosen = draw.choose(properties, "property")
+    if chosen is None or not _takes_clause(claim, draw):
+        return None
+    first, second = _with_clauses(claim, _be(claim), chosen)
+    return NOT, _of_two(first, second, claim.text(is_negated=True), claim.text())
+
+
+def _takes_clause(claim: Claim, draw: Draw) -> bool:
+    """Check whether a relative clause fits between the subject and its verb, and *not* is in the half."""
+    is_last = claim.noun == claim.finite - 1 and claim.parse.deps[0] in ("det", "poss")
+    return claim.has_auxiliary and is_last and claim.pronoun is not None and bool(draw.choose([NOT], "not", str))
+
+
+def _with_clauses(claim: Claim, auxiliary: str, rest: str) -> tuple[str, str]:
+    """Build the claim with a relative clause: first *not* is in the claim, then in the clause."""
+    mark = "" if claim.parse.lower_words[0] in ("a", "an") else ","
+    clause, negated = (f"{claim.pronoun} {auxiliary}{other} {rest}" for other in ("", " not"))
+    return (
+        f"{claim.subject}{mark} {clause}{mark} {claim.predicate(is_negated=True)}",
+        f"{claim.subject}{mark} {negated}{mark} {claim.predicate()}",
+    )
+
+
+def _be(claim: Claim) -> str:
+    return ("were" if claim.is_past else "are") if claim.is_plural else ("was" if claim.is_past else "is")
+
+
+def _restated(claim: Claim, draw: Draw) -> Mirrors:
+    companion = draw.companion("restated")
+    frames = draw.choose(FRAMES, "frame", lambda each: each[0].lower())
+    restatements = draw.choose(RESTATEMENTS, "restatement", lambda each: each[0].lower())
+    if companion is None or frames is None or restatements is None:
+        return None
+    negative, positive = frames
+    other = companion.text(is_past=claim.is_past)
+    first, second = (
+        draw.join(f"{a} {claim.lower()}", f"{b} t{other[1:]}", "restated")
+        for a, b in ((positive, negative), (negative, positive))
+    )
+    denied, asserted = (f"{each} {claim.lower()}" for each in restatements)
+    return negative.lower(), _of_two(first, second, asserted, denied)
+
+
+def _double(claim: Claim, draw: Draw) -> Mirrors:
+    companion = draw.companion("double")
+    frames = draw.choose(FRAMES, "frame", lambda each: each[0].lower())
+    if not (claim.has_auxiliary and claim.is_definite) or companion is None or frames is None:
+        return None
+    if not draw.choose([NOT], "not", str):
+        return None
+    negated = claim.lower(is_negated=True)
+    first, second = (
+        draw.join(f"{frame} {negated}", companion.text(is_past=claim.is_past, is_negated=is_negated), "double")
+        for frame, is_negated in zip(frames, (False, True), strict=True)
+    )
+    return frames[0].lower(), _of_two(first, second, claim.text(), claim.text(is_negated=True))
+
+
+def _quantifier(claim: Claim, draw: Draw) -> Mirrors:
+    companion, noun = draw.companion("quantifier"), claim.counted
+    fitting = [
+        each
+        for each in QUANTIFIERS
+        if each.is_plural == claim.is_plural and (each.from_negative or claim.has_auxiliary)
+    ]
+    chosen = draw.choose(fitting, "quantifier", lambda each: each.negative.lower())
+    if companion is None or noun is None or chosen is None:
+        return None
+    other = _counted(companion, claim)
+
+    def quantified(determiner: str, *, is_negated: bool = False) -> str:
+        return f"{determiner} {noun} {claim.predicate(is_negated=is_negated)}"
+
+    first, second = (
+        draw.join(quantified(a), f"{b} {other}", "quantifier")
+        for a, b in ((chosen.negative, chosen.positive), (chosen.positive, chosen.negative))
+    )
+    from_negative = (
+        quantified(chosen.from_negative)
+        if chosen.from_negative
+        else quantified("Some" if chosen.is_plural else "At least one", is_negated=True)
+    )
+    return chosen.negative.lower(), _of_two(first, second, from_negative, quantified(chosen.from_positive))
+
+
+def _hypernym(claim: Claim, draw: Draw) -> Mirrors:
+    noun, place = claim.counted, draw.choose(draw.unused(PLACES), "place")
+    above = HYPERNYMS.get(claim.parse.lemmas[claim.noun].lower())
+    # "the members of the board", "a former member", "a fire truck": the noun alone does not name the kind.
+    is_last = claim.noun == claim.finite - 1 and not _has_kind(claim)
+    if noun is None or above is None or place is None or not is_last:
+        return None
+    above = plural(above) if claim.is_plural else above
+    return _monotone(claim, draw, (noun, above), (noun, above), f"{_be(claim)} {place}.", "hypernym")
+
+
+def _has_kind(claim: Claim) -> bool:
+    """Check whether a word before the subject's noun may change its kind."""
+    parse = claim.parse
+    return any(parse.deps[i] in ("compound", "nmod") or parse.lower_words[i] in _NOT_A_KIND for i in range(claim.noun))
+
+
+_NOT_A_KIND: Final = frozenset("former future potential alleged fake false stuffed toy artificial would-be".split())
+
+
+def _modifier(claim: Claim, draw: Draw) -> Mirrors:
+    noun, companion = claim.counted, draw.companion("modifier")
+    adjective = draw.choose(draw.unused(ADJECTIVES), "adjective")
+    if noun is None or companion is None or adjective is None or not claim.counted_is_bare:
+        return None
+    other = companion.counted(is_plural=claim.is_plural)
+    place = companion.predicate(is_past=claim.is_past, is_plural=claim.is_plural)
+    return _monotone(claim, draw, (f"{adjective} {noun}", noun), (f"{adjective} {other}", other), place, "modifier")
+
+
+def _monotone(claim: Claim, draw: Draw, own: tuple[str, str], other: tuple[str, str], place: str, name: str) -> Mirrors:
+    """Build the mirrors that widen and that narrow the subject.
+
+    Args:
+        claim: The claim.
+        draw: Choices.
+        own: Narrow and wide subject of the claim.
+        other: Narrow and wide subject of the other sentence.
+        place: Predicate of the other sentence.
+        name: Operation.
+    """
+    fitting = [each for each in DOWNWARD if each.is_plural == claim.is_plural]
+    chosen = draw.choose(fitting, f"determiner {name}", lambda each: each.negative.lower())
+    if chosen is None:
+        return None
+    (below, above), (other_below, other_above), predicate = own, other, claim.predicate()
+    no, some = chosen.negative, chosen.positive
+
+    def premise(determiner: str, noun: str, other_determiner: str, other_noun: str) -> str:
+        return draw.join(f"{determiner} {noun} {predicate}", f"{other_determiner} {other_noun} {place}", name)
+
+    wide, narrow = premise(no, above, no, other_below), premise(no, below, no, other_above)
+    none, any_ = premise(no, above, some, other_below), premise(some, above, no, other_below)
+    return no.lower(), (
+        *_of_two(wide, narrow, f"{no} {above} {predicate}", f"{no} {other_above} {place}"),
+        *_of_two(none, any_, f"{no} {below} {predicate}", f"{some} {above} {predicate}"),
+    )
+
+
+def _prefix(claim: Claim, draw: Draw) -> Mirrors:
+    return _opposite(claim, draw, PERSON_PREFIXES if claim.pronoun == "who" else THING_PREFIXES, "prefix")
+
+
+def _antonym(claim: Claim, draw: Draw) -> Mirrors:
+    return _opposite(claim, draw, PERSON_ANTONYMS if claim.pronoun == "who" else THING_ANTONYMS, "antonym")
+
+
+def _opposite(claim: Claim, draw: Draw, opposites: Sequence[Opposites], name: str) -> Mirrors:
+    fitting = [each for each in opposites if draw.unused([each.stated]) and draw.unused([each.opposite])]
+    chosen = draw.choose(fitting, name)
+    if chosen is None or not _takes_clause(claim, draw):
+        return None
+    auxiliary = ("had" if claim.is_past else "have" if claim.is_plural else "has") if chosen.is_perfect else _be(claim)
+    first, second = _with_clauses(claim, auxiliary, chosen.stated)
+    return NOT, _of_two(first, second, f"{claim.subject} {auxiliary} not {chosen.opposite}.", claim.text())
+
+
+def _of_two(first: str, second: str, from_first: str, from_second: str) -> tuple[Mirror, Mirror]:
+    """Build the mirrors of two premises, each with what follows from it and not from the other."""
+    return Mirror(first, second, from_first), Mirror(second, first, from_second)
+
+
+def _counted(companion: Companion, claim: Claim) -> str:
+    noun = companion.counted(is_plural=claim.is_plural)
+    return f"{noun} {companion.predicate(is_past=claim.is_past, is_plural=claim.is_plural)}"
+
+
+_MIRRORS: Final[Mapping[str, Callable[[Claim, Draw], Mirrors]]] = {
+    "sentence": _sentence,
+    "clause": _clause,
+    "relative": _relative,
+    "restated": _restated,
+    "double": _double,
+    "quantifier": _quantifier,
+    "hypernym": _hypernym,
+    "modifier": _modifier,
+    "prefix": _prefix,
+    "antonym": _antonym,
+}
+OPERATIONS: Final = tuple(_MIRRORS)
+"""Operations, in the order of tables."""
 
 
 def negation_pairs(parse: Parse, *, seed: int = 0, words: str = ALL) -> list[NegationPair] | str:
-    """Build all pairs of a premise, or return the reason why there are none.
+    """Build all pairs of a sentence, or return the reason why there are none.
 
     Args:
-        parse: Parse of the premise.
-        seed: Random seed of the frames and the modifiers.
-        words: Vocabulary of frames, verb and subject: `all`, or one half (`vocabulary_split`).
+        parse: Parse of the sentence.
+        seed: Random seed of companions, frames, quantifiers, properties and adjectives.
+        words: Vocabulary of the claim's subject and verb, the companion and the negating phrase: `all`, or one half
+            (`vocabulary_split`).
     """
-    clause = plain_clause(parse) if is_claim(parse) else None
-    if clause is None:
+    claim = find_claim(parse)
+    if claim is None:
         return NO_CLAIM
-    frames = [frame for frame in FRAMES if are_in_half(words, [frame])]
-    chosen = [parse.lemmas[clause.noun], parse.lemmas[clause.verb]]
-    if not are_in_half(words, chosen) or not frames:
+    if not are_in_half(words, claim.lemmas):
         return OTHER_WORDS
-    key = int(rng.key(seed, "negation", str(parse)))
-    frame = frames[key % len(frames)]
-    pairs = _of_one_claim(parse, frame, words)
-    for operation, weaker in ((SHORTENED, shorter_claims(parse)), (HYPERNYM, hypernym_claims(parse))):
-        claims = [each for each in weaker if operation == SHORTENED or are_in_half(words, [each.lemmas[clause.noun]])]
-        if claims:
-            claim = claims[int(rng.key(key, operation)) % len(claims)]
-            pairs += _of_two_claims(operation, parse, claim, frame)
-    return pairs or OTHER_WORDS
+    return list(_pairs(claim, Draw(claim, seed, words))) or OTHER_WORDS
 
 
-def framed(parse: Parse, frame: str) -> str:
-    """Build the negation of a claim by a frame: "It is false that a man sleeps."."""
-    return f"{frame[0].upper()}{frame[1:]} {_lowered(str(parse), parse)}"
-
-
-def _lowered(text: str, parse: Parse) -> str:
-    first = parse.words[0]
-    return decapitalize(first, parse.pos[0]) + text.removeprefix(first)
-
-
-def _of_one_claim(parse: Parse, frame: str, words: str) -> list[NegationPair]:
-    clause = plain_clause(parse)
-    by_template = negations(parse, clause) if clause else {}
-    short = [by_template[name] for name in (NO, THERE_IS_NO) if name in by_template and are_in_half(words, [name])]
-    short += [framed(parse, other) for other in FRAMES if other != frame and are_in_half(words, [other])]
-    if not short:
-        return []
-    claim, negated, restated = str(parse), short[0], framed(parse, frame)
-    double = f"{frame[0].upper()}{frame[1:]} {negated[0].lower()}{negated[1:]}"
-    mirrors = (
-        ((claim, negated, CONTRADICTION), (claim, double, ENTAILMENT)),
-        ((negated, claim, CONTRADICTION), (double, claim, ENTAILMENT)),
-        ((double, restated, CONTRADICTION), (negated, restated, ENTAILMENT)),
-        ((restated, double, CONTRADICTION), (restated, negated, ENTAILMENT)),
-    )
-    return list(_pairs(RESTATED, mirrors))
-
-
-def _of_two_claims(operation: str, parse: Parse, weaker: Parse, frame: str) -> list[NegationPair]:
-    strong, weak = str(parse), str(weaker)
-    not_strong, not_weak = framed(parse, frame), framed(weaker, frame)
-    mirrors = (
-        ((strong, weak, ENTAILMENT), (weak, strong, NEUTRAL)),
-        ((not_weak, not_strong, ENTAILMENT), (not_strong, not_weak, NEUTRAL)),
-        ((strong, not_weak, CONTRADICTION), (weak, not_strong, NEUTRAL)),
-        ((not_weak, strong, CONTRADICTION), (not_strong, weak, NEUTRAL)),
-    )
-    return list(_pairs(operation, mirrors))
-
-
-def _pairs(operation: str, mirrors: Sequence[Sequence[tuple[str, str, str]]]) -> Iterator[NegationPair]:
-    for number, mirror in enumerate(mirrors):
-        for premise, hypothesis, label in mirror:
-            yield NegationPair(operation, number, premise, hypothesis, label)
+def _pairs(claim: Claim, draw: Draw) -> Iterator[NegationPair]:
+    for operation, mirrors_of in _MIRRORS.items():
+        negation, mirrors = mirrors_of(claim, draw) or ("", ())
+        for number, (entailing, other, hypothesis) in enumerate(mirrors):
+            yield NegationPair(operation, number, entailing, hypothesis, ENTAILMENT, negation)
+            yield NegationPair(operation, number, other, hypothesis, NOT_ENTAILMENT, negation)

@@ -1,5 +1,6 @@
-"""Rows of the negation set: the pairs of each distinct premise that is a plain claim."""
+"""Rows of the negation set: the pairs of each distinct premise that is a claim."""
 
+import logging
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
@@ -11,16 +12,20 @@ from unbag.challenge_sets.perturbations.soswap_addamod import iter_distinct_prem
 from unbag.challenge_sets.perturbations.vocabulary_split import ALL
 from unbag.data import columns
 from unbag.data.columns import PAIR
-from unbag.data.labels import label_id
+from unbag.data.labels import gold_id
 from unbag.data.sources import Example
 from unbag.data.text.parses import Parser
 
-DEFAULT_SEED: Final = 0
+logger = logging.getLogger(__name__)
+
+DEFAULT_SEED: Final = 13
 SCHEMA: Final = pa.schema(
     [
         *PAIR,  # the source id is that of the first example with this premise
         ("operation", pa.string()),
         ("mirror", pa.string()),  # the two rows of a mirror share it
+        ("negation", pa.string()),  # phrase that negates in the premise
+        ("source_premise", pa.string()),
     ]
 )
 _ROWS_PER_TABLE: Final = 1_000  # small, because parsing is slow and progress is shown per table
@@ -39,13 +44,14 @@ def negation_tables(
     Args:
         examples: Examples of a corpus; a repeated premise yields pairs only once.
         parser: Parser of the premises.
-        seed: Random seed of the frames and the modifiers (default: `DEFAULT_SEED`).
-        words: Vocabulary of frames, verb and subject: `all`, or one half (`vocabulary_split`).
-        counts: Counter that is updated while tables are consumed. Keys are `premises`, the operations, and the excluded
-            premises by reason (`excluded: ...`).
+        seed: Random seed of companions, frames, quantifiers, properties and adjectives (default: `DEFAULT_SEED`).
+        words: Vocabulary of the pairs: `all`, or one half (`challenge_sets.perturbations.vocabulary_split`).
+        counts: Counter that is updated while tables are consumed. Keys are `premises`, `claims`, the operations, and
+            the excluded premises by reason (`excluded: ...`).
     """
     counts = Counter() if counts is None else counts
     yield from columns.tables(_rows(examples, parser, seed, words, counts), SCHEMA, size=_ROWS_PER_TABLE)
+    logger.info("negation: %s", dict(counts.most_common()))
 
 
 def _rows(
@@ -57,6 +63,7 @@ def _rows(
         if isinstance(pairs, str):
             counts[f"excluded: {pairs}"] += 1
             continue
+        counts["claims"] += 1
         for number, pair in enumerate(pairs):
             counts[pair.operation] += 1
             yield {
@@ -64,7 +71,9 @@ def _rows(
                 "source_id": source_id,
                 "premise": pair.premise,
                 "hypothesis": pair.hypothesis,
-                "label": label_id(pair.label),
+                "label": gold_id(pair.label),
                 "operation": pair.operation,
                 "mirror": f"{source_id}#{pair.operation}#{pair.mirror}",
+                "negation": pair.negation,
+                "source_premise": str(parse),
             }

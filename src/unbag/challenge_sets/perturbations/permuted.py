@@ -62,7 +62,7 @@ def permuted_tables(
             words but fewer than q different permutations.
 
     Raises:
-        ImportError: If Chinese words are requested and jieba is not installed.
+        ImportError: If Chinese words are requested and rjieba is not installed.
     """
     counts = Counter() if counts is None else counts
     blocks: list[dict[str, Any]] = []

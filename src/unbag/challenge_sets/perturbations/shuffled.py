@@ -45,7 +45,7 @@ def shuffled_rows(rows: Any, language: str, draw: int) -> Any:
         A `datasets.Dataset` with `COLUMNS`. The ids are those of the rows with the suffix `#shuffled-<draw>`.
 
     Raises:
-        ImportError: If the rows are Chinese and jieba is not installed.
+        ImportError: If the rows are Chinese and rjieba is not installed.
         ValueError: If unbag cannot split sentences of the language into words.
     """
     return rows.select_columns(list(COLUMNS)).map(

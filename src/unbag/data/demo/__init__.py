@@ -1,9 +1,9 @@
 """The bundled corpus of the demonstration, with which every step runs offline.
 
 The pairs are image captions that a grammar generated; their labels follow from the meaning of the sentences. The word
-vectors are based on how often words of the training pairs occur in the same sentence. The SOSwap and AddAmod rows and
-the recombined documents are made from the validation pairs and bundled too, because their builders need a parser.
-`tools/demo_corpus` in the repository makes all of them.
+vectors are based on how often words of the training pairs occur in the same sentence. The SOSwap and AddAmod rows, the
+recombined documents and the negation rows are made from the validation pairs and bundled too, because their builders
+need a parser. `tools/demo_corpus` in the repository makes all of them.
 """
 
 from collections.abc import Iterator
@@ -22,6 +22,8 @@ SOSWAP_ADDAMOD: Final = _FOLDER / "demo-soswap_addamod.parquet"
 """The SOSwap and AddAmod set of the validation pairs, as `challenge_sets.request.export` writes it."""
 RECOMBINED: Final = _FOLDER / "demo-recombined.parquet"
 """The recombined set of the validation pairs, written in the same way."""
+NEGATION: Final = _FOLDER / "demo-negation.parquet"
+"""The negation set of the validation pairs, written in the same way."""
 
 
 def file(split: str) -> Path:

@@ -2,17 +2,17 @@
 
 Neither needs a trained pipeline.
 
-Chinese is written without spaces. The segmenter is jieba, one of the two that spaCy supports; the other one, pkuseg,
-does not include its models. `words` does not use spaCy's tokens, because spaCy splits "don't" into two tokens. Code
-that replaces a word must restore the rest of the sentence exactly.
+Chinese is written without spaces. The segmenter is rjieba, the Rust version of jieba. The other one that spaCy
+supports, pkuseg, does not include its models. `words` does not use spaCy's tokens, because spaCy splits "don't" into
+two tokens. Code that replaces a word must restore the rest of the sentence exactly.
 """
 
 import re
-import warnings
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.metadata import version
 from importlib.util import find_spec
+from types import SimpleNamespace
 from typing import Any, Final, NamedTuple
 
 from unbag.data.corpora import LANGUAGES
@@ -21,7 +21,7 @@ _JOINERS = {"zh": ""}
 _NO_RULES = {"sw": "xx"}
 """Languages without a spaCy tokenizer, mapped to the multi-language one, which splits at spaces and punctuation."""
 _NO_SEGMENTER = ("th",)
-SEGMENTER: Final = "jieba"
+SEGMENTER: Final = "rjieba"
 """Package that segments Chinese."""
 
 
@@ -53,27 +53,23 @@ def _tokenizer(language: str, characters: bool) -> Any:
     config = {"nlp": {"tokenizer": {"use_pyvi": False}}} if language == "vi" else {}
     tokenizer: Any = spacy.blank(_NO_RULES.get(language, language), config=config).tokenizer
     if is_segmented(language, characters=characters):
-        # The same as `segmenter="jieba"` in spaCy's config, but with a dictionary that other code cannot change.
-        tokenizer.segmenter, tokenizer.jieba_seg = "jieba", _jieba()
+        # As with `segmenter="jieba"` in spaCy's config, which would import the package jieba.
+        tokenizer.segmenter, tokenizer.jieba_seg = "jieba", _segmenter()
     return tokenizer
 
 
-def _jieba() -> Any:
-    """Create a segmenter with the dictionary of the jieba package.
+def _segmenter() -> Any:
+    """Create a segmenter with the interface of the jieba package, which spaCy expects.
 
-    jieba's default loads a cache file from the folder for temporary files, without checking who wrote the file or with
-    which version. A private segmenter is also safe from words that other code adds to jieba's shared one.
+    rjieba has jieba's algorithm and dictionary in Rust. Unlike jieba, it is maintained, and loads no cache file from
+    the folder for temporary files. The two segment 19,166 of 19,173 sentences of OCNLI equally; in the others, a Latin
+    word with a hyphen ("B-52") is one word instead of three.
     """
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # jieba's import warns about escapes in its patterns and pkg_resources
-            import jieba
+        import rjieba
     except ImportError as error:
-        raise ImportError("segmenting Chinese needs jieba: pip install 'unbag[zh]'") from error
-    segmenter = jieba.Tokenizer()
-    segmenter.FREQ, segmenter.total = segmenter.gen_pfdict(segmenter.get_dict_file())
-    segmenter.initialized = True
-    return segmenter
+        raise ImportError("segmenting Chinese needs rjieba: pip install 'unbag[zh]'") from error
+    return SimpleNamespace(cut=lambda text, cut_all: rjieba.cut(text))
 
 
 def validate_language(language: str) -> None:
@@ -109,10 +105,10 @@ def tokenizer_identity(language: str, *, characters: bool = False) -> str:
     """Build the identity of a language's tokenizer: the versions of spaCy, whose rules change, and of the segmenter.
 
     Raises:
-        ImportError: If Chinese words are requested and jieba is not installed.
+        ImportError: If Chinese words are requested and rjieba is not installed.
     """
     _tokenizer(language, characters)  # raises if a package is missing
-    segmenter = f", jieba {version('jieba')}" if is_segmented(language, characters=characters) else ""
+    segmenter = f", rjieba {version(SEGMENTER)}" if is_segmented(language, characters=characters) else ""
     return f"spaCy {version('spacy')}, blank {language}{segmenter}"
 
 
@@ -127,7 +123,7 @@ def tokenize(sentence: str, language: str = "en", *, characters: bool = False) -
 
     Raises:
         ValueError: If unbag cannot split sentences of the language into words.
-        ImportError: If Chinese words are requested and jieba is not installed.
+        ImportError: If Chinese words are requested and rjieba is not installed.
 
     >>> tokenize("The dogs, too, aren't here.").texts
     ('The', 'dogs', ',', 'too', ',', 'are', "n't", 'here', '.')

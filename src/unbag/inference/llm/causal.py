@@ -19,8 +19,8 @@ try:
 except ImportError as error:
     raise ImportError("running a model needs PyTorch and transformers: pip install 'unbag[models]'") from error
 
-from unbag.data.labels import LABELS
-from unbag.inference.llm.prompts import WORDS, Prompt, fingerprint
+from unbag.inference.llm.prompt_file import PromptFile, choose_prompt
+from unbag.inference.llm.prompts import Prompt, fingerprint
 from unbag.inference.loading import LoadedModel, load_causal_lm, validate_token_ids
 from unbag.inference.memory import BatchSplitter
 from unbag.inference.predictor import ModelError, collect_batches, validate_pairs, validate_probabilities
@@ -48,11 +48,11 @@ _TEST_PAIRS: Final = (  # no two sentences begin alike, so that their common pre
 
 @dataclass(frozen=True)
 class _Question:
-    """Tokens of one pair's prompt and its three continuations.
+    """Tokens of one pair's prompt and its continuations.
 
     Attributes:
-        prefix: Common prefix of the prompt and the three whole texts.
-        endings: Tokens after the prefix, for each of `LABELS`; none is empty.
+        prefix: Common prefix of the prompt and all whole texts.
+        endings: Tokens after the prefix, for each label; none is empty.
         tails: Token sequences that the model has to read after the prefix to score all endings. No tail is a prefix of
             another. One empty tail if every word is one token.
     """
@@ -85,12 +85,12 @@ class CausalPredictor:
 
     Each label's word continues the prompt (`unbag.inference.llm.prompts`). The score of a label is the log-likelihood
     of its word, summed over the word's tokens: ln p(word | prompt) = Σ_t ln p(token_t | prompt, tokens before t). A
-    softmax over the three scores gives the probabilities: p(label) = p(word | prompt) / Σ p(words | prompt). The sum is
+    softmax over the scores gives the probabilities: p(label) = p(word | prompt) / Σ p(words | prompt). The sum is
     not divided by the word's length: the words are nearly always one token each, and the model would generate the
     likeliest one. lm-evaluation-harness calls this `acc` for a task of `output_type: multiple_choice`; its `acc_norm`
     divides by the characters of the choice.
 
-    Prompt and word are tokenized together. The likelihood is conditional on the common prefix of the three texts and
+    Prompt and word are tokenized together. The likelihood is conditional on the common prefix of these texts and
     the prompt alone. If a tokenizer merges characters across the border of prompt and word, the last tokens of the
     prompt are scored too.
 
@@ -104,24 +104,27 @@ class CausalPredictor:
     """
 
     has_probabilities: Final = True
-    label_space: Final = LABELS
 
     def __init__(
         self,
         lm: LoadedModel,
         *,
         device: str,
-        num_fewshot: int = 0,
+        prompt: Prompt | PromptFile,
         apply_chat_template: bool | None = None,
         max_length: int | None = None,
         batch_tokens: int | None = None,
     ) -> None:
+        if prompt.json_field is not None:
+            raise ModelError("--prompt: expected words as text for a causal language model, got json; omit json")
         templated = bool(getattr(lm.tokenizer, "chat_template", None))
         if apply_chat_template and not templated:
             raise ModelError(f"{lm.name} has no chat template; omit --apply-chat-template")
         self.model = lm.network.to(device)
         self.tokenizer = lm.tokenizer
-        self.prompt = Prompt(num_fewshot)
+        self.prompt = prompt
+        self.label_space = prompt.label_space
+        self._words = [prompt.words[label][0] for label in prompt.label_space]
         self.apply_chat_template = templated if apply_chat_template is None else apply_chat_template
         self.max_length = lm.resolve_max_length(max_length)
         self.truncated = 0
@@ -138,10 +141,10 @@ class CausalPredictor:
             "kind": "causal",
             "model": lm.name,
             "revision": lm.revision,
-            "prompt": f"sha256:{fingerprint(self._rendered('{premise}', '{hypothesis}'))}",
-            "num_fewshot": str(num_fewshot),
+            "prompt": f"sha256:{fingerprint(self._rendered('{premise}', '{hypothesis}'), prompt.sha256)}",
+            "num_fewshot": str(prompt.num_fewshot),
             "apply_chat_template": str(self.apply_chat_template),
-            "words": ",".join(WORDS[label] for label in LABELS),
+            "words": ",".join(self._words),
             "dtype": str(self.model.dtype).removeprefix("torch."),
             "device": self.model.device.type,
             "attention": str(self.model.config._attn_implementation),
@@ -163,6 +166,7 @@ class CausalPredictor:
         dtype: Dtype = "float32",
         device: str | None = None,
         num_fewshot: int = 0,
+        prompt: str | Path | None = None,
         apply_chat_template: bool | None = None,
         max_length: int | None = None,
         batch_tokens: int | None = None,
@@ -176,6 +180,8 @@ class CausalPredictor:
             dtype: Data type of the computation (default: float32).
             device: Name of the device in torch (default: this process's GPU, else the CPU).
             num_fewshot: Number of few-shot examples before each pair: 0, 3 or 6 (default: 0).
+            prompt: File of a prompt (`prompt_file`; default: the prompt of `prompts`). The first word of each label is
+                scored.
             apply_chat_template: Whether to apply the tokenizer's chat template (default: if it has one).
             max_length: Maximum tokens per prompt (default, and upper limit: what the model can read).
             batch_tokens: Maximum tokens per batch, padding included (default: 1,024 on a CPU, 16,384 elsewhere).
@@ -185,16 +191,16 @@ class CausalPredictor:
         Raises:
             ModelError: If there is no such model, it is not a causal language model, it cannot read `max_length`
                 tokens, `apply_chat_template` is true and it has no chat template, or there is no such dtype or device.
-            ValueError: If `num_fewshot` is another number.
+            ValueError: If `num_fewshot` is another number or is combined with `prompt`, or the file is no prompt.
         """
         device = resolve_device(dtype, device)
-        Prompt(num_fewshot)  # validates `num_fewshot` before gigabytes are downloaded
+        chosen = choose_prompt(prompt, num_fewshot)  # before gigabytes are downloaded
         lm = load_causal_lm(model, revision=revision, dtype=DTYPES[dtype], trust_remote_code=trust_remote_code)
         try:
             return cls(
                 lm,
                 device=device,
-                num_fewshot=num_fewshot,
+                prompt=chosen,
                 apply_chat_template=apply_chat_template,
                 max_length=max_length,
                 batch_tokens=batch_tokens,
@@ -203,7 +209,7 @@ class CausalPredictor:
             raise ModelError(f"{model} cannot be run: {type(error).__name__}: {first_line(error)}") from error
 
     def predict(self, premises: Sequence[str], hypotheses: Sequence[str]) -> NDArray[np.float32]:
-        """Predict the probabilities of n pairs in their order, shape (n, 3).
+        """Predict the probabilities of n pairs in their order, shape (n, len(label_space)).
 
         Raises:
             ValueError: If the numbers of premises and hypotheses differ, a sentence is not text, or the model returns
@@ -219,7 +225,7 @@ class CausalPredictor:
         done: NDArray[np.bool_] | None = None,
         share: tuple[int, int] | None = None,
     ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.float32]]]:
-        """Iterate over batches: positions of b pairs, shape (b,), and their probabilities, shape (b, 3).
+        """Iterate over batches: positions of b pairs, shape (b,), and their probabilities.
 
         Raises:
             ValueError: As `predict`.
@@ -235,7 +241,7 @@ class CausalPredictor:
                 yield subset, validate_probabilities(values, len(subset), self.label_space)
 
     def log_likelihoods(self, premises: Sequence[str], hypotheses: Sequence[str]) -> NDArray[np.float64]:
-        """Compute ln p(word | prompt) of each label's word for n pairs, shape (n, 3)."""
+        """Compute ln p(word | prompt) of each label's word for n pairs, shape (n, len(label_space))."""
         scores = np.empty((len(premises), len(self.label_space)))
         questions = self._questions(*validate_pairs(premises, hypotheses))
         sizes = [question.length * len(question.tails) for question in questions]
@@ -273,7 +279,7 @@ class CausalPredictor:
 
     def _encoded(self, pairs: Sequence[tuple[str, str]]) -> list[_Question]:
         space = "" if self.apply_chat_template else " "
-        endings = ["", *(space + WORDS[label] for label in LABELS)]
+        endings = ["", *(space + word for word in self._words)]
         texts = [prompt + ending for prompt in (self._rendered(*pair) for pair in pairs) for ending in endings]
         # No special tokens, since one at the end would end the text; the one at the start is added below.
         ids = self.tokenizer(texts, add_special_tokens=False, padding=False, truncation=False, verbose=False)
@@ -299,7 +305,7 @@ class CausalPredictor:
         return question
 
     def _log_likelihoods(self, questions: Sequence[_Question]) -> "Tensor":
-        """Compute the log-likelihood of each label's word for b questions, shape (b, 3), float32 on the CPU."""
+        """Compute the log-likelihood of each label's word for b questions, shape (b, labels), float32 on the CPU."""
         head = self._head
         if any(len(q.prefix) <= len(head) or q.prefix[: len(head)] != head for q in questions):
             head = []
@@ -311,7 +317,7 @@ class CausalPredictor:
             logits = self._logits(texts, head, needed)
             logs = logits.float().log_softmax(dim=-1).cpu()  # (rows, needed, vocabulary)
         index_of = {position: index for index, position in enumerate(needed)}
-        scores = torch.empty(len(questions), len(LABELS))
+        scores = torch.empty(len(questions), len(self.label_space))
         row = 0
         for number, q in enumerate(questions):
             for label, ending in enumerate(q.endings):

@@ -7,26 +7,24 @@ run are counted.
 import hashlib
 import json
 import logging
-import os
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
-from http import HTTPStatus
 from pathlib import Path
 from typing import Any, Final, NamedTuple, cast
-from urllib.parse import urlsplit
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unbag.data.labels import LABELS
 from unbag.inference.label_probe import PAIRS
+from unbag.inference.llm.connection import RETRIES, Connection, EndpointError, message, openai
+from unbag.inference.llm.prompt_file import PromptFile, choose_prompt
 from unbag.inference.llm.prompts import Prompt, fingerprint
-from unbag.inference.llm.reading import first_token_probabilities, parse_label
+from unbag.inference.llm.reading import first_token_probabilities, parse_json_label, parse_label, value_token
 from unbag.inference.predictor import collect_batches, one_hot_probabilities, validate_pairs, validate_probabilities
 from unbag.utils.files import cache_folder
-from unbag.utils.redaction import first_line, redact
+from unbag.utils.redaction import redact
 from unbag.utils.sqlite_cache import SqliteCache
 
 
@@ -138,30 +136,14 @@ class Spending:
         return summary if self.cost is None else f"{summary}: {self.cost:.4f}"
 
 
-try:
-    import openai
-except ImportError as error:
-    raise ImportError("an endpoint needs the openai client: pip install 'unbag[llm]'") from error
-
-
-KEY: Final = "OPENAI_API_KEY"
 CONCURRENCY: Final = 8
-RETRIES: Final = 8
-"""Maximum number of retries after a temporary error (429, 5xx) or a broken connection. The client waits for the time in
-`Retry-After`, up to two minutes, else 0.5 s, doubled each time up to 8 s: 40 s in all."""
-
 _MALFORMED_TRIES: Final = 3
 """Maximum number of requests if the responses are not chat completions."""
 
 _TIMEOUT: Final = 120.0  # seconds; a response of one word usually takes one second
 _THINKING_TIMEOUT: Final = 900.0
-_LONGEST_URL: Final = 2_000  # characters; the client rejects URLs of some ten thousand
 
 logger = logging.getLogger(__name__)
-
-
-class EndpointError(ValueError):
-    """Endpoint that is unreachable or rejects a request, or whose responses are not chat completions."""
 
 
 class Form(NamedTuple):
@@ -186,14 +168,47 @@ FORMS: Final = (
 )
 """Forms of a request, from the most informative one to the one that every endpoint accepts."""
 
+_JSON_TOKENS: Final = 64  # of an answer as a JSON object with one field
+
+
+def forms_of(prompt: Prompt | PromptFile) -> tuple[Form, ...]:
+    """List the forms of requests for a prompt. For answers in JSON, forms with a JSON schema come first.
+
+    `response_format` is that of https://platform.openai.com/docs/guides/structured-outputs, which vLLM, SGLang,
+    llama.cpp and Ollama take too.
+    """
+    if prompt.json_field is None:
+        return FORMS
+    schema = {
+        "type": "object",
+        "properties": {
+            prompt.json_field: {"type": "string", "enum": [word for listed in prompt.words.values() for word in listed]}
+        },
+        "required": [prompt.json_field],
+        "additionalProperties": False,
+    }
+    answer = {"type": "json_schema", "json_schema": {"name": "answer", "strict": True, "schema": schema}}
+    longer = [
+        form._replace(
+            parameters={**form.parameters, **({"max_tokens": _JSON_TOKENS} if "max_tokens" in form.parameters else {})}
+        )
+        for form in FORMS
+    ]
+    strict = [
+        form._replace(name=f"json-{form.name}", parameters={**form.parameters, "response_format": answer})
+        for form in longer
+    ]
+    return (*strict, *longer)
+
 
 class EndpointPredictor:
     """Predictor of a model behind a `/chat/completions` endpoint; built by `load`.
 
-    The prompt is that of `unbag.inference.llm.prompts`, as a conversation. If the endpoint returns the probabilities of
-    the first token, the labels' probabilities are computed from them (`reading.first_token_probabilities`). Otherwise,
-    or if they are on other words, the words of the response determine the label (`reading.parse_label`), with
-    probability 1. A response that names no label is an abstention: all probabilities are equal.
+    The prompt is that of `unbag.inference.llm.prompts`, or of a file (`prompt_file`), as a conversation. If the
+    endpoint returns the probabilities of the first token, the labels' probabilities are computed from them
+    (`reading.first_token_probabilities`). Otherwise, or if they are on other words, the words of the response determine
+    the label (`reading.parse_label`), with probability 1. A response that names no label is an abstention: all
+    probabilities are equal.
 
     Every response is stored on disk as it arrives (`AnswerCache`), and equal prompts are sent once. So a run that was
     killed continues without paying twice.
@@ -202,28 +217,27 @@ class EndpointPredictor:
         label_space: Labels of the columns of `predict`.
         identity: Everything that determines the probabilities, by name. It does not change if the provider replaces the
             model under the same name.
-        form: Form of the requests, the first of `FORMS` that the endpoint accepts.
+        form: Form of the requests, the first of `forms_of` the prompt that the endpoint accepts.
         has_probabilities: Whether the form requests probabilities.
         spending: Requests and tokens so far.
     """
 
-    label_space: Final = LABELS
-
     def __init__(
         self,
         model: str,
-        client: "openai.OpenAI",
+        connection: Connection,
         *,
-        prompt: Prompt,
+        prompt: Prompt | PromptFile,
         cache: AnswerCache,
         spending: Spending,
         concurrency: int = CONCURRENCY,
     ) -> None:
         self.model = model
         self.prompt = prompt
+        self.label_space = prompt.label_space
         self.spending = spending
-        self._client = client
-        self._base_url = str(client.base_url).rstrip("/")
+        self._connection = connection
+        self._base_url = connection.base_url
         self._cache = cache
         self._concurrency = concurrency
         self.form = self._negotiate_form()
@@ -232,7 +246,7 @@ class EndpointPredictor:
             "kind": "endpoint",
             "model": model,
             "base_url": self._base_url,
-            "prompt": f"sha256:{fingerprint(prompt.messages('{premise}', '{hypothesis}'))}",
+            "prompt": f"sha256:{prompt.sha256 or fingerprint(prompt.messages('{premise}', '{hypothesis}'))}",
             "num_fewshot": str(prompt.num_fewshot),
             "form": self.form.name,
             "parameters": json.dumps(self.form.parameters),
@@ -245,6 +259,7 @@ class EndpointPredictor:
         *,
         base_url: str | None = None,
         num_fewshot: int = 0,
+        prompt: str | Path | None = None,
         concurrency: int = CONCURRENCY,
         retries: int = RETRIES,
         spending: Spending | None = None,
@@ -259,6 +274,7 @@ class EndpointPredictor:
             model: Name of the model at the endpoint.
             base_url: URL of the endpoint up to `/v1`, such as `http://localhost:8000/v1`.
             num_fewshot: Number of few-shot examples before each pair: 0, 3 or 6 (default: 0).
+            prompt: File of a prompt (`prompt_file`; default: the prompt of `prompts`).
             concurrency: Number of simultaneous requests, 1 or more (default: 8).
             retries: Maximum number of retries of a request (default: 8); see `RETRIES`.
             spending: Counter for requests and tokens (default: a new one).
@@ -266,36 +282,25 @@ class EndpointPredictor:
 
         Raises:
             EndpointError: If the URL is invalid or unreachable, the endpoint has no such model, or it rejects the key.
-            ValueError: If `num_fewshot` is another number, or `concurrency` is below 1.
+            ValueError: If `num_fewshot` is another number or is combined with `prompt`, `concurrency` is below 1, or
+                the file is no prompt.
         """
+        chosen = choose_prompt(prompt, num_fewshot)
         if concurrency < 1:
             raise ValueError(f"concurrency (--concurrency): expected at least 1 request at a time, got {concurrency}")
-        address = _validate_url(base_url)
-        try:
-            client = openai.OpenAI(
-                api_key=os.environ.get(KEY) or "none",  # the client requires a key
-                base_url=address,
-                max_retries=retries,
-                # A redirect could send the pairs and the key to another host.
-                http_client=openai.DefaultHttpxClient(follow_redirects=False),
-            )
-        except Exception as error:  # the HTTP client's error for an invalid host name derives from Exception directly
-            raise EndpointError(
-                f"--base-url: expected an address such as http://localhost:8000/v1, got {address!r:.200} "
-                f"({first_line(error)}); correct it"
-            ) from error
+        connection = Connection.open(base_url, retries=retries)
         answers = AnswerCache(cache or cache_folder("answers") / "answers.sqlite")
         return cls(
             model,
-            client,
-            prompt=Prompt(num_fewshot),
+            connection,
+            prompt=chosen,
             cache=answers,
             spending=spending or Spending(),
             concurrency=concurrency,
         )
 
     def predict(self, premises: Sequence[str], hypotheses: Sequence[str]) -> NDArray[np.float32]:
-        """Predict the probabilities of n pairs in their order, shape (n, 3); equal ones are an abstention.
+        """Predict the probabilities of n pairs in their order, shape (n, labels); equal ones are an abstention.
 
         Raises:
             EndpointError: If a request fails after all retries; the responses so far stay in the cache.
@@ -310,7 +315,7 @@ class EndpointPredictor:
         done: NDArray[np.bool_] | None = None,
         share: tuple[int, int] | None = None,
     ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.float32]]]:
-        """Iterate over responses as they arrive: positions of b equal pairs, shape (b,), and probabilities, (b, 3).
+        """Iterate over responses as they arrive: positions of b equal pairs, shape (b,), and their probabilities.
 
         Raises:
             EndpointError: As `predict`.
@@ -331,7 +336,7 @@ class EndpointPredictor:
                 try:
                     answer = future.result()
                 except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
-                    raise EndpointError(self._refusal(error)) from None
+                    raise EndpointError(self._connection.describe_refusal(self.model, error)) from None
                 values = np.tile(np.array(self._probabilities(answer), dtype=np.float32), (len(rows), 1))
                 yield np.array(rows, dtype=np.intp), validate_probabilities(values, len(rows), self.label_space)
         finally:
@@ -339,28 +344,36 @@ class EndpointPredictor:
             pool.shutdown(wait=True, cancel_futures=True)
 
     def _probabilities(self, answer: Answer) -> list[float]:
-        return first_token_probabilities(answer.top) or one_hot_probabilities(parse_label(answer.text))
+        probabilities = first_token_probabilities(answer.top, self.prompt.words)
+        return probabilities or one_hot_probabilities(self._label(answer), self.label_space)
+
+    def _label(self, answer: Answer) -> str | None:
+        """Read the label of an answer from its words; None if it names none."""
+        if self.prompt.json_field is None:
+            return parse_label(answer.text, self.prompt.words)
+        return parse_json_label(answer.text, self.prompt.json_field, self.prompt.words)
 
     def _negotiate_form(self) -> Form:
         """Find the first form of a request that the endpoint accepts and that gives a readable response."""
         premise, hypothesis, _ = PAIRS["en"][0]
-        for form in FORMS:
-            last = form is FORMS[-1]
+        forms = forms_of(self.prompt)
+        for form in forms:
+            last = form is forms[-1]
             try:
                 answer = self._ask((premise, hypothesis), form)
             except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
                 if last:
                     raise EndpointError(
-                        f"{self._base_url} rejects every form of a request: {self._message(error)}; check --base-url "
+                        f"{self._base_url} rejects every form of a request: {message(error)}; check --base-url "
                         "and the model's name"
                     ) from None
                 continue
             if form.requests_probabilities and not answer.top:
                 continue  # the endpoint ignores the unknown parameter
-            readable = first_token_probabilities(answer.top) or parse_label(answer.text)
+            readable = first_token_probabilities(answer.top, self.prompt.words) or self._label(answer)
             if readable or last or answer.finish != "length":  # `length`: truncated within a sentence or a thought
                 break
-        if form.name == "thinking":
+        if "max_completion_tokens" in form.parameters:
             limit = form.parameters["max_completion_tokens"]
             logger.warning(
                 "%s does not answer in one word; each pair may use up to %s tokens, which costs more", self.model, limit
@@ -385,7 +398,7 @@ class EndpointPredictor:
         return answer
 
     def _answer(self, request: dict[str, Any], form: Form) -> Answer:
-        create = self._client.chat.completions.with_raw_response.create
+        create = self._connection.client.chat.completions.with_raw_response.create
         body = ""
         for _ in range(_MALFORMED_TRIES):
             try:
@@ -393,13 +406,13 @@ class EndpointPredictor:
             except (openai.BadRequestError, openai.UnprocessableEntityError):
                 raise
             except openai.APIStatusError as error:
-                raise EndpointError(self._refusal(error)) from None
+                raise EndpointError(self._connection.describe_refusal(self.model, error)) from None
             except openai.OpenAIError as error:
                 raise EndpointError(
-                    f"cannot reach {self._base_url}: {self._message(error)}; run the same command again to continue"
+                    f"cannot reach {self._base_url}: {message(error)}; run the same command again to continue"
                 ) from None
             try:
-                return _parse_completion(json.loads(body))
+                return _parse_completion(json.loads(body), self.prompt.json_field)
             except (ValueError, KeyError, TypeError, IndexError, AttributeError):
                 continue
         raise EndpointError(
@@ -407,65 +420,21 @@ class EndpointPredictor:
             "usually ends in /v1"
         )
 
-    def _refusal(self, error: "openai.APIStatusError") -> str:
-        what = f"{self._base_url} answered {error.status_code} to {self.model}: {self._message(error)}"
-        if error.status_code in (401, 403):
-            return f"{what}; set {KEY} in the environment to a key that may use it"
-        if HTTPStatus.MULTIPLE_CHOICES <= error.status_code < HTTPStatus.BAD_REQUEST:
-            to = urlsplit(error.response.headers.get("location", ""))
-            there = f"{to.scheme}://{to.hostname}{to.path}" if to.hostname else "another path"
-            return (
-                f"{self._base_url} answered {error.status_code}: it redirects requests to {there}, which is not "
-                "followed; pass that address as --base-url if you trust it"
-            )
-        if error.status_code == 404:
-            return f"{what}; check the model's name and --base-url, which usually ends in /v1"
-        if error.status_code == 429:
-            return f"{what}; reduce --concurrency and run the same command again to continue"
-        return f"{what}; run the same command again to continue"
 
-    def _message(self, error: Exception) -> str:
-        return first_line(error, longest=300)
-
-
-def _parse_completion(completion: Any) -> Answer:
+def _parse_completion(completion: Any, json_field: str | None = None) -> Answer:
     """Parse a chat completion; raises one of several built-in errors, which the caller catches, for anything else."""
     choice = completion["choices"][0]
     text = choice["message"].get("content") or ""
     if not isinstance(text, str):
         raise TypeError(f"expected text, got {text!r}")
-    first = ((choice.get("logprobs") or {}).get("content") or [{}])[0]
-    top = tuple((str(entry["token"]), float(entry["logprob"])) for entry in first.get("top_logprobs") or ())
+    tokens = (choice.get("logprobs") or {}).get("content") or []
+    place = 0 if json_field is None else value_token([str(each["token"]) for each in tokens], json_field)
+    first = tokens[place] if tokens and place is not None else {}
+    # In JSON, the quotation mark may be part of the value's first token.
+    top = tuple(
+        (str(entry["token"]).lstrip(' "' if json_field else ""), float(entry["logprob"]))
+        for entry in first.get("top_logprobs") or ()
+    )
     usage = completion.get("usage") or {}
     counts = (int(usage.get(name) or 0) for name in ("prompt_tokens", "completion_tokens"))
     return Answer(text, top, str(choice.get("finish_reason")), *counts)
-
-
-def _validate_url(base_url: str | None) -> str:
-    if not base_url:
-        raise EndpointError("expected the endpoint's address, such as --base-url http://localhost:8000/v1, got none")
-    # `urlsplit` drops line breaks and tabs, which the client would reject later with an error of its own.
-    for position, character in enumerate(base_url, start=1):
-        if character == " " or not character.isprintable():
-            raise EndpointError(  # the message omits the address, which may hold a password
-                f"--base-url: expected an address such as http://localhost:8000/v1, got {character!r} as its character "
-                f"{position}; remove it"
-            )
-    try:
-        parts = urlsplit(base_url)
-        # A connection encodes the host the same way: it fails for an empty label or one of more than 63 characters.
-        (parts.hostname or "").encode("idna")
-        # The property `port` raises for an invalid port.
-        is_address = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:  # invalid brackets or port; the `UnicodeError` of a host name is a ValueError too
-        is_address = False
-    if not is_address or len(base_url) > _LONGEST_URL:
-        raise EndpointError(
-            f"--base-url: expected an address such as http://localhost:8000/v1, got {redact(base_url)!r:.200}"
-        )
-    if parts.username or parts.password or parts.query or parts.fragment:
-        raise EndpointError(  # the address is recorded with the results
-            f"--base-url: expected an address without name, password or ?…, got one with them for {parts.hostname}; "
-            f"set the key as {KEY} in the environment"
-        )
-    return base_url

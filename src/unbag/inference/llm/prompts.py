@@ -4,7 +4,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import ClassVar, Final, TypeAlias
 
 from unbag.data.labels import CONTRADICTION, ENTAILMENT, LABELS, NEUTRAL
 
@@ -14,6 +14,11 @@ Messages: TypeAlias = list[dict[str, str]]
 WORDS: Final[Mapping[str, str]] = {ENTAILMENT: "Yes", NEUTRAL: "Maybe", CONTRADICTION: "No"}
 """Word for each label. They are everyday words with different beginnings: one token each in most vocabularies, and with
 different first tokens in all."""
+
+Words: TypeAlias = Mapping[str, tuple[str, ...]]
+"""Words for each label of a label space, in its order; the first word is the usual one."""
+
+DEFAULT_WORDS: Final[Words] = {label: (WORDS[label],) for label in LABELS}
 
 INSTRUCTION: Final = (
     "You are given a premise and a hypothesis. Take the premise as true. Answer Yes if the hypothesis must then be "
@@ -40,6 +45,10 @@ class Prompt:
 
     Attributes:
         num_fewshot: Number of `EXAMPLES` before the pair: 0, 3 or 6 (default: 0).
+        words: Words for each label.
+        label_space: Labels of the answers.
+        json_field: Field of a JSON answer; None, since the answer is text.
+        sha256: Hash of the prompt's file; None, since this prompt has none.
 
     >>> print(Prompt().text("A dog runs.", "It moves.").partition("word.")[2])
     <BLANKLINE>
@@ -50,6 +59,10 @@ class Prompt:
     """
 
     num_fewshot: int = 0
+    words: ClassVar[Words] = DEFAULT_WORDS
+    label_space: ClassVar[tuple[str, ...]] = LABELS
+    json_field: ClassVar[str | None] = None
+    sha256: ClassVar[str | None] = None
 
     def __post_init__(self) -> None:
         if self.num_fewshot not in SHOTS:
@@ -75,9 +88,15 @@ class Prompt:
         return turns
 
 
-def fingerprint(prompt: str | Messages) -> str:
-    """Compute the sha256 of a prompt and the words of the labels, so that any change of the wording changes it."""
-    content = json.dumps([prompt, [WORDS[label] for label in LABELS]], ensure_ascii=False)
+def fingerprint(prompt: str | Messages, file_hash: str | None = None) -> str:
+    """Compute the sha256 of a prompt and the words of the labels, so that any change of the wording changes it.
+
+    Args:
+        prompt: Prompt for a placeholder pair.
+        file_hash: Hash of the prompt's file, for a prompt with words of its own.
+    """
+    words = [WORDS[label] for label in LABELS] if file_hash is None else [file_hash]
+    content = json.dumps([prompt, words], ensure_ascii=False)
     return hashlib.sha256(content.encode()).hexdigest()
 
 

@@ -1,73 +1,130 @@
 """Parsing of a language model's response to a label, by the probabilities of its first token or by its words."""
 
+import json
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Final
 
-from unbag.data.labels import LABELS, LabelError, canonical
-from unbag.inference.llm.prompts import WORDS
+from unbag.data.labels import LabelError, canonical
+from unbag.inference.llm.prompts import DEFAULT_WORDS, Words
 
 LEAST_MASS: Final = 0.5
 """Minimum probability mass of the first token on tokens that begin a label's word. With less, the model is about to
 write something else, and the small probabilities of the words do not reflect its answer."""
 
 _THOUGHTS: Final = re.compile(r"<think>.*?(</think>|\Z)", re.DOTALL)
-_ANNOUNCED: Final = re.compile(r"\banswer\b(?:\s+is)?[\s:*_\"'`(]*([a-z]+)", re.IGNORECASE)
-_LABEL_OF: Final = {word.lower(): label for label, word in WORDS.items()}
+_ANNOUNCED: Final = re.compile(r"\banswer\b(?:\s+is)?[\s:*_\"'`(]*", re.IGNORECASE)
+_FIRST_WORD: Final = re.compile(r"[^\W\d_]+")
 
 
-def parse_label(text: str) -> str | None:
+def parse_label(text: str, words: Words = DEFAULT_WORDS) -> str | None:
     """Extract the label that a response names; None if it names none unambiguously.
 
-    The label is given by its word or its name, in any case and with any punctuation around it. It is the first word of
-    the response, or the word after the last "answer" or "answer is". Thoughts between `<think>` and `</think>` are
-    ignored. A word inside a sentence ("There is no way to tell") does not count.
+    The label is given by one of its words or its name, in any case and with any punctuation around it. It begins the
+    response, or follows the last "answer" or "answer is". Thoughts between `<think>` and `</think>` are ignored. A word
+    inside a sentence ("There is no way to tell") does not count.
+
+    Args:
+        text: Response.
+        words: Words for each label (default: Yes, Maybe, No).
 
     >>> parse_label("**Yes**, since a dog is an animal."), parse_label("Let us see. The answer is: maybe.")
     ('entailment', 'neutral')
     >>> parse_label("There is no way to tell.")
+    >>> parse_label("Not supported.", {"entailment": ("supported",), "not_entailment": ("not supported",)})
+    'not_entailment'
     """
     answer = _THOUGHTS.sub(" ", text)
-    if first := re.search(r"[^\W\d_]+", answer):
-        if label := _named(first[0]):
-            return label
-    announced = _ANNOUNCED.findall(answer)
-    return _named(announced[-1]) if announced else None
-
-
-def _named(word: str) -> str | None:
-    if label := _LABEL_OF.get(word.lower()):
+    if (first := _FIRST_WORD.search(answer)) and (label := _named(answer[first.start() :], words)):
         return label
+    announced = list(_ANNOUNCED.finditer(answer))
+    return _named(answer[announced[-1].end() :], words) if announced else None
+
+
+def parse_json_label(text: str, field: str, words: Words) -> str | None:
+    """Extract the label from a JSON object in a response; None if its field holds no word of a label.
+
+    Thoughts, and text or code fences around the object, are ignored.
+
+    >>> parse_json_label('{"verdict": "Yes"}', "verdict", DEFAULT_WORDS)
+    'entailment'
+    """
+    answer = _THOUGHTS.sub(" ", text)
+    start, end = answer.find("{"), answer.rfind("}")
     try:
-        label = canonical(word)
+        value = json.loads(answer[start : end + 1])[field]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return None
+    if not isinstance(value, str):
+        return None
+    given = value.strip().casefold()
+    return next((label for label, listed in words.items() if given in {word.casefold() for word in listed}), None)
+
+
+def _named(text: str, words: Words) -> str | None:
+    """Find the label whose word, or else whose name, begins a text."""
+    start = text.casefold()
+    by_length = sorted(((word.casefold(), label) for label, listed in words.items() for word in listed), key=_length)
+    for word, label in by_length:  # the longest one first: "not supported" before "not"
+        if start.startswith(word) and not start[len(word) : len(word) + 1].isalnum():
+            return label
+    name = _FIRST_WORD.match(text)
+    try:
+        label = canonical(name[0]) if name else ""
     except LabelError:
         return None
-    return label if label in LABELS else None
+    return label if label in words else None
 
 
-def first_token_probabilities(top: Sequence[tuple[str, float]]) -> list[float] | None:
-    """Compute the probability of each of `LABELS` from the likeliest first tokens of a response.
+def _length(item: tuple[str, str]) -> int:
+    return -len(item[0])
 
-    A token counts for the label whose word it begins, in any case and with spaces before it (` Yes`, `yes`, `Y`).
-    Tokens outside the list count as 0. The three probabilities are then normalized to sum to 1.
+
+def first_token_probabilities(top: Sequence[tuple[str, float]], words: Words = DEFAULT_WORDS) -> list[float] | None:
+    """Compute the probability of each label from the likeliest first tokens of a response.
+
+    A token counts for the label of which it begins a word, in any case and with spaces before it (` Yes`, `yes`, `Y`).
+    Tokens outside the list count as 0. The probabilities are then normalized to sum to 1.
 
     Args:
         top: Tokens and their log-probabilities.
+        words: Words for each label (default: Yes, Maybe, No).
 
     Returns:
-        Three numbers, or None if the labels' words have less than `LEAST_MASS`.
+        One number per label in the order of `words`, or None if the labels' words have less than `LEAST_MASS`.
 
     >>> top = [("Yes", math.log(0.6)), (" no", math.log(0.2)), ("The", math.log(0.2))]
     >>> [round(share, 6) for share in first_token_probabilities(top)]
     [0.75, 0.0, 0.25]
     """
-    mass: Mapping[str, list[float]] = {label: [] for label in LABELS}
+    mass: dict[str, list[float]] = {label: [] for label in words}
     for token, log in top:
-        start = token.strip().lower()
-        candidates = [label for label in LABELS if start and WORDS[label].lower().startswith(start)]
+        start = token.strip().casefold()
+        candidates = [
+            label for label, listed in words.items() if start and any(w.casefold().startswith(start) for w in listed)
+        ]
         if len(candidates) == 1:
             mass[candidates[0]].append(math.exp(min(log, 0.0)))  # rounding may make it positive
-    shares = [math.fsum(mass[label]) for label in LABELS]
+    shares = [math.fsum(each) for each in mass.values()]
     total = math.fsum(shares)
     return [share / total for share in shares] if total >= LEAST_MASS else None
+
+
+def value_token(tokens: Sequence[str], field: str) -> int | None:
+    """Find the token that begins the value of a field in a JSON answer; None if there is none.
+
+    Args:
+        tokens: Tokens of the answer, in their order.
+        field: Name of the field, whose value is text.
+
+    >>> value_token(['{"', 'verdict', '":', ' "', 'Yes', '"}'], "verdict")
+    4
+    """
+    before = re.compile(rf'"{re.escape(field)}"\s*:\s*"?\Z')
+    text = ""
+    for place, token in enumerate(tokens):
+        if before.search(text) and token.strip().strip('"'):
+            return place
+        text += token
+    return None

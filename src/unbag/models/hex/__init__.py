@@ -1,1 +1,1 @@
-"""Parts that HEX adds to a network: the superficial branch, and the head that removes its contribution."""
+"""Modules that HEX adds to a network: the superficial branch, and the head that removes its contribution."""

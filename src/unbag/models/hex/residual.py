@@ -1,9 +1,12 @@
-"""Residual head of HEX: logits with the contribution of the words removed, F_L(x) = F_B(x) − F_G(x) ω*.
+"""Residual head of HEX: logits without the contribution of word features, F_L(x) = F_B(x) − F_G(x) ω*.
 
-A network trained by HEX can predict in two ways. The paper's text predicts argmax F_L (section 3). Its F_L is defined
-over a batch, so a prediction depends on the other pairs in the batch. With ω* of the training data, F_L is a function
-of one pair: the *residual* head, implemented here. The authors' released code predicts by f([h, 0]), the widened layer
-with zeros in place of g: the *plain* head, which is the network's own and needs nothing of this module.
+A network trained with HEX can predict in two ways:
+
+- The paper predicts argmax F_L (section 3). There, F_L is defined over a batch, so a prediction depends on the other
+  pairs in the batch. With ω* from the training data, F_L is a function of one pair. This module implements this
+  *residual* head.
+- The authors' released code predicts with f([h, 0]), the widened layer with zeros instead of g. This *plain* head is
+  the regular output of the network and does not need this module.
 
     network = AutoModelForSequenceClassification.from_pretrained(folder)   # its logits are f([h, 0])
     ResidualHead.load(folder).attach(network)                              # now they are F_L(x)
@@ -29,27 +32,27 @@ from unbag.utils.safe_io import validate_file
 WEIGHTS_FILE: Final = "hex.safetensors"
 CONFIG_FILE: Final = "hex.json"
 _FORMAT: Final = 2
-"""Format 1 had a branch without a table, which read the network's own trainable input embeddings."""
+"""Format version. In version 1, the branch had no table and used the trainable input embeddings of the network."""
 
 
 def both_outputs(branch: SuperficialBranch, logits: Tensor, mean: Tensor, bias: Tensor | None) -> tuple[Tensor, Tensor]:
-    """Compute F_B = W_h h + W_g g + b and F_G = W_g g + b, both of shape (b, k), in float32.
+    """Compute F_B = W_h h + W_g g + b and F_G = W_g g + b in float32, shape (b, k) each.
 
     Args:
         branch: Superficial branch with g and W_g.
-        logits: Logits of the network, W_h h + b, shape (b, k), in float32.
+        logits: Logits of the network, W_h h + b, in float32, shape (b, k).
         mean: Mean word embeddings of the batch from `branch.mean`, shape (b, dimensions).
-        bias: Bias b of the network's last linear layer, shape (k,); None if it has none.
+        bias: Bias b of the last linear layer of the network, shape (k,); None for a layer without bias.
     """
     from_words = branch(mean)
     return logits + from_words, from_words if bias is None else from_words + bias.float()
 
 
 class ResidualHead(nn.Module):
-    """Superficial branch and ω*, stored separately from the network they were trained with.
+    """Superficial branch and ω*, stored separately from the trained network.
 
     Attributes:
-        layer: Name of the network's last linear layer.
+        layer: Name of the last linear layer of the network.
         branch: Superficial branch with g and W_g.
         omega: ω*, shape (k, k).
     """
@@ -64,46 +67,50 @@ class ResidualHead(nn.Module):
 
     @torch.no_grad()
     def forward(self, network: Any, logits: Tensor, encoded: Mapping[str, Tensor]) -> Tensor:
-        """Compute F_L(x) of each pair, shape (b, k), in float32, from the network's own logits."""
+        """Compute F_L(x) of each pair in float32 from the logits of the network, shape (b, k)."""
         mean = self.branch.mean(encoded["input_ids"], encoded.get("attention_mask"))
         f_b, f_g = both_outputs(self.branch, logits.float(), mean, network.get_submodule(self.layer).bias)
         with torch.autocast(logits.device.type, enabled=False):
             return f_b - f_g @ self.omega
 
     def attach(self, network: Any) -> None:
-        """Replace the logits of a network, which must take its inputs by name, by F_L(x); its weights do not change."""
+        """Replace the logits of a network with F_L(x) by a forward hook. The weights do not change.
 
-        def replace(module: Any, _: Any, encoded: dict[str, Tensor], output: Any) -> Any:
+        Args:
+            network: Network to modify. It must be called with keyword arguments.
+        """
+
+        def replace_logits(module: Any, _: Any, encoded: dict[str, Tensor], output: Any) -> Any:
             output.logits = self.to(output.logits.device)(module, output.logits, encoded)
             return output
 
-        network.register_forward_hook(replace, with_kwargs=True)
+        network.register_forward_hook(replace_logits, with_kwargs=True)
 
     def save(self, folder: Path) -> None:
-        """Write `hex.safetensors`, with g's table (as large as the network's embeddings), and `hex.json`."""
+        """Save the head to a folder as `hex.safetensors`, which includes the word table of g, and `hex.json`."""
         learnt = {"phi": self.branch.phi.weight, "w_g": self.branch.decoder.weight, "omega": self.omega}
         tensors = {name: tensor.detach().float() for name, tensor in learnt.items()}
         tensors |= {"embeddings": self.branch.table.vectors, "is_word": self.branch.table.is_word}
         with atomic_write(folder / WEIGHTS_FILE) as tmp:
             save_file({name: tensor.contiguous().cpu() for name, tensor in tensors.items()}, tmp)
         config = {"format": _FORMAT, "layer": self.layer, "normalise": self.branch.normalise}
-        with atomic_write(folder / CONFIG_FILE) as tmp:  # written last: its presence means that the folder is complete
+        with atomic_write(folder / CONFIG_FILE) as tmp:  # written last: its presence means completeness
             tmp.write_text(json.dumps(config) + "\n", encoding="utf-8")
 
     @classmethod
     def load(cls, folder: Path) -> "ResidualHead":
-        """Load a head that `save` wrote.
+        """Load a head from a folder written by `save`.
 
         Raises:
-            ValueError: If the folder has no head, one of another format, or one that cannot be read.
+            ValueError: If the folder has no head, or its files have another format version or cannot be read.
         """
         if not (folder / CONFIG_FILE).is_file():
-            raise ValueError(f"{folder}: expected a network trained by HEX, got no {CONFIG_FILE}")
+            raise ValueError(f"{folder}: expected a network trained with HEX, got a folder without {CONFIG_FILE}")
         config = read_json_object(folder / CONFIG_FILE)
         if config.get("format") != _FORMAT:
             raise ValueError(
-                f"{folder / CONFIG_FILE}: expected format {_FORMAT}, got {config.get('format')!r}, which another "
-                "version of unbag wrote; train again (`unbag train hex`), or use the plain head"
+                f"{folder / CONFIG_FILE}: expected format {_FORMAT}, got {config.get('format')!r} from another version "
+                "of unbag; train again (`unbag train hex`), or use the plain head (--head plain)"
             )
         try:
             tensors = load_file(validate_file(folder / WEIGHTS_FILE))
@@ -112,4 +119,7 @@ class ResidualHead(nn.Module):
             branch = SuperficialBranch.of(weights, table, normalise=config["normalise"])
             return cls(config["layer"], branch, tensors["omega"])
         except (SafetensorError, LookupError, TypeError, AttributeError, RuntimeError) as error:
-            raise ValueError(f"{folder / WEIGHTS_FILE}: cannot be read ({first_line(error)}); train again") from error
+            raise ValueError(
+                f"{folder / WEIGHTS_FILE}: expected the weights of a residual head, got an unreadable file "
+                f"({first_line(error)}); train again"
+            ) from error

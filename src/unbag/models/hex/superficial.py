@@ -1,6 +1,6 @@
-"""Superficial branch of HEX: logits from the words of a pair regardless of their order (HEX paper, section 3).
+"""Superficial branch of HEX: logits from the words of a pair, independent of word order (HEX paper, section 3).
 
-g(X; φ) = ReLU(W^φ · mean of the words' embeddings), and W_g g, its contribution to the widened last layer f.
+The branch computes g(X; φ) = ReLU(W^φ · mean word embedding), and W_g g, its contribution to the widened last layer f.
 """
 
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from torch.nn.functional import embedding, linear, relu, rms_norm
 
 
 class WordTable(NamedTuple):
-    """Fixed pre-trained embeddings that g reads, indexed by the token ids of a network's tokenizer.
+    """Fixed pre-trained word embeddings for g, indexed by the token ids of a network's tokenizer.
 
     Attributes:
         vectors: Embeddings, shape (vocabulary, dimensions), float32.
@@ -28,20 +28,21 @@ class WordTable(NamedTuple):
 
 
 class SuperficialBranch(nn.Module):
-    """g and its contribution to f: from the mean of the words' embeddings to W_g g, shape (b, k).
+    """Feed-forward branch from the mean word embedding of a pair to W_g g, its contribution to the logits.
 
-    The embeddings are a fixed table, as in the paper and as its authors advise. No gradient flows into the table, and
-    it does not change while the network trains its own embeddings. A word of several tokens counts once per token.
-    Special tokens, padding and tokens without an embedding are excluded from the mean. A pair without words has g = 0.
+    The embeddings are a fixed table, as in the paper and as its authors recommend. No gradient flows into the table,
+    and it does not change while the network trains its own embeddings. A word with several tokens counts once per
+    token. Special tokens, padding and tokens without an embedding are excluded from the mean. For a pair without words,
+    g is 0.
 
-    All computations are in float32, also under autocast.
+    All computations are in float32, even under autocast.
 
     Attributes:
-        table: Embeddings. Neither a parameter nor a buffer: because it never changes, it is not sharded, rounded,
-            broadcast or saved in checkpoints.
+        table: Word embeddings. The table is neither a parameter nor a buffer. Because it never changes, it is not
+            sharded, rounded, broadcast or saved in checkpoints.
         phi: W^φ, shape (width, dimensions), without bias as in the paper.
-        decoder: W_g, shape (k, width): the columns by which the decoder f is widened.
-        normalise: Whether g is scaled to a root mean square of 1 for each example.
+        decoder: W_g, shape (k, width): the columns that widen the last layer f.
+        normalise: Whether g is scaled to a root mean square of 1 per example.
     """
 
     def __init__(self, table: WordTable, outputs: int, *, width: int, normalise: bool) -> None:
@@ -53,14 +54,14 @@ class SuperficialBranch(nn.Module):
 
     @classmethod
     def of(cls, weights: Mapping[str, Tensor], table: WordTable, *, normalise: bool) -> "SuperficialBranch":
-        """Build a branch with the weights of a `state_dict`."""
+        """Create a branch with the weights of a `state_dict`."""
         outputs, width = weights["decoder.weight"].shape
         branch = cls(table, outputs, width=width, normalise=normalise)
         branch.load_state_dict(weights)
         return branch
 
     def forward(self, mean: Tensor) -> Tensor:
-        """Compute W_g g of pairs from the output of `mean`, shape (b, k)."""
+        """Compute W_g g from the output of `mean`, shape (b, k)."""
         with torch.autocast(mean.device.type, enabled=False):
             g = relu(self.phi(mean))
             if self.normalise:
@@ -70,7 +71,7 @@ class SuperficialBranch(nn.Module):
 
     @torch.no_grad()
     def mean(self, input_ids: Tensor, attention_mask: Tensor | None = None) -> Tensor:
-        """Compute the mean embedding of each pair's words, shape (b, dimensions).
+        """Compute the mean word embedding of each pair, shape (b, dimensions).
 
         Args:
             input_ids: Token ids, shape (b, t).
@@ -89,7 +90,7 @@ class SuperficialBranch(nn.Module):
 
 
 class _Linear(nn.Linear):
-    """A linear layer without bias that computes in float32, whatever dtype FSDP or DeepSpeed gives its weights."""
+    """Linear layer without bias that computes in float32, even if FSDP or DeepSpeed casts its weights."""
 
     def __init__(self, inputs: int, outputs: int) -> None:
         super().__init__(inputs, outputs, bias=False)

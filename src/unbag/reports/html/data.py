@@ -24,6 +24,7 @@ _RUN_KEYS: Final = (
     "truncated_pairs",
     "truncated_share",
     "n_abstained",
+    "abstained_share",
 )
 """Keys of a model record that describe one run, not the model."""
 

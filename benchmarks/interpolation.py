@@ -1,0 +1,143 @@
+"""Weights between a model and its mended version: every challenge set for each α, without training.
+
+    unbag train mend --model ORG/NLI-MODEL --no-evaluate --output-dir runs/mended
+    python benchmarks/interpolation.py ORG/NLI-MODEL runs/mended --out runs/interpolation
+    python benchmarks/interpolation.py --out runs/interpolation --markdown     # the finished results
+
+The model of each α is (1 − α) θ_plain + α θ_mended (`unbag models interpolate`). The first table has every α. A
+difference from plain is in brackets if its 95 % bootstrap interval over pairs excludes zero. A bold difference has p <
+.05 after Holm's correction over all differences. The second table has the intervals of the differences at α = 1, and at
+the α that `unbag train mend --interpolate` would choose on the pairs of SNLI validation. Only these pairs influence the
+choice.
+
+Corpora and Breaking NLI are samples of `--pairs` pairs. A new start skips finished models. The JSON line has all
+numbers.
+"""
+
+import argparse
+import json
+import shutil
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from recipe_study import held_out, measure, write
+from recipe_study_table import PLAIN, TITLES, Measures, markdown, read, show, summary
+from recipes import LAMBDA, of_held_out_words
+from unbag.challenge_sets.loading import config_name
+from unbag.challenge_sets.request import BuiltSet, Request, build
+from unbag.evaluation.model_loading import predictor_of
+from unbag.scoring.significance import sample_value
+from unbag.training.interpolation import GRID, choose_alpha
+from unbag.training.weight_averaging import average_models
+
+CORPUS: Final = "snli"
+SEED: Final = 0  # `summary` averages over training seeds; here is one training
+
+
+def main() -> None:
+    """Evaluate the missing models, and print tables and one JSON line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("models", nargs="*", metavar="PLAIN MENDED", help="Hub id or folder of both classifiers")
+    parser.add_argument(
+        "--alphas", nargs="+", type=float, default=list(GRID), help="values of α (default 0, 0.1, …, 1)"
+    )
+    parser.add_argument("--pairs", type=int, default=2_000, help="pairs of each corpus and of Breaking NLI")
+    parser.add_argument("--permuted", type=int, default=100, help="sentence pairs to permute")
+    parser.add_argument("--breaking-nli", help="file of Breaking NLI (default: downloaded)")
+    parser.add_argument(
+        "--held-out",
+        nargs="*",
+        default=["snli-validation", "snli-test", "mnli-validation_matched"],
+        metavar="CONFIG",
+        help="configs whose SOSwap and AddAmod pairs with held-out words are evaluated, as one set",
+    )
+    parser.add_argument("--markdown", action="store_true", help="print the finished results in Markdown")
+    parser.add_argument("--out", type=Path, default=Path("runs/interpolation"))
+    args = parser.parse_args()
+    if args.models:
+        if len(args.models) != 2:
+            parser.error(f"expected PLAIN and MENDED, got {len(args.models)} models")
+        evaluate(args)
+    found = {name_of(alpha): {SEED: read(path)} for alpha in GRID if (path := measured(args.out, alpha)).is_file()}
+    if PLAIN not in found:
+        parser.error(f"nothing is finished in {args.out}; name PLAIN and MENDED")
+    record = {"benchmark": "interpolation", "alpha": chosen(found), **summary(found)}
+    if args.markdown:
+        print(markdown(record, list(found)))
+        print(f"\n{differences(record, {name_of(record['alpha']), name_of(1.0)})}")
+        return
+    show(record)
+    print(json.dumps(record))
+
+
+def evaluate(args: argparse.Namespace) -> None:
+    """Evaluate the model of every α that has no results yet."""
+    sets, permuted, unseen_words = asked(args)
+    for alpha in args.alphas:
+        if (path := measured(args.out, alpha)).is_file():
+            continue
+        folder = args.out / f"alpha-{alpha:g}"
+        shutil.rmtree(folder, ignore_errors=True)  # of a run that was interrupted
+        average_models(args.models, folder, alphas=[alpha])
+        predictor, _ = predictor_of(str(folder), dtype="float32")
+        write(measure(predictor, sets, [permuted], unseen_words, out=args.out / "predictions", corpus=CORPUS), path)
+        shutil.rmtree(folder)
+        print(f"alpha {alpha:g}", file=sys.stderr, flush=True)
+
+
+def asked(args: argparse.Namespace) -> tuple[dict[str, tuple[BuiltSet, dict[str, Any]]], BuiltSet, list[BuiltSet]]:
+    """Build the sets that are scored by accuracy, the permuted set, and the pairs with held-out words."""
+    plain = [CORPUS, f"{CORPUS}-test", "mnli-validation_matched"]
+    sets: dict[str, tuple[BuiltSet, dict[str, Any]]] = {
+        name: (build(Request("plain", name, max_examples=args.pairs)), {}) for name in plain
+    }
+    sets[f"{CORPUS}, CS_{LAMBDA}"] = build(Request("cs_lambda", CORPUS, {"min_lms": LAMBDA})), {}
+    file = {"file": args.breaking_nli} if args.breaking_nli else {}
+    official = Request("breaking_nli", config_name("breaking_nli", None, None, {})[0], file, max_examples=args.pairs)
+    breaking = build(official)
+    sets["Breaking NLI"] = breaking, {"held-out words of Breaking NLI": of_held_out_words(breaking.rows)}
+    return sets, build(Request("permuted", CORPUS, max_examples=args.permuted)), held_out(args)
+
+
+def measured(out: Path, alpha: float) -> Path:
+    """Build the path of a model's results."""
+    return out / "measures" / f"alpha {alpha:g}.npz"
+
+
+def name_of(alpha: float) -> str:
+    """Build the row name of a model."""
+    return f"α = {alpha:g}" if alpha else PLAIN
+
+
+def chosen(found: Mapping[str, Mapping[int, Measures]]) -> float:
+    """Choose α on the pairs of SNLI validation, by the rule of `unbag train mend --interpolate`."""
+    curve = []
+    for alpha in GRID:
+        if name_of(alpha) in found:
+            sample = found[name_of(alpha)][SEED].samples[CORPUS]
+            metrics = {"accuracy": sample_value(sample), "pairs": len(sample.columns)}
+            curve.append({"alpha": alpha, "all": metrics})
+    return choose_alpha(curve)
+
+
+def differences(record: Mapping[str, Any], names: set[str]) -> str:
+    """Build the Markdown table with the differences of some models from plain, in points with 95 % intervals."""
+    chosen = [name for name in next(iter(record["measures"].values())) if name in names]
+    lines = [f"| | n | {PLAIN} | {' | '.join(chosen)} |", "|---|---:|---:|" + "---|" * len(chosen)]
+    for measure_name, title in TITLES.items():
+        row = record["measures"].get(measure_name, {})
+        if "n" in row:
+            cells = [_difference(row[name]["difference"]) for name in chosen]
+            lines.append(f"| {title} | {row['n']:,} | {100 * row[PLAIN]['mean']:.1f} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def _difference(found: Mapping[str, float]) -> str:
+    value, low, high = (f"{100 * found[name]:+.1f}".replace("-", "−") for name in ("value", "low", "high"))
+    return f"{value} [{low}, {high}]"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,105 @@
+"""The negation set: premises whose words are the same for both labels, and only differ in what is negated."""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar, Final
+
+import datasets
+import pyarrow as pa
+
+from unbag.challenge_sets import requirements
+from unbag.challenge_sets.builder import ChallengeSetBuilder, Made
+from unbag.challenge_sets.config import SourceConfig, source_configs
+from unbag.challenge_sets.perturbations import vocabulary_split
+from unbag.challenge_sets.perturbations.negation_rows import DEFAULT_SEED, SCHEMA, negation_tables
+from unbag.challenge_sets.perturbations.soswap_addamod import iter_distinct_premises
+from unbag.challenge_sets.requirements import Requirement
+from unbag.data.labels import TWO_WAY
+from unbag.data.sources import Example, Source
+from unbag.data.text.parses import Parser, parse_ahead
+from unbag.data.text.tagging import PIPELINE
+
+_CITATION: Final = """@inproceedings{gardner-etal-2020-evaluating,
+  title = {Evaluating Models' Local Decision Boundaries via Contrast Sets},
+  author = {Gardner, Matt and others},
+  booktitle = {Findings of EMNLP}, year = {2020}, url = {https://aclanthology.org/2020.findings-emnlp.117},
+  eprint = {2004.02709}, archivePrefix = {arXiv}}"""
+_LANGUAGE: Final = "en"  # the operations implement English grammar only
+
+
+@dataclass
+class NegationConfig(SourceConfig):
+    """The generated pairs.
+
+    Attributes:
+        seed: Random seed of the sentences and words that are added to a premise.
+        pipeline: spaCy pipeline of the parser: a package, a folder or a Hub repository.
+        words: Vocabulary of the pairs: `all`; `held_out`, where subject, verb, added sentence and negation are all in
+            the half of the vocabulary that `unbag train mend` does not use; or `training`, where they are in the half
+            that it uses.
+    """
+
+    FILES: ClassVar[tuple[str, ...]] = (*SourceConfig.FILES, "pipeline")
+
+    seed: int = DEFAULT_SEED
+    pipeline: str = PIPELINE
+    words: str = vocabulary_split.ALL
+
+    def check(self) -> None:
+        """Validate the options.
+
+        Raises:
+            ValueError: If an option has an invalid value.
+        """
+        super().check()
+        vocabulary_split.validate_words(self.words)
+        if self.sentences_in != _LANGUAGE:
+            raise ValueError(
+                f"negation: expected English sentences, got the language {self.sentences_in!r}; name an English corpus"
+            )
+
+
+class Negation(ChallengeSetBuilder):
+    """The pairs made from each distinct premise of a corpus split.
+
+    Configs: `<corpus>-<split>` for every English corpus; `data=…` and `text=…` use data of your own. Options: `seed`,
+    `pipeline`, `words`.
+    """
+
+    VERSION = datasets.Version("1.0.0")
+    BUILDER_CONFIG_CLASS = NegationConfig
+    SCHEMA = SCHEMA
+    LABEL_NAMES = TWO_WAY
+    MACHINE_MADE: ClassVar[frozenset[Made]] = frozenset({"sentences", "labels"})
+    CITATION = _CITATION
+    UNFIT = "with a repeated premise or one that is no plain clause"
+
+    def sources(self, *, streaming: bool = False) -> list[Source]:
+        """Open the pairs in one piece. One process reads all of them, so that each distinct premise is used once."""
+        return [source.with_one_span() for source in super().sources(streaming=streaming)]
+
+    def warm_caches(self, source: Source) -> None:
+        """Parse the premises with several processes. `tables` runs in one process and then reads the cached parses."""
+        parse_ahead(self.config.pipeline, (premise for _, premise in iter_distinct_premises(source.examples())))
+
+    def tables(self, source: Source, examples: Iterator[Example]) -> Iterator[pa.Table]:
+        """Iterate over the pairs, and count the operations and the rejected premises."""
+        config = self.config
+        counts: Counter[str] = Counter()
+        yield from negation_tables(
+            examples, Parser(config.pipeline), seed=config.seed, words=config.words, counts=counts
+        )
+        self.save_build_counts(counts)
+
+    def requirements(self) -> Iterator[Requirement]:
+        """Iterate over the pairs and the pipeline of the parser."""
+        yield from super().requirements()
+        yield requirements.pipeline(self.config.pipeline)
+
+    def provenance(self) -> dict[str, Any]:
+        """Describe the parser, and count premises, claims, rows of each operation and rejections by reason."""
+        return {"parser": Parser(self.config.pipeline).identity, "counts": self.build_counts()}
+
+
+Negation.BUILDER_CONFIGS = source_configs(NegationConfig, Negation.VERSION, language=_LANGUAGE)

@@ -1,0 +1,73 @@
+"""Whether a model sees what a negation applies to, on premises of the same words with and without an entailment."""
+
+from collections.abc import Sequence
+from itertools import product
+from typing import Any, Final
+
+import datasets
+import evaluate
+
+from unbag.data.labels import ENTAILMENT, LABELS, NOT_ENTAILMENT
+from unbag.scoring.negation_consistency import (
+    NegationConsistencyScores,
+    NegationMeasures,
+    OperationNegationMeasures,
+    negation_consistency,
+)
+from unbag.scoring.nested import format_output
+from unbag.scoring.validation import label_ids
+
+_CITATION = """@inproceedings{gardner-etal-2020-evaluating,
+  title = {Evaluating Models' Local Decision Boundaries via Contrast Sets},
+  author = {Gardner, Matt and others},
+  booktitle = {Findings of EMNLP}, year = {2020}, url = {https://aclanthology.org/2020.findings-emnlp.117},
+  eprint = {2004.02709}, archivePrefix = {arXiv}}"""
+_NAMES: Final = (*LABELS, NOT_ENTAILMENT)
+_DOCUMENTATION = f"""{negation_consistency.__doc__}
+{NegationConsistencyScores.__doc__}
+{NegationMeasures.__doc__}
+{OperationNegationMeasures.__doc__}
+{format_output.__doc__}
+
+Predictions and references are label ids, or label names; `names` has the names in the order of the ids."""
+
+
+class NegationConsistency(evaluate.Metric):
+    """The shell of `unbag.scoring.negation_consistency.negation_consistency` for `evaluate`."""
+
+    def _info(self) -> evaluate.MetricInfo:
+        return evaluate.MetricInfo(
+            description=__doc__,
+            citation=_CITATION,
+            inputs_description=_DOCUMENTATION,
+            features=[
+                datasets.Features(
+                    {
+                        "predictions": datasets.Value(prediction),
+                        "references": datasets.Value(reference),
+                        "source_id": datasets.Value("string"),
+                        "mirror": datasets.Value("string"),
+                        "operation": datasets.Value("string"),
+                    }
+                )
+                for prediction, reference in product(("int64", "string"), repeat=2)  # ids, or names
+            ],
+            reference_urls=["https://aclanthology.org/2020.findings-emnlp.117"],
+        )
+
+    def _compute(
+        self,
+        predictions: list[int] | list[str],
+        references: list[int] | list[str],
+        source_id: list[str],
+        mirror: list[str],
+        operation: list[str],
+        *,
+        names: Sequence[str] = _NAMES,
+        structured: bool = False,
+        **options: Any,
+    ) -> dict[str, Any]:
+        predictions, references = label_ids(predictions, names), label_ids(references, names)
+        options = {"entailment": list(names).index(ENTAILMENT), **options}
+        scores = negation_consistency(predictions, references, source_id, mirror, operation, **options)
+        return format_output(scores, structured=structured)

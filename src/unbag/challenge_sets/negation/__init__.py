@@ -1,0 +1,56 @@
+"""Negation: premises with the same words and the same negations, of which one entails the hypothesis."""
+
+from typing import Final
+
+from unbag.challenge_sets.base import ChallengeSet, Quantity, roles
+
+OPERATIONS: Final = (
+    "sentence",
+    "clause",
+    "relative",
+    "restated",
+    "double",
+    "quantifier",
+    "hypernym",
+    "modifier",
+    "prefix",
+    "antonym",
+)
+"""Operations, in the order of tables."""
+
+SET: Final = ChallengeSet(
+    name="negation",
+    title="Negation",
+    question="Does it see what a negation applies to?",
+    paper="unbag, with the mirrors of Gardner et al. 2020, https://arxiv.org/abs/2004.02709",
+    shuffled=(
+        "The gold label of the row in order. Both premises of a mirror have the same words, so without order no word "
+        "says which of them entails the hypothesis."
+    ),
+    metrics=("negation_consistency",),
+    package=__name__,
+    builder="unbag.scripts.dataset_scripts.negation.negation:Negation",
+    columns=("source_id", "mirror", "operation"),
+    quantities=(
+        Quantity("accuracy", "accuracy", "accuracy", roles=roles("quoted", "compared", "beside_papers", "harness")),
+        Quantity(
+            "false_entailment_rate",
+            "false-entailment rate",
+            "false_entailment_rate",
+            False,
+            roles("quoted", "compared", "harness"),
+        ),
+        Quantity(
+            "mirror_consistency",
+            "mirror consistency",
+            "mirror_consistency",
+            roles=roles("quoted", "compared", "harness"),
+        ),
+    ),
+    sample=100,  # premises, of some two dozen rows each
+    evaluation_order=5,
+    report_order=10,
+    is_accuracy=True,
+    has_verification=True,
+    from_text=True,
+)

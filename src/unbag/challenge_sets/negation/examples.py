@@ -1,0 +1,49 @@
+"""Selection of negation examples: the surest wrong predictions of each operation."""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+import numpy as np
+
+from unbag.challenge_sets.views.examples import PER_KIND, Line, Mark, Pairs, ReportExample, top_rows
+from unbag.data.columns import column, numbers
+from unbag.data.labels import NOT_ENTAILMENT, gold_id
+from unbag.data.predictions import SetPredictions
+
+_PER_PREMISE: Final = 1
+RULE: Final = (
+    f"Up to {PER_KIND} wrong predictions of each operation, one per source sentence, by the probability of the "
+    "prediction. Negations are marked."
+)
+MARKS: Final[Mapping[str, str]] = {"moved": "negation"}
+"""Meaning of marked words, by the kind of mark."""
+_NEGATION: Final = re.compile(r"\b(?:not|no|none|false|untrue|at most)\b", re.IGNORECASE)
+
+
+def choose(rows: Any, answers: SetPredictions) -> Iterator[ReportExample]:
+    """Iterate over the surest wrong predictions by operation."""
+    pairs = Pairs(rows, answers)
+    operations = np.array(column(rows, "operation").to_pylist(), dtype=np.str_)
+    sources = column(rows, "source_id").to_pylist()
+    for operation in dict.fromkeys(operations.tolist()):
+        wrong = np.flatnonzero(~pairs.right & (operations == operation))
+        for index in top_rows(wrong, pairs.confidence, per_group=_PER_PREMISE, groups=sources):
+            yield _example(pairs, f"{operation}, surest wrong", index)
+
+
+def candidates(rows: Any, answers: SetPredictions) -> Iterator[ReportExample]:
+    """Iterate over the shortest pairs that are not entailed."""
+    pairs = Pairs(rows, answers)
+    labels = numbers(rows, "label")
+    for index in pairs.shortest(np.flatnonzero(labels == gold_id(NOT_ENTAILMENT))):
+        yield _example(pairs, pairs.row(index)["operation"], index)
+
+
+def _example(pairs: Pairs, kind: str, index: int) -> ReportExample:
+    row = pairs.row(index)
+    lines = [
+        Line(side, row[side], tuple(Mark(*found.span(), "moved") for found in _NEGATION.finditer(row[side])))
+        for side in ("premise", "hypothesis")
+    ]
+    return pairs.example(kind, index, lines)

@@ -1,0 +1,43 @@
+"""Negation consistency and credits of the negation set."""
+
+from typing import Any
+
+import numpy as np
+
+from unbag.data.labels import TWO_WAY
+from unbag.data.predictions import Columns, SetPredictions
+from unbag.scoring.bootstrap import DEFAULT_RESAMPLES
+from unbag.scoring.negation_consistency import negation_consistency
+from unbag.scoring.skill import Credits
+
+
+def negation_scores(
+    columns: Columns, answers: SetPredictions, *, resamples: int = DEFAULT_RESAMPLES, partial: bool = False
+) -> dict[str, Any]:
+    """Score predictions with `scoring.negation_consistency`; every label but entailment means not entailed.
+
+    Args:
+        columns: Columns of n rows.
+        answers: Predictions, n rows.
+        resamples: Number of bootstrap resamples.
+        partial: Whether the rows are a part of the set. A mirror then counts with those of its rows that are there.
+    """
+    if partial and not len(columns["label"]):
+        return {}
+    return dict(
+        negation_consistency(
+            answers.for_gold(TWO_WAY).predicted,
+            columns["label"],
+            columns["source_id"],
+            columns["mirror"],
+            columns["operation"],
+            resamples=resamples,
+        )
+    )
+
+
+def negation_credits(columns: Columns, answers: SetPredictions) -> Credits:
+    """Compute the credits for `scoring.skill`: 1 for a correct prediction. Rows of one premise are drawn together."""
+    gold = np.asarray(columns["label"])
+    right = answers.for_gold(TWO_WAY).predicted == gold
+    return Credits(right, gold, columns["source_id"], names=TWO_WAY)

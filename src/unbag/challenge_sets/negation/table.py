@@ -1,0 +1,49 @@
+"""Terminal table of negation consistency."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from unbag.challenge_sets.negation import OPERATIONS, SET
+from unbag.challenge_sets.results import Result
+from unbag.challenge_sets.views.tables import exclusion_summary, interval, result_table, share, value
+
+_ENOUGH: Final = 20  # premises of an operation, below which its accuracy says little
+
+
+def table(result: Result) -> RenderableType:
+    """Build a table of the three measures, overall and by operation."""
+    scores = result.scores
+    grid = result_table(SET.title, result, "rows", "accuracy [95 %]", "false ent.", "mirrors right")
+    parts = [("all", scores), *((part["operation"], part) for part in by_operation(scores))]
+    for number, (name, part) in enumerate(parts):
+        single = (value(part[key]) for key in ("false_entailment_rate", "mirror_consistency"))
+        grid.add_row(name, interval(part["accuracy"]), *single, end_section=number == 0)
+    about = f"{scores['n_examples']:,} rows, {scores['n_mirrors']:,} mirrors, of {exclusion_summary(result.data)}"
+    return Group(grid, Text(about, style="dim"))
+
+
+def reading(result: Result) -> str:
+    """Summarize the accuracy, the mirrors with both pairs right, and the operation with the lowest accuracy."""
+    scores = result.scores
+    lowest = _lowest_operation(scores)
+    hardest = "" if lowest is None else f", least on {lowest['operation']} ({share(lowest['accuracy'])})"
+    return (
+        f"correct on {share(scores['accuracy'])} of the pairs{hardest}; on both pairs of "
+        f"{share(scores['mirror_consistency'])} of the mirrors (without word order: 50 % and 0 %)."
+    )
+
+
+def by_operation(scores: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """List the measures of the operations, in the order of `OPERATIONS`."""
+    return sorted(scores["by_operation"], key=lambda part: OPERATIONS.index(part["operation"]))
+
+
+def _lowest_operation(scores: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """Find the operation with the lowest accuracy; None if few premises or a tie leave that open."""
+    parts = [part for part in scores["by_operation"] if part["accuracy"].n >= _ENOUGH]
+    lowest = min((part["accuracy"].value for part in parts), default=None)
+    found = [part for part in parts if part["accuracy"].value == lowest]
+    return found[0] if len(parts) > 1 and len(found) == 1 else None

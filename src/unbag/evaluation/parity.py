@@ -1,0 +1,88 @@
+"""Parity of two runs: the share of rows on which the predicted label changed.
+
+Two models can have equal scores and different predictions. A quantized, pruned or exported model should predict what
+the original predicts, right or wrong, so its labels are compared row by row.
+"""
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from unbag import challenge_sets
+from unbag.evaluation import row_labels, samples
+from unbag.evaluation.row_labels import RowLabels
+from unbag.evaluation.systems import Run, load_single_system
+from unbag.scoring.bootstrap import Estimate, share_of_rows, to_json
+
+
+class Parity(NamedTuple):
+    """The changed labels of a model on one set.
+
+    Attributes:
+        set: Name of the challenge set.
+        data: Corpus that the set is made from.
+        against: Name of the earlier model.
+        changed: Number of rows whose label changed.
+        estimate: Share of these rows, with its interval; `n` is the number of rows.
+        sources: Number of source examples that the rows are made from.
+    """
+
+    set: str
+    data: str
+    against: str
+    changed: int
+    estimate: Estimate
+    sources: int
+
+    def as_json(self) -> dict[str, Any]:
+        """Convert the parity to a JSON object."""
+        return to_json(self._asdict())  # type: ignore[no-any-return]
+
+
+def compare_labels(run: Path, before: Path) -> tuple[list[Parity], list[str]]:
+    """Compare the predicted labels of two runs on the same rows.
+
+    The interval is that of Clopper & Pearson (1934) at the effective number of independent rows
+    (`scoring.intervals.effective_sizes`), since permutations of one example are not independent.
+
+    Args:
+        run: Folder or results file of the model.
+        before: Folder or results file of the earlier model.
+
+    Returns:
+        One entry per set and corpus that both runs evaluated on the same rows, and notes on results without labels.
+
+    Raises:
+        ValueError: If a path has no results, results of several models, or damaged labels.
+    """
+    after, earlier = (load_single_system(path)[1] for path in (run, before))
+    ours, theirs = after.tasks(), earlier.tasks()
+    compared, notes = [], []
+    for task in ours:
+        if task not in theirs:
+            continue
+        one, other = ours[task][0], theirs[task][0]
+        title = f"{challenge_sets.display_name(one.result.set)} · {one.result.corpus}"
+        if len(ours[task]) > 1 or len(theirs[task]) > 1:
+            notes.append(f"{title}: labels not compared, since a run has several training seeds")
+            continue
+        labels = [_read(each) for each in (one, other)]
+        if labels[0] is None or labels[1] is None:
+            notes.append(f"{title}: labels not compared, since a run stored none; evaluate again")
+            continue
+        counts = _count_changes(labels[0], labels[1])
+        compared.append(Parity(one.result.set, one.result.corpus, earlier.name, *counts))
+    return compared, notes
+
+
+def _read(run: Run) -> RowLabels | None:
+    return row_labels.read(samples.labels_file(run.file.parent, run.number, run.result), run.result)
+
+
+def _count_changes(ours: RowLabels, theirs: RowLabels) -> tuple[int, Estimate, int]:
+    """Count the changed labels of the same n rows: their number, their share and the number of sources."""
+    changed = ours.label != theirs.label
+    n_sources = len(np.unique(ours.source))
+    share = share_of_rows(changed, np.ones(len(changed), dtype=np.bool_), ours.source, n_sources)
+    return int(changed.sum()), share, n_sources

@@ -1,0 +1,73 @@
+"""Spread of a language model's numbers over several prompts."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from unbag import challenge_sets
+from unbag.challenge_sets.results import Result
+from unbag.evaluation.model_loading import PROMPT_MARK
+from unbag.scoring.significance import spread
+
+
+class PromptSpread(NamedTuple):
+    """One number of a model over its prompts.
+
+    The standard deviation over prompts is no sampling error of the examples: all prompts have the same examples.
+
+    Attributes:
+        model: Name of the model, without the prompt.
+        set: Name of the challenge set.
+        data: Corpus that the set is made from.
+        number: Name of the number, as in gates.
+        label: Label of the number in tables.
+        values: Value by the name of the prompt, at least two.
+        mean: Mean over the prompts.
+        deviation: Standard deviation over the prompts (denominator: prompts - 1).
+    """
+
+    model: str
+    set: str
+    data: str
+    number: str
+    label: str
+    values: dict[str, float]
+    mean: float
+    deviation: float
+
+    @property
+    def lowest(self) -> str:
+        """Name of the prompt with the lowest value; the first one of several."""
+        return min(self.values, key=self.values.__getitem__)
+
+    @property
+    def highest(self) -> str:
+        """Name of the prompt with the highest value; the first one of several."""
+        return max(self.values, key=self.values.__getitem__)
+
+    def as_json(self) -> dict[str, Any]:
+        """Convert the spread to a JSON object."""
+        return {**self._asdict(), "lowest": self.lowest, "highest": self.highest}
+
+
+def spread_over_prompts(results: Sequence[Result]) -> list[PromptSpread]:
+    """Compute the spread of each compared number of models that were evaluated with several prompts.
+
+    Numbers of the role "compared" (`challenge_sets`) are included if at least two prompts have a value.
+    """
+    groups: dict[tuple[str, str, str], dict[str, Result]] = {}
+    for result in results:
+        name, mark, prompt = str(result.model["name"]).rpartition(PROMPT_MARK)
+        if mark and "prompt" in (result.model.get("options") or {}):
+            groups.setdefault((name, result.set, result.corpus), {})[prompt] = result
+    spreads = []
+    for (name, set_name, corpus), by_prompt in groups.items():
+        described = challenge_sets.find(set_name)
+        for quantity in () if described is None else described.quantities_with_role("compared"):
+            estimates = {prompt: quantity.value(result.scores) for prompt, result in by_prompt.items()}
+            values = {p: each.value for p, each in estimates.items() if each is not None and each.value is not None}
+            if len(values) < 2:
+                continue
+            over = spread(list(values.values()))
+            fields = (name, set_name, corpus, quantity.name, quantity.label)
+            spreads.append(PromptSpread(*fields, values, over.mean, over.standard_deviation or 0.0))
+    return spreads

@@ -1,0 +1,304 @@
+"""Predictor for classifiers behind an endpoint: text-embeddings-inference, vLLM and servers with the same routes.
+
+`unbag.inference.classification_routes` has the formats. The outputs of each pair are stored on disk as they arrive, so
+no pair is sent twice. The labels are resolved by their names, as for a local classifier.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unbag.data.labels import LabelError, label_space_of, resolve_order, single_output_labels
+from unbag.inference.classification_routes import MALFORMED, Pair, PairOutputs, Route, route_of
+from unbag.inference.label_probe import PAIRS
+from unbag.inference.llm.connection import RETRIES, Connection, EndpointError, message, openai
+from unbag.inference.llm.endpoint import CONCURRENCY, Answer, Spending
+from unbag.inference.predictor import collect_batches, validate_pairs, validate_probabilities
+from unbag.inference.single_output import BREAK_EVEN, Threshold, parse_threshold
+from unbag.utils.files import cache_folder
+from unbag.utils.redaction import redact
+from unbag.utils.sqlite_cache import SqliteCache
+
+KIND: Final = "classification-endpoint"
+"""Kind of these models in records."""
+
+BATCH_PAIRS: Final = 32
+"""Maximum number of pairs per request: the default limit of text-embeddings-inference. A smaller limit is found."""
+
+_TIMEOUT: Final = 120.0  # seconds
+_TOO_LARGE: Final = (413, 422)  # text-embeddings-inference answers either to a batch above its limit
+
+
+class ClassificationEndpointPredictor:
+    """Predictor of a classifier behind a route of `classification_routes.ROUTES`; built by `load`.
+
+    Attributes:
+        label_space: Labels of the columns of `predict`.
+        order: Labels of the model's outputs, in the server's order (`/predict`: the order of their names). For a model
+            of one output, the labels of a high score and of a low one.
+        identity: Everything that determines the probabilities, by name. It does not change if the server replaces the
+            model under the same name.
+        threshold: Threshold of a model of one output; None for other models.
+        has_probabilities: False for a model of one output, whose score only orders the pairs.
+        spending: Requests and tokens so far.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        connection: Connection,
+        route: Route,
+        *,
+        separator: str,
+        cache: SqliteCache,
+        spending: Spending,
+        label_map: Mapping[str, str] | None,
+        threshold: Threshold | None,
+        concurrency: int,
+    ) -> None:
+        self.model = model
+        self.spending = spending
+        self._connection, self._route, self._separator = connection, route, separator
+        self._cache, self._concurrency = cache, concurrency
+        pairs = [(premise, hypothesis) for premise, hypothesis, _ in PAIRS["en"]]
+        batches = [[pair] for pair in pairs] if route.shares_premise else [pairs]
+        found = [outputs for batch in batches for outputs in self._ask(batch)]
+        self._outputs = len(found[0].values)
+        self.threshold = self._validate_threshold(threshold)
+        self.has_probabilities = self.threshold is None
+        self.order = self._resolve_labels(found, label_map)
+        self.label_space = label_space_of(self.order)
+        self._columns = [self.order.index(label) for label in self.label_space]
+        self.identity: Mapping[str, str] = {
+            "kind": KIND,
+            "model": model,
+            "base_url": connection.base_url,
+            "label_order": ",".join(self.order),
+            **({"separator": separator} if route.is_text else {}),
+            **({} if self.threshold is None else {"threshold": str(self.threshold)}),
+        }
+
+    @classmethod
+    def load(
+        cls,
+        model: str,
+        *,
+        base_url: str | None = None,
+        separator: str | None = None,
+        label_map: Mapping[str, str] | None = None,
+        threshold: Threshold | None = None,
+        concurrency: int = CONCURRENCY,
+        retries: int = RETRIES,
+        spending: Spending | None = None,
+        cache: Path | None = None,
+    ) -> "ClassificationEndpointPredictor":
+        """Connect to an endpoint, and resolve the labels of its model.
+
+        The key is read from the environment variable `OPENAI_API_KEY`, and is sent to no other host.
+
+        Args:
+            model: Name of the model at the endpoint.
+            base_url: URL of the route, such as `http://localhost:8080/predict`; it ends in `predict`, `rerank`,
+                `classify` or `score`.
+            separator: Text between premise and hypothesis, for `/classify` only, which takes one text per pair: the
+                separator tokens of the model, such as `[SEP]`.
+            label_map: Label of each output, as in `data.labels.resolve_order`, if the names do not define it.
+            threshold: For a model of one output, sigmoid from which a pair is entailed, or `break-even`.
+            concurrency: Number of simultaneous requests, 1 or more (default: 8).
+            retries: Maximum number of retries of a request (default: 8).
+            spending: Counter for requests and tokens (default: a new one).
+            cache: File of the outputs (default: one file in the user's cache folder for all endpoints).
+
+        Raises:
+            EndpointError: If the URL is invalid or unreachable, the server rejects the request or answers in another
+                format, or an option does not fit the model.
+            data.labels.LabelError: If the names do not define the label of each output.
+            ValueError: If `concurrency` is below 1.
+        """
+        if concurrency < 1:
+            raise ValueError(f"concurrency (--concurrency): expected at least 1 request at a time, got {concurrency}")
+        route = route_of(base_url)
+        if route is None:
+            raise EndpointError(
+                f"--base-url: expected the address of a route, such as http://localhost:8080/predict, got {base_url!r}"
+            )
+        if route.is_text and not separator:
+            raise EndpointError(
+                f"--separator: expected the text between premise and hypothesis, since /{route.name} takes one text "
+                "per pair, got none; pass the separator tokens of the model, such as '[SEP]' or '</s></s>'"
+            )
+        if separator and not route.is_text:
+            raise EndpointError(
+                f"--separator: expected none, since /{route.name} takes pairs, got {separator!r}; omit it"
+            )
+        return cls(
+            model,
+            Connection.open(base_url, retries=retries),
+            route,
+            separator=separator or "",
+            cache=SqliteCache(cache or cache_folder("answers") / "classifications.sqlite", "outputs", wal=True),
+            spending=spending or Spending(),
+            label_map=label_map,
+            threshold=None if threshold is None else parse_threshold(threshold),
+            concurrency=concurrency,
+        )
+
+    def predict(self, premises: Sequence[str], hypotheses: Sequence[str]) -> NDArray[np.float32]:
+        """Predict the probabilities of n pairs in their order, shape (n, len(label_space)).
+
+        Raises:
+            EndpointError: If a request fails after all retries; the outputs so far stay in the cache.
+        """
+        return collect_batches(self, premises, hypotheses)
+
+    def batches(
+        self,
+        premises: Sequence[str],
+        hypotheses: Sequence[str],
+        *,
+        done: NDArray[np.bool_] | None = None,
+        share: tuple[int, int] | None = None,
+    ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.float32]]]:
+        """Iterate over requests as they are answered: positions of b pairs, shape (b,), and their probabilities.
+
+        Raises:
+            EndpointError: As `predict`.
+        """
+        rows_of: dict[Pair, list[int]] = {}
+        for row, pair in enumerate(zip(*validate_pairs(premises, hypotheses), strict=True)):
+            rows_of.setdefault(pair, []).append(row)  # equal pairs are sent once
+        number, of = share or (0, 1)
+        pool = ThreadPoolExecutor(self._concurrency, thread_name_prefix="endpoint")
+        try:
+            futures = {
+                pool.submit(self._ask, batch): batch
+                for place, batch in enumerate(self._split(list(rows_of)))
+                if place % of == number and (done is None or not all(done[rows_of[pair]].all() for pair in batch))
+            }
+            for future in as_completed(futures):
+                batch, outputs = futures[future], future.result()
+                rows = np.array([row for pair in batch for row in rows_of[pair]], dtype=np.intp)
+                counts = [len(rows_of[pair]) for pair in batch]
+                values = np.repeat(self._probabilities(outputs), counts, axis=0)
+                yield rows, validate_probabilities(values, len(rows), self.label_space)
+        finally:
+            # Requests in flight are completed and cached.
+            pool.shutdown(wait=True, cancel_futures=True)
+
+    def _split(self, pairs: Sequence[Pair]) -> list[list[Pair]]:
+        """Split pairs into requests."""
+        groups: dict[str, list[Pair]] = {}
+        for pair in pairs:
+            groups.setdefault(pair[0] if self._route.shares_premise else "", []).append(pair)
+        return [
+            group[start : start + BATCH_PAIRS]
+            for group in groups.values()
+            for start in range(0, len(group), BATCH_PAIRS)
+        ]
+
+    def _ask(self, pairs: Sequence[Pair]) -> list[PairOutputs]:
+        """Get the outputs of the pairs of one request, from the cache or the endpoint."""
+        keys = [self._key(pair) for pair in pairs]
+        cached = self._cache.get(keys)
+        missing = [(key, pair) for key, pair in zip(keys, pairs, strict=True) if key not in cached]
+        if not missing:
+            self.spending.add_kept()
+        else:
+            outputs = self._send([pair for _, pair in missing])
+            fresh = {key: json.dumps(each) for (key, _), each in zip(missing, outputs, strict=True)}
+            self._cache.put(fresh.items(), replace=False)
+            cached = {**cached, **fresh}
+        return [PairOutputs(*(tuple(each) for each in json.loads(cached[key]))) for key in keys]
+
+    def _key(self, pair: Pair) -> str:
+        content = [self._connection.base_url, self._route.build(self.model, [pair], self._separator)]
+        return hashlib.sha256(json.dumps(content, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
+
+    def _send(self, pairs: Sequence[Pair]) -> list[PairOutputs]:
+        """Send pairs in one request, or in several if the server's limit is smaller."""
+        body = self._route.build(self.model, pairs, self._separator)
+        try:
+            response = self._connection.client.post(
+                self._connection.base_url, cast_to=object, body=body, options={"timeout": _TIMEOUT}
+            )
+        except openai.APIStatusError as error:
+            if error.status_code in _TOO_LARGE and len(pairs) > 1:
+                half = len(pairs) // 2
+                return self._send(pairs[:half]) + self._send(pairs[half:])
+            raise EndpointError(self._connection.describe_refusal(self.model, error)) from None
+        except openai.OpenAIError as error:
+            raise EndpointError(
+                f"cannot reach {self._connection.base_url}: {message(error)}; start the server, or run the same "
+                "command again to continue"
+            ) from None
+        try:
+            outputs = self._route.parse(response, len(pairs))
+        except MALFORMED:
+            raise EndpointError(
+                f"{self._connection.base_url}: expected {self._route.expected}, got {redact(str(response))[:200]!r}; "
+                "check that the address names the server's route"
+            ) from None
+        self.spending.add(Answer("", (), "stop", _prompt_tokens(response), 0))
+        return outputs
+
+    def _validate_threshold(self, threshold: Threshold | None) -> Threshold | None:
+        """Validate the threshold, which a model of one output must have and a model of several must not."""
+        where = f"{self._connection.base_url}, {self.model}"
+        if self._outputs == 1 and threshold is None:
+            raise EndpointError(
+                f"{where}: expected --threshold for a model of one output, got none; pass the threshold from its card, "
+                f"such as 0.5, or {BREAK_EVEN}"
+            )
+        if self._outputs > 1 and threshold is not None:
+            raise EndpointError(
+                f"{where}: expected no --threshold for a model of {self._outputs} outputs, got {threshold}; omit it"
+            )
+        return threshold
+
+    def _resolve_labels(self, outputs: Sequence[PairOutputs], label_map: Mapping[str, str] | None) -> tuple[str, ...]:
+        """Resolve the label of each output from the names in the responses to the pairs of the label probe."""
+        named = {column: name for each in outputs for column, name in enumerate(each.names) if name}
+        if self._outputs == 1:
+            return single_output_labels(named.get(0, ""), label_map)
+        lacking = [column for column in range(self._outputs) if column not in named]
+        if lacking and label_map is None:
+            raise LabelError(
+                f"{self._connection.base_url} names only the labels that {self.model} predicts: expected names of "
+                f"{self._outputs} outputs, got {named} on {len(outputs)} obvious pairs; look up the order on the "
+                "model's card and pass it, e.g. --label-map contradiction,entailment,neutral"
+            )
+        names = {column: named.get(column, f"output {column}") for column in range(self._outputs)}
+        return resolve_order(names, label_map)
+
+    def _probabilities(self, outputs: Sequence[PairOutputs]) -> NDArray[np.float64]:
+        """Compute the probabilities of b pairs from their outputs, shape (b, len(label_space))."""
+        if {len(each.values) for each in outputs} != {self._outputs}:
+            raise EndpointError(
+                f"{self._connection.base_url}: expected {self._outputs} outputs per pair, as for the first pairs, got "
+                "another number; check that the server runs one model"
+            )
+        values = np.array([each.values for each in outputs], dtype=np.float64)
+        if self.threshold is None:
+            return values[:, self._columns]
+        if not ((values >= 0) & (values <= 1)).all():
+            raise EndpointError(
+                f"{self._connection.base_url}: expected scores from 0 to 1, got {values.min():g} to {values.max():g}; "
+                "serve a cross-encoder of one output, with its sigmoid"
+            )
+        # The odds are divided by those of the threshold, so that the label begins at 0.5, as for local models.
+        threshold = 0.5 if self.threshold == BREAK_EVEN else float(self.threshold)
+        high, low = values * (1 - threshold), (1 - values) * threshold
+        both: NDArray[np.float64] = np.concatenate([high, low], axis=1) / (high + low)
+        return both[:, self._columns]
+
+
+def _prompt_tokens(response: Any) -> int:
+    """Read the number of tokens of a response; 0 for servers that do not count them."""
+    usage = response.get("usage") if isinstance(response, dict) else None
+    return int((usage or {}).get("prompt_tokens") or 0)

@@ -1,0 +1,117 @@
+"""Connection to an endpoint: its address, its key, retries, and messages for what it refuses."""
+
+import os
+from http import HTTPStatus
+from typing import Final, NamedTuple
+from urllib.parse import urlsplit
+
+from unbag.utils.redaction import first_line, redact
+
+try:
+    import openai
+except ImportError as error:
+    raise ImportError("an endpoint needs the openai client: pip install 'unbag[llm]'") from error
+
+__all__ = ["KEY", "RETRIES", "Connection", "EndpointError", "message", "openai"]
+
+KEY: Final = "OPENAI_API_KEY"
+RETRIES: Final = 8
+"""Maximum number of retries after a temporary error (429, 5xx) or a broken connection. The client waits for the time in
+`Retry-After`, up to two minutes, else 0.5 s, doubled each time up to 8 s: 40 s in all."""
+
+_LONGEST_URL: Final = 2_000  # characters; the client rejects URLs of some ten thousand
+
+
+class EndpointError(ValueError):
+    """Endpoint that is unreachable or rejects a request, or whose responses have another format."""
+
+
+class Connection(NamedTuple):
+    """A client of an endpoint.
+
+    Attributes:
+        client: Client, which retries after temporary errors.
+        base_url: Address without a slash at its end.
+    """
+
+    client: "openai.OpenAI"
+    base_url: str
+
+    @classmethod
+    def open(cls, base_url: str | None, *, retries: int = RETRIES) -> "Connection":
+        """Build the client of an address; sends nothing.
+
+        The key is read from the environment variable `OPENAI_API_KEY`, and is sent to no other host. Without a key,
+        requests have a placeholder, which local servers accept.
+
+        Raises:
+            EndpointError: If the address is invalid.
+        """
+        address = _validate_url(base_url)
+        try:
+            client = openai.OpenAI(
+                api_key=os.environ.get(KEY) or "none",  # the client requires a key
+                base_url=address,
+                max_retries=retries,
+                # A redirect could send the pairs and the key to another host.
+                http_client=openai.DefaultHttpxClient(follow_redirects=False),
+            )
+        except Exception as error:  # the HTTP client's error for an invalid host name derives from Exception directly
+            raise EndpointError(
+                f"--base-url: expected an address such as http://localhost:8000/v1, got {address!r:.200} "
+                f"({first_line(error)}); correct it"
+            ) from error
+        return cls(client, str(client.base_url).rstrip("/"))
+
+    def describe_refusal(self, model: str, error: "openai.APIStatusError") -> str:
+        """Describe the refusal of a request, with the step that may help."""
+        what = f"{self.base_url} answered {error.status_code} to {model}: {message(error)}"
+        if error.status_code in (401, 403):
+            return f"{what}; set {KEY} in the environment to a key that may use it"
+        if HTTPStatus.MULTIPLE_CHOICES <= error.status_code < HTTPStatus.BAD_REQUEST:
+            to = urlsplit(error.response.headers.get("location", ""))
+            there = f"{to.scheme}://{to.hostname}{to.path}" if to.hostname else "another path"
+            return (
+                f"{self.base_url} answered {error.status_code}: it redirects requests to {there}, which is not "
+                "followed; pass that address as --base-url if you trust it"
+            )
+        if error.status_code == 404:
+            return f"{what}; check the model's name and --base-url, which usually ends in /v1"
+        if error.status_code == 429:
+            return f"{what}; reduce --concurrency and run the same command again to continue"
+        return f"{what}; run the same command again to continue"
+
+
+def message(error: Exception) -> str:
+    """Shorten the message of an error of the client to its first line."""
+    return first_line(error, longest=300)
+
+
+def _validate_url(base_url: str | None) -> str:
+    if not base_url:
+        raise EndpointError("expected the endpoint's address, such as --base-url http://localhost:8000/v1, got none")
+    # `urlsplit` drops line breaks and tabs, which the client would reject later with an error of its own.
+    for position, character in enumerate(base_url, start=1):
+        if character == " " or not character.isprintable():
+            raise EndpointError(  # the message omits the address, which may hold a password
+                f"--base-url: expected an address such as http://localhost:8000/v1, got {character!r} as its character "
+                f"{position}; remove it"
+            )
+    try:
+        parts = urlsplit(base_url)
+        # A connection encodes the host the same way: it fails for an empty label or one of more than 63 characters.
+        (parts.hostname or "").encode("idna")
+        # The property `port` raises for an invalid port.
+        is_address = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # invalid brackets or port; the `UnicodeError` of a host name is a ValueError too
+        is_address = False
+    if not is_address or len(base_url) > _LONGEST_URL:
+        raise EndpointError(
+            f"--base-url: expected an address such as http://localhost:8000/v1, got {redact(base_url)!r:.200}"
+        )
+    if parts.username or parts.password or parts.query or parts.fragment:
+        raise EndpointError(  # the address is recorded with the results
+            f"--base-url: expected an address without name, password or ?…, got one with them for {parts.hostname}; "
+            f"set the key as {KEY} in the environment"
+        )
+    return base_url

@@ -1,0 +1,91 @@
+"""Interpolation after training: the weights between original and trained model that lose little validation accuracy.
+
+Wortsman et al. 2022 (WiSE-FT), https://arxiv.org/abs/2109.01903, interpolate between a model before and after
+fine-tuning. The rule that chooses α is unbag's.
+"""
+
+import logging
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from unbag.inference.loading import has_classification_head
+from unbag.training.loop import ALL, Metrics
+from unbag.training.output import Record
+from unbag.training.weight_averaging import clone_weights, interpolate
+
+OPTION: Final = "--interpolate"
+GRID: Final = tuple(step / 10 for step in range(11))
+MAX_LOSS: Final = 1  # percentage points of validation accuracy
+logger = logging.getLogger(__name__)
+
+
+class WeightLine:
+    """The weights (1 − α) θ_original + α θ_trained of one network, for α of `GRID`."""
+
+    def __init__(self, network: Any, *, sharding: str | None = None) -> None:
+        """Copy the weights before training.
+
+        Args:
+            network: Classifier to train.
+            sharding: Kind of sharding, None if each process has all weights (`sharding.kind`).
+
+        Raises:
+            ValueError: If the network has a new head, or its weights are sharded.
+        """
+        if sharding is not None:
+            raise ValueError(
+                f"{OPTION}: expected whole weights in each process, got {sharding}; train without {OPTION}, then use "
+                "`unbag models interpolate`"
+            )
+        if not has_classification_head(network.config):
+            raise ValueError(f"{OPTION}: expected a model that is a classifier before training, got one without a head")
+        self._original = clone_weights(network)
+
+    def choose(self, network: Any, evaluate: Callable[[], Metrics]) -> Record:
+        """Evaluate the validation pairs along the line, and give the network the weights at the chosen α.
+
+        All processes call this together.
+
+        Args:
+            network: Trained network, changed in place.
+            evaluate: Function that computes the metrics of `network` on the validation pairs.
+
+        Returns:
+            `alpha`, the chosen α; `max_loss`, in percentage points; `curve`, the metrics for each α of `GRID`.
+        """
+        trained = clone_weights(network)
+        curve: list[Record] = []
+        for alpha in GRID:
+            network.load_state_dict(interpolate(self._original, trained, alpha))
+            curve.append({"alpha": alpha, **evaluate()})
+        alpha = choose_alpha(curve)
+        if alpha == 0:
+            logger.warning(
+                "%s: each α above 0 loses more than %d point of validation accuracy; the output is the original model",
+                *(OPTION, MAX_LOSS),
+            )
+        network.load_state_dict(interpolate(self._original, trained, alpha))
+        return {"alpha": alpha, "max_loss": MAX_LOSS, "curve": curve}
+
+
+def chosen_metrics(interpolation: Record) -> Metrics:
+    """Look up the metrics at the chosen α in the return value of `WeightLine.choose`."""
+    [row] = [row for row in interpolation["curve"] if row["alpha"] == interpolation["alpha"]]
+    return {part: metrics for part, metrics in row.items() if part != "alpha"}
+
+
+def choose_alpha(curve: Sequence[Record]) -> float:
+    """Choose the largest α whose accuracy is at most `MAX_LOSS` points below that of α = 0.
+
+    Accuracies are compared as numbers of correct predictions, without rounding errors.
+
+    Args:
+        curve: For each α its `alpha` and, as `all`, `accuracy` and number of `pairs`; one has α = 0.
+
+    >>> row = lambda alpha, correct: {"alpha": alpha, "all": {"accuracy": correct / 200, "pairs": 200}}
+    >>> choose_alpha([row(0.0, 160), row(0.3, 157), row(0.6, 158), row(1.0, 150)])
+    0.6
+    """
+    correct: dict[float, int] = {row["alpha"]: round(row[ALL]["accuracy"] * row[ALL]["pairs"]) for row in curve}
+    pairs = curve[0][ALL]["pairs"]
+    return max(alpha for alpha, n in correct.items() if 100 * (correct[0.0] - n) <= MAX_LOSS * pairs)

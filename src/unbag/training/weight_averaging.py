@@ -1,0 +1,263 @@
+"""Weighted means of the weights of classifiers with one architecture: interpolation and model soups.
+
+Interpolation, θ = (1 − α) θ_A + α θ_B: Wortsman et al. 2022, "Robust fine-tuning of zero-shot models" (WiSE-FT),
+https://arxiv.org/abs/2109.01903, between a model before and after fine-tuning. Uniform mean of several fine-tuned
+models: Wortsman et al. 2022, "Model soups", https://arxiv.org/abs/2203.05482.
+
+The mean of weights is useful only for models that were fine-tuned from the same weights. Nothing here checks this.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from copy import deepcopy
+from pathlib import Path
+from typing import Any, Final
+
+import torch
+from huggingface_hub import ModelCardData
+from torch import Tensor
+from transformers import AutoModelForSequenceClassification
+
+from unbag.challenge_sets import results
+from unbag.inference.hub_files import Origin, resolve_origin
+from unbag.inference.loading import load_config, load_network, load_tokenizer, missing_weights_message
+from unbag.inference.predictor import ModelError
+from unbag.training.config import display_name
+from unbag.training.output import save_tokenizer
+from unbag.utils import locks
+from unbag.utils.files import atomic_rename, remove_on_failure, write_json
+
+FILE: Final = "interpolation.json"
+COMMAND: Final = "unbag models interpolate"
+_SCHEMA: Final = 1
+_TRIVIAL: Final = ("_name_or_path", "transformers_version", "dtype", "torch_dtype", "problem_type", "label2id")
+"""Config fields without influence on the logits; `label2id` repeats `id2label`."""
+_TOKENIZER_FIELDS: Final = ("special_tokens_map", "model_max_length", "padding_side", "truncation_side")
+_SHOWN: Final = 200  # characters of a difference in a message
+
+Weights = Mapping[str, Tensor]
+"""A network's `state_dict`: weights and buffers by name."""
+Record = dict[str, Any]
+
+
+def average_tensors(tensors: Sequence[Tensor], weights: Sequence[float]) -> Tensor:
+    """Compute a weighted mean of tensors in float32.
+
+    Products and sums are in float64 and rounded once. Therefore the mean of equal tensors is that tensor, bit for bit.
+    A tensor of weight 0 has no influence, even if its values are infinite. The order of the tensors has no influence.
+
+    Args:
+        tensors: n tensors of one shape and any floating-point type, on the CPU.
+        weights: n weights of at least 0 with the sum 1.
+
+    >>> average_tensors([torch.tensor([0.0, 2.0]), torch.tensor([4.0, 2.0])], [0.75, 0.25])
+    tensor([1., 2.])
+    """
+    products = [weight * tensor.double() for tensor, weight in zip(tensors, weights, strict=True) if weight]
+    if len(products) > 2:  # floating-point addition of two numbers commutes, that of three does not associate
+        products = list(torch.stack(products).sort(dim=0).values)
+    total = products[0]
+    for product in products[1:]:
+        total = total + product
+    return total.float()
+
+
+def average_weights(models: Sequence[Weights], weights: Sequence[float]) -> dict[str, Tensor]:
+    """Compute the weighted mean of the weights of several networks.
+
+    Args:
+        models: Weights of n networks of one architecture, on the CPU.
+        weights: n weights of at least 0 with the sum 1.
+
+    Returns:
+        The mean of each floating-point tensor, in float32. Other tensors, such as integer buffers, are copied.
+
+    Raises:
+        ValueError: If names or shapes differ, or tensors without a mean (integers) have different values.
+    """
+    first = models[0]
+    mean = {}
+    for other in models[1:]:
+        if unpaired := sorted(first.keys() ^ other.keys()):
+            raise ValueError(f"weights: expected the same names in all models, got {unpaired[0]} in some only")
+    for name, tensor in first.items():
+        tensors = [model[name] for model in models]
+        if len(shapes := {tuple(each.shape) for each in tensors}) > 1:
+            raise ValueError(f"{name}: expected one shape in all models, got {' and '.join(map(str, sorted(shapes)))}")
+        if tensor.is_floating_point():
+            mean[name] = average_tensors(tensors, weights)
+        elif all(torch.equal(tensor, each) for each in tensors):
+            mean[name] = tensor.clone()
+        else:
+            raise ValueError(f"{name}: expected equal integers in all models, got others; average models that share it")
+    return mean
+
+
+def interpolate(a: Weights, b: Weights, alpha: float) -> dict[str, Tensor]:
+    """Compute (1 − α) θ_A + α θ_B as in WiSE-FT (https://arxiv.org/abs/2109.01903).
+
+    Args:
+        a: Weights θ_A, those of α = 0, on the CPU.
+        b: Weights θ_B, those of α = 1, on the CPU.
+        alpha: α from 0 to 1.
+
+    Raises:
+        ValueError: See `average_weights`.
+    """
+    return average_weights([a, b], [1 - alpha, alpha])
+
+
+def clone_weights(network: Any) -> dict[str, Tensor]:
+    """Copy the weights and buffers of a network to the CPU."""
+    return {name: tensor.detach().to("cpu", copy=True) for name, tensor in network.state_dict().items()}
+
+
+def average_models(models: Sequence[str | Path], output_dir: Path, *, alphas: Sequence[float] = ()) -> Record:
+    """Average the weights of classifiers, and write each mean as a folder for `from_pretrained`, atomically.
+
+    Args:
+        models: Hub ids or folders of at least two sequence classifiers. Architecture, config, labels and tokenizer must
+            agree. The output has the config and the tokenizer of the first one.
+        output_dir: Folder for the model; must not exist. For several α, each model is in a subfolder `alpha-0.5`.
+        alphas: Weights of the second model, from 0 to 1, for two models (default: the uniform mean of all models).
+
+    Returns:
+        `sources`, the models with name and revision; `models`, the written models with folder, `alpha` (None for a
+        uniform mean) and `weights`, the weight of each source.
+
+    Raises:
+        ValueError: If there are fewer than two models, an α is invalid, the folder exists, or the models do not agree.
+        ModelError: If a model cannot be loaded.
+    """
+    _validate(models, alphas, output_dir)
+    choices: Sequence[float | None] = alphas or ([0.5] if len(models) == 2 else [None])
+    origins = [resolve_origin(model, None) for model in models]
+    validate_agreement(origins)
+    networks = [_load(origin) for origin in origins]
+    tokenizer = load_tokenizer(origins[0])
+    sources = [{"name": display_name(origin.source), "revision": origin.identity()[1]} for origin in origins]
+    on_hub = [origin.source for origin in origins if origin.commit is not None]
+    written = []
+    tmp = output_dir.with_name(f".{output_dir.name}.part")
+    with locks.exclusive_lock(output_dir, "averaging models", wait=True), remove_on_failure(tmp):
+        _require_free(output_dir)  # another process may have written it meanwhile
+        for alpha in choices:
+            weights = [1 / len(models)] * len(models) if alpha is None else [1 - alpha, alpha]
+            subfolder = "" if alpha is None or len(choices) == 1 else f"alpha-{_text(alpha)}"
+            network = deepcopy(networks[0])
+            network.load_state_dict(average_weights([each.state_dict() for each in networks], weights))
+            network.save_pretrained(tmp / subfolder)
+            save_tokenizer(tokenizer, tmp / subfolder)
+            record: Record = {"schema": _SCHEMA, "alpha": alpha, "environment": results.environment()}
+            record["sources"] = [{**each, "weight": weight} for each, weight in zip(sources, weights, strict=True)]
+            write_json(record, tmp / subfolder / FILE)
+            (tmp / subfolder / "README.md").write_text(_card(output_dir.name, record, on_hub), encoding="utf-8")
+            written.append({"folder": str(output_dir / subfolder), "alpha": alpha, "weights": weights})
+        atomic_rename(tmp, output_dir)
+    return {"sources": sources, "models": written}
+
+
+def validate_agreement(origins: Sequence[Origin]) -> None:
+    """Check that models have one architecture, config, label order and tokenizer. Downloads no weights.
+
+    Raises:
+        ValueError: If they differ; the message names the first difference.
+        ModelError: If a config or a tokenizer cannot be loaded.
+    """
+    expected = _description(origins[0])
+    for origin in origins[1:]:
+        if (found := _first_difference(expected, _description(origin))) is not None:
+            where, ours, theirs = found
+            raise ValueError(
+                f"{origin}: expected {where} = {ours!r:.{_SHOWN}} as in {origins[0]}, got {theirs!r:.{_SHOWN}}; "
+                "average models that were fine-tuned from one checkpoint"
+            )
+
+
+def _description(origin: Origin) -> dict[str, Any]:
+    """Describe everything that determines the predictions of a model except its weights."""
+    config = load_config(origin).to_dict()
+    tokenizer = load_tokenizer(origin)
+    backend = getattr(tokenizer, "backend_tokenizer", None)
+    steps = {"vocabulary": tokenizer.get_vocab()} if backend is None else json.loads(backend.to_str())
+    described: dict[str, Any] = {
+        "architecture": config.pop("architectures", None),
+        "labels": config.pop("id2label", None),
+        "config": {name: value for name, value in config.items() if name not in _TRIVIAL},
+        # Truncation and padding are those of the last batch before the tokenizer was saved.
+        "tokenizer": {name: value for name, value in steps.items() if name not in ("truncation", "padding")},
+    }
+    described["tokenizer"] |= {name: getattr(tokenizer, name, None) for name in _TOKENIZER_FIELDS}
+    return described
+
+
+def _first_difference(ours: Any, theirs: Any, where: str = "") -> tuple[str, Any, Any] | None:
+    """Find the first different value of two nested mappings: its dotted name, and the value in each.
+
+    >>> _first_difference({"a": 1, "b": {"c": 2}}, {"a": 1, "b": {"c": 3}})
+    ('b.c', 2, 3)
+    """
+    if isinstance(ours, dict) and isinstance(theirs, dict):
+        for key in dict.fromkeys([*ours, *theirs]):
+            name = f"{where}.{key}" if where else str(key)
+            if (found := _first_difference(ours.get(key), theirs.get(key), name)) is not None:
+                return found
+        return None
+    return None if ours == theirs else (where, ours, theirs)
+
+
+def _load(origin: Origin) -> Any:
+    network, missing = load_network(AutoModelForSequenceClassification, origin, torch.float32)
+    if missing:
+        raise ModelError(f"{missing_weights_message(missing, origin)}; expected a fine-tuned classifier")
+    return network
+
+
+def _validate(models: Sequence[str | Path], alphas: Sequence[float], output_dir: Path) -> None:
+    if len(models) < 2:
+        raise ValueError(f"MODELS: expected at least two models, got {len(models)}; name another one")
+    if alphas and len(models) > 2:
+        raise ValueError(f"--alpha: expected none for {len(models)} models, got {alphas[0]:g}; omit --alpha")
+    if outside := [alpha for alpha in alphas if not 0 <= alpha <= 1]:
+        raise ValueError(f"--alpha: expected a number from 0 to 1, got {outside[0]:g}; choose another α")
+    if len(set(alphas)) < len(alphas):
+        raise ValueError(f"--alpha: expected different numbers, got {', '.join(map(_text, alphas))}; name each once")
+    _require_free(output_dir)
+
+
+def _require_free(output_dir: Path) -> None:
+    if output_dir.exists():
+        raise ValueError(f"--output-dir: expected a new folder, got {output_dir}, which exists; name another one")
+
+
+def _text(number: float) -> str:
+    return f"{number:.15g}"
+
+
+def _card(title: str, record: Record, on_hub: list[str]) -> str:
+    """Build the README of an averaged model, in Markdown, with the sources that are Hub repositories as its base."""
+    sources, alpha = record["sources"], record["alpha"]
+    metadata = ModelCardData(
+        library_name="transformers",
+        pipeline_tag="text-classification",
+        base_model=on_hub or None,
+        base_model_relation="merge" if on_hub else None,
+        tags=["natural-language-inference", "unbag", f"arxiv:{'2203.05482' if alpha is None else '2109.01903'}"],
+    )
+    rows = [f"| `{each['name']}` | `{each['revision']}` | {_text(each['weight'])} |" for each in sources]
+    method = (
+        "the uniform mean of the models below ([model soup, Wortsman et al. 2022](https://arxiv.org/abs/2203.05482))"
+        if alpha is None
+        else f"(1 − α) θ_A + α θ_B with α = {_text(alpha)}, of the two models below in this order ([WiSE-FT, Wortsman "
+        "et al. 2022](https://arxiv.org/abs/2109.01903))"
+    )
+    parts = [
+        f"# {title}",
+        f"A standard transformers classifier. Its weights are {method}. Nothing was trained. Config and tokenizer are "
+        "those of the first model.",
+        "\n".join(["| model | revision | weight |", "|---|---|---:|", *rows]),
+        "The weights derive from all of these models, so that the licence of each applies.",
+        f"Made with `{COMMAND}`. unbag has not evaluated this model. Evaluate it with `unbag evaluate`.",
+    ]
+    text = "\n\n".join(parts)
+    return f"---\n{metadata.to_yaml()}\n---\n\n{text}\n"

@@ -1,0 +1,248 @@
+"""Pairs of the negation set: an independent reader proves the labels, and no order-blind model is above one half."""
+
+import re
+from collections import Counter
+from functools import cache
+from itertools import product
+
+import pytest
+
+from unbag.challenge_sets.perturbations.negation_operations import NO_CLAIM, OPERATIONS, OTHER_WORDS, negation_pairs
+from unbag.challenge_sets.perturbations.negation_rows import SCHEMA, negation_tables
+from unbag.challenge_sets.perturbations.negation_words import (
+    ADJECTIVES,
+    COMPANIONS,
+    PERSON_ANTONYMS,
+    PERSON_PREFIXES,
+    THING_ANTONYMS,
+    THING_PREFIXES,
+)
+from unbag.challenge_sets.perturbations.vocabulary_split import HELD_OUT, TRAINING, vocabulary_half
+from unbag.data.labels import ENTAILMENT
+from unbag.data.sources import Example
+from unbag.data.text.parses import Parser
+
+CLAIMS = (
+    "The man is sleeping in a tent.",
+    "The women were sleeping in a tent.",
+    "The museum has been closed by the city.",
+    "These villages will be connected to the network.",
+)
+"""Claims that take every operation, or every one but `hypernym`."""
+OTHERS = (
+    "A dog chased a ball in the garden.",
+    "It was important to the lawyer.",
+    "Three boys are running across the street.",
+)
+NO_CLAIMS = (
+    "A man sings and a woman dances.",
+    "The man is not sleeping in a tent.",
+    "Is the man sleeping in a tent?",
+    "When it rains, the man is sleeping in a tent.",
+    "Every man is sleeping in a tent.",
+    "The man was only sleeping in a tent.",
+)
+
+
+@pytest.fixture(scope="module")
+def parser(shared, tmp_path_factory):
+    pytest.importorskip("spacy")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        yield Parser(str(shared / "hub" / "models" / "spacy" / "en_core_web_sm"))
+
+
+@pytest.fixture(scope="module")
+def pairs(parser):
+    """Give the pairs of all claims with several seeds, so that every word list is used."""
+    parses = list(parser.parses([*CLAIMS, *OTHERS]))
+    return [pair for parse in parses for seed in range(12) for pair in negation_pairs(parse, seed=seed)]
+
+
+# A reader of the sentences that shares no code with the operations: it splits a premise into its statements, and
+# enumerates all situations in which they are true.
+
+_FRAME = re.compile(r"It is (not |)(?:true|the case|false|a fact|untrue|correct) that ")
+_DETERMINER = re.compile(
+    r"(No|Some of the|Some|Every|All of the|Not all of the|None of the|Not all|All|Not every|Not a single"
+    r"|At least one|At most \w+|More than \w+) "
+)
+_NUMBERS = dict(zip("two three four five six".split(), range(2, 7), strict=True))
+_OPPOSITES = {
+    (each.stated, each.opposite) for each in (*PERSON_PREFIXES, *THING_PREFIXES, *PERSON_ANTONYMS, *THING_ANTONYMS)
+}
+
+
+def _statements(text):
+    """Split a premise into its statements, without full stops."""
+    if text.startswith("Although "):
+        return text.removeprefix("Although ").rstrip(".").split(", ")
+    parts = []
+    for sentence in text.rstrip(".").split(". "):
+        clause = re.fullmatch(r"(.+?),? (?:who|which) ((?:is|are|was|were|has|have|had) [^,]+?), (.+)", sentence)
+        parts += [f"{clause[1]} {clause[2]}", f"{clause[1]} {clause[3]}"] if clause else [sentence]
+    return parts
+
+
+def _literal(statement):
+    """Read a statement as (atom, truth)."""
+    truth = True
+    if frame := _FRAME.match(statement):
+        truth ^= bool(frame[1]) or "false" in frame[0] or "untrue" in frame[0]
+        statement = statement[frame.end() :]
+    words = statement.lower().rstrip(".").split()
+    return " ".join(word for word in words if word != "not"), truth ^ ("not" in words)
+
+
+def _entails(premise, hypothesis):
+    """Check whether the hypothesis is true in all situations in which the statements of the premise are."""
+    known, (atom, truth) = [_literal(each) for each in _statements(premise)], _literal(hypothesis)
+    atoms = sorted({atom, *(each for each, _ in known)})
+    exclusive = [
+        (one, other)
+        for one, other in product(atoms, atoms)
+        if any(one.endswith(f" {a}") and other == one.removesuffix(a) + b for a, b in _OPPOSITES)
+    ]
+    fitting = [
+        world
+        for values in product([False, True], repeat=len(atoms))
+        if all((world := dict(zip(atoms, values, strict=True)))[a] == t for a, t in known)
+        and not any(world[one] and world[other] for one, other in exclusive)
+    ]
+    assert fitting, premise
+    return all(world[atom] == truth for world in fitting)
+
+
+def _quantified(statement, nouns):
+    """Read a statement as (determiner, whether its noun is the narrow one, predicate, whether *not* is in it)."""
+    determiner = _DETERMINER.match(statement)
+    rest = statement[determiner.end() :].rstrip(".")
+    noun = max((each for each in nouns if rest.startswith(f"{each} ")), key=len)
+    predicate = rest.removeprefix(noun).strip()
+    return determiner[1], noun, predicate.replace(" not ", " "), " not " in predicate
+
+
+def _is_true(determiner, inside, outside):
+    """Interpret a determiner, where some of the noun are inside the predicate and the others are outside."""
+    words = determiner.split()
+    if determiner in ("No", "None of the", "Not a single"):
+        return inside == 0
+    if determiner in ("Every", "All", "All of the"):
+        return outside == 0
+    if determiner in ("Not every", "Not all", "Not all of the"):
+        return outside > 0
+    if determiner in ("Some", "Some of the", "At least one"):
+        return inside > 0
+    return inside <= _NUMBERS[words[2]] if words[:2] == ["At", "most"] else inside > _NUMBERS[words[2]]
+
+
+@cache
+def _situations():
+    """Numbers of narrow things inside and outside a predicate, and of other wide things; there are narrow things."""
+    return [each for each in product(range(8), range(2), range(8), range(2)) if each[0] + each[1]]
+
+
+def _entails_quantified(premise, hypothesis, nouns, narrow):
+    determiner, noun, predicate, is_negated = _quantified(hypothesis, nouns)
+    statements = [_quantified(each, nouns) for each in _statements(premise)]
+    about = [each for each in statements if each[2] == predicate]
+    assert len(statements) == 2
+    assert len(about) == 1
+
+    def holds(world, determiner, noun, is_negated):
+        inside, outside = world[0] + (noun not in narrow) * world[2], world[1] + (noun not in narrow) * world[3]
+        return _is_true(determiner, *((outside, inside) if is_negated else (inside, outside)))
+
+    fitting = [w for w in _situations() if all(holds(w, d, n, neg) for d, n, _, neg in about)]
+    assert fitting
+    return all(holds(world, determiner, noun, is_negated) for world in fitting)
+
+
+_SUBJECTS = ("man", "women", "museum", "villages", "dog", "boys")
+
+
+def test_labels_are_those_of_an_independent_reader(pairs):
+    checked = Counter()
+    companions = {each.counted(is_plural=many) for each in COMPANIONS for many in (False, True)}
+    above = {"person", "people", "animal"}
+    plain = {*companions, *_SUBJECTS}
+    modified = {f"{adjective} {noun}" for adjective in ADJECTIVES for noun in plain}
+    for pair in pairs:
+        if pair.operation in ("quantifier", "hypernym", "modifier"):
+            # Of two nouns the narrow one is the noun itself with `hypernym`, and the one with an adjective elsewhere.
+            narrow = plain if pair.operation == "hypernym" else modified
+            entails = _entails_quantified(pair.premise, pair.hypothesis, plain | modified | above, narrow)
+        else:
+            entails = _entails(pair.premise, pair.hypothesis)
+        assert entails == (pair.label == ENTAILMENT), pair
+        checked[pair.operation, entails] += 1
+    assert set(checked) == set(product(OPERATIONS, (False, True)))
+    assert min(checked.values()) >= 12
+
+
+def test_premises_of_a_mirror_have_the_same_words(pairs):
+    assert len(pairs) > 500
+    for entailed, other in zip(pairs[::2], pairs[1::2], strict=True):
+        assert entailed.hypothesis == other.hypothesis
+        assert (entailed.label, other.label) == ("entailment", "not_entailment")
+        assert _bag(entailed.premise) == _bag(other.premise)
+        assert entailed.premise != other.premise
+
+
+def _bag(text):
+    return Counter(re.findall(r"[\w-]+|[.,]", text.lower()))
+
+
+def test_each_premise_entails_half_of_its_hypotheses(pairs):
+    labels = {}
+    for pair in set(pairs):
+        labels.setdefault((pair.operation, pair.premise), Counter())[pair.label] += 1
+    assert all(counts["entailment"] == counts["not_entailment"] for counts in labels.values())
+
+
+@pytest.mark.parametrize("sentence", NO_CLAIMS)
+def test_negation_pairs_of_negated_coordinated_or_other_sentences_are_none(parser, sentence):
+    [parse] = parser.parses([sentence])
+    assert negation_pairs(parse) == NO_CLAIM
+
+
+def test_negation_pairs_of_an_indefinite_subject_have_no_double_negation(parser):
+    [parse] = parser.parses(["A man is sleeping in a tent."])
+    operations = {pair.operation for pair in negation_pairs(parse)}
+    assert operations == set(OPERATIONS) - {"double"}
+
+
+def test_negation_pairs_of_a_pronoun_have_the_claim_before_the_companion(parser):
+    [parse] = parser.parses(["It was important to the lawyer."])
+    premises = [pair.premise for seed in range(20) for pair in negation_pairs(parse, seed=seed)]
+    assert all(premise.startswith("It ") for premise in premises)
+
+
+def test_rows_of_the_two_halves_share_no_premise_noun_and_negation(parser):
+    halves = {}
+    for words in (TRAINING, HELD_OUT):
+        counts = Counter()
+        rows = _rows(parser, [*CLAIMS, *OTHERS], words=words, counts=counts)
+        assert counts[f"excluded: {OTHER_WORDS}"] > 0
+        assert {vocabulary_half(row["negation"]) for row in rows} <= {words}
+        halves[words] = rows
+    assert halves[HELD_OUT]
+    first, second = ({row["premise"] for row in rows} for rows in halves.values())
+    assert first.isdisjoint(second)
+
+
+def test_negation_tables_count_premises_operations_and_exclusions(parser):
+    counts = Counter()
+    rows = _rows(parser, [*CLAIMS, *NO_CLAIMS, CLAIMS[0]], counts=counts)
+    assert counts["premises"] == len(CLAIMS) + len(NO_CLAIMS), "a repeated premise counts once"
+    assert counts["claims"] == len(CLAIMS)
+    assert counts[f"excluded: {NO_CLAIM}"] == len(NO_CLAIMS)
+    assert sum(counts[operation] for operation in OPERATIONS) == len(rows)
+    assert set(rows[0]) == set(SCHEMA.names)
+    assert len({row["id"] for row in rows}) == len(rows)
+    assert set(Counter(row["mirror"] for row in rows).values()) == {2}
+
+
+def _rows(parser, premises, **options):
+    examples = [Example(str(number), text, text, "entailment") for number, text in enumerate(premises)]
+    return [row for table in negation_tables(examples, parser, **options) for row in table.to_pylist()]

@@ -1,0 +1,128 @@
+"""Parity of two runs: the share of changed labels, with its interval, and the gate on it."""
+
+import json
+
+import numpy as np
+import pytest
+from scipy.stats import beta
+from typer.testing import CliRunner
+
+import unbag
+from tests.factories import ROWS, result
+from unbag import cli
+from unbag.challenge_sets import results
+from unbag.data import demo
+from unbag.data.labels import LABELS
+from unbag.evaluation import gates, parity, samples
+from unbag.evaluation.row_labels import RowLabels
+from unbag.inference.function import CallablePredictor
+
+GATE = "--max", "plain:changed_labels=.05"
+
+
+def run(folder, name="model", *, changed=0, source=None, **options):
+    """Leave a run whose first `changed` labels differ from those of a run without changes."""
+    made = result(name, **options)
+    ids = np.arange(ROWS) % 3
+    ids[:changed] = (ids[:changed] + 1) % 3
+    source = np.arange(ROWS) if source is None else source
+    labels = RowLabels(source, np.array(LABELS)[ids])
+    samples.write([made], folder, labels={0: labels})
+    results.write([made], folder / results.FILE)
+    return folder
+
+
+def check(*arguments):
+    done = CliRunner(env={"COLUMNS": "80"}).invoke(cli.app, ["check", *map(str, arguments)], catch_exceptions=False)
+    return done.exit_code, " ".join(done.output.split())
+
+
+def test_compare_labels_of_independent_rows_has_the_limits_of_clopper_and_pearson(tmp_path):
+    before, after = run(tmp_path / "before", "fp32"), run(tmp_path / "after", "int8", changed=3)
+    [found], notes = parity.compare_labels(after, before)
+    assert (found.set, found.against, found.changed, found.sources, notes) == ("plain", "fp32", 3, ROWS, [])
+    assert found.estimate.value == pytest.approx(3 / ROWS)
+    assert found.estimate.n == ROWS
+    limits = beta.ppf([0.025, 0.975], [3, 4], [ROWS - 2, ROWS - 3])
+    np.testing.assert_allclose(found.estimate[1:3], limits, atol=1e-9)
+    [same], _ = parity.compare_labels(before, before)
+    assert same.estimate[:2] == (0, 0)
+    assert same.estimate.high == pytest.approx(1 - 0.025 ** (1 / ROWS)), "no change in a sample is no proof of none"
+
+
+def test_compare_labels_of_rows_that_share_sources_counts_the_sources(tmp_path):
+    source = np.arange(ROWS) // 10  # thirty sources of ten rows, which change together
+    runs = [run(tmp_path / str(changed), changed=changed, source=source) for changed in (0, 10)]
+    [found], _ = parity.compare_labels(runs[1], runs[0])
+    assert (found.sources, found.estimate.n) == (30, ROWS)
+    np.testing.assert_allclose(found.estimate[1:3], beta.ppf([0.025, 0.975], [1, 2], [30, 29]), atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("changed", "outcome", "codes"), [(2, "passes", (0, 0)), (12, "inconclusive", (0, 1)), (40, "fails", (1, 1))]
+)
+def test_check_changed_labels_is_a_gate(tmp_path, changed, outcome, codes):
+    before, after = run(tmp_path / "before", "fp32"), run(tmp_path / "after", "int8", changed=changed)
+    for extra, code in zip(((), ("--strict",)), codes, strict=True):
+        assert check(after, "--no-worse-than", before, *GATE, *extra)[0] == code
+    found = json.loads(check(after, "--no-worse-than", before, *GATE, "--json")[1])
+    gate = found["gates"][-1]
+    assert (gate["number"], gate["asked"], gate["outcome"]) == ("changed_labels", "≤ 0.05", outcome)
+    [each] = found["changed_labels"]
+    assert (each["set"], each["against"], each["changed"]) == ("plain", "fp32", changed)
+    assert each["estimate"] == gate["estimate"]
+
+
+def test_check_reports_changed_labels_without_a_bound(tmp_path):
+    before, after = run(tmp_path / "before", "fp32"), run(tmp_path / "after", "int8", changed=3)
+    code, output = check(after, "--no-worse-than", before)
+    assert code == 0
+    assert "Corpus · ours.jsonl: 3 of 300 labels differ from fp32, 0.010 [0.002, 0.029]." in output
+
+
+def test_check_changed_labels_without_an_earlier_run_is_rejected(tmp_path):
+    code, output = check(run(tmp_path / "run"), *GATE)
+    assert code == 2
+    assert "--no-worse-than, got none" in output.replace("│ │ ", "")
+    with pytest.raises(ValueError, match="expected --max, since lower values of plain:changed_labels are better"):
+        gates.bound("plain:changed_labels=.01", "min")
+
+
+def test_check_runs_without_labels_are_named(tmp_path):
+    before, after = run(tmp_path / "before", "fp32"), run(tmp_path / "after", "int8")
+    (before / "samples" / "00-plain.labels.parquet").unlink()
+    assert "labels not compared, since a run stored none; evaluate again" in check(after, "--no-worse-than", before)[1]
+    with pytest.raises(
+        ValueError, match="expected labels of plain on the same rows in both runs, got labels of no set"
+    ):
+        check(after, "--no-worse-than", before, *GATE)
+
+
+def test_read_damaged_labels_are_rejected(tmp_path):
+    before, after = run(tmp_path / "before", "fp32"), run(tmp_path / "after", "int8")
+    file = before / "samples" / "00-plain.labels.parquet"
+    file.write_bytes(file.read_bytes()[:-50])
+    with pytest.raises(ValueError, match=r"00-plain\.labels\.parquet cannot be read"):
+        parity.compare_labels(after, before)
+
+
+def test_evaluate_stores_the_labels_that_the_model_predicted(tmp_path):
+    def predict(premises, hypotheses, last=LABELS[0]):
+        return [last if premise.endswith("e.") else LABELS[len(premise) % 3] for premise in premises]
+
+    data = str(demo.file("validation"))
+    asked = {"data": data, "lexical_baseline": False, "shuffled": False, "progress": False, "max_examples": 60}
+    functions = {name: predict for name in ("one", "same")} | {"other": lambda p, h: predict(p, h, LABELS[1])}
+    for name, function in functions.items():
+        model = CallablePredictor(function, identity={"name": name})
+        table = tmp_path / f"{name}.csv"
+        unbag.evaluate(model, ["plain", "swapped"], output_dir=tmp_path / name, predictions_csv=table, **asked)
+    compared, _ = parity.compare_labels(tmp_path / "other", tmp_path / "one")
+    assert [each.set for each in compared] == ["plain", "swapped"]
+    lines = [(tmp_path / f"{name}.csv").read_text().splitlines()[1:] for name in ("one", "other")]
+    for each in compared:
+        rows = [(one, other) for one, other in zip(*lines, strict=True) if one.split(",")[1] == each.set]
+        differing = sum(one.partition(",")[2] != other.partition(",")[2] for one, other in rows)
+        assert (each.changed, each.estimate.n) == (differing, len(rows))
+    assert any(each.changed for each in compared)
+    assert not any(each.changed for each in parity.compare_labels(tmp_path / "same", tmp_path / "one")[0])

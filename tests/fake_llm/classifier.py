@@ -1,0 +1,95 @@
+"""The routes of text-embeddings-inference and vLLM that classify pairs, in their documented formats.
+
+https://huggingface.github.io/text-embeddings-inference/ and https://docs.vllm.ai/en/latest/models/pooling_models/.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from starlette.responses import JSONResponse
+
+LABELS = ("contradiction", "entailment", "neutral")
+PATHS = ("/predict", "/rerank", "/classify", "/score")
+
+
+def outputs_by_letters(premise: str, hypothesis: str) -> list[float]:
+    """Give three probabilities by the sum of the letters of a pair: arbitrary, and always the same."""
+    total = sum(f"{premise}|{hypothesis}".encode())
+    shares = [1 + total % 7, 2 + total % 5, 1 + total % 11]
+    return [share / sum(shares) for share in shares]
+
+
+def score_by_letters(premise: str, hypothesis: str) -> list[float]:
+    """Give one score in (0, 1) by the sum of the letters of a pair."""
+    return [(1 + sum(f"{premise}|{hypothesis}".encode()) % 97) / 99]
+
+
+@dataclass
+class Classifier:
+    """A model behind the routes.
+
+    Attributes:
+        outputs: from a pair to the probabilities of the labels; one number for a model of one output.
+        labels: the names of the outputs.
+        most_pairs: the most pairs that a request may have.
+        separator: what the texts of `/classify` have between premise and hypothesis.
+    """
+
+    outputs: Callable[[str, str], Sequence[float]] = outputs_by_letters
+    labels: Sequence[str] = LABELS
+    most_pairs: int = 32
+    separator: str = "[SEP]"
+
+    def answer(self, path: str, body: Mapping[str, Any]) -> JSONResponse:
+        """Answer one request."""
+        if path == "/predict":
+            return self._predict(body["inputs"])
+        if path == "/rerank":
+            return self._rerank(body["query"], body["texts"])
+        if path == "/classify":
+            pairs = [text.split(self.separator) for text in body["input"]]
+            values = [self.outputs(*pair) for pair in pairs]
+            rows = [
+                {
+                    "label": self.labels[max(range(len(each)), key=each.__getitem__)],
+                    "probs": each,
+                    "num_classes": len(each),
+                }
+                for each in values
+            ]
+        else:
+            pairs = list(zip(body["text_1"], body["text_2"], strict=True))
+            values = [self.outputs(*pair) for pair in pairs]
+            if len(values[0]) != 1:
+                return JSONResponse({"error": {"message": "Score API is only enabled for num_labels == 1."}}, 400)
+            rows = [{"object": "score", "score": score} for [score] in values]
+        tokens = sum(len(" ".join(pair).split()) for pair in pairs)
+        data = [{"index": index, **row} for index, row in enumerate(rows)]
+        usage = {"prompt_tokens": tokens, "total_tokens": tokens}
+        return JSONResponse(
+            {"id": "x", "object": "list", "created": 0, "model": body["model"], "data": data, "usage": usage}
+        )
+
+    def _predict(self, pairs: Sequence[tuple[str, str]]) -> JSONResponse:
+        if refusal := self._too_many(len(pairs)):
+            return refusal
+        rows = []
+        for pair in pairs:
+            ranked = sorted(zip(self.outputs(*pair), self.labels, strict=True), reverse=True)
+            rows.append([{"score": score, "label": name} for score, name in ranked])
+        return JSONResponse(rows)
+
+    def _rerank(self, query: str, texts: Sequence[str]) -> JSONResponse:
+        if refusal := self._too_many(len(texts)):
+            return refusal
+        scores = [{"index": index, "score": self.outputs(query, text)[0]} for index, text in enumerate(texts)]
+        return JSONResponse(sorted(scores, key=lambda each: -each["score"]))
+
+    def _too_many(self, n: int) -> JSONResponse | None:
+        if n <= self.most_pairs:
+            return None
+        error = f"batch size {n} > maximum allowed batch size {self.most_pairs}"
+        return JSONResponse({"error": error, "error_type": "Validation"}, 413)

@@ -1,0 +1,198 @@
+"""Prompts of a user's own: the file, the words of the answers, JSON, and the spread over several prompts."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+import unbag
+from unbag.challenge_sets import results
+from unbag.data import demo
+from unbag.data.labels import LABELS, TWO_WAY
+from unbag.evaluation.prompt_spread import spread_over_prompts
+from unbag.inference.llm.prompt_file import PromptError, PromptFile, choose_prompt
+from unbag.inference.llm.prompts import DEFAULT_WORDS
+from unbag.inference.llm.reading import first_token_probabilities, parse_json_label, parse_label, value_token
+from unbag.reports.reproduce import rerun
+
+BODY = "Premise: {{ premise }}\nHypothesis: {{ hypothesis }}\nAnswer Yes, Maybe or No."
+TWO_WORDS = "words: {entailment: [supported, yes], not_entailment: not supported}"
+WORDS = {"entailment": ("supported", "yes"), "not_entailment": ("not supported",)}
+PAIR = ("A <b>dog</b> runs.", "It moves & barks.")
+
+
+def write(path, body=BODY, head=None):
+    path.write_text(body if head is None else f"---\n{head}\n---\n{body}", encoding="utf-8")
+    return path
+
+
+def test_load_template_renders_both_sentences_unchanged(tmp_path):
+    prompt = PromptFile.load(write(tmp_path / "own.jinja", head="system: Be strict."))
+    assert prompt.messages(*PAIR) == [
+        {"role": "system", "content": "Be strict."},
+        {"role": "user", "content": BODY.replace("{{ premise }}", PAIR[0]).replace("{{ hypothesis }}", PAIR[1])},
+    ]
+    assert (prompt.label_space, prompt.words, prompt.json_field) == (LABELS, DEFAULT_WORDS, None)
+
+
+def test_load_words_define_the_label_space(tmp_path):
+    prompt = PromptFile.load(write(tmp_path / "own.jinja", head=f"{TWO_WORDS}\njson: verdict"))
+    assert (prompt.label_space, prompt.words, prompt.json_field) == (TWO_WAY, WORDS, "verdict")
+    plain = PromptFile.load(
+        write(tmp_path / "no.jinja", head="words: {entailment: yes, neutral: maybe, contradiction: no}")
+    )
+    assert plain.words["contradiction"] == ("no",), "YAML would read a bare no as false"
+
+
+@pytest.mark.parametrize(
+    ("head", "body", "words"),
+    [
+        (None, "{{ premise }}", "expected a template with premise and hypothesis, got premise"),
+        (None, BODY + "{{ claim }}", "got claim, hypothesis, premise"),
+        (None, BODY + "{% if %}", "expected a Jinja template after a YAML head"),
+        (None, BODY + "{{ premise.words.first }}", "expected a Jinja template after a YAML head"),
+        ("answer: yes", BODY, "expected a head with words, json, system"),
+        ("words: {entailment: yes}", BODY, "expected words for each of entailment, neutral, contradiction"),
+        ("words: {entailment: yes, not_entailment: Yes}", BODY, "expected each word once, got yes twice"),
+        ("words: {good: yes, bad: no}", BODY, "good"),
+        ("words: yes", BODY, "expected words for each of"),
+        ("words: {entailment: [], not_entailment: no}", BODY, "expected one word or a list of words for entailment"),
+    ],
+)
+def test_load_file_that_is_no_prompt_is_rejected(tmp_path, head, body, words):
+    with pytest.raises(PromptError, match=words):
+        PromptFile.load(write(tmp_path / "own.jinja", body, head))
+
+
+def test_choose_prompt_file_and_few_shot_examples_exclude_each_other(tmp_path):
+    with pytest.raises(PromptError, match="--num-fewshot: expected none with --prompt, got 3"):
+        choose_prompt(write(tmp_path / "own.jinja"), 3)
+    with pytest.raises(PromptError, match=r"--prompt: expected a template, got .*absent"):
+        choose_prompt(tmp_path / "absent.jinja")
+
+
+@pytest.mark.parametrize(
+    ("text", "label"),
+    [
+        ("Supported.", "entailment"),
+        ("**not supported**, since …", "not_entailment"),
+        ("Let us see. The answer is: Not supported", "not_entailment"),
+        ("Yes", "entailment"),
+        ("supportedness", None),
+        ("The claim is not supported", None),
+        ("entailment", "entailment"),
+        ("neutral", None),
+        ("", None),
+    ],
+)
+def test_parse_label_own_words(text, label):
+    assert parse_label(text, WORDS) == label
+
+
+@pytest.mark.parametrize(
+    ("text", "label"),
+    [
+        ('{"verdict": "Supported"}', "entailment"),
+        ('```json\n{"verdict": "not supported", "why": "{…}"}\n```', "not_entailment"),
+        ('<think>{"verdict": "yes"}</think> {"verdict": "not supported"}', "not_entailment"),
+        ('{"verdict": "perhaps"}', None),
+        ('{"verdict": true}', None),
+        ('{"answer": "supported"}', None),
+        ('{"verdict": "supp', None),
+        ("supported", None),
+        ("[]", None),
+    ],
+)
+def test_parse_json_label(text, label):
+    assert parse_json_label(text, "verdict", WORDS) == label
+
+
+@pytest.mark.parametrize(
+    ("tokens", "place"),
+    [
+        (['{"', "verdict", '":', ' "', "Yes", '"}'], 4),
+        (['{"verdict"', ": ", '"Yes"}'], 2),
+        (['{ "why": "x", "verdict', '" : "', "No", '"}'], 2),
+        (["Yes"], None),
+    ],
+)
+def test_value_token_is_the_first_of_the_value(tokens, place):
+    assert value_token(tokens, "verdict") == place
+
+
+def test_first_token_probabilities_of_own_words():
+    top = [("Supp", math.log(0.5)), ("yes", math.log(0.2)), (" not", math.log(0.1)), ("x", math.log(0.2))]
+    assert first_token_probabilities(top, WORDS) == pytest.approx([7 / 8, 1 / 8])
+
+
+@pytest.fixture
+def _llm(monkeypatch, tmp_path):
+    pytest.importorskip("openai", reason="needs unbag[llm]")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+
+@pytest.mark.usefixtures("_llm")
+@pytest.mark.parametrize(
+    ("abilities", "form"),
+    [
+        ({}, "json-logprobs-20"),
+        ({"most_logprobs": 0}, "json-text"),
+        ({"takes": frozenset({"model", "messages", "max_tokens", "temperature"})}, "text"),
+    ],
+)
+def test_endpoint_answers_in_json(endpoint, tmp_path, abilities, form):
+    from unbag.inference.llm.endpoint import EndpointPredictor
+
+    for name, value in abilities.items():
+        setattr(endpoint, name, value)
+    if form == "text":
+        answers = endpoint.answers
+        endpoint.answers = lambda question: json.dumps({"verdict": answers(question)})
+    prompt = write(tmp_path / "own.jinja", head="json: verdict")
+    predictor = EndpointPredictor.load("tiny", base_url=endpoint.base_url, prompt=prompt)
+    assert predictor.form.name == form
+    premises, hypotheses = [f"A woman with {n} apples waits." for n in range(9)], ["Somebody waits."] * 9
+    values = predictor.predict(premises, hypotheses)
+    wanted = [
+        endpoint.answers(predictor.prompt.messages(*pair)[-1]["content"])
+        for pair in zip(premises, hypotheses, strict=True)
+    ]
+    named = [json.loads(each)["verdict"] if form == "text" else each for each in wanted]
+    expected = [["Yes", "Maybe", "No"].index(word) for word in named]
+    np.testing.assert_array_equal(values.argmax(axis=1), expected)
+    np.testing.assert_allclose(values.max(axis=1), 0.7 if "logprobs" in form else 1.0, atol=1e-6)
+    if form != "text":
+        schema = endpoint.requests[-1].body["response_format"]["json_schema"]["schema"]
+        assert schema["properties"] == {"verdict": {"type": "string", "enum": ["Yes", "Maybe", "No"]}}
+
+
+@pytest.mark.usefixtures("_llm")
+def test_evaluate_several_prompts_gives_the_spread_and_the_share_without_a_label(endpoint, tmp_path):
+    prompts = [write(tmp_path / "a.jinja"), write(tmp_path / "strict.jinja", BODY + " Be strict.")]
+    endpoint.answers = lambda question: "Who knows?" if "strict" in question and " man " in question else "Yes"
+    endpoint.most_logprobs = 0
+    asked = {"data": str(demo.file("validation")), "max_examples": 40, "lexical_baseline": False, "progress": False}
+    found = unbag.evaluate(
+        "endpoint:tiny", "plain", base_url=endpoint.base_url, prompt=prompts, output_dir=tmp_path / "run", **asked
+    )
+    assert [each.model["name"] for each in found] == ["endpoint:tiny · a", "endpoint:tiny · strict"]
+    accuracies = {each.model["name"].rpartition(" ")[2]: each.scores["accuracy"].value for each in found}
+    n, n_unread = len(endpoint_rows(found[1])), found[1].model["n_abstained"]
+    assert found[0].model["abstained_share"].value == 0
+    assert 0 < found[1].model["abstained_share"].value == n_unread / n
+    assert found[1].model["abstained_share"].low < n_unread / n < found[1].model["abstained_share"].high
+    [spread] = [each for each in spread_over_prompts(found) if each.number == "accuracy"]
+    assert (spread.model, spread.values) == ("endpoint:tiny", accuracies)
+    assert spread.mean == pytest.approx(sum(accuracies.values()) / 2)
+    assert spread.deviation == pytest.approx(abs(accuracies["a"] - accuracies["strict"]) / math.sqrt(2))
+    assert spread.highest == "a"
+    read = results.read(tmp_path / "run" / results.FILE)
+    assert [each.model["abstained_share"] for each in read] == [each.model["abstained_share"] for each in found]
+    command = rerun(found[1]).command
+    assert command.startswith("unbag evaluate endpoint:tiny ")
+    assert f"--prompt {prompts[1]}" in command
+
+
+def endpoint_rows(result):
+    return range(result.model["abstained_share"].n)

@@ -1,0 +1,221 @@
+"""Classifiers behind the routes of text-embeddings-inference and vLLM: formats, labels, storage, errors."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("openai", reason="needs unbag[llm]")
+
+import unbag
+from tests.fake_llm import running_endpoint
+from tests.fake_llm.classifier import LABELS as SERVED
+from tests.fake_llm.classifier import Classifier, outputs_by_letters, score_by_letters
+from unbag.data import demo
+from unbag.data.labels import LABELS, TWO_WAY, LabelError
+from unbag.evaluation.model_loading import predictor_of
+from unbag.inference import BatchPredictor
+from unbag.inference.classification_endpoint import ClassificationEndpointPredictor
+from unbag.inference.label_probe import PAIRS
+from unbag.inference.llm.connection import EndpointError
+
+PREMISES = [f"A woman with {n} red apples waits." for n in range(50)]
+HYPOTHESES = [f"Somebody waits for {n % 7} hours." for n in range(50)]
+ONE_OUTPUT = Classifier(outputs=score_by_letters, labels=("LABEL_0",))
+GOLD = {(premise, hypothesis): label for premise, hypothesis, label in PAIRS["en"]}
+
+
+@pytest.fixture(scope="module")
+def _endpoint():
+    with running_endpoint() as running:
+        yield running
+
+
+@pytest.fixture
+def endpoint(_endpoint):
+    _endpoint.reset()
+    return _endpoint
+
+
+@pytest.fixture(autouse=True)
+def _quick(monkeypatch, tmp_path):
+    import openai._base_client as client
+
+    monkeypatch.setattr(client, "INITIAL_RETRY_DELAY", 0.01)
+    monkeypatch.setattr(client, "MAX_RETRY_DELAY", 0.02)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+
+def right_on_obvious_pairs(premise, hypothesis):
+    """Give .8 to the label of an obvious pair, in the order of the server."""
+    label = GOLD.get((premise, hypothesis))
+    return (
+        outputs_by_letters(premise, hypothesis) if label is None else [0.8 if name == label else 0.1 for name in SERVED]
+    )
+
+
+def load(endpoint, route, **options):
+    return ClassificationEndpointPredictor.load("tiny", base_url=endpoint.route(route), **options)
+
+
+@pytest.mark.parametrize("route", ["predict", "classify"])
+def test_predict_probabilities_are_those_of_the_server_by_name(endpoint, route):
+    endpoint.classifier.outputs = right_on_obvious_pairs
+    predictor = load(endpoint, route, **({"separator": "[SEP]"} if route == "classify" else {}))
+    assert isinstance(predictor, BatchPredictor)
+    assert (predictor.order, predictor.label_space) == (SERVED, LABELS)
+    values = predictor.predict(PREMISES, HYPOTHESES)
+    expected = [outputs_by_letters(*pair) for pair in zip(PREMISES, HYPOTHESES, strict=True)]
+    columns = [SERVED.index(label) for label in LABELS]
+    np.testing.assert_allclose(values, np.array(expected)[:, columns], atol=1e-6)
+    sizes = [len(request.body.get("inputs") or request.body.get("input")) for request in endpoint.requests]
+    assert sorted(sizes) == [12, 18, 32], "the label probe, then fifty pairs in two requests"
+
+
+@pytest.mark.parametrize("route", ["score", "rerank", "predict"])
+@pytest.mark.parametrize("threshold", [0.5, 0.9, "break-even"])
+def test_predict_one_output_is_entailed_from_its_threshold(endpoint, route, threshold):
+    endpoint.classifier = ONE_OUTPUT
+    predictor = load(endpoint, route, threshold=threshold)
+    assert (predictor.label_space, predictor.has_probabilities) == (TWO_WAY, False)
+    values = predictor.predict(PREMISES, HYPOTHESES)
+    scores = np.array([score_by_letters(*pair)[0] for pair in zip(PREMISES, HYPOTHESES, strict=True)])
+    least = 0.5 if threshold == "break-even" else threshold
+    np.testing.assert_array_equal(values[:, 0] > 0.5, scores > least)
+    odds = scores / (1 - scores) / (least / (1 - least))
+    np.testing.assert_allclose(values[:, 0], odds / (1 + odds), atol=1e-6)
+
+
+def test_predict_resumes_and_sends_no_pair_twice(endpoint):
+    first = load(endpoint, "predict")
+    values = first.predict(PREMISES[:20] * 2, HYPOTHESES[:20] * 2)
+    np.testing.assert_array_equal(values[:20], values[20:])
+    load(endpoint, "predict").predict(PREMISES, HYPOTHESES)
+    sent = [tuple(pair) for request in endpoint.requests for pair in request.body["inputs"]]
+    assert len(sent) == len(set(sent)) == len(PREMISES) + 12
+    endpoint.arm({"status": 500, "times": 100})
+    again = load(endpoint, "predict").predict(PREMISES, HYPOTHESES)
+    np.testing.assert_array_equal(again[:20], values[:20])
+
+
+def test_batches_done_and_shared_pairs_are_not_sent(endpoint):
+    predictor = load(endpoint, "predict")
+    done = np.arange(len(PREMISES)) < 32  # the first request
+    rows = np.concatenate([rows for rows, _ in predictor.batches(PREMISES, HYPOTHESES, done=done)])
+    assert sorted(rows) == list(range(32, 50))
+    parts = [
+        {row for rows, _ in predictor.batches(PREMISES, HYPOTHESES, share=(number, 2)) for row in rows.tolist()}
+        for number in (0, 1)
+    ]
+    assert parts[0] | parts[1] == set(range(50))
+    assert not parts[0] & parts[1]
+
+
+def test_predict_smaller_limit_of_the_server_is_found(endpoint):
+    endpoint.classifier.most_pairs = 5
+    values = load(endpoint, "predict").predict(PREMISES, HYPOTHESES)
+    endpoint.reset()
+    cache = Path(os.environ["XDG_CACHE_HOME"]) / "other.sqlite"
+    np.testing.assert_array_equal(load(endpoint, "predict", cache=cache).predict(PREMISES, HYPOTHESES), values)
+
+
+def test_predict_requests_are_limited(endpoint):
+    endpoint.classifier = ONE_OUTPUT
+    endpoint.delay = 0.02
+    load(endpoint, "rerank", threshold=0.5, concurrency=3).predict(PREMISES, HYPOTHESES)
+    assert endpoint.busiest == 3, "one request per premise, three at a time"
+    with pytest.raises(ValueError, match=r"--concurrency\): expected at least 1 request at a time, got 0"):
+        load(endpoint, "rerank", concurrency=0)
+
+
+def test_predict_temporary_errors_are_tried_again(endpoint):
+    endpoint.arm({"status": 429, "headers": {"Retry-After": "0.01"}, "times": 2}, {"status": 503, "times": 2})
+    assert len(load(endpoint, "predict").predict(PREMISES, HYPOTHESES)) == len(PREMISES)
+    assert endpoint.faults.armed() == []
+
+
+@pytest.mark.parametrize(
+    ("route", "classifier", "options", "error", "words"),
+    [
+        ("predict", Classifier(labels=("LABEL_0", "LABEL_1", "LABEL_2")), {}, LabelError, "--label-map contradiction"),
+        ("predict", Classifier(labels=("joy", "anger", "fear")), {}, LabelError, "which does not say which output"),
+        (
+            "classify",
+            Classifier(outputs=lambda p, h: [0.2, 0.6, 0.2]),
+            {"separator": "[SEP]"},
+            LabelError,
+            "names only",
+        ),
+        ("classify", Classifier(), {}, EndpointError, "--separator: expected the text between premise and hypothesis"),
+        ("predict", Classifier(), {"separator": "[SEP]"}, EndpointError, "--separator: expected none, since /predict"),
+        ("score", ONE_OUTPUT, {}, EndpointError, "expected --threshold for a model of one output, got none"),
+        (
+            "predict",
+            Classifier(),
+            {"threshold": 0.5},
+            EndpointError,
+            "expected no --threshold for a model of 3 outputs",
+        ),
+        (
+            "score",
+            Classifier(),
+            {"threshold": 0.5},
+            EndpointError,
+            "answered 400 to tiny: .*only enabled for num_labels",
+        ),
+        ("chat", Classifier(), {}, EndpointError, "--base-url: expected the address of a route, such as"),
+    ],
+)
+def test_load_misfit_is_rejected(endpoint, route, classifier, options, error, words):
+    endpoint.classifier = classifier
+    with pytest.raises(error, match=words):
+        load(endpoint, route, **options)
+
+
+def test_load_label_map_resolves_names_without_meaning(endpoint):
+    endpoint.classifier.labels = ("LABEL_0", "LABEL_1", "LABEL_2")
+    by_number = load(endpoint, "predict", label_map={str(i): name for i, name in enumerate(SERVED)})
+    by_name = load(endpoint, "predict", label_map={f"LABEL_{i}": name for i, name in enumerate(SERVED)})
+    assert by_number.order == by_name.order == SERVED
+
+
+def test_load_absent_server_and_other_formats_are_named(endpoint):
+    with pytest.raises(EndpointError, match=r"cannot reach http://127\.0\.0\.1:9/predict: .*start the server"):
+        ClassificationEndpointPredictor.load("tiny", base_url="http://127.0.0.1:9/predict", retries=0)
+    endpoint.arm({"delay": 0.0001, "body": "nonsense"})
+    with pytest.raises(EndpointError, match="predict: expected a list of labels with scores per pair, got '<html>"):
+        load(endpoint, "predict")
+    endpoint.classifier = Classifier(outputs=lambda premise, hypothesis: [-0.3], labels=("LABEL_0",))
+    predictor = load(endpoint, "score", threshold=0.5)
+    with pytest.raises(EndpointError, match=r"expected scores from 0 to 1, got -0\.3"):
+        predictor.predict(PREMISES, HYPOTHESES)
+
+
+def test_predictor_of_address_selects_the_kind(endpoint):
+    assert predictor_of("endpoint:tiny", base_url=endpoint.route("predict"))[0].identity["kind"] == (
+        "classification-endpoint"
+    )
+    with pytest.raises(ValueError, match="num_fewshot: expected no address that ends in /predict, /rerank"):
+        predictor_of("endpoint:tiny", base_url=endpoint.route("predict"), num_fewshot=3)
+    with pytest.raises(ValueError, match="separator: expected an address that ends in /predict"):
+        predictor_of("endpoint:tiny", base_url=endpoint.base_url, separator="[SEP]")
+
+
+def test_evaluate_classifier_behind_an_endpoint_is_probed_and_recorded(endpoint, tmp_path):
+    endpoint.classifier.outputs = right_on_obvious_pairs
+    asked = {"data": str(demo.file("validation")), "max_examples": 30, "lexical_baseline": False, "progress": False}
+    route = endpoint.route("predict")
+    [result] = unbag.evaluate("endpoint:tiny", "plain", base_url=route, output_dir=tmp_path / "run", **asked)
+    assert result.model["label_probe"] == {"en": "12 of 12"}
+    assert (result.model["kind"], result.model["base_url"]) == ("classification-endpoint", route)
+    assert result.scores["verification"]["auroc"] is not None
+    endpoint.classifier.labels = ("entailment", "contradiction", "neutral")  # the server names its outputs wrongly
+    (Path(os.environ["XDG_CACHE_HOME"]) / "unbag" / "answers" / "classifications.sqlite").unlink()
+    fix = "entailment,contradiction,neutral"
+    with pytest.raises(ValueError, match=f"--label-map {fix}"):
+        unbag.evaluate("endpoint:tiny", "plain", base_url=route, output_dir=tmp_path / "wrong", **asked)
+    again = {"base_url": route, "label_map": fix, "output_dir": tmp_path / "again"}
+    [mapped] = unbag.evaluate("endpoint:tiny", "plain", **again, **asked)
+    assert mapped.model["label_probe"] == {"en": "12 of 12"}
+    assert mapped.scores["accuracy"] == result.scores["accuracy"]

@@ -1,0 +1,32 @@
+"""Build the negation set that `unbag.data.demo` ships: `python -m tools.demo_corpus.negation`.
+
+It needs the network, or the spaCy pipeline in the Hub's cache. Run it after `python -m tools.demo_corpus`, and after a
+change of what the set's builder makes.
+"""
+
+from typing import Final
+
+from unbag.challenge_sets.request import Request, export
+from unbag.data import demo
+from unbag.data.text.tagging import PIPELINE
+
+_CLAIMS: Final = 60  # of some two dozen rows each; all would take most of the demonstration's minute
+
+
+def request(pipeline: str = PIPELINE) -> Request:
+    """Build the request for the set.
+
+    Args:
+        pipeline: spaCy pipeline that parses the captions.
+    """
+    options = {"data": str(demo.file("validation")), "pipeline": pipeline}
+    return Request("negation", options=options, max_examples=_CLAIMS)
+
+
+def main() -> None:
+    """Write the set with the record of what it was built from."""
+    export(request(), demo.NEGATION)
+
+
+if __name__ == "__main__":
+    main()
