@@ -107,7 +107,7 @@ def _value(each: GateResult) -> str:
 def _remarks(checked: Sequence[GateResult], compared: Sequence[Parity]) -> list[str]:
     """List the models that gates compare with, the changed labels, and the reasons of inconclusive gates."""
     names = dict.fromkeys(each.against for each in checked if each.against)
-    against = [f"No worse: compared with {name} (A), pair by pair; values are differences from it." for name in names]
+    against = [f"No worse than {name} (A): values are paired differences from {name}." for name in names]
     against += [
         f"{challenge_sets.display_name(each.set)} · {each.data}: {each.changed:,} of {each.estimate.n:,} labels differ "
         f"from {each.against}, {interval(each.estimate)}."
