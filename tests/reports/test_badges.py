@@ -50,7 +50,7 @@ def test_both_forms_say_the_same(tmp_path):
 
 
 def test_what_cannot_be_a_badge_is_refused(tmp_path):
-    with pytest.raises(ValueError, match=r"expected a badge as \.svg or \.json, got .*badge\.png"):
+    with pytest.raises(ValueError, match=r"badge: expected a file name ending in \.svg or \.json, got .*badge\.png"):
         badge.write(of_model([result(set_name="swapped")]), tmp_path / "badge.png")
-    with pytest.raises(ValueError, match="expected the results of a challenge set for a badge, got none"):
+    with pytest.raises(ValueError, match="expected results on at least one challenge set, got none"):
         badge.words(of_model([result()]))

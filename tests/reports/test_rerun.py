@@ -207,7 +207,7 @@ def test_data_with_columns_and_labels_of_its_own(here):
     asked = ["--data", "odd.csv", "--columns", columns, "--labels", "contradiction,neutral,entailment"]
     [words] = repeats("evaluate", "always:predict", "--sets", "swapped", *asked)
     assert columns in words
-    assert rerun(run(*words)[0]).remark == "Run the command in the folder of odd.csv."
+    assert rerun(run(*words)[0]).remark == "Run the command in the folder that contains odd.csv."
 
 
 def test_predictions_made_elsewhere(here):
@@ -231,7 +231,7 @@ def test_results_without_a_command_state_the_reason(here, tiny_bert):  # noqa: F
 
     always = lambda premises, _: ["neutral"] * len(premises)  # noqa: E731
     assert "the model is a Python object" in said(always)
-    assert "max_length=16 is available in Python only" in said(tiny_bert, max_length=16)
+    assert "max_length=16 is available only in Python" in said(tiny_bert, max_length=16)
     assert "pipeline=all is available" in said("lexical", train_data=("pairs.csv",), pipeline=ALL)
 
 
@@ -245,7 +245,7 @@ def test_a_data_set_of_the_hub_is_named_with_its_split(here):
     assert "--data org/pairs --split dev" in command
     assert commit in remark
     lost = rerun(replace(result, data={**data, "load_options": {"data_config": "main"}}))
-    assert "data_config=main of the pairs is available in Python only" in lost.remark
+    assert "data_config=main is available only in Python" in lost.remark
 
 
 def test_a_table_of_embeddings_is_recorded_by_its_content(here):

@@ -59,7 +59,7 @@ def test_the_verdict_says_what_share_of_which_sets_was_truncated():
     assert said.endswith("Truncated pairs: Corpus (100 %), Permuted (3.1 %).")
     assert "Truncated" not in " ".join(word for row in _shown([whole]) for word in row)
     [line] = remarks(replace(cut, model={**cut.model, "max_length": "512"}))
-    assert line == "3.1 % of the pairs (3) are longer than the 512 tokens that org/a reads; they were truncated."
+    assert line == "3.1 % of the pairs (3) exceed the maximum input length of org/a (512 tokens) and were truncated."
     assert remarks(whole) == []
 
 

@@ -177,7 +177,7 @@ def test_runs_have_a_line_for_each_number_that_their_sets_describe(folders):
     assert len(told["numbers"]) == len(rows)
     assert set(told["verdicts"]) == {"weak", NASTY}
     shown = markdown_rows(exported.text("md"))
-    assert shown[0][:2] == ["set", "number"]
+    assert shown[0][:2] == ["set", "metric"]
     [accuracy] = [row for row in shown if row[1] == "accuracy ↑"]
     assert re.fullmatch(r"0\.\d{3} \[0\.\d{3}, 0\.\d{3}\]", accuracy[2])
     assert accuracy[-1] == str(ROWS)

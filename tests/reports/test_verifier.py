@@ -158,7 +158,7 @@ def test_compare_by_default_leaves_the_verifier_out(folders):
 
 def test_exports_have_the_numbers_of_verifiers(folders):
     exported = run_tables.exported(folders)
-    assert "**As verifiers: sharp, dull**" in exported.text("md")
+    assert "**Verification metrics of sharp, dull**" in exported.text("md")
     assert "false entailment" in exported.text("latex")
     rows = list(csv.DictReader(io.StringIO(exported.text("csv"))))
     area = verified("sharp", 0.1).scores[VERIFICATION]["auroc"].value
@@ -167,7 +167,7 @@ def test_exports_have_the_numbers_of_verifiers(folders):
     ]
     assert {each.name for each in VERIFIER} <= {each["number"] for each in exported.as_json["numbers"]}
     plain = run_tables.exported([run(folders[0].parent / "none", result("none"))])
-    assert "As verifiers" not in plain.text("md")
+    assert "Verification metrics" not in plain.text("md")
 
 
 def test_check_command_fails_and_passes(folders):

@@ -38,7 +38,7 @@ def test_it_chooses_no_package_and_no_repository(model, monkeypatch, capsys, pip
     record(model, pipeline=pipeline, tags=tags)
     monkeypatch.setattr("unbag.data.text.tagging.load_pipeline", lambda *_: pytest.fail("loaded"))
     monkeypatch.setattr("huggingface_hub.snapshot_download", lambda *_, **__: pytest.fail("fetched"))
-    with pytest.raises(ValueError, match="whose code would run on this machine; if you trust it"):
+    with pytest.raises(ValueError, match="which would execute code on this machine; if you trust it"):
         predictor_of(model)
     said = refused(capsys, "lexical", "score", "--premise", "A.", "--hypothesis", "B.", "--model", model)
     assert "if you trust it" in said
@@ -67,7 +67,7 @@ def test_lexical_model_without_a_field_of_its_record_is_refused_by_name(model, s
     )
     for command in (score, evaluate):
         said = " ".join(refused(capsys, *command).split())
-        assert f"expected a record with {', '.join(FIELDS)}, got one without {name}" in said
+        assert f"expected a record with {', '.join(FIELDS)}, got a record without {name}" in said
         assert "fit the model again with `unbag lexical fit`" in said
     assert not sixty_pairs.with_name("out").exists()
 

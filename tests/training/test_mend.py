@@ -65,7 +65,7 @@ def test_mend_classifier_is_compared_with_original(mend, options, tiny_bert):
     assert accuracy["values"] == [estimate.value for estimate in scores]
     assert accuracy["p_holm"] is not None
     card = (out / "README.md").read_text()
-    assert "| set | number | before | after |" in card
+    assert "| set | metric | before | after |" in card
     gap = 100 * (scores[1].value - scores[0].value)
     assert f"In domain: pairs.csv, accuracy {gap:+.1f} [" in card
     assert "unbag train mend --model" in card
@@ -78,7 +78,7 @@ def test_mend_without_head_has_no_comparison(mend, options):
     assert record["comparison"] is None
     assert "could not be evaluated before training" in record["why_not"]
     card = (options["output_dir"] / "README.md").read_text()
-    assert "Nothing to compare" in card
+    assert "No comparison" in card
     assert "Before and after" not in card
     assert (options["output_dir"] / "evaluation/results.json").is_file()
     RECIPE.protocol.view(record)

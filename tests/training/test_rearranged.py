@@ -151,9 +151,9 @@ def test_the_table_shows_both_columns_and_the_papers():
     assert "HEX, f([h, 0])" in ours.file.getvalue()
     lines = [" ".join(line.split()) for line in console.file.getvalue().splitlines()]
     assert "HEX, f([h, 0]) 0.790 [0.780, 0.800] 0.620 [0.610, 0.630] 0.720 0.520" in lines
-    assert "HEX, f([h, 0]), less fine-tuned -0.010 [-0.023, 0.007] 0.020 [0.007, 0.037]" in lines
+    assert "HEX, f([h, 0]) minus fine-tuned -0.010 [-0.023, 0.007] 0.020 [0.007, 0.037]" in lines
     assert "BERT (paper) 0.614 0.608" in lines
-    assert any("1,000 pairs to train on and 100 to test" in line for line in lines)
+    assert any("1,000 training and 100 test pairs" in line for line in lines)
 
 
 def test_only_a_corpus_with_all_three_kinds_of_data_is_rearranged(pretrained, tmp_path):

@@ -1,1 +1,1 @@
-"""Baselines that no training data of a model enters: bags of words, natural logic and WordNet."""
+"""Baseline models: bag of words, natural logic, WordNet, and the network of the demonstration."""

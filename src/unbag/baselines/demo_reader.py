@@ -1,12 +1,12 @@
-"""The demonstration's model: a small network that reads both sentences word by word, in NumPy alone.
+"""Model of the demonstration: a small neural network that uses word order, implemented in NumPy.
 
-The network is as small as the demonstration allows, and its vocabulary has only the words of the captions. Gated
-convolutions combine each word with its neighbours, which encodes who does what to whom. Attention aligns each word with
-words of the other sentence, and the prediction is computed from the differences and the products of aligned words.
+The network is as small as the demonstration permits, and its vocabulary contains only the words of the captions. Gated
+convolutions combine each word with adjacent words, which encodes who does what to whom. Attention aligns each word with
+words of the other sentence. The prediction uses the differences and products of aligned words.
 
-`tools/demo_reader` in the repository trains the network in torch, on the demonstration's training pairs only. The
-training also teaches the network to be undecided about shuffled words; `tools/demo_reader/training.py` explains how and
-why.
+`tools/demo_reader` in the repository trains the network with PyTorch, on the training pairs of the demonstration only.
+The network is also trained to predict near-uniform probabilities for shuffled words; `tools/demo_reader/training.py`
+explains how and why.
 """
 
 import json
@@ -28,15 +28,15 @@ WEIGHTS: Final = Path(__file__).parents[1] / "data" / "demo" / "demo-reader.safe
 RECORD: Final = "unbag"
 """Key of the JSON record in the metadata of the weights, with the vocabulary (`words`, in the order of their ids)."""
 
-PADDING, UNKNOWN, FIRST = 0, 1, 2  # ids of padding, of unknown words, and of the first word of the vocabulary
-SUMS: Final = 0.1  # scales sums over the words of a sentence to about the size of maxima
-_BATCH_SIZE: Final = 32  # pairs: their activations fit a processor's cache
+PADDING, UNKNOWN, FIRST = 0, 1, 2  # ids of padding, of unknown words, and of the first word in the vocabulary
+SUMS: Final = 0.1  # scales sums over words to a magnitude similar to that of maxima
+_BATCH_SIZE: Final = 32  # pairs; their activations fit into the processor cache
 
 Floats = NDArray[np.float64]
 
 
 def words(sentence: str) -> list[str]:
-    """Split a sentence into lower-cased words and punctuation; a sentence without any gives a single space.
+    """Split a sentence into lowercase words and punctuation marks; an empty sentence becomes a single space.
 
     >>> words("A dog, too.")
     ['a', 'dog', ',', 'too', '.']
@@ -45,7 +45,7 @@ def words(sentence: str) -> list[str]:
 
 
 def numbers(sentences: Sequence[str], word_ids: Mapping[str, int]) -> NDArray[np.int64]:
-    """Encode n sentences as word ids, shape (n, words of the longest sentence), padded with `PADDING`."""
+    """Encode n sentences as word ids, padded with `PADDING`, shape (n, length of the longest sentence)."""
     tokenized = [words(sentence) for sentence in sentences]
     rows = np.full((len(tokenized), max(map(len, tokenized))), PADDING, dtype=np.int64)
     for row, sentence in zip(rows, tokenized, strict=True):
@@ -54,9 +54,10 @@ def numbers(sentences: Sequence[str], word_ids: Mapping[str, int]) -> NDArray[np
 
 
 class ReaderPredictor:
-    """The demonstration's network as a predictor.
+    """Predictor with the network of the demonstration.
 
-    The predictor computes in float64, so that the rounded scores of the demonstration are the same on every processor.
+    The network is evaluated in float64, so that the rounded scores of the demonstration are the same on every
+    processor.
     """
 
     label_space: ClassVar[tuple[str, ...]] = labels.LABELS
@@ -79,11 +80,11 @@ class ReaderPredictor:
     def predict(self, premises: Sequence[str], hypotheses: Sequence[str]) -> NDArray[np.float32]:
         """Predict the probabilities of n pairs, shape (n, 3)."""
         premises, hypotheses = validate_pairs(premises, hypotheses)
-        # Pairs of similar length share a batch, so that little of the work is padding.
+        # Pairs with similar lengths share a batch, to reduce padding.
         lengths = [max(len(words(sentence)) for sentence in pair) for pair in zip(premises, hypotheses, strict=True)]
         order = np.argsort(np.array(lengths, dtype=np.int64), kind="stable")
         probabilities = np.empty((len(order), len(labels.LABELS)), dtype=np.float32)
-        with threadpool_limits(1):  # for such small products, the synchronisation of threads takes longer than the work
+        with threadpool_limits(1):  # for such small products, synchronizing threads takes longer than the computation
             for start in range(0, len(order), _BATCH_SIZE):
                 batch = order[start : start + _BATCH_SIZE]
                 pairs = ([side[row] for row in batch] for side in (premises, hypotheses))
@@ -92,8 +93,8 @@ class ReaderPredictor:
 
     def _forward(self, premises: NDArray[np.int64], hypotheses: NDArray[np.int64]) -> Floats:
         """Compute the probabilities of n pairs, shape (n, 3), from word ids of shapes (n, p) and (n, h)."""
-        # Premises and hypotheses go through the layers as one batch of 2n sentences. `other` maps each row to the row
-        # of the other sentence of its pair.
+        # Premises and hypotheses are encoded as one batch of 2n sentences. `other` maps each row to the row of the
+        # other sentence in the pair.
         n, length = len(premises), max(premises.shape[1], hypotheses.shape[1])
         both = np.full((2 * n, length), PADDING)
         both[:n, : premises.shape[1]], both[n:, : hypotheses.shape[1]] = premises, hypotheses
@@ -120,15 +121,15 @@ class ReaderPredictor:
         return _softmax(self._linear("answer", hidden))
 
     def _linear(self, name: str, x: Floats) -> Floats:
-        """Apply a linear layer, with its bias if there is one."""
-        # One large product is faster than one product per pair, which NumPy would compute for an array of three axes.
+        """Apply a linear layer, with bias if it has one."""
+        # One large product is faster than one product per pair, which NumPy would compute for three-dimensional arrays.
         y: Floats = x.reshape(-1, x.shape[-1]) @ self._weights[f"{name}.weight"].T
         y = y.reshape(*x.shape[:-1], -1)
         return y + self._weights[f"{name}.bias"] if f"{name}.bias" in self._weights else y
 
 
 def _softmax(scores: Floats, counts: NDArray[np.bool_] | bool = True) -> Floats:
-    """Compute the softmax along the last axis; positions that do not count get 0."""
+    """Compute the softmax along the last axis; masked positions get 0."""
     counted = np.where(counts, scores, -np.inf)
     powers = np.exp(counted - counted.max(axis=-1, keepdims=True))
     probabilities: Floats = powers / powers.sum(axis=-1, keepdims=True)

@@ -24,6 +24,7 @@ from unbag.cli import (
     publish,
     published,
     score,
+    speed,
     train,
     typer_utils,
 )
@@ -82,6 +83,7 @@ publish.app.command()(publish.results_dataset)
 publish.app.command()(publish.leaderboard)
 publish.app.command()(publish.pair)
 publish.app.command(name="all")(publish.everything)
+app.command(cls=TextCommand)(speed.speed)
 app.command(cls=TextCommand)(prefetch.prefetch)
 app.command()(demo.demo)
 output.add_to(app)

@@ -131,7 +131,9 @@ def variants_of(models: Sequence[Any], options: Mapping[str, Any]) -> list[Varia
     for model in models:
         own = select_options(model, options)
         prompts = own.pop("prompt", None)
-        files = [prompts] if isinstance(prompts, str | Path) else list(prompts or ())
+        files = [prompts] if isinstance(prompts, str | Path) else prompts or ()
+        if not (isinstance(files, list | tuple) and all(isinstance(file, str | Path) for file in files)):
+            raise ValueError(f"prompt (--prompt): expected the path of a prompt, or a list of paths, got {prompts!r}")
         stems = [Path(file).stem for file in files]
         if repeated := sorted({stem for stem in stems if stems.count(stem) > 1}):
             raise ValueError(

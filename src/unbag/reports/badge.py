@@ -1,4 +1,4 @@
-"""Badge for a model card: the number of challenge sets on which the model is better than its baseline."""
+"""Badge for a model card, with the number of challenge sets on which the model is better than its baseline."""
 
 from collections.abc import Sequence
 from html import escape
@@ -9,7 +9,7 @@ from unbag.evaluation.verdict import SetVerdict
 from unbag.utils.files import atomic_write, write_json
 
 _COLOURS: Final = {True: ("blue", "#0a6ebd"), False: ("lightgrey", "#6b6b6b")}
-"""Colours with and without such a set: the name of shields.io, and a colour with a contrast of 4.5 to white."""
+"""Colors with and without such a set: a name for shields.io, and a hex color with a contrast of 4.5 to white."""
 _SPACE: Final = 12  # pixels
 _LETTER: Final = 6.6  # pixels: mean width in Verdana at 11 px; `textLength` scales the text to the exact width
 
@@ -30,12 +30,12 @@ def write(verdicts: Sequence[SetVerdict], path: Path) -> None:
     """Write the badge of one model.
 
     Args:
-        verdicts: Verdicts on the model, one per set. The corpus itself does not count.
-        path: File to write: `.svg`, or `.json` for the endpoint of shields.io
+        verdicts: Verdicts on the model, one per set. Unchanged pairs of a corpus do not count.
+        path: Output file: `.svg`, or `.json` for the endpoint of shields.io
             (https://shields.io/badges/endpoint-badge).
 
     Raises:
-        ValueError: If the suffix is another one, or no challenge set was evaluated.
+        ValueError: If the file name has another suffix, or no challenge set was evaluated.
     """
     label, message = words(verdicts)
     name, colour = _COLOURS[bool(_better(verdicts))]
@@ -45,20 +45,22 @@ def write(verdicts: Sequence[SetVerdict], path: Path) -> None:
         with atomic_write(path) as tmp:
             tmp.write_text(_svg(label, message, colour), encoding="utf-8")
     else:
-        raise ValueError(f"expected a badge as .svg or .json, got {path}")
+        raise ValueError(f"badge: expected a file name ending in .svg or .json, got {path}")
 
 
 def words(verdicts: Sequence[SetVerdict]) -> tuple[str, str]:
-    """Format the left and the right text of a badge. Inconclusive sets do not count as better.
+    """Format the label and the message of a badge. Inconclusive sets do not count as better.
 
     Raises:
         ValueError: If no challenge set was evaluated.
     """
     evaluated = [each for each in verdicts if not each.is_control]
     if not evaluated:
-        raise ValueError("expected the results of a challenge set for a badge, got none; evaluate the model on one")
+        raise ValueError(
+            "badge: expected results on at least one challenge set, got none; evaluate the model on a challenge set"
+        )
     better = _better(verdicts)
-    # Without shuffled words or the lexical baseline, a badge cannot claim that the model uses more than words.
+    # Without the shuffled control or the lexical baseline, a badge must not claim that the model uses word order.
     lexical = all(each.lexical is not None for each in (better or evaluated))
     shuffled = all(each.shuffled is not None or not each.needs_control for each in (better or evaluated))
     label = "reads more than words" if lexical and shuffled else "better than chance"

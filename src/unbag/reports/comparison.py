@@ -1,4 +1,4 @@
-"""Comparison tables for a terminal and for export: one per two systems, set by set."""
+"""Comparison tables for the terminal and for export, with one table per pair of systems."""
 
 from collections.abc import Sequence
 from itertools import groupby
@@ -20,15 +20,15 @@ _TESTS = {
     "seeds": "a t test over training seeds",
 }
 
-LOWER: Final = f"↓ Lower is better. Guessing also lowers some of these numbers; only the {SCORE.label} corrects for it."
-"""Note on the numbers with that arrow."""
+LOWER: Final = f"↓ Lower is better. Guessing also lowers some of these metrics; only the {SCORE.label} corrects for it."
+"""Note on the metrics with this arrow."""
 
 _WIDTHS = (-27, 6, 6, 23, 6, 6)  # characters; negative for text. Fixed, so that the tables of all sets align.
 _LINE = sum(map(abs, _WIDTHS)) + len(_WIDTHS) - 1
 
 
 def view(comparison: Comparison) -> RenderableType:
-    """Build the view of a comparison: systems by letter, one table per two systems, notes and verdict."""
+    """Build the terminal view of a comparison: a list of systems, one table per pair, notes and the verdict."""
     named = [
         f"{system.letter}  {system.name}" + (f" (seeds {', '.join(system.seeds)})" if system.seeds else "")
         for system in comparison.systems
@@ -47,7 +47,7 @@ def view(comparison: Comparison) -> RenderableType:
 
 
 def exported(comparison: Comparison) -> ExportedTable:
-    """Build the exported tables of a comparison. The better system is named."""
+    """Build the tables of a comparison for export, with the name of the better system per metric."""
     pairs = [list(pair) for _, pair in groupby(comparison.differences, key=lambda each: (each.first, each.second))]
     sentences = (*(f"{note}." for note in comparison.notes), *_remarks(comparison), verdict(comparison, named=True))
     tables = [_to_paste(comparison, pair, notes=sentences if pair is pairs[-1] else ()) for pair in pairs]
@@ -58,15 +58,15 @@ def verdict(comparison: Comparison, *, named: bool = False) -> str:
     """Format the significant differences as a sentence.
 
     Args:
-        comparison: The comparison.
-        named: Whether systems appear by name; otherwise by letter.
+        comparison: Comparison of two or more systems.
+        named: Whether to use the names of the systems instead of their letters (default: False).
     """
     tested = [difference for difference in comparison.differences if difference.p_holm is not None]
     if not tested:
-        return "Verdict: none, since no difference could be tested."
+        return "Verdict: none, because no difference could be tested."
     significant = [difference for difference in tested if comparison.significant(difference)]
     if not significant:
-        one, many = "the one difference is not significant", f"none of {len(tested)} differences is significant"
+        one, many = "the only difference is not significant", f"none of {len(tested)} differences is significant"
         return f"Verdict: {one if len(tested) == 1 else many}."
     phrases = [f"{_name_of(each)} ({_direction(comparison, each, named=named)})" for each in significant]
     counts = f"{len(significant)} of {len(tested)} differences {'is' if len(significant) == 1 else 'are'} significant"
@@ -74,7 +74,7 @@ def verdict(comparison: Comparison, *, named: bool = False) -> str:
 
 
 def _direction(comparison: Comparison, difference: Difference, *, named: bool) -> str:
-    """Describe which system is better, or has the higher value if the number has no direction."""
+    """Describe which system is better, or which one has the higher value if the metric has no direction."""
     names = {letter: comparison.name(letter) if named else letter for letter in (difference.first, difference.second)}
     better = comparison.better(difference)
     if better is not None:
@@ -85,7 +85,7 @@ def _direction(comparison: Comparison, difference: Difference, *, named: bool) -
 
 
 def _remarks(comparison: Comparison, *, significant: str = "significant") -> list[str]:
-    """List the remarks on the tests, and on numbers whose lower values are better."""
+    """List the remarks on the tests, and on metrics for which lower is better."""
     lower = any(each.higher_is_better is False for each in comparison.differences)
     return [_method(comparison, significant), *([LOWER] if lower else [])]
 
@@ -110,7 +110,7 @@ def _to_paste(comparison: Comparison, differences: Sequence[Difference], *, note
         groups.append(rows)
     return Table(
         f"{second} against {first}",
-        ("set", "number", first, second, "difference [95 %]", "n", "p", "p (Holm)", "better"),
+        ("set", "metric", first, second, "difference [95 %]", "n", "p", "p (Holm)", "better"),
         groups,
         words=2,
         words_last=1,
@@ -127,7 +127,7 @@ def _name_of_better(comparison: Comparison, difference: Difference) -> str:
 
 
 def _record(comparison: Comparison, difference: Difference) -> dict[str, Any]:
-    """Convert a difference to a flat record."""
+    """Convert a difference to a flat dict for CSV."""
     better = comparison.better(difference)
     return {
         "set": difference.set,
@@ -164,7 +164,7 @@ def _table(comparison: Comparison, differences: Sequence[Difference]) -> Rendera
             mark = "↓" if difference.higher_is_better is False else " "
             label = f"{mark} {difference.label}"
             style = "bold" if comparison.significant(difference) else ""
-            if len(label) > -_WIDTHS[0]:  # mostly a path; its end distinguishes it from the next, so it is not cut
+            if len(label) > -_WIDTHS[0]:  # a long path is not cut, because paths differ in their last part
                 parts.append(Text(label, style=style))
                 label = ""
             cells = (label, *_cells(difference))
@@ -176,7 +176,7 @@ def _table(comparison: Comparison, differences: Sequence[Difference]) -> Rendera
 
 
 def _aligned(cell: str, width: int) -> str:
-    """Align a cell: text to the left and cut to the width, numbers to the right."""
+    """Align a cell: text to the left and truncated to the width, numbers to the right."""
     if width > 0:
         return cell.rjust(width)
     return cell.ljust(-width) if len(cell) <= -width else f"{cell[: -width - 1]}…"
@@ -191,7 +191,7 @@ def _values(difference: Difference) -> list[str]:
 
 
 def gap(estimate: Estimate) -> str:
-    """Format a difference with its sign and interval."""
+    """Format a difference with sign and interval."""
     if estimate.value is None:
         return "–"
     if estimate.low is None or estimate.high is None:
@@ -204,7 +204,7 @@ def _deviation(value: float | None) -> str:
 
 
 def p_value(value: float | None) -> str:
-    """Format a p value; a dash without a test."""
+    """Format a p value; None becomes a dash."""
     if value is None:
         return "–"
     return "<.001" if value < 0.001 else f"{value:.3f}".removeprefix("0")
@@ -218,6 +218,6 @@ def _method(comparison: Comparison, significant: str) -> str:
     tests = {difference.test for difference in comparison.differences if difference.p is not None}
     count = sum(difference.p is not None for difference in comparison.differences)
     if not tests:
-        return "Intervals assume independent examples; differences are not tested, since runs store no examples."
+        return "Intervals assume independent examples; differences are not tested, because the runs store no examples."
     names = " or ".join(words for name, words in _TESTS.items() if name in tests)
     return f"p by {names}; Holm: corrected for {count} tests, {significant} at {comparison.level:g}."

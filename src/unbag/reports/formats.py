@@ -1,6 +1,7 @@
-"""Tables as Markdown, LaTeX, CSV and JSON of the same numbers, for every command that prints numbers.
+"""Export of tables as Markdown, LaTeX, CSV and JSON, for every command that prints metrics.
 
-LaTeX text compiles with any engine without packages: special characters are escaped, Greek letters are formulas.
+The LaTeX text compiles with any engine without packages: special characters are escaped, and Greek letters are written
+as formulas.
 """
 
 import csv
@@ -27,7 +28,7 @@ _SPECIAL: Final = {
     ">": r"\textgreater{}",
     "|": r"\textbar{}",
     "`": r"\`{}",
-    "[": "{[}",  # after `\\` at the end of a row, LaTeX would read a bracket as an argument
+    "[": "{[}",  # LaTeX parses a bracket after `\\` at the end of a row as an argument
     "]": "{]}",
     "–": r"\textendash{}",
     "…": r"\dots{}",
@@ -50,7 +51,7 @@ _FORMULAS: Final = {
     "β": r"\beta",
 }
 _ACCENTS: Final = frozenset("\u0300\u0301\u0302\u0303\u0304\u0306\u0307\u0308\u030a\u030b\u030c\u0327")
-"""Accents that the oldest font encoding (OT1) can put on a letter."""
+"""Accents that the oldest font encoding (OT1) can combine with a letter."""
 _INDEXED: Final = re.compile(
     r"(?<![\w./-])(?P<base>Ω|P|H|F|D|CS)(?P<kind>[_^])(?P<index>\w+(?:\.\d+)?)"
 )  # Ω_max, P^c, CS_0.7
@@ -58,7 +59,7 @@ _MINUS: Final = re.compile(r"(?<![\w.)-])-(?=\.?\d)")
 
 
 def text(value: str) -> str:
-    r"""Escape text for LaTeX. Letters that 8-bit engines lack appear by their code point.
+    r"""Escape text for LaTeX. Characters that 8-bit engines do not support become their code points.
 
     >>> print(text("50 % of a_b & 中"))
     50 \% of a\_b \& \texttt{U+4E2D}
@@ -67,7 +68,7 @@ def text(value: str) -> str:
 
 
 def numbers_and_labels(value: str) -> str:
-    r"""Format a cell for LaTeX: indices of labels and minus signs of numbers as formulas, the rest as `text`.
+    r"""Format a table cell for LaTeX, with formulas for indices such as Ω_max and for minus signs.
 
     >>> print(numbers_and_labels("P^c, Ω_max: -0.1 [-0.2, 0.0]"))
     $P^{\mathrm{c}}$, $\Omega_{\mathrm{max}}$: $-$0.1 {[}$-$0.2, 0.0{]}
@@ -106,20 +107,20 @@ def _character(one: str) -> str:
 
 Format = Literal["md", "csv", "latex", "json"]
 
-_MARKS: Final = re.compile(r"[\\|*`<]|(?<!\w)_|_(?!\w)")  # an underscore within a word is no emphasis
+_MARKS: Final = re.compile(r"[\\|*`<]|(?<!\w)_|_(?!\w)")  # an underscore inside a word does not start emphasis
 
 
 @dataclass(frozen=True)
 class Table:
-    """A table of text, in groups of rows.
+    """Table of formatted cells in groups of rows.
 
     Attributes:
         title: Title of the table.
-        columns: Headings.
-        groups: Rows of cells, in groups that are separated by some space.
-        words: Number of leading columns with text. The columns after them have numbers.
-        words_last: Number of trailing columns with text.
-        names: Indices of columns with names of models or sets, which are escaped without formulas, as headings are.
+        columns: Column headings.
+        groups: Groups of rows of cells. LaTeX separates groups by vertical space.
+        words: Number of leading text columns (default: 1). The other columns contain numbers.
+        words_last: Number of trailing text columns (default: 0).
+        names: Indices of columns with names of models or sets. Like headings, these names are escaped without formulas.
         notes: Sentences below the table.
     """
 
@@ -132,18 +133,18 @@ class Table:
     notes: tuple[str, ...] = ()
 
     def is_number(self, column: int) -> bool:
-        """Check whether a column has numbers."""
+        """Check whether a column contains numbers."""
         return self.words <= column < len(self.columns) - self.words_last
 
 
 @dataclass(frozen=True)
 class ExportedTable:
-    """The output of a command in all formats.
+    """Output of a command for export to all formats.
 
     Attributes:
         tables: Tables for Markdown and LaTeX.
-        records: Records for CSV, one per number; all have the same keys.
-        as_json: Object for JSON.
+        records: Rows for CSV, one per metric value, all with the same keys.
+        as_json: JSON-serializable object.
     """
 
     tables: Sequence[Table]
@@ -151,7 +152,7 @@ class ExportedTable:
     as_json: Any
 
     def text(self, form: Format) -> str:
-        """Format the output, with a newline at the end."""
+        """Format the output as text that ends with a newline."""
         if form == "json":
             return json.dumps(self.as_json, ensure_ascii=False) + "\n"
         if form == "csv":
@@ -160,7 +161,7 @@ class ExportedTable:
 
 
 def _csv(records: Sequence[Mapping[str, Any]]) -> str:
-    """Format records as CSV: Booleans as `true` or `false`, None as an empty cell, numbers in full precision."""
+    """Format records as CSV: bools as `true` or `false`, None as an empty cell, numbers in full precision."""
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(records[0] if records else ())
@@ -191,7 +192,7 @@ def _marked(text: str) -> str:
 
 
 def _latex(table: Table) -> str:
-    """Format a table for LaTeX, with the rules of booktabs."""
+    """Format a table as LaTeX with booktabs rules."""
     kinds = "".join("r" if table.is_number(column) else "l" for column in range(len(table.columns)))
 
     def cells(row: Sequence[str]) -> str:
@@ -200,7 +201,7 @@ def _latex(table: Table) -> str:
 
     body = "\n\\addlinespace\n".join("\n".join(map(cells, group)) for group in table.groups)
     lines = [
-        "% needs \\usepackage{booktabs}",
+        "% requires \\usepackage{booktabs}",
         "\\begin{table}",
         "\\centering",
         "\\small",

@@ -1,4 +1,4 @@
-"""Outcomes of gates as a terminal table and as exported tables."""
+"""Gate results as a terminal table and as tables for export."""
 
 from collections.abc import Sequence
 
@@ -21,9 +21,9 @@ _STYLES = {"passes": "green", "fails": "bold red", "inconclusive": "yellow"}
 def view(
     checked: Sequence[GateResult], notes: Sequence[str], compared: Sequence[Parity] = (), *, strict: bool
 ) -> RenderableType:
-    """Build a table with one row per gate, and the verdict on the build."""
+    """Build the terminal view of gate results: a table with one row per gate, and the verdict."""
     tested = any(each.p is not None for each in checked)
-    columns = ("number", "bound", "value [95 %]", "n", *(["p"] if tested else []), "")
+    columns = ("metric", "bound", "value [95 %]", "n", *(["p"] if tested else []), "")
     table = Table(*columns, box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))  # fits 80 columns
     table.columns[0].overflow = "fold"
     table.columns[1].no_wrap = True
@@ -42,7 +42,7 @@ def view(
 
 
 def verdict(checked: Sequence[GateResult], *, strict: bool) -> str:
-    """Format the verdict on the build as a sentence.
+    """Format the overall verdict on all gates as a sentence.
 
     >>> from unbag.scoring.bootstrap import Estimate
     >>> undecided = GateResult("plain", "snli", "score", "", "≥ 0.2", Estimate(0.2, 0.1, 0.3, 90), "inconclusive")
@@ -60,13 +60,13 @@ def verdict(checked: Sequence[GateResult], *, strict: bool) -> str:
         return f"Failed: {failed} of {total} gate{'' if total == 1 else 's'}{end}"
     if unknown:
         return f"Failed (strict): {inconclusive}." if strict else f"Passed: no gate fails; {inconclusive}."
-    return f"Passed: {'the one gate' if total == 1 else f'all {total} gates'}."
+    return f"Passed: {'the only gate' if total == 1 else f'all {total} gates'}."
 
 
 def exported(
     checked: Sequence[GateResult], notes: Sequence[str], compared: Sequence[Parity] = (), *, strict: bool
 ) -> ExportedTable:
-    """Build the exported tables of the gates."""
+    """Build the tables of gate results for export."""
     rows = [
         (
             f"{challenge_sets.display_name(each.set)} · {each.data}",
@@ -86,7 +86,7 @@ def exported(
         {name: value for name, value in record.items() if name != "estimate"} | record["estimate"] for record in records
     ]
     sentences = (*_remarks(checked, compared), *(f"{note}." for note in notes), sentence)
-    columns = ("set", "number", "bound", "value [95 %]", "n", "p (Holm)", "verdict")
+    columns = ("set", "metric", "bound", "value [95 %]", "n", "p (Holm)", "verdict")
     table = ToPaste("Gates", columns, [rows], words=3, words_last=1, names=frozenset({0}), notes=sentences)
     as_json = {
         "passed": passed,
@@ -100,7 +100,7 @@ def exported(
 
 
 def _value(each: GateResult) -> str:
-    """Format the number, or its difference from the earlier run."""
+    """Format the value of the metric, or its difference from the reference run."""
     return gap(each.estimate) if each.against else interval(each.estimate)
 
 

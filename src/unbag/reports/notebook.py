@@ -1,4 +1,4 @@
-"""Notebook view of a run: an HTML fragment with inline styles for light and dark themes, without a script."""
+"""Notebook view of a run: an HTML fragment with inline styles for light and dark themes, without scripts."""
 
 from collections.abc import Sequence
 from html import escape
@@ -11,7 +11,7 @@ from unbag.evaluation import quantities, verdict
 from unbag.evaluation.verdict import SetVerdict, Standing
 from unbag.reports import terminal
 
-# The lightness contrasts with white and with black, since the fragment does not know the notebook's theme.
+# These colors contrast with both white and black, because the theme of the notebook is unknown.
 _GREY: Final = "#7d868e"
 _COLOURS: Final[dict[Standing, str]] = {
     "better": "#2a8a4a",
@@ -28,11 +28,14 @@ _QUIET: Final = "opacity:.7;font-size:.9em;margin:.3em 0"
 
 
 def fragment(results: Sequence[Result], skipped: Sequence[SkippedSet] = ()) -> str:
-    """Build the fragment: verdict on the model, skill score on each set, and all numbers in collapsed sections.
+    """Build the notebook view: verdict, skill scores, and all metrics in collapsed sections.
 
     Args:
         results: Results of one model.
-        skipped: Sets without a result.
+        skipped: Sets without a result (default: none).
+
+    Returns:
+        HTML fragment.
     """
     standings = verdict.of_model(results)
     parts = ['<div style="font-family:system-ui,sans-serif;line-height:1.4;max-width:52em">']
@@ -77,7 +80,7 @@ def _table(standings: Sequence[SetVerdict], results: Sequence[Result]) -> str:
 
 
 def _bar(standing: SetVerdict, low: float, high: float) -> str:
-    """Draw a score with its interval on a line from `low` to `high`; 0 and 1 are marked."""
+    """Draw a score and its interval on an axis from `low` to `high`, with ticks at 0 and 1."""
     score, middle = standing.score, _HEIGHT / 2
     if score.value is None:
         return ""
@@ -100,7 +103,7 @@ def _bar(standing: SetVerdict, low: float, high: float) -> str:
 
 
 def _numbers(result: Result, results: Sequence[Result]) -> str:
-    """Build the collapsed section with all numbers of a set."""
+    """Build the collapsed section with all metrics of a set."""
     rows = "".join(
         f'<tr style="background:none"><td style="{_WORDS}">{escape(number.label)}</td>'
         f'<td style="{_NUMBER}">{interval(number.estimate)}</td><td style="{_NUMBER}">n = {number.estimate.n:,}</td>'

@@ -1,4 +1,4 @@
-"""Tables of the papers for a terminal and for JSON."""
+"""Published tables of the papers for the terminal and as JSON."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
@@ -11,11 +11,11 @@ from rich.text import Text
 from unbag.challenge_sets.papers import Cell, PaperTable
 
 DEVIATION: Final = " ±"
-"""Suffix of the names of columns with standard deviations."""
+"""Suffix of column names with standard deviations."""
 
 
 def cells(table: PaperTable) -> tuple[list[str], list[list[str]]]:
-    """Format the column names and rows of a table. Standard deviations are joined to their numbers."""
+    """Format the column names and rows of a table. Standard deviations are joined to their means."""
     names = [*table.keys, *table.values]
     decimals = {name: _decimals(table, index) for index, name in enumerate(names)}
     columns = [name for name in names if not name.endswith(DEVIATION)]
@@ -28,13 +28,13 @@ def cells(table: PaperTable) -> tuple[list[str], list[list[str]]]:
 
 
 def view(table: PaperTable) -> RenderableType:
-    """Build a terminal table that fits 80 columns."""
+    """Build a terminal table that fits into 80 columns."""
     names, rows = cells(table)
     title = f"{table.source} · {table.about}{unit(table.units)}"
     grid = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     for column, name in enumerate(names):
         is_number = name in table.values
-        # Numbers are never broken; only headings and names of models wrap.
+        # Numbers are never wrapped; only headings and model names are.
         least = max(len(row[column]) for row in rows) if is_number else None
         grid.add_column(name, justify="right" if is_number else "left", overflow="fold", min_width=least)
     for row in rows:
@@ -58,12 +58,12 @@ def record(tables: Sequence[PaperTable]) -> list[dict[str, Any]]:
 
 
 def unit(units: Mapping[str, str]) -> str:
-    """Format the unit of a table's numbers as the end of its title; empty for shares."""
-    return ", in per cent" if "percent" in units.values() else ""
+    """Format the unit of a table as a suffix of its title; empty for fractions."""
+    return ", in percent" if "percent" in units.values() else ""
 
 
 def _decimals(table: PaperTable, column: int) -> int:
-    """Infer the number of decimals of a column from its longest number, since numbers lose trailing zeros in a file."""
+    """Infer the number of decimals of a column from its longest number, because the file has no trailing zeros."""
     numbers = [row[column] for row in table.rows if isinstance(row[column], float)]
     return max((len(repr(number).partition(".")[2]) for number in numbers), default=0)
 

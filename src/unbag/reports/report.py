@@ -1,4 +1,4 @@
-"""The report of one model's run in Python: results, verdict, and export to files and pandas."""
+"""Results of one model as a Python object, with verdict and export to files and pandas."""
 
 import io
 import shutil
@@ -25,10 +25,10 @@ _WIDTH = 80  # characters, as in the file that `unbag evaluate` writes
 
 
 class Report(Sequence[Result]):
-    """The results of a model on challenge sets. The report is also the sequence of its results: `[result] = report`.
+    """Results of a model on challenge sets. A report is also a sequence of results: `[result] = report`.
 
     Attributes:
-        results: One result per set, in the order of the request. Empty in all processes but the first.
+        results: One result per set, in the requested order. Empty in all processes except the first one.
         skipped: Sets without a result, with the reasons.
         folder: Folder with `results.json`, the examples and the samples.
     """
@@ -36,7 +36,7 @@ class Report(Sequence[Result]):
     def __init__(
         self, results: Iterable[Result], folder: Path, skipped: Iterable[SkippedSet] = (), *, temporary: bool = False
     ) -> None:
-        """Create the report of the results in a folder. A temporary folder is deleted with the report."""
+        """Create a report from the results in a folder. A temporary folder is deleted together with the report."""
         self.results = list(results)
         self.skipped = list(skipped)
         self.folder = folder
@@ -55,16 +55,16 @@ class Report(Sequence[Result]):
 
     @property
     def verdict(self) -> str:
-        """The verdict as a sentence: the sets on which the model is better than its baseline."""
+        """Verdict as a sentence, with the sets on which the model is better than its baseline."""
         return verdict.sentence(verdict.of_model(self.results))
 
     def to_pandas(self) -> "pd.DataFrame":
-        """Convert the numbers of all sets to a data frame, one row per number, by the names that gates use.
+        """Convert the metrics of all sets to a data frame with one row per metric.
 
         Returns:
-            The columns `set`, `data` (the corpus), `number` (the name), `label`, `value`, `low` and `high` (the 95 %
-            interval; NaN if there is none), `n` (the number of examples), and `direction`: `higher` or `lower` if that
-            is better, empty if unknown.
+            A data frame with the columns `set`, `data` (corpus), `number` (metric name, as in gates), `label`, `value`,
+            `low` and `high` (95 % interval; NaN without an interval), `n` (number of examples), and `direction`
+            (`higher` or `lower`, whichever is better; empty if unknown).
         """
         import pandas as pd
 
@@ -83,13 +83,13 @@ class Report(Sequence[Result]):
         return table.astype({"value": "float64", "low": "float64", "high": "float64", "n": "int64"})
 
     def save(self, folder: Path | str) -> Path:
-        """Write the run to a folder as `unbag evaluate` does, for `unbag compare`, `report` and `publish`.
+        """Save the run to a folder as `unbag evaluate` does, for `unbag compare`, `report` and `publish`.
 
         Args:
-            folder: Target folder. Created if it does not exist.
+            folder: Output folder; created if it does not exist.
 
         Returns:
-            The folder.
+            Path of the folder.
 
         Raises:
             ValueError: If there are no results.
@@ -98,7 +98,7 @@ class Report(Sequence[Result]):
         target = Path(folder)
         if target.resolve() != self.folder.resolve():
             samples = (self.folder / paired_samples.FOLDER).glob("*.parquet")
-            # results.json comes last: its presence means that the folder is complete.
+            # results.json is written last, because its presence means that the folder is complete.
             for file in (*samples, self.folder / report_examples.FILE, self.folder / results.FILE):
                 with atomic_write(target / file.relative_to(self.folder)) as tmp:
                     shutil.copyfile(file, tmp)
@@ -107,10 +107,10 @@ class Report(Sequence[Result]):
         return target
 
     def to_html(self, path: Path | str) -> Path:
-        """Write the HTML report, as `unbag report` does.
+        """Write the HTML report as `unbag report` does.
 
         Returns:
-            The path.
+            Path of the HTML file.
 
         Raises:
             ValueError: If there are no results.
@@ -120,7 +120,7 @@ class Report(Sequence[Result]):
         return Path(path)
 
     def __str__(self) -> str:
-        """Format the table of each set and the summary, as `unbag evaluate` prints them."""
+        """Format the table of each set and the summary as `unbag evaluate` does."""
         return _text(self._views() if self.results else [], self.skipped)
 
     def __repr__(self) -> str:
@@ -135,7 +135,8 @@ class Report(Sequence[Result]):
 
     def _require_results(self) -> None:
         if not self.results:
-            raise ValueError(f"expected results to write, got none: {_listed(self.skipped) or 'no set was evaluated'}")
+            reason = _listed(self.skipped) or "no set was evaluated"
+            raise ValueError(f"report: expected at least one result to write, got none ({reason})")
 
 
 def _text(views: Sequence[RenderableType], skipped: Sequence[SkippedSet]) -> str:

@@ -1,4 +1,4 @@
-"""The command that reproduces a result, and remarks on how a model's output was read and what code the model ran."""
+"""Command that reproduces a result, and remarks on output threshold, truncation and executed code."""
 
 import shlex
 from typing import Any, Final, NamedTuple
@@ -35,11 +35,11 @@ _SWITCHES: Final = {
 
 
 class ReproduceCommand(NamedTuple):
-    """The command that reproduces a result.
+    """Command that reproduces a result, or the reason why there is none.
 
     Attributes:
         command: Command line; empty if no command reproduces the result.
-        remark: Further inputs of the command, or the reason why there is none; may be empty.
+        remark: Additional inputs of the command, or the reason why there is no command; may be empty.
     """
 
     command: str
@@ -47,15 +47,15 @@ class ReproduceCommand(NamedTuple):
 
 
 class _NoCommandError(ValueError):
-    """An input of the result cannot be given on the command line."""
+    """Raised if an input of the result has no equivalent on the command line."""
 
 
 def rerun(result: Result) -> ReproduceCommand:
-    """Build the command that reproduces a result, bit by bit on the same machine with the same versions.
+    """Build the command that reproduces a result, bit for bit on the same machine with the same versions.
 
-    The command names the model's commit and all options that affect the numbers and differ from their defaults. The
-    device is omitted, although devices round differently. A predictor with a command of its own states that command in
-    its identity, as `command`.
+    The command includes the commit of the model and all non-default options that affect the metrics. The device is
+    omitted, although results on different devices have different rounding errors. A predictor with a custom command has
+    this command as `command` in its identity.
     """
     if command := result.model.get("command"):
         return ReproduceCommand(
@@ -77,23 +77,23 @@ def rerun(result: Result) -> ReproduceCommand:
 
 
 def _remark(result: Result) -> str:
-    """Describe the inputs of the command that are not pinned by a commit on the Hub."""
+    """Describe the inputs of the command that are not pinned to a commit on the Hub."""
     data = result.data
     on_hub = not _is_own(result) or data["split"]  # a file has no splits
     files = [str(result.model["name"])] if result.model.get("kind") == "file" else []
     files += [] if on_hub else [data["origin"]]
-    sentences = [f"Run the command in the folder of {' and '.join(files)}."] if files else []
+    sentences = [f"Run the command in the folder that contains {' and '.join(files)}."] if files else []
     if data["name"] == OFFICIAL:
         sentences.append("The command downloads the authors' file; pass a local copy with --official-file.")
     if _is_own(result) and on_hub:
         sentences.append(
-            f"The command reads the latest version of the data set; this result is on commit {data['revision']}."
+            f"The command loads the latest revision of the data set; this result used commit {data['revision']}."
         )
     return " ".join(sentences)
 
 
 def _model(result: Result) -> list[str]:
-    """Build the arguments that name the model, except its training data."""
+    """Build the arguments that specify the model, without its training data."""
     model = result.model
     if "options" not in model:
         raise _NoCommandError("the model is a Python object; pass it to unbag.evaluate again")
@@ -108,22 +108,22 @@ def _model(result: Result) -> list[str]:
         elif name in _SWITCHES:
             words.append(_SWITCHES[name][value])
         elif name != "train_data":
-            raise _NoCommandError(f"the model's option {name}={value} is available in Python only")
+            raise _NoCommandError(f"the model option {name}={value} is available only in Python")
     return words
 
 
 def _is_own(result: Result) -> bool:
-    """Check whether the pairs are a user's own."""
+    """Check whether the pairs are user-provided."""
     return result.data["name"] not in (*CORPORA, OFFICIAL)
 
 
 def _pairs(result: Result) -> list[str]:
-    """Build the arguments that name the pairs, and their maximum number."""
+    """Build the arguments that specify the pairs and their maximum number."""
     data = result.data
     load_options: dict[str, Any] = data.get("load_options", {})
     if python_only := sorted(load_options.keys() - {"columns", "labels", "language", "text"}):
         name = python_only[0]
-        raise _NoCommandError(f"the option {name}={load_options[name]} of the pairs is available in Python only")
+        raise _NoCommandError(f"the data option {name}={load_options[name]} is available only in Python")
     words: list[str] = []
     if "text" in load_options:
         words += ["--text", *load_options["text"], *(["--split", data["split"]] if data["split"] else [])]
@@ -144,7 +144,7 @@ def _pairs(result: Result) -> list[str]:
 
 
 def _options(result: Result) -> list[str]:
-    """Build the arguments for the set's own options, and for the training data of a built-in model."""
+    """Build the arguments for the set-specific options and for the training data of a built-in model."""
     defaults: dict[str, Any] = {option.name: option.default for option in loading.described_options(result.set)}
     defaults["seed"] = result.config.get("sample_seed", DEFAULT_SEED)  # --seed is the default seed of all sampling
     options = {name: _listed(value) for name, value in result.config.items() if name in loading.options(result.set)}
@@ -156,7 +156,7 @@ def _options(result: Result) -> list[str]:
         if value in (defaults[name], None, "", []):
             continue
         if name == "embeddings" and str(value).startswith("sha256:"):
-            raise _NoCommandError(f"the file of the word embeddings is unknown, only its hash is recorded: {value}")
+            raise _NoCommandError(f"the file with the word embeddings is unknown; only its hash is recorded: {value}")
         words += ["-o", f"{name}={','.join(map(str, value)) if isinstance(value, list) else value}"]
     return words
 
@@ -166,17 +166,17 @@ def _listed(value: Any) -> Any:
 
 
 def remarks(result: Result) -> list[str]:
-    """List remarks on a result: output threshold, truncated pairs, and code that the model ran. Often empty."""
+    """List remarks on a result: output threshold, truncated pairs, and code from the model's repository."""
     model = result.model
     sentences = []
     if ranking := model.get("ranking"):
         label = positive_label(str(model.get("label_order", "")).split(","))
         sentences.append(describe_ranking(str(model["name"]), ranking, str(model.get("threshold")), label))
     if result.truncated_share:
-        limit = f"{model['max_length']} tokens that" if "max_length" in model else "longest input that"
+        limit = f" ({model['max_length']} tokens)" if "max_length" in model else ""
         sentences.append(
-            f"{percentage(result.truncated_share)} of the pairs ({model['truncated_pairs']:,}) are longer than the "
-            f"{limit} {model['name']} reads; they were truncated."
+            f"{percentage(result.truncated_share)} of the pairs ({model['truncated_pairs']:,}) exceed the maximum "
+            f"input length of {model['name']}{limit} and were truncated."
         )
     if "trusted_code" in model:
         sentences.append(f"{model['name']} ran Python code from its repository (--trust-remote-code).")

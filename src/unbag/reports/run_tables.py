@@ -1,4 +1,4 @@
-"""Numbers of runs as exported tables: one column per model, one row per number."""
+"""Metrics of runs as tables for export, with one column per model and one row per metric."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -16,13 +16,12 @@ from unbag.reports.html.data import ReportData, gather, standings
 
 
 def exported(folders: Sequence[Path]) -> ExportedTable:
-    """Build the exported tables of the results in some folders, with models side by side.
+    """Build the tables of one or more runs for export, with all models side by side.
 
-    The tables have the numbers with the role "quoted". The records have all numbers that a
-    set describes.
+    The tables contain the metrics with the role "quoted". The records contain all metrics of each set.
 
     Raises:
-        ValueError: For the causes of `html.data.gather`.
+        ValueError: If no folder is given, a folder has no results, or a challenge set is not installed.
     """
     gathered = gather(folders)
     verdicts = {name: list(of_one.values()) for name, of_one in standings(gathered).items()}
@@ -33,15 +32,15 @@ def exported(folders: Sequence[Path]) -> ExportedTable:
         LOWER,
         *(f"Verdict on {name}: {sentence}" for name, sentence in summary["verdicts"].items()),
     )
-    tables = [_table(gathered, "Numbers of", _is_quoted, notes)]
-    verifiers = _table(gathered, "As verifiers:", _is_of_verifier, ("Values with 95 % intervals.",))
+    tables = [_table(gathered, "Metrics of", _is_quoted, notes)]
+    verifiers = _table(gathered, "Verification metrics of", _is_of_verifier, ("Values with 95 % intervals.",))
     if verifiers.groups:
         tables.append(verifiers)
     return ExportedTable(tables, summary["numbers"], summary)
 
 
 def subject(folders: Sequence[Path]) -> list[SetVerdict]:
-    """Compute the verdicts on the subject of a report on some folders."""
+    """Compute the verdicts on the main model of one or more runs."""
     gathered = gather(folders)
     return list(standings(gathered)[gathered.subject.name].values())
 
@@ -51,7 +50,7 @@ def _table(gathered: ReportData, title: str, chosen: Callable[[Quantity], bool],
     groups = [rows for group in gathered.groups if (rows := _rows(group, models, chosen))]
     return Table(
         f"{title} {', '.join(models)}",
-        ("set", "number", *models, "n"),
+        ("set", "metric", *models, "n"),
         groups,
         words=2,
         names=frozenset({0}),
@@ -90,6 +89,6 @@ def _is_of_verifier(quantity: Quantity) -> bool:
 
 
 def _counts(numbers: Sequence[Number]) -> str:
-    """Format the number of examples: one count if all models have the same, otherwise one per model."""
+    """Format the number of examples: a single count if it is the same for all models, otherwise one per model."""
     counts = list(dict.fromkeys(f"{number.estimate.n:,}" for number in numbers))
     return counts[0] if len(counts) == 1 else " / ".join(f"{number.estimate.n:,}" for number in numbers)

@@ -1,6 +1,6 @@
-"""Terminal tables: one per set, the summary with the verdict, and the cross-domain table.
+"""Terminal tables: one table per set, the summary with the verdict, and the cross-domain table.
 
-The cross-domain table has the accuracy of each model on each corpus (ReSNLI paper, Table 2).
+The cross-domain table shows the accuracy of each model on each corpus (ReSNLI paper, Table 2).
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,14 +23,14 @@ from unbag.reports.reproduce import remarks
 from unbag.utils.files import atomic_write
 from unbag.utils.terminal import console
 
-_ACROSS: Final = 5  # models beside each other in 80 columns
+_ACROSS: Final = 5  # maximum number of model columns in 80 characters
 _LEGEND: Final = ", ".join(f"{mark} {standing}" for standing, mark in MARKS.items())
 
 
 def summary(results: Sequence[Result]) -> RenderableType:
-    """Build the table of skill scores, one row per set in the order of the results, and the verdicts.
+    """Build the table of skill scores, with one row per set in the order of the results, and the verdicts.
 
-    One model is shown with intervals and its baselines, several models with their values side by side.
+    For a single model, the table has intervals and baselines. For several models, it has their values side by side.
     """
     by_model = verdicts(results)
     names = list(by_model)
@@ -55,7 +55,7 @@ def summary(results: Sequence[Result]) -> RenderableType:
         note = f"No skill score: {TOO_FEW_ROWS}."
         return Group(Text(names[0], style="italic"), table, Text(note, style="dim"), *sentences)
     note = f"In the first three columns 0 is chance. Skill score: {scale(every)}"
-    note += f" * Inconclusive whatever the interval: {few}." if few else ""
+    note += f" * Inconclusive regardless of the interval: {few}." if few else ""
     return Group(Text(names[0], style="italic"), table, Text(note, style="dim"), *sentences)
 
 
@@ -78,7 +78,7 @@ def _several(by_model: Mapping[str, Sequence[SetVerdict]], results: Sequence[Res
         for name, row in rows.items():
             table.add_row(name, *(row.get(model, "") for model in columns), row["n"])
         parts.append(table)
-    return Group(*parts, Text("Skill scores; `unbag compare` tests the difference of two models.", style="dim"))
+    return Group(*parts, Text("Skill scores; `unbag compare` tests differences between models.", style="dim"))
 
 
 def _empty(*numbers: str) -> Table:
@@ -93,14 +93,14 @@ def _of(name: str, names: Sequence[str]) -> str:
 
 
 def name_of(result: Result, results: Sequence[Result]) -> str:
-    """Build the name of a row: the display name of the set, with its corpus if the set was evaluated on several."""
+    """Format the row name of a result: the display name of the set, and the corpus if there are several."""
     several = {other.corpus for other in results if other.set == result.set}
     title = challenge_sets.display_name(result.set)
     return f"{title} {result.corpus}" if len(several) > 1 else title
 
 
 def cross_table(results: Sequence[Result]) -> RenderableType:
-    """Build the cross-domain table from results on the plain set: one row per corpus and model."""
+    """Build the cross-domain table from results on `plain`, with one row per corpus and model."""
     models = list(dict.fromkeys(result.model["name"] for result in results))
     corpora = list(dict.fromkeys(result.corpus for result in results))
     scores = {(result.model["name"], result.corpus): result.scores for result in results}
@@ -121,7 +121,7 @@ FILE: Final = "table.txt"
 
 
 def view(result: Result) -> RenderableType:
-    """Build the view of one result: the table of its set, a sentence that sums it up, and warnings."""
+    """Build the terminal view of one result: its table, a summary sentence, and warnings."""
     tables = challenge_sets.get(result.set).module("table")
     reading = tables.reading(result)
     warning = result.model.get("label_probe_warning")
@@ -131,19 +131,19 @@ def view(result: Result) -> RenderableType:
 
 
 def _verifier(result: Result) -> list[RenderableType]:
-    """Build the table of the scores as a verifier on unchanged pairs. Reports have those of every set."""
+    """Build the table of verification metrics on unchanged pairs. The HTML report shows them for every set."""
     if not challenge_sets.get(result.set).is_control or (table := verifier.table(result)) is None:
         return []
     return [Text(), table, *map(Text, verifier.sentences(result))]
 
 
 def views(results: Sequence[Result], *, crossed: bool = False) -> list[RenderableType]:
-    """Build the view of each result; with `crossed`, one cross-domain table of all results."""
+    """Build the terminal view of each result, or, with `crossed`, one cross-domain table of all results."""
     return [cross_table(results)] if crossed else [view(result) for result in results]
 
 
 def together(results: Sequence[Result]) -> list[RenderableType]:
-    """Build the views that sum up several results: the skill score on each set, and the verdict."""
+    """Build the summary views of several results: the skill score on each set, and the verdict."""
     spreads = spread_over_prompts(results)
     return [summary(results), *([prompt_table(spreads)] if spreads else [])]
 
@@ -158,13 +158,13 @@ def prompt_table(spreads: Sequence[PromptSpread]) -> RenderableType:
 
 
 def write(renderables: Sequence[RenderableType], path: Path) -> None:
-    """Write views to a text file, 80 columns wide."""
+    """Write views to a text file with a width of 80 columns."""
     with atomic_write(path) as tmp, tmp.open("w", encoding="utf-8") as file:
         show(renderables, console(file=file, width=80))
 
 
 def show(renderables: Sequence[RenderableType], to: Console) -> None:
-    """Print views with an empty line after each."""
+    """Print views, each followed by an empty line."""
     for renderable in renderables:
         to.print(renderable)
         to.print()

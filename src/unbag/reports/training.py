@@ -1,4 +1,4 @@
-"""Tables of training protocols: a mended model, cross-validation on SICCK, and training on a rearranged corpus.
+"""Tables of training protocols: mended models, cross-validation on SICCK, and training on a rearranged corpus.
 
 Tables 8, 9 and 18-24 of Akoju et al. (2023); Table 3 and both ends of Figure 2 of the ReSNLI paper.
 """
@@ -16,11 +16,11 @@ from unbag.reports import comparison as compared
 from unbag.scoring.bootstrap import Estimate
 from unbag.scoring.natural_logic import MEASURES
 
-_DOMAIN: Final = "plain"  # the set of a corpus's own pairs
+_DOMAIN: Final = "plain"  # the set with the unchanged pairs of a corpus
 
 
 def view(record: Mapping[str, Any], comparison: Comparison | None) -> RenderableType:
-    """Build the terminal view of a mended model: the comparison, or the reason why there is none.
+    """Build the terminal view of a mended model: its comparison with the original, or the reason why there is none.
 
     Args:
         record: Return value of `training.mended.mend`.
@@ -34,7 +34,7 @@ def view(record: Mapping[str, Any], comparison: Comparison | None) -> Renderable
 
 
 def price(comparison: Comparison) -> str:
-    """Format the change of accuracy on the corpora's own pairs as a sentence."""
+    """Format the change in accuracy on the unchanged pairs of each corpus as a sentence."""
     own = [each for each in comparison.differences if each.set == _DOMAIN and each.quantity == "accuracy"]
     if not own:
         return "In domain: not evaluated."
@@ -47,7 +47,7 @@ def price(comparison: Comparison) -> str:
 
 
 def card(record: Mapping[str, Any], comparison: Comparison | None, *, about: str, command: str, name: str) -> str:
-    """Build the README of a mended model's folder, in Markdown.
+    """Build the README of a mended model in Markdown.
 
     Args:
         record: Return value of `training.mended.mend`.
@@ -96,7 +96,7 @@ def _interpolation_sentence(interpolation: Mapping[str, Any]) -> str:
 
 
 def _points(difference: Estimate) -> str:
-    """Format a difference of shares in percentage points, with its interval."""
+    """Format a difference between fractions in percentage points, with its interval."""
     value, low, high = (None if bound is None else 100 * bound for bound in difference[:3])
     if value is None:
         return "–"
@@ -104,7 +104,7 @@ def _points(difference: Estimate) -> str:
 
 
 def _remarks(record: Mapping[str, Any]) -> list[str]:
-    lines = [f"Nothing to compare: {record['why_not']}."] if record["why_not"] else []
+    lines = [f"No comparison: {record['why_not']}."] if record["why_not"] else []
     lines += [f"Skipped: {name} ({why})." for name, why in record["skipped"].items()]
     return lines
 
@@ -114,7 +114,7 @@ _PROTOCOLS: Final = {
     "spread": "pairs of each seed spread",
     "whole_seeds": "whole seeds",
 }
-_OMITTED: Final = "none"  # the pairs without modifier: the paper has no table of these
+_OMITTED: Final = "none"  # pairs without a modifier, for which the paper has no table
 _KFOLD_NAMES: Final = {
     "adjective/adverb": "adj./adverb",
     "seen": "seen seed",
@@ -123,7 +123,7 @@ _KFOLD_NAMES: Final = {
 
 
 def kfold_table(done: Mapping[str, Any]) -> Table:
-    """Build the table with two lines per group of pairs: original model, and fine-tuned (mean ± standard deviation)."""
+    """Build the cross-validation table, with the original and the fine-tuned model for each group of pairs."""
     seeds, folds = len(done["seeds"]), done["config"]["folds"]
     grid = new_table(
         f"{done['model']['name']} · sicck · {folds} folds, {_PROTOCOLS[done['config']['protocol']]}",
@@ -158,21 +158,21 @@ def _mean_of(seeds: int) -> str:
 
 _REARRANGED_NAMES: Final = {
     "finetune": "fine-tuned",
-    "hex": "HEX, f([h, 0])",  # wrapped in Text below, since Rich reads brackets as markup
+    "hex": "HEX, f([h, 0])",  # wrapped in Text below, because Rich parses brackets as markup
     "hex, residual head": "HEX, F_L",
 }
 
 
 def rearranged_table(done: Mapping[str, Any]) -> Table:
-    """Build the table of accuracies on the original and the rearranged corpus, and the differences that HEX makes."""
+    """Build the table of accuracies on the original and the rearranged corpus, and the effect of HEX."""
     (corpus, plain), (_, rearranged) = done["arrangements"].items()
     seeds, several = len(done["seeds"]), len(done["seeds"]) > 1
     grid = new_table(
         f"{done['config']['model']} · trained and tested on {corpus}, original and rearranged",
         *("", f"{corpus} [95 %]", "rearranged [95 %]", "easiest", "hardest"),
-        caption=f"{_pairs(plain)} and {_pairs(rearranged)}; "
+        caption=f"Original: {_pairs(plain)}; rearranged: {_pairs(rearranged)}; "
         + (f"means over {seeds} training seeds, ± their standard deviation. " if several else "one training seed. ")
-        + "Easiest and hardest: the first and the last of the rearranged test pairs' partitions."
+        + "Easiest and hardest: first and last partition of the rearranged test pairs."
         + (" The paper's models were trained on all of SNLI." if done["published"] else ""),
     )
     for name in plain["answers"]:
@@ -183,7 +183,7 @@ def rearranged_table(done: Mapping[str, Any]) -> Table:
     for name in plain["answers"]:
         less = [arrangement["answers"][name]["less_finetune"] for arrangement in (plain, rearranged)]
         if None not in less:
-            name_of_gap = Text(f"{_REARRANGED_NAMES[name]}, less fine-tuned")
+            name_of_gap = Text(f"{_REARRANGED_NAMES[name]} minus fine-tuned")
             grid.add_row(name_of_gap, *(interval(Estimate(**each)) for each in less), "", "")
     if done["published"]:
         grid.add_section()
@@ -199,4 +199,4 @@ def _cell(answers: Mapping[str, Any]) -> str:
 
 def _pairs(arrangement: Mapping[str, Any]) -> str:
     trained = sum(part["pairs"] for part in arrangement["data"]["training"])
-    return f"{trained:,} pairs to train on and {arrangement['n']:,} to test"
+    return f"{trained:,} training and {arrangement['n']:,} test pairs"

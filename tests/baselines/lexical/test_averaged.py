@@ -118,14 +118,14 @@ def test_fit_with_missing_labels_raises(labels, words):
 
 
 def test_fit_without_known_tokens_raises():
-    with pytest.raises(ValueError, match="got none; check the language"):
+    with pytest.raises(ValueError, match="got none; check its language"):
         fit(sparse.csr_matrix((3, 5), dtype=np.float32), np.ones((5, 2), dtype=np.float32), np.array([0, 1, 2]))
 
 
 def test_fit_that_does_not_converge_raises(monkeypatch):
     counts, vectors, gold = _data()
     monkeypatch.setattr(optimizer, "_MOST_STEPS", 1)
-    with pytest.raises(NotConvergedError, match="after 1 steps"):
+    with pytest.raises(NotConvergedError, match="within 1 steps"):
         fit(counts, vectors, gold)
 
 

@@ -99,7 +99,7 @@ def test_identity_depends_on_pairs_and_options(tmp_path):
 
 
 def test_cross_fitting_without_every_label_raises(tmp_path):
-    with pytest.raises(ValueError, match=r"expected pairs of every label .* got none of"):
+    with pytest.raises(ValueError, match=r"expected pairs with every label .* got no pairs with"):
         fitted(tmp_path, EXAMPLES[:3])
-    with pytest.raises(ValueError, match="got none of contradiction"):
+    with pytest.raises(ValueError, match="got no pairs with contradiction"):
         fitted(tmp_path, [example for example in EXAMPLES if example.label != "contradiction"])

@@ -71,13 +71,13 @@ def test_load_of_an_earlier_format_raises(model, tmp_path):
     config = json.loads((tmp_path / "config.json").read_text())
     (tmp_path / "config.json").write_text(json.dumps(config | {"format": 2}))
     with pytest.raises(
-        ValueError, match=r"got format 2 of an earlier version, whose scores are not comparable; fit it again"
+        ValueError, match=r"got format 2 from an earlier version, whose scores are not comparable; fit it again"
     ):
         LexicalModel.load(tmp_path)
 
 
 def test_fit_of_too_few_pairs_raises():
-    with pytest.raises(ValueError, match="set a penalty instead"):
+    with pytest.raises(ValueError, match="set a penalty"):
         fit_lexical_model([(("dog",), ("cat",))], ["neutral"])
     with pytest.raises(ValueError, match="got 1 pairs and 0 labels"):
         fit_lexical_model([(("dog",), ("cat",))], [])

@@ -88,7 +88,7 @@ def test_the_validation_set_is_drawn_evenly():
 
 @pytest.mark.parametrize(("k_te", "k_dv"), [(0, 1), (1, -1), (3, 1)])
 def test_rearrange_with_impossible_sizes_raises(k_te, k_dv):
-    with pytest.raises(ValueError, match=re.escape(f"got 3 examples for k_te = {k_te} and k_dv = {k_dv}")):
+    with pytest.raises(ValueError, match=re.escape(f"(3), got k_te={k_te} and k_dv={k_dv}")):
         rearrange(np.array([0.1, 0.2, 0.3]), ["a", "b", "c"], k_te, k_dv, seed=0)
 
 

@@ -91,7 +91,7 @@ def test_lms_is_the_likeliest_wrong_label():
 
 def test_fit_of_invalid_input_raises():
     matrix, gold = _data()
-    with pytest.raises(ValueError, match="got 400 rows and 399 labels"):
+    with pytest.raises(ValueError, match="got 400 rows, 399 labels"):
         fit(matrix, gold[1:], l2=1.0)
-    with pytest.raises(ValueError, match="penalty above 0, got 0"):
+    with pytest.raises(ValueError, match="l2: expected a positive number, got 0"):
         fit(matrix, gold, l2=0)

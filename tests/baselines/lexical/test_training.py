@@ -133,7 +133,7 @@ def test_a_fitted_model_is_opened_by_its_folder(pairs, tmp_path):
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "config.json").write_text('{"model_type": "bert"}')
     assert not is_lexical_model(tmp_path / "other")
-    with pytest.raises(ValueError, match="expected a lexical model"):
+    with pytest.raises(ValueError, match="lexical model: expected a folder"):
         open_lexical_model(tmp_path / "other")
 
 

@@ -67,15 +67,13 @@ def test_fitted_model_by_type_needs_no_tagger(monkeypatch):
 
 def test_pipeline_without_penn_tags_raises(monkeypatch):
     monkeypatch.setattr(lexical_words, "Tagger", type("Other", (_Tags,), {"fine": frozenset({"NN", "VERB"})}))
-    with pytest.raises(
-        ValueError, match=r"tags of the Penn Treebank for English, got 'mine', which lacks EX, JJ.*'all'"
-    ):
+    with pytest.raises(ValueError, match=r"Penn Treebank tags for English, got 'mine' without EX, JJ.*'all'"):
         word_reader("mine", "en")
 
 
 def test_word_reader_of_invalid_options_raises():
     with pytest.raises(
-        ValueError, match=r"tags='type': expected English pairs, got the language 'zh'; tag words in context"
+        ValueError, match=r"tags='type': expected English pairs, got the language 'zh'; use tags in context"
     ):
         TypeWords("any", "zh")
     with pytest.raises(ValueError, match="got 'usual'"):

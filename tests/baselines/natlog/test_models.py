@@ -97,7 +97,7 @@ def test_weak_phrases_name_individuals_only_if_coreferent():
 
 
 def test_clause_with_always_before_not_raises():
-    with pytest.raises(ValueError, match=r"modifiers: expected only 'not' before the last, got \['always'\]"):
+    with pytest.raises(ValueError, match=r"modifiers: expected only 'not' before the last one, got \['always'\]"):
         Clause(A, A, ("always", "not"))
 
 
@@ -205,5 +205,5 @@ def test_outcomes_change_with_a_lower_bound():
 
 
 def test_outcomes_of_an_exchanged_pair_without_object_raise():
-    with pytest.raises(ValueError, match="exchanged pair: expected an object in both sentences"):
+    with pytest.raises(ValueError, match="exchanged pair: expected objects in both sentences"):
         outcomes(Shape(Clause(THE), Clause(THE), EXCHANGED))

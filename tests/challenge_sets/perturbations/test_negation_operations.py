@@ -206,6 +206,13 @@ def test_negation_pairs_of_negated_coordinated_or_other_sentences_are_none(parse
     assert negation_pairs(parse) == NO_CLAIM
 
 
+def test_negation_pairs_of_a_sentence_without_full_stop_are_those_with_one(parser):
+    one, other = parser.parses([CLAIMS[0], CLAIMS[0].removesuffix(".")])
+    hypotheses, others = ({(pair.operation, pair.mirror) for pair in negation_pairs(each)} for each in (one, other))
+    assert hypotheses == others
+    assert all(pair.premise.endswith(".") for pair in negation_pairs(other))
+
+
 def test_negation_pairs_of_an_indefinite_subject_have_no_double_negation(parser):
     [parse] = parser.parses(["A man is sleeping in a tent."])
     operations = {pair.operation for pair in negation_pairs(parse)}

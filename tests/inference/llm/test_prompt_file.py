@@ -10,7 +10,9 @@ import unbag
 from unbag.challenge_sets import results
 from unbag.data import demo
 from unbag.data.labels import LABELS, TWO_WAY
+from unbag.evaluation.model_loading import variants_of
 from unbag.evaluation.prompt_spread import spread_over_prompts
+from unbag.inference.label_probe import PAIRS as PROBE
 from unbag.inference.llm.prompt_file import PromptError, PromptFile, choose_prompt
 from unbag.inference.llm.prompts import DEFAULT_WORDS
 from unbag.inference.llm.reading import first_token_probabilities, parse_json_label, parse_label, value_token
@@ -192,6 +194,40 @@ def test_evaluate_several_prompts_gives_the_spread_and_the_share_without_a_label
     command = rerun(found[1]).command
     assert command.startswith("unbag evaluate endpoint:tiny ")
     assert f"--prompt {prompts[1]}" in command
+
+
+@pytest.mark.usefixtures("_llm")
+def test_evaluate_judge_of_two_labels_is_probed_and_scored(endpoint, tmp_path):
+    gold = {(premise, hypothesis): label for premise, hypothesis, label in PROBE["en"]}
+    prompt = write(tmp_path / "judge.jinja", "{{ premise }}|{{ hypothesis }}", f"{TWO_WORDS}\njson: verdict")
+    endpoint.answers = lambda question: (
+        "Supported" if gold.get(tuple(question.split("|")), "entailment") == "entailment" else "Not supported"
+    )
+    asked = {"data": str(demo.file("validation")), "max_examples": 40, "lexical_baseline": False, "progress": False}
+    [result] = unbag.evaluate(
+        "endpoint:tiny", "plain", base_url=endpoint.base_url, prompt=prompt, output_dir=tmp_path / "run", **asked
+    )
+    assert result.model["label_probe"] == {"en": "12 of 12"}
+    assert result.scores["labels"] == list(TWO_WAY)
+    assert result.model["abstained_share"].value == 0
+    assert spread_over_prompts([result]) == []
+
+
+def test_variants_of_several_prompts_have_names(tmp_path):
+    found = variants_of(["causal:lm", "org/model"], {"prompt": ["x/a.jinja", tmp_path / "b.jinja"], "dtype": "float32"})
+    assert [(each.model, each.suffix) for each in found] == [
+        ("causal:lm", " · a"),
+        ("causal:lm", " · b"),
+        ("org/model", ""),
+    ]
+    assert found[1].options == {"dtype": "float32", "prompt": str(tmp_path / "b.jinja")}
+    assert found[2].options == {"dtype": "float32"}
+    with pytest.raises(ValueError, match="expected files of different names, got a twice"):
+        variants_of(["causal:lm"], {"prompt": ["x/a.jinja", "y/a.jinja"]})
+    with pytest.raises(
+        ValueError, match=r"prompt \(--prompt\): expected the path of a prompt, or a list of paths, got 3"
+    ):
+        variants_of(["causal:lm"], {"prompt": 3})
 
 
 def endpoint_rows(result):

@@ -94,11 +94,11 @@ def test_how_much_of_a_set_a_model_left_unanswered_does_not_make_it_another_mode
 
 
 def test_a_folder_without_results_is_refused(tmp_path, written):
-    with pytest.raises(ValueError, match=r"expected a results.json, got none; name a folder written"):
+    with pytest.raises(ValueError, match=r"expected a results.json, got none; pass a folder written"):
         gather([tmp_path])
     with pytest.raises(ValueError, match="expected at least one folder"):
         gather([])
-    with pytest.raises(ValueError, match="got none; evaluate a model first"):
+    with pytest.raises(ValueError, match="expected results, got none; run `unbag evaluate` first"):
         gather([written()])
 
 

@@ -1,1 +1,1 @@
-"""What a bag of words knows: lexical features and the models on them."""
+"""Bag-of-words baselines: lexical features and models."""

@@ -1,15 +1,15 @@
-"""A sentence as the bag of all its words."""
+"""Conversion of a sentence to a bag of words."""
 
 from functools import lru_cache
 
 from unbag.data.text.tokens import tokenize
 
 Words = tuple[str, ...]
-"""The counted words of a sentence: lower-cased, unique, sorted."""
+"""Words of a sentence that are used as features: lowercase, unique, sorted."""
 
 
 def all_words(sentence: str, language: str) -> Words:
-    """Collect all words of a sentence without punctuation; every permutation of the sentence has the same words.
+    """Collect all words of a sentence except punctuation. Every permutation of the sentence has the same words.
 
     >>> all_words("The dog isn't the cat.", "en")
     ('cat', 'dog', 'is', "n't", 'the')
@@ -21,10 +21,10 @@ def all_words(sentence: str, language: str) -> Words:
 
 @lru_cache(maxsize=1 << 16)
 def _parts(token: str, language: str) -> tuple[str, ...]:
-    """Split a token, and its parts, as the tokenizer splits them without context.
+    """Split a token recursively into the parts that the tokenizer finds without context.
 
-    The tokenizer splits "id", but not in "x-id". Without this step, the tokens of a sentence in another order, joined
-    by spaces, would be tokenized into other words.
+    The tokenizer splits "id", but not in "x-id". Without this step, a permuted sentence, in which spaces join the
+    tokens, would be tokenized into different words.
     """
     tokens = tokenize(token, language)
     if tokens.texts == (token,):

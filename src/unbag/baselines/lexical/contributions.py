@@ -1,4 +1,4 @@
-"""Contributions of the features of a pair to the prediction of a lexical model (Nie et al. 2019, Figure 2)."""
+"""Feature contributions to the prediction of a lexical model (Nie et al. 2019, Figure 2)."""
 
 from itertools import pairwise
 from typing import Any, Final, NamedTuple
@@ -11,11 +11,11 @@ from unbag.baselines.lexical.features import Feature, Vocabulary
 from unbag.data.labels import LABELS
 
 LOGIT_DECIMALS: Final = 3
-"""Decimals of a contribution. Features are sorted by rounded contributions, ties by their position."""
+"""Number of decimals of a contribution. Features are sorted by rounded contribution, with ties by position."""
 
 
 class Contribution(NamedTuple):
-    """The change of the log-odds of a wrong label against the gold label by one feature, as a difference of logits."""
+    """Contribution of a feature to the log-odds of a wrong label versus the gold label, as a difference of logits."""
 
     feature: Feature
     label: str
@@ -30,21 +30,21 @@ def misleading(
     gold: NDArray[np.int64],
     top: int,
 ) -> list[list[Contribution]]:
-    """Rank the features of each pair that favour the most likely wrong label over the gold label.
+    """Rank the features of each pair that favor the most likely wrong label over the gold label.
 
     Args:
-        vocabulary: Names of the features.
+        vocabulary: Vocabulary with the names of the features.
         weights: Weights of the model, shape (features, labels).
         matrix: Features of the pairs, shape (n, features).
-        probabilities: Probabilities of the labels, shape (n, labels). The first of equally likely wrong labels counts.
+        probabilities: Label probabilities, shape (n, labels). Among equally likely wrong labels, the first one counts.
         gold: Gold label ids, shape (n,).
         top: Maximum number of features per pair.
 
     Returns:
-        For each pair, at most `top` features that favour the wrong label, the strongest first.
+        For each pair, at most `top` features that favor the wrong label, in descending order of contribution.
     """
     wrong_probabilities = probabilities.copy()
-    wrong_probabilities[np.arange(len(gold)), gold] = -1  # below every probability: argmax never takes the gold label
+    wrong_probabilities[np.arange(len(gold)), gold] = -1  # below all probabilities: never the argmax
     wrong = wrong_probabilities.argmax(axis=1)
     contributions = []
     for row, (begin, end) in enumerate(pairwise(matrix.indptr)):

@@ -1,7 +1,7 @@
-"""Static word embeddings, and their mean over a text.
+"""Static token embeddings, and mean embeddings of texts.
 
-A table of embeddings is the input layer of a transformer, a model2vec model, the vectors of a spaCy pipeline, or a text
-file such as GloVe's. The files under the given name determine the kind of the table.
+An embedding table is the input layer of a transformer, a model2vec model, the vectors of a spaCy pipeline, or a text
+file such as GloVe. The files in the given location determine the type of the table.
 """
 
 import hashlib
@@ -27,8 +27,8 @@ from unbag.utils.redaction import first_line
 from unbag.utils.safe_io import validate_file
 
 DEFAULT: Final = "sentence-transformers/all-MiniLM-L6-v2@1110a243fdf4706b3f48f1d95db1a4f5529b4d41"
-"""The default table for English: 30,522 word pieces, 384 dimensions, Apache-2.0. Its `model.safetensors` has the sha256
-53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db."""
+"""Default table for English: 30,522 word pieces, 384 dimensions, Apache-2.0 license. The SHA-256 of its
+`model.safetensors` is 53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db."""
 
 Kind = Literal["transformer", "model2vec", "spacy", "words"]
 
@@ -43,21 +43,21 @@ _INPUT_LAYERS: Final = (
     "embedding.weight",
     "embeddings.weight",  # XLM
 )
-"""Suffixes of the names of input embeddings, in order of preference."""
+"""Suffixes of the tensor names of input embeddings, in order of preference."""
 
 _FROM_HUB: Final = ("config.json", "tokenizer.json", "model.safetensors", "meta.json", "config.cfg", "vocab/*")
 _WEIGHTS: Final = "model.safetensors"
 _UNKNOWN: Final = -1
-_BATCH_SIZE: Final = 4096  # texts: a few MB of token lists
+_BATCH_SIZE: Final = 4096  # texts; their token lists take a few MB
 
 
 class TableLocation(NamedTuple):
-    """A table of embeddings that is located but not loaded.
+    """Location and identity of an embedding table that is not loaded yet.
 
     Attributes:
-        kind: Kind of the table.
+        kind: Type of the table.
         path: File or folder of the table.
-        identity: Hub id and commit, or the sha256 of the files that are read.
+        identity: Hub id and commit, or the SHA-256 of the files with the embeddings.
     """
 
     kind: Kind
@@ -66,11 +66,11 @@ class TableLocation(NamedTuple):
 
 
 class Counts(NamedTuple):
-    """Token counts of texts.
+    """Token counts of n texts.
 
     Attributes:
-        matrix: Count of each row of the table in each text, shape (n, rows), float32.
-        unknown: Number of tokens without embedding in each text, shape (n,).
+        matrix: Count of each table row in each text, float32, shape (n, rows).
+        unknown: Number of tokens without an embedding in each text, shape (n,).
     """
 
     matrix: sparse.csr_matrix
@@ -79,11 +79,11 @@ class Counts(NamedTuple):
 
 @dataclass(frozen=True)
 class Table:
-    """Embeddings of tokens.
+    """Loaded embedding table.
 
     Attributes:
-        kind: As in `TableLocation`.
-        identity: As in `TableLocation`.
+        kind: Type of the table, as in `TableLocation`.
+        identity: Identity of the table, as in `TableLocation`.
         vectors: Embeddings, shape (rows, dimensions).
     """
 
@@ -93,13 +93,13 @@ class Table:
     _rows: Callable[[Sequence[str]], Iterable[Sequence[int]]] = field(repr=False)
 
     def counts(self, texts: Iterable[Sequence[str]]) -> Counts:
-        """Count the tokens of texts of one or several sentences.
+        """Count the tokens of texts that consist of one or more sentences.
 
-        Special tokens do not count. Tokens without embedding (words that the table lacks, or unknown tokens of a
-        tokenizer) count in `unknown` only.
+        Special tokens are not counted. Tokens without an embedding (words that are not in the table, or unknown tokens
+        of a tokenizer) are counted in `unknown` only.
 
         Args:
-            texts: Sentences of each text; a pair is (premise, hypothesis).
+            texts: Sentences of each text; for a pair, (premise, hypothesis).
         """
         columns: list[NDArray[np.int32]] = []
         lengths: list[NDArray[np.int64]] = []
@@ -118,16 +118,16 @@ class Table:
         indices = np.concatenate([np.empty(0, dtype=np.int32), *columns])
         ones = np.ones(len(indices), dtype=np.float32)
         matrix = sparse.csr_matrix((ones, indices, ends), shape=(len(ends) - 1, len(self.vectors)))
-        matrix.sum_duplicates()  # sorts the indices too, so that no floating-point sum depends on the word order
+        matrix.sum_duplicates()  # also sorts the indices, so that floating-point sums do not depend on word order
         return Counts(matrix, np.concatenate([np.empty(0, dtype=np.int64), *unknown]))
 
     def means(self, texts: Iterable[Sequence[str]]) -> NDArray[np.float64]:
-        """Compute the mean embedding of the tokens of each text, shape (n, dimensions).
+        """Compute the mean token embedding of each text, shape (n, dimensions).
 
-        Repeated tokens count each time; a text without known tokens gets zeros.
+        Repeated tokens are counted each time. A text without known tokens gets zeros.
 
         Args:
-            texts: Sentences of each text, as for `counts`.
+            texts: Sentences of each text; for a pair, (premise, hypothesis).
         """
         return mean_embeddings(self.counts(texts).matrix, self.vectors)
 
@@ -146,23 +146,24 @@ def mean_embeddings(counts: sparse.csr_matrix, vectors: NDArray[np.floating[Any]
 
 
 def load(name: str, *, language: str = "en") -> Table:
-    """Locate and load a table of embeddings.
+    """Locate and load an embedding table.
 
     Args:
-        name: Name of the table, as for `find`.
+        name: Name of the table, as in `find`.
         language: Language of the texts, one of `data.corpora.LANGUAGES` (default: English). It selects the tokenizer
-            (`data.text.tokens`) for tables of words.
+            (`data.text.tokens`) for word-level tables.
 
     Raises:
-        ImportError: If a required package is missing; the message names it.
-        ValueError: If there is no such table, or it cannot be read.
+        ImportError: If a required package is not installed.
+        ValueError: If the table does not exist or cannot be read.
     """
     location = find(name)
     try:
         return _read(location, language)
     except (LookupError, TypeError, AttributeError, ArithmeticError, AssertionError, RuntimeError, EOFError) as error:
         raise ValueError(
-            f"{location.path}: cannot be read as embeddings, it is damaged ({first_line(error)})"
+            f"{location.path}: expected an embedding table, got a corrupted one ({first_line(error)}); download it "
+            "again"
         ) from error
 
 
@@ -179,18 +180,23 @@ def _read(location: TableLocation, language: str) -> Table:
     try:
         vectors = _read_model2vec(path) if kind == "model2vec" else _read_input_layer(path)
     except SafetensorError as error:
-        raise ValueError(f"{path / _WEIGHTS}: not a safetensors file ({error})") from error
+        raise ValueError(f"{path / _WEIGHTS}: expected a safetensors file, got another format ({error})") from error
     except ValueError as error:  # from NumPy, for shapes that do not match
         if str(path) in str(error):
             raise
-        raise ValueError(f"{path / _WEIGHTS}: cannot be read as embeddings ({first_line(error)})") from error
+        raise ValueError(
+            f"{path / _WEIGHTS}: expected an embedding table, got inconsistent tensors ({first_line(error)})"
+        ) from error
     if vectors.ndim != 2 or not np.isfinite(vectors).all():
-        raise ValueError(f"{path / _WEIGHTS}: expected a table of finite numbers, got shape {vectors.shape}")
+        raise ValueError(
+            f"{path / _WEIGHTS}: expected a two-dimensional table of finite numbers, got shape {vectors.shape} or "
+            "non-finite values"
+        )
     return Table(kind, identity, vectors, _pieces(path / "tokenizer.json", len(vectors)))
 
 
 def find(name: str) -> TableLocation:
-    """Locate a table of embeddings.
+    """Locate an embedding table, and download it if necessary.
 
     Args:
         name: One of
@@ -198,11 +204,11 @@ def find(name: str) -> TableLocation:
             - a Hub repository of a transformer, a model2vec model or a spaCy pipeline, at its latest commit or at a
               given commit (`org/name@commit`), or a folder with the same files;
             - an installed spaCy pipeline with vectors;
-            - a text file of words and their numbers (`.txt`, `.vec`; also `.gz`, or `.zip` with one file).
+            - a text file of word vectors (`.txt`, `.vec`; also `.gz`, or `.zip` with one file).
 
     Raises:
-        ImportError: If a required package is missing; the message names it.
-        ValueError: If there is no such table, or its kind is unknown.
+        ImportError: If a required package is not installed.
+        ValueError: If the table does not exist, or its type is unknown.
     """
     validate_table_name(name)
     path = Path(name).expanduser()
@@ -222,31 +228,33 @@ def find(name: str) -> TableLocation:
 
 
 def validate_table_name(name: str) -> None:
-    """Validate the name of a table, before anything is hashed or downloaded; `find` checks names on the Hub.
+    """Validate the name of an embedding table without hashing or downloading files; only `find` accesses the Hub.
 
     Raises:
-        ValueError: If the name is no Hub id and no path or package, or the file or folder is of another kind.
+        ValueError: If the name is not a Hub id, path or package, or the file or folder has another format.
     """
     path = Path(name).expanduser()
     if path.is_dir():
         _kind(path)
     elif path.exists():
         if not is_word_vectors(validate_file(path)):
-            raise ValueError(f"{name}: expected a text file of word vectors (.txt, .vec; also .gz, .zip)")
+            raise ValueError(
+                f"{name}: expected a text file of word vectors (.txt, .vec; also .gz, .zip), got another file name"
+            )
     elif not (name.isidentifier() and find_spec(name) is not None) and (
         name.startswith((".", "/", "~")) or name.partition("@")[0].count("/") != 1
     ):
         raise ValueError(
-            f"expected embeddings as a Hub id (org/name), a folder, an installed spaCy pipeline or a file of word "
-            f"vectors, got {name!r}, which is none of these"
+            f"embeddings: expected a Hub id (org/name), a folder, an installed spaCy pipeline or a file of word "
+            f"vectors, got {name!r}"
         )
 
 
 def fixed_name(name: str) -> str:
-    """Resolve a name to a fixed version: a Hub id with its current commit, or a path.
+    """Pin a table name to a fixed version: a Hub id with its current commit, or a path.
 
     Raises:
-        ValueError: As for `find`.
+        ValueError: If the table does not exist, or its type is unknown.
     """
     if is_pinned(name):
         return name
@@ -255,16 +263,16 @@ def fixed_name(name: str) -> str:
 
 
 def identity_of(name: str) -> str:
-    """Resolve a name to the identity of its table (`TableLocation.identity`); a pinned name is its own identity.
+    """Compute the identity of a table (`TableLocation.identity`) from its name; a pinned name is returned unchanged.
 
     Raises:
-        ValueError: As for `find`.
+        ValueError: If the table does not exist, or its type is unknown.
     """
     return name if is_pinned(name) else find(name).identity
 
 
 def is_pinned(name: str) -> bool:
-    """Check whether a name is a Hub id with a commit, whose content never changes.
+    """Check whether a name is a Hub id with a commit, so that its content never changes.
 
     >>> is_pinned(DEFAULT), is_pinned("org/name"), is_pinned("glove.6B.50d.txt")
     (True, False, False)
@@ -292,11 +300,13 @@ def _fetch(repository: str, revision: str | None) -> Path:
         at = f" at {revision}" if revision else ""
         reason = first_line(error)
         absent = missing_repo_message(error, "embeddings", repository)
-        raise ValueError(absent or f"cannot fetch the embeddings {repository}{at} from the Hub: {reason}") from error
+        raise ValueError(
+            absent or f"embeddings {repository}{at}: expected a download from the Hub, got an error ({reason})"
+        ) from error
 
 
 def _kind(folder: Path) -> tuple[Kind, Path]:
-    """Determine the kind of a table and its folder; a spaCy package has its pipeline one level down."""
+    """Determine the type and the folder of a table; the pipeline of a spaCy package is in a subfolder."""
     if (folder / "config.json").is_file():
         config = read_json_object(folder / "config.json")
         kind: Kind = "model2vec" if config.get("model_type") == "model2vec" else "transformer"
@@ -312,7 +322,7 @@ def _kind(folder: Path) -> tuple[Kind, Path]:
 
 
 def _table_files(kind: Kind, folder: Path) -> list[Path]:
-    """List the files of a folder that determine the embeddings."""
+    """List the files in a folder that determine the embeddings."""
     if kind == "spacy":
         return sorted(path for path in (folder / "vocab").glob("*") if path.name in ("key2row", "vectors"))
     return [folder / "model.safetensors", folder / "tokenizer.json"]
@@ -328,7 +338,7 @@ def _sha256(*paths: Path) -> str:
 
 
 def _words(row: Callable[[str], int | None], language: str) -> Callable[[Sequence[str]], Iterable[Sequence[int]]]:
-    """Build the lookup from sentences to table rows: each word as written, else in lower case."""
+    """Build a function from sentences to table rows, which looks up each word as written, then in lowercase."""
 
     def look_up(word: str) -> int:
         index = row(word)
@@ -343,13 +353,13 @@ def _words(row: Callable[[str], int | None], language: str) -> Callable[[Sequenc
 
 
 def _pieces(path: Path, n_vectors: int) -> Callable[[Sequence[str]], Iterable[Sequence[int]]]:
-    """Build the lookup from sentences to table rows by the tokenizer of the table."""
+    """Build a function from sentences to table rows, based on the tokenizer of the table."""
     from tokenizers import Tokenizer
 
     try:
         tokenizer = Tokenizer.from_file(str(path))
     except Exception as error:  # the library raises plain `Exception`
-        raise ValueError(f"{path}: expected a tokenizer, got an error ({error})") from error
+        raise ValueError(f"{path}: expected a tokenizer, got an unreadable file ({error})") from error
     if (last := max(tokenizer.get_vocab().values(), default=-1)) >= n_vectors:
         raise ValueError(f"{path}: expected at most {n_vectors:,} tokens, one per embedding, got {last + 1:,}")
     tokenizer.no_truncation()  # the file may configure truncation and padding to the input length of the model
@@ -367,7 +377,7 @@ def _pieces(path: Path, n_vectors: int) -> Callable[[Sequence[str]], Iterable[Se
 
 def _unknown_token(model: Mapping[str, Any], tokenizer: Any) -> set[int]:
     """Find the id of the unknown token of a tokenizer, if it has one."""
-    number = model.get("unk_id")  # Unigram models give the id, other models the token
+    number = model.get("unk_id")  # Unigram models store the id, other models the token
     if number is None and model.get("unk_token") is not None:
         number = tokenizer.token_to_id(model["unk_token"])
     return set() if number is None else {number}
@@ -381,13 +391,13 @@ def _read_input_layer(folder: Path) -> NDArray[np.float32]:
             if f".{name}".endswith(f".{layer}"):
                 return _tensor(path, name)
     raise ValueError(
-        f"{path}: expected the input embeddings under a name that ends in one of {', '.join(_INPUT_LAYERS)}, got "
+        f"{path}: expected a tensor name ending in one of {', '.join(_INPUT_LAYERS)}, got "
         f"{', '.join(names[:20])}{', …' if len(names) > 20 else ''}"
     )
 
 
 def _read_model2vec(folder: Path) -> NDArray[np.float32]:
-    """Read the embeddings of a model2vec model, and apply its optional mapping (shared rows) and weights."""
+    """Load the embeddings of a model2vec model, and apply its optional row mapping and weights."""
     path = folder / "model.safetensors"
     names = _tensor_names(path)
     if "embeddings" not in names:
@@ -406,13 +416,13 @@ def _tensor_names(path: Path) -> set[str]:
 
 
 def _tensor(path: Path, name: str) -> NDArray[np.float32]:
-    """Read one tensor as float32, which is lossless for float16 and bfloat16."""
+    """Load one tensor as float32, which is lossless for float16 and bfloat16."""
     with safe_open(path, framework="numpy") as file:
         if file.get_slice(name).get_dtype() != "BF16":
             tensor: NDArray[np.float32] = file.get_tensor(name).astype(np.float32)
             return tensor
-    # NumPy has no bfloat16: its bits are the upper half of a float32. A safetensors file begins with the length of its
-    # JSON header as a little-endian 64-bit integer; the offsets count from the end of the header.
+    # NumPy does not support bfloat16, whose bits are the upper half of a float32. A safetensors file starts with the
+    # length of its JSON header as a little-endian 64-bit integer; offsets are relative to the end of the header.
     with path.open("rb") as raw:
         header = json.loads(raw.read(int.from_bytes(raw.read(8), "little")))
         begin, end = header[name]["data_offsets"]
@@ -422,7 +432,7 @@ def _tensor(path: Path, name: str) -> NDArray[np.float32]:
 
 
 def _read_spacy(folder: Path) -> tuple[Mapping[int, int], NDArray[np.float32]]:
-    """Read the vectors of a pipeline and the row of each key, without loading its other components."""
+    """Load the vectors of a spaCy pipeline and the row of each key, without its other components."""
     from spacy.vectors import Vectors
 
     table = Vectors()

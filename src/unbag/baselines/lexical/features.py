@@ -1,8 +1,8 @@
-"""The lexical features of a pair (Nie et al. 2019, section 5): indicators of words and of pairs of words.
+"""Lexical features of a pair (Nie et al. 2019, section 5): indicators of words and word pairs.
 
-There are three kinds: a word of the premise, a word of the hypothesis, and a pair of one word of each. The module
+There are three types: a word of the premise, a word of the hypothesis, and a pair of one word from each. The module
 `unbag.baselines.lexical.words` defines which words count. Exchanging premise and hypothesis exchanges the first two
-kinds and mirrors the third.
+types and transposes the third.
 """
 
 from collections import defaultdict
@@ -16,23 +16,21 @@ from scipy import sparse
 
 from unbag.baselines.lexical.bag import Words
 
-_SHIFT: Final = 32  # a code has the premise word's number in the upper 32 bits, the hypothesis word's in the lower 32
+_SHIFT: Final = 32  # a code has the index of the premise word in the upper 32 bits and the other index in the lower 32
 _LOW: Final = (1 << _SHIFT) - 1
-_PAIRS: Final = (
-    2**15
-)  # pairs per batch: one batch of all pairs takes three times as long, out of the processor's caches
-_UNKNOWN: Final = -1  # code of a feature with a word outside the vocabulary; below all other codes
+_PAIRS: Final = 2**15  # pairs per batch: a single batch exceeds the processor caches and takes three times as long
+_UNKNOWN: Final = -1  # code of a feature with an out-of-vocabulary word; below all other codes
 
 
 class Feature(NamedTuple):
-    """A feature by name: a word of one side, or of both sides; None for a side without word."""
+    """Name of a feature: a word of the premise, a word of the hypothesis, or both; None for a missing word."""
 
     premise: str | None
     hypothesis: str | None
 
 
 def features(premise: Words, hypothesis: Words) -> Iterator[Feature]:
-    """Iterate over the features of a pair, each once.
+    """Iterate over the features of a pair, without duplicates.
 
     >>> [tuple(feature) for feature in features(("dog",), ("animal", "runs"))]
     [('dog', None), (None, 'animal'), (None, 'runs'), ('dog', 'animal'), ('dog', 'runs')]
@@ -47,14 +45,15 @@ def features(premise: Words, hypothesis: Words) -> Iterator[Feature]:
 
 
 class Vocabulary:
-    """The mapping from features to columns.
+    """Mapping from features to matrix columns.
 
-    A feature is stored as one integer, made of the numbers of its two words; its column is the rank of that integer.
-    SNLI and MNLI have tens of millions of features, and arrays take a tenth of the memory and time of dictionaries.
+    A feature is encoded as one integer, which combines the indices of its two words. Its column is the rank of this
+    integer. SNLI and MNLI have tens of millions of features, for which arrays need a tenth of the memory and time of
+    dictionaries.
 
     Attributes:
-        words: Words by their numbers, which start at 1; the number 0 is a side without word.
-        codes: Integer of the feature of each column, ascending, shape (features,).
+        words: Words by index. Indices start at 1; index 0 means no word.
+        codes: Integer code of the feature of each column, in ascending order, shape (features,).
     """
 
     def __init__(self, words: Sequence[str], codes: NDArray[np.int64]) -> None:
@@ -68,14 +67,14 @@ class Vocabulary:
 
     @property
     def is_sound(self) -> bool:
-        """Whether the codes are ascending and refer to existing words; a downloaded vocabulary may violate this."""
+        """Whether the codes are ascending and refer to existing words. A downloaded vocabulary may violate this."""
         if len(set(self.words)) < len(self.words) or (np.diff(self.codes, prepend=0) <= 0).any():
             return False
         return len(self.codes) == 0 or max((self.codes >> _SHIFT).max(), (self.codes & _LOW).max()) <= len(self.words)
 
     @classmethod
     def fit(cls, pairs: Iterable[tuple[Words, Words]]) -> tuple["Vocabulary", sparse.csr_matrix]:
-        """Build the vocabulary of all features of some pairs, and the indicators of the pairs, shape (n, features)."""
+        """Build the vocabulary of all features in n pairs, and their indicator matrix, shape (n, features)."""
         numbers: defaultdict[str, int] = defaultdict(count(1).__next__)
         remaining, batches, sizes = iter(pairs), [], [np.zeros(1, dtype=np.int64)]
         while batch := list(islice(remaining, _PAIRS)):
@@ -89,23 +88,23 @@ class Vocabulary:
         return cls(list(numbers), codes), _indicators(columns, np.cumsum(np.concatenate(sizes)), len(codes))
 
     def matrix(self, pairs: Iterable[tuple[Words, Words]]) -> sparse.csr_matrix:
-        """Build the indicators of pairs, shape (n, features), float32; features outside the vocabulary are ignored."""
-        # A word outside the vocabulary has the number -1, which is in no feature.
+        """Build the indicator matrix of n pairs, float32, shape (n, features). Unknown features are ignored."""
+        # An out-of-vocabulary word has the index -1, which occurs in no feature.
         codes, ends = _codes(*_sides(list(pairs), lambda words: map(self._numbers.get, words, repeat(-1))))
         columns = np.searchsorted(self.codes, codes)
-        # `searchsorted` gives the length for codes above the last one; the appended value differs from every code.
+        # `searchsorted` returns the length for codes above the last one; the appended value differs from all codes.
         is_feature = np.append(self.codes, _UNKNOWN - 1)[columns] == codes
         counts = np.concatenate([[0], np.cumsum(is_feature)])
         return _indicators(columns[is_feature].astype(np.int32), counts[ends], len(self.codes))
 
     def names(self, columns: NDArray[np.integer[Any]]) -> list[Feature]:
-        """Decode the features of some columns."""
+        """Get the names of the features in the given columns."""
         words = self._by_number
         return [Feature(words[code >> _SHIFT], words[code & _LOW]) for code in self.codes[columns].tolist()]
 
 
 NumberedSide = tuple[NDArray[np.int64], NDArray[np.int64]]
-"""One side of n pairs: the word numbers of all pairs in a row, and the number of words of each pair."""
+"""Premises or hypotheses of n pairs: the concatenated word indices of all pairs, and the number of words per pair."""
 
 
 def _sides(
@@ -119,9 +118,9 @@ def _sides(
 
 
 def _codes(premise: NumberedSide, hypothesis: NumberedSide) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Encode the features of n pairs as integers, pair by pair, with the boundaries of the pairs, shape (n + 1,)."""
+    """Encode the features of n pairs as integers, pair by pair, and compute the pair boundaries, shape (n + 1,)."""
     (left, n_left), (right, n_right) = premise, hypothesis
-    # Each premise word is combined with the words of its hypothesis, which begin at `first`.
+    # Each premise word is combined with all words of its hypothesis, which start at `first`.
     meets = np.repeat(n_right, n_left)
     first = np.repeat(np.repeat(np.cumsum(n_right) - n_right, n_left), meets)
     steps = np.arange(len(first)) - np.repeat(np.cumsum(meets) - meets, meets)
@@ -141,9 +140,9 @@ def _codes(premise: NumberedSide, hypothesis: NumberedSide) -> tuple[NDArray[np.
 
 
 def _ranked(codes: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """Compute the distinct codes, ascending, and the rank of each code among them, starting at 0.
+    """Compute the distinct codes in ascending order, and the index of each code among them.
 
-    The result is that of `np.unique` with `return_inverse`, in a third of the time: NumPy sorts 16-bit integers by
+    Equivalent to `np.unique` with `return_inverse`, but three times as fast, because NumPy sorts 16-bit integers by
     radix sort.
     """
     digits = ((codes >> shift).astype(np.uint16) for shift in range(0, 64, 16))

@@ -1,8 +1,8 @@
-"""Lexical models fitted to corpora, stored in the user's cache, and cross-fitted.
+"""Fitting of lexical models to corpora, with a cache, and cross-fitting.
 
 Cross-fitting divides the pairs into folds by the words of their premises, and fits one model per fold to all other
-folds. So all pairs of one premise are in one fold, as are equal pairs and pairs with the words in another order. A new
-pair, for example one made from a training premise, is scored by the model that excludes the fold of its premise.
+folds. Pairs with the same premise words, in any order, are therefore in the same fold. A new pair, for example one
+generated from a training premise, is scored by the model that was fitted without the fold of its premise.
 """
 
 import hashlib
@@ -37,12 +37,12 @@ DEFAULT_TRAINING: Final[Mapping[str, tuple[str, ...]]] = {
     "en": ("snli", "mnli"),
     "zh": ("ocnli",),
 }
-"""Default training corpora by language; for English those of the paper (Nie et al. 2019, section 5.2)."""
+"""Default training corpora by language. For English, they are those of the paper (Nie et al. 2019, section 5.2)."""
 
 DEFAULT_SEED: Final = 13
 FOLDS: Final = 5
-_CHUNK: Final = 2_000  # examples whose sentences are in memory at a time, and the step of the progress
-# Code that a fitted model depends on: after a change in one of these files, cached models are not used.
+_CHUNK: Final = 2_000  # examples in memory at a time, and per progress update
+# Code that affects a fitted model. After a change in one of these files, cached models are not reused.
 _CODE: Final = (
     *(f"baselines/lexical/{name}.py" for name in "bag contributions features fitting model optimizer".split()),
     *(f"baselines/lexical/{name}.py" for name in ("regression", "words")),
@@ -52,25 +52,25 @@ _CODE: Final = (
 
 
 Progress = Callable[[int, int], None]
-"""Called as `progress(read, total)` with numbers of pairs. Each pair counts once per pass: there is one more pass if
-words count by type, and one more if several processes tag the sentences first."""
+"""Callback `progress(done, total)` with numbers of pairs. Each pair counts once per pass: there is one additional pass
+if words are selected by type, and one if several processes tag the sentences in advance."""
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """The options of a lexical model.
+    """Training options of a lexical model.
 
     Attributes:
-        train_data: Base corpora, of which the train splits are used, and files of pairs; None for the
-            default of the language.
+        train_data: Names of base corpora (their training splits are used) and files of pairs; None for the default of
+            the language.
         language: One of `data.corpora.LANGUAGES` (default: the language of the training corpora, English for files).
-        pipeline: Pipeline that selects the words (`unbag.baselines.lexical.words.word_reader`); None for the language's
-            default.
-        tags: Tag by which a word counts: its most frequent tag in the training pairs (`BY_TYPE`), or its tag in the
-            sentence (`BY_CONTEXT`), as in the paper. Without effect if all words count.
+        pipeline: spaCy pipeline that selects the words (`unbag.baselines.lexical.words.word_reader`); None for the
+            default of the language.
+        tags: Tags that select content words: the most frequent tag of the word in the training pairs (`BY_TYPE`), or
+            its tag in the sentence (`BY_CONTEXT`), as in the paper. No effect if all words count.
         hypothesis_only: Whether to ignore the words of the premise.
-        max_train_pairs: Number of training pairs to sample; None for all.
-        l2: L2 penalty; None to choose the penalty on held-out pairs.
+        max_train_pairs: Number of training pairs to sample; None for all pairs.
+        l2: L2 penalty; None to select the penalty on held-out pairs.
         seed: Random seed for sampling, held-out pairs and folds.
     """
 
@@ -99,24 +99,24 @@ class Recipe:
         if self.max_train_pairs is not None:
             check_int("max_train_pairs", self.max_train_pairs, least=1)
         if self.l2 is not None and not 0 < self.l2 < math.inf:
-            raise ValueError(f"l2: expected a penalty above 0, got {self.l2}")
+            raise ValueError(f"l2: expected a positive finite number, got {self.l2}")
 
 
 def _language_of(training: Sequence[str]) -> str:
     languages = sorted({CORPORA[name].language for name in training if name in CORPORA})
     if len(languages) > 1:
         raise ValueError(
-            f"train_data: expected corpora in one language, got {' and '.join(languages)}; name fewer corpora"
+            f"train_data: expected corpora in one language, got {' and '.join(languages)}; pass fewer corpora"
         )
     return languages[0] if languages else "en"
 
 
 @dataclass(frozen=True)
 class Fold:
-    """A fold of the training pairs; equal pairs are in the same fold.
+    """Fold of the training pairs. Equal pairs are in the same fold.
 
     Attributes:
-        number: Number of the fold, starting at 0.
+        number: Index of the fold, starting at 0.
         of: Number of folds.
         seed: Random seed of the assignment.
     """
@@ -126,17 +126,17 @@ class Fold:
     seed: int
 
     def holds(self, example: Example) -> bool:
-        """Check whether a pair is in this fold."""
+        """Check whether the fold contains a pair."""
         return fold_of(example, self.of, self.seed) == self.number
 
 
 def fold_of(example: Example, folds: int, seed: int) -> int:
-    """Compute the fold of a pair, 0 … folds - 1, from the seed and the two sentences alone."""
+    """Compute the fold index of a pair from the seed and its two sentences."""
     return int(rng.key(seed, "fold", example.premise, example.hypothesis)) % folds
 
 
 def training_sources(recipe: Recipe) -> list[Source]:
-    """Open the training data of a recipe.
+    """Open the training corpora and files of a recipe.
 
     Raises:
         ValueError: If a name is neither a base corpus nor a file.
@@ -154,26 +154,26 @@ def training_sources(recipe: Recipe) -> list[Source]:
 
 
 def sources_record(sources: Sequence[Source]) -> list[dict[str, str]]:
-    """Build the record of the exact version of each source."""
+    """Build the record of origin, split and revision of each source."""
     return [{"origin": source.origin, "split": source.split, "revision": source.revision} for source in sources]
 
 
 def fit_cached(
     recipe: Recipe, fold: Fold | None = None, *, cache: Path | None = None, progress: Progress | None = None
 ) -> Path:
-    """Fit the model of a recipe, if it is not in the cache.
+    """Fit the model of a recipe, unless it is in the cache.
 
     Args:
-        recipe: Options of the model.
-        fold: Fold of the training pairs to exclude. The penalty is still chosen on all pairs.
+        recipe: Training options of the model.
+        fold: Fold of the training pairs to exclude. The penalty is still selected on all pairs.
         cache: Folder for fitted models (default: `unbag/lexical` in the user's cache folder).
-        progress: Called with the number of pairs that are read and the total, if the model is not in the cache.
+        progress: Callback with the number of processed pairs and the total; not called for a cached model.
 
     Returns:
-        The folder of the model.
+        Folder of the model.
 
     Raises:
-        ValueError: As for `training_sources`; also if there are too few pairs.
+        ValueError: If a name in `train_data` is neither a base corpus nor a file, or there are too few pairs.
     """
     if recipe.pipeline and recipe.pipeline != ALL:
         pipelines.validate_pipeline(recipe.pipeline)
@@ -184,7 +184,7 @@ def fit_cached(
     folder = (cache or cache_folder("lexical")) / _key(recipe, sources, reader.identity, fold)
     if _is_stored(folder):
         return folder
-    # A second process waits and then reads the result: a fit can take hours.
+    # A second process waits and then loads the result, because a fit can take hours.
     with locks.exclusive_lock(folder, "fitting a lexical model", wait=True):
         if not _is_stored(folder):
             _fit(recipe, sources, reader, fold, folder, cache=cache, progress=progress)
@@ -192,7 +192,7 @@ def fit_cached(
 
 
 def _is_stored(folder: Path) -> bool:
-    """Check whether a complete model is stored; a damaged model is moved aside."""
+    """Check whether a complete model is stored; a corrupted model is moved to another folder."""
     if not checksums.is_sealed(folder):
         return False
     if damage := checksums.find_damage(folder):
@@ -227,16 +227,16 @@ def _fit(
     model.save(folder)
 
 
-@lru_cache(maxsize=8)  # the folds of one recipe, and three other models
+@lru_cache(maxsize=8)  # five folds of one recipe, and three other models
 def load(folder: Path) -> LexicalModel:
-    """Load a fitted model; repeated calls read it once."""
+    """Load a fitted model. Repeated calls return the same object."""
     return LexicalModel.load(folder)
 
 
 def _read_training_pairs(
     recipe: Recipe, sources: Sequence[Source], reader: WordReader, fold: Fold | None, progress: Progress | None
 ) -> tuple[list[tuple[Words, Words]], list[str]]:
-    """Read the words and labels of the training pairs."""
+    """Collect the words and labels of the training pairs."""
     pairs: list[tuple[Words, Words]] = []
     labels: list[str] = []
     shared: dict[Words, Words] = {}  # pairs with the same premise share its words in memory
@@ -271,7 +271,7 @@ def _read_training_pairs(
 
 
 def _chunks(recipe: Recipe, sources: Sequence[Source], fold: Fold | None) -> Iterator[list[Example]]:
-    """Iterate over the training pairs outside a fold, in chunks."""
+    """Iterate over the training pairs outside the fold in chunks."""
     remaining = (example for example in _sampled(recipe, sources) if fold is None or not fold.holds(example))
     while chunk := list(islice(remaining, _CHUNK)):
         yield chunk
@@ -282,7 +282,7 @@ def _texts(examples: Sequence[Example]) -> list[str]:
 
 
 def _tags(recipe: Recipe) -> str | None:
-    """Normalise the option `tags`: None if all words count, since tags then have no effect."""
+    """Normalize the option `tags`: None if all words count, because tags then have no effect."""
     return None if recipe.pipeline == ALL else recipe.tags
 
 
@@ -291,12 +291,12 @@ def _interned(words: Words, shared: dict[Words, Words]) -> Words:
 
 
 def _sampled(recipe: Recipe, sources: Sequence[Source]) -> Iterator[Example]:
-    """Iterate over the training pairs, or over a random sample by the seed and their ids."""
+    """Iterate over all training pairs, or over a random sample that depends on the seed and their ids."""
     if recipe.max_train_pairs is None:
         for source in sources:
             yield from source.examples()
         return
-    # The sample has the pairs with the smallest random keys, so it does not depend on the order of the pairs.
+    # The sample consists of the pairs with the smallest random keys, so it does not depend on the order of the pairs.
     keys = np.array([_sampling_key(recipe, example) for source in sources for example in source.examples()], np.uint64)
     if recipe.max_train_pairs > len(keys):
         raise ValueError(f"max_train_pairs: expected at most {len(keys):,} pairs, got {recipe.max_train_pairs:,}")
@@ -310,7 +310,7 @@ def _sampling_key(recipe: Recipe, example: Example) -> np.uint64:
 
 
 def _key(recipe: Recipe, sources: Sequence[Source], words: str, fold: Fold | None) -> str:
-    """Compute the folder name of a model: a hash of everything that the model depends on."""
+    """Compute the folder name of a model, a hash of all inputs that affect the model."""
     record: dict[str, Any] = {
         "recipe": asdict(recipe) | {"train_data": None, "tags": _tags(recipe)},
         "sources": [(source.origin, source.split, source.revision) for source in sources],
@@ -322,7 +322,7 @@ def _key(recipe: Recipe, sources: Sequence[Source], words: str, fold: Fold | Non
 
 
 def code_hash() -> str:
-    """Compute a hash of the code that a fitted model depends on."""
+    """Compute a hash of the code that affects a fitted model."""
     package = Path(__file__).parents[2]
     code = hashlib.sha256()
     for name in _CODE:
@@ -331,17 +331,18 @@ def code_hash() -> str:
 
 
 FLOOR: Final = 1e-6
-"""Lower bound of the probabilities, which keeps their logarithms finite and small enough for training beside them."""
+"""Lower bound of the probabilities, which bounds their logarithms for training with a biased model."""
 
 
 class CrossFitted:
-    """A bag-of-words model of all words, cross-fitted to pairs.
+    """Cross-fitted bag-of-words model over all words of the pairs.
 
-    All words count, not only content words: they predict more labels (60 %, not 57 %, on 22,588 pairs of SNLI), need no
-    tagger, and are the same in any order. Each model is stored in the user's cache as soon as it is fitted.
+    All words are used, not only content words. Their accuracy is higher (60 % instead of 57 % on 22,588 pairs of SNLI),
+    they require no tagger, and they do not depend on word order. Each model is stored in the cache as soon as it is
+    fitted.
 
     Attributes:
-        identity: Text that identifies everything that the predictions depend on.
+        identity: Identifier of all inputs that affect the predictions.
     """
 
     def __init__(
@@ -354,18 +355,18 @@ class CrossFitted:
         seed: int = DEFAULT_SEED,
         cache: Path | None = None,
     ) -> None:
-        """Fit the models that are not in the cache. The penalty is chosen once, on all pairs.
+        """Fit all models that are not in the cache. The penalty is selected once, on all pairs.
 
         Args:
-            examples: Pairs to score, with their labels.
-            language: Language of the sentences, one of those of `data.text.tokens` (default: English).
-            hypothesis_only: Whether to ignore the words of the premise.
-            folds: Number of folds.
+            examples: Labeled pairs for fitting.
+            language: Language of the sentences, one of those in `data.text.tokens` (default: English).
+            hypothesis_only: Whether to ignore the words of the premise (default: False).
+            folds: Number of folds (default: 5).
             seed: Random seed for the folds of the premises.
             cache: Folder for fitted models (default: `unbag/lexical` in the user's cache folder).
 
         Raises:
-            ValueError: If the pairs outside some fold lack a label, or there are too few pairs.
+            ValueError: If a label does not occur outside one of the folds, or there are too few pairs.
         """
         self._reader = word_reader(ALL, language)
         self._hypothesis_only, self._folds, self._seed = hypothesis_only, folds, seed
@@ -386,7 +387,7 @@ class CrossFitted:
         self._read(examples)
         folds = self._folds_of(examples)
         probabilities = np.empty((len(examples), len(LABELS)), dtype=np.float32)
-        for fold in range(self._folds):  # one model in memory at a time: a model of SNLI takes hundreds of MB
+        for fold in range(self._folds):  # one model in memory at a time, because a model of SNLI takes hundreds of MB
             rows = np.flatnonzero(folds == fold)
             if len(rows):
                 model = LexicalModel.load(self._path(fold))
@@ -405,10 +406,9 @@ class CrossFitted:
         for fold in missing:
             if lacking := set(LABELS) - {label for label, at in zip(labels, folds, strict=True) if at != fold}:
                 raise ValueError(
-                    f"cross-fitting: expected pairs of every label outside each fold, got none of "
-                    f"{', '.join(sorted(lacking))} outside fold {fold} ({len(examples):,} pairs, "
-                    f"{len(set(folds.tolist()))} of {self._folds} folds in use); train on more pairs, or choose "
-                    "another bias"
+                    f"cross-fitting: expected pairs with every label outside each fold, got no pairs with "
+                    f"{', '.join(sorted(lacking))} outside fold {fold} ({len(examples):,} pairs in "
+                    f"{len(set(folds.tolist()))} of {self._folds} folds); train on more pairs, or use another bias"
                 )
         l2 = self._penalty(pairs, labels)
         for fold in missing:
@@ -416,7 +416,7 @@ class CrossFitted:
             fit_lexical_model([pairs[row] for row in rows], [labels[row] for row in rows], l2=l2).save(self._path(fold))
 
     def _penalty(self, pairs: Sequence[tuple[Words, Words]], labels: Sequence[str]) -> float:
-        # Stored as the model of all pairs: a killed fit continues without choosing the penalty again.
+        # Stored as a model of all pairs, so that a restarted fit does not select the penalty again.
         folder = self._folder / "penalty"
         if not self._is_stored(folder):
             fit_lexical_model(pairs, labels, seed=self._seed).save(folder)

@@ -1,4 +1,4 @@
-"""Lexical models by name: folders and Hub repositories."""
+"""Loading of lexical models from folders and Hub repositories."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -18,7 +18,7 @@ KNOWN_PIPELINES: Final = tuple(
     for language in ("en_core_web", "zh_core_web")
     for size in ("sm", "md", "lg", "trf")
 )
-"""Pipelines of spaCy's authors, from their Hub repositories or installed: a model may name them without consent."""
+"""Trusted pipelines by the authors of spaCy, on the Hub or installed. A model may use them without user consent."""
 
 _PART: Final = ("origin", "split", "revision")
 _FIELDS: Final[dict[str, Callable[[Any], bool]]] = {
@@ -34,11 +34,11 @@ _FIELDS: Final[dict[str, Callable[[Any], bool]]] = {
         and all(isinstance(part, dict) and all(isinstance(part.get(name), str) for name in _PART) for part in value)
     ),
 }
-"""Required fields of the record of a model, with their checks; records from the Hub are untrusted input."""
+"""Required fields in the record of a model and their checks, because records from the Hub are untrusted input."""
 
 
 def is_lexical_model(name: str | Path, *, revision: str | None = None) -> bool:
-    """Check whether a folder or Hub repository holds a lexical model; False if neither exists."""
+    """Check whether a folder or Hub repository contains a lexical model; False if it does not exist."""
     if is_hub_id(str(name)):
         from huggingface_hub import hf_hub_download
 
@@ -49,7 +49,7 @@ def is_lexical_model(name: str | Path, *, revision: str | None = None) -> bool:
         except HubReadError:
             raise
         except (OSError, ValueError):
-            # Missing, private, or no network: loading it as another kind of model then reports the error.
+            # Missing, private, or no network: loading it as another type of model then reports the error.
             return False
     else:
         config = Path(name) / CONFIG_FILE
@@ -64,20 +64,20 @@ def open_lexical_model(
     Args:
         name: Folder or Hub repository of the model.
         revision: Branch, tag or commit of a repository.
-        unseen: Pairs that the model must not be fitted to.
-        pipeline: spaCy pipeline that the caller trusts, besides `KNOWN_PIPELINES`. The record of the model names the
-            pipeline that tags its words; a pipeline is code, so only the caller can allow to load it.
+        unseen: Source of pairs that must not be in the training data of the model.
+        pipeline: Trusted spaCy pipeline in addition to `KNOWN_PIPELINES`. The record of the model specifies the
+            pipeline that tags its words. Loading a pipeline executes its code, so the caller must allow it.
 
     Returns:
-        The folder of the model.
+        Folder of the model.
 
     Raises:
-        ValueError: If the name is no lexical model, the model was fitted to `unseen`, or it needs a pipeline that the
-            caller does not trust.
+        ValueError: If the name is not a lexical model, the model was fitted to `unseen`, or it requires an untrusted
+            pipeline.
     """
     if not is_lexical_model(name, revision=revision):
         raise ValueError(
-            f"expected a lexical model (a folder or Hub repository of `unbag lexical fit`), got {str(name)!r}"
+            f"lexical model: expected a folder or Hub repository written by `unbag lexical fit`, got {str(name)!r}"
         )
     folder = Path(name)
     if is_hub_id(str(name)):
@@ -94,21 +94,21 @@ def open_lexical_model(
     needed = record["pipeline"]
     if record["tags"] != BY_TYPE and needed not in (None, ALL, pipeline, *KNOWN_PIPELINES):
         raise ValueError(
-            f"{name}: expected a pipeline of spaCy's authors ({', '.join(KNOWN_PIPELINES[:2])}, …), got {needed!r}, "
-            f"whose code would run on this machine; if you trust it, pass pipeline={needed!r}"
+            f"{name}: expected a pipeline by the authors of spaCy ({', '.join(KNOWN_PIPELINES[:2])}, …), got "
+            f"{needed!r}, which would execute code on this machine; if you trust it, pass pipeline={needed!r}"
         )
     if unseen is not None:
         training = [(part["origin"], part["split"], part["revision"]) for part in record["training"]]
         if (unseen.origin, unseen.split, unseen.revision) in training:
             raise ValueError(
-                f"{name}: expected a model that is not fitted to the scored pairs, got one fitted to {unseen.origin} "
-                f"{unseen.split}; omit the model, and each pair is scored by a cross-fitted model"
+                f"{name}: expected a model that was not fitted to the scored pairs, got one fitted to {unseen.origin} "
+                f"{unseen.split}; omit the model to score the pairs with cross-fitted models"
             )
     return folder
 
 
 def _read(config: Path) -> dict[str, Any]:
-    """Read a config; empty if it cannot be read, since loading it as another kind of model then reports the error."""
+    """Load a config; empty if unreadable, because loading it as another type of model then reports the error."""
     try:
         return read_json_object(config)
     except ValueError:
@@ -116,13 +116,13 @@ def _read(config: Path) -> dict[str, Any]:
 
 
 def _record(config: Path) -> dict[str, Any]:
-    """Read and validate the record of a model, which is untrusted input."""
+    """Load and validate the record of a model, which is untrusted input."""
     record = read_json_object(config).get("record")
     if not isinstance(record, dict):
         raise ValueError(f"{config}: expected an object under 'record', got {record!r:.100}")
     if missing := [name for name in _FIELDS if name not in record]:
         raise ValueError(
-            f"{config}: expected a record with {', '.join(_FIELDS)}, got one without {', '.join(missing)}, from an "
+            f"{config}: expected a record with {', '.join(_FIELDS)}, got a record without {', '.join(missing)} from an "
             "earlier version; fit the model again with `unbag lexical fit`"
         )
     for name, fits in _FIELDS.items():

@@ -1,4 +1,4 @@
-"""The lexical model: softmax regression on the bag of words of a pair (Nie et al. 2019, section 5)."""
+"""Lexical model: softmax regression on the bag of words of a pair (Nie et al. 2019, section 5)."""
 
 import json
 from collections.abc import Sequence
@@ -21,28 +21,29 @@ from unbag.utils.hashing import text_hash
 from unbag.utils.safe_io import DataError, validate_file
 
 PENALTIES: Final = (20.0, 10.0, 5.0, 2.0, 1.0)
-"""Candidates for the L2 penalty, strongest first, since a strong penalty converges fastest."""
+"""Candidates for the L2 penalty, in descending order, because a strong penalty converges fastest."""
 
-HELD_OUT: Final = 0.1  # share of the pairs that compare the penalties
+HELD_OUT: Final = 0.1  # share of pairs that are held out to compare penalties
 WEIGHTS_FILE: Final = "model.safetensors"
 CONFIG_FILE: Final = "config.json"
 MODEL_TYPE: Final = "unbag_lexical"
-"""The `model_type` in `config.json`, which distinguishes the folder from that of a transformer."""
+"""Value of `model_type` in `config.json`, which distinguishes the folder from that of a transformer."""
 _FORMAT: Final = 4
-"""Format 2 had words by universal tags in context without a record of that; format 3 had float32 weights of a less
-converged fit."""
+"""Format version. Version 2 selected words by universal tags in context but did not record it. Version 3 had float32
+weights from a less converged fit."""
 _LOSS_DECIMALS: Final = 4
-"""Decimals of the held-out losses. Penalties are compared by rounded losses, so that every machine chooses the same."""
+"""Number of decimals of held-out losses. Rounded losses make all machines select the same penalty."""
 
 
 @dataclass(frozen=True)
 class LexicalModel:
-    """Softmax regression on the words of a pair.
+    """Fitted softmax regression on the words of a pair.
 
     Attributes:
         vocabulary: Features of the model.
         regression: Weights of the features.
-        record: Provenance of the model: `l2`, the held-out losses of the candidates, `pairs`, and fields of the caller.
+        record: Provenance of the model: `l2`, the held-out losses of all candidates, `pairs`, and fields that the
+            caller adds.
     """
 
     vocabulary: Vocabulary
@@ -51,14 +52,14 @@ class LexicalModel:
 
     @property
     def recipe(self) -> str:
-        """The identity of the model: a hash of its record, not of its weights.
+        """Identity of the model: a hash of its record, not of its weights.
 
-        The last digits of weights depend on the processor that fitted them; predictions agree to some ten decimals.
+        The last digits of the weights depend on the processor; predictions agree to about ten decimals.
         """
         return text_hash([(str(_FORMAT), json.dumps(self.record, sort_keys=True))])
 
     def probabilities(self, pairs: Sequence[tuple[Words, Words]]) -> NDArray[np.float64]:
-        """Predict the probabilities of `data.labels.LABELS` for pairs of counted words, shape (n, 3)."""
+        """Predict the probabilities of `data.labels.LABELS` from the words of n pairs, shape (n, 3)."""
         return self.regression.probabilities(self.vocabulary.matrix(pairs))
 
     def misleading(
@@ -68,23 +69,23 @@ class LexicalModel:
         gold: Sequence[str],
         top: int,
     ) -> list[list[Contribution]]:
-        """Rank the features of each pair that favour the most likely wrong label over the gold label (Figure 2).
+        """Rank the features of each pair that favor the most likely wrong label over the gold label (Figure 2).
 
         Args:
-            pairs: Counted words of premise and hypothesis.
-            probabilities: Probabilities of the labels, shape (n, 3), which select the most likely wrong label.
+            pairs: Words of premise and hypothesis.
+            probabilities: Label probabilities, which determine the most likely wrong label, shape (n, 3).
             gold: Names of the gold labels, shape (n,).
             top: Maximum number of features per pair.
 
         Returns:
-            For each pair, at most `top` features that favour the wrong label, the strongest first.
+            For each pair, at most `top` features that favor the wrong label, in descending order of contribution.
         """
         matrix = self.vocabulary.matrix(pairs)
         gold_ids = np.array([label_id(label) for label in gold], dtype=np.int64)
         return misleading(self.vocabulary, self.regression.weights, matrix, probabilities, gold_ids, top)
 
     def save(self, folder: Path) -> None:
-        """Write `model.safetensors` and `config.json`; neither contains executable code."""
+        """Save the model to a folder as `model.safetensors` and `config.json`, without executable code."""
         from safetensors.numpy import save_file
 
         tensors: dict[str, NDArray[Any]] = {
@@ -107,10 +108,11 @@ class LexicalModel:
 
     @classmethod
     def load(cls, folder: Path) -> "LexicalModel":
-        """Load a model that `save` wrote.
+        """Load a model from a folder written by `save`.
 
         Raises:
-            ValueError: If the folder has no lexical model, a corrupted one, or one of an incompatible format.
+            ValueError: If the folder contains no lexical model, or the model is corrupted or has another format
+                version.
         """
         if not (folder / CONFIG_FILE).is_file():
             raise ValueError(f"{folder}: expected a lexical model, got a folder without {CONFIG_FILE}")
@@ -119,19 +121,19 @@ class LexicalModel:
         actual = {name: config.get(name) for name in expected}
         if actual["format"] in range(_FORMAT):
             raise ValueError(
-                f"{folder}: expected a lexical model of format {_FORMAT}, got format {actual['format']} of an "
+                f"{folder}: expected a lexical model with format {_FORMAT}, got format {actual['format']} from an "
                 "earlier version, whose scores are not comparable; fit it again with `unbag lexical fit`"
             )
         if actual != expected:
             raise ValueError(f"{folder}: expected a lexical model with {expected}, got {actual}")
-        # Downloads have no checksums file of ours: the Hub client verifies them.
+        # Downloads have no checksums file, because the Hub client verifies them.
         if checksums.is_sealed(folder) and (damage := checksums.find_damage(folder)):
             raise ValueError(f"{damage}; fit the model again, or use another copy of it")
         return _load_weights(folder, config)
 
 
 def _load_weights(folder: Path, config: dict[str, Any]) -> LexicalModel:
-    """Load the weights of a folder with a valid config, and check that the parts of this untrusted input match."""
+    """Load the weights for a valid config, and check their consistency, because they are untrusted input."""
     from safetensors import SafetensorError
     from safetensors.numpy import load_file
 
@@ -142,7 +144,10 @@ def _load_weights(folder: Path, config: dict[str, Any]) -> LexicalModel:
     except DataError as error:
         raise ValueError(f"{folder}: expected the weights of a lexical model; {error}") from None
     except (OSError, KeyError, SafetensorError) as error:
-        raise ValueError(f"{weights_file} cannot be read ({type(error).__name__}: {error})") from None
+        raise ValueError(
+            f"{weights_file}: expected the weights of a lexical model, got an unreadable file "
+            f"({type(error).__name__}: {error})"
+        ) from None
     words, record = config.get("words"), config.get("record")
     if not (isinstance(words, list) and all(isinstance(word, str) for word in words) and isinstance(record, dict)):
         raise ValueError(f"{folder / CONFIG_FILE}: expected a list of words and a record, got other types")
@@ -154,43 +159,44 @@ def _load_weights(folder: Path, config: dict[str, Any]) -> LexicalModel:
         or not (np.isfinite(weights).all() and np.isfinite(bias).all())
     ):
         raise ValueError(
-            f"{weights_file}: expected {len(LABELS)} finite weights for each feature, got codes of shape "
-            f"{codes.shape}, weights of shape {weights.shape} and biases of shape {bias.shape}, with other types, or "
-            "with values that are not finite"
+            f"{weights_file}: expected {len(LABELS)} finite weights per feature, got codes of shape {codes.shape}, "
+            f"weights of shape {weights.shape} and biases of shape {bias.shape}, wrong types, or non-finite values"
         )
     vocabulary = Vocabulary(words, codes)
     if not vocabulary.is_sound:
-        raise ValueError(f"{folder}: expected features of its {len(words)} words in ascending order, got others")
+        raise ValueError(
+            f"{folder}: expected feature codes for {len(words)} distinct words in ascending order, got invalid codes"
+        )
     return LexicalModel(vocabulary, SoftmaxRegression(weights, bias, steps=0), record)
 
 
 def fit_lexical_model(
     pairs: Sequence[tuple[Words, Words]], labels: Sequence[str], *, l2: float | None = None, seed: int = 0
 ) -> LexicalModel:
-    """Fit the lexical model.
+    """Fit a lexical model to pairs.
 
-    The penalty is chosen by one rule for all models. A tenth of the pairs, selected by the seed and the position, is
-    held out. The penalty of `PENALTIES` with the lowest held-out cross-entropy wins, and all pairs are fitted with it.
+    The same rule selects the penalty of all models. A tenth of the pairs, which depends on the seed and the positions,
+    is held out. The penalty in `PENALTIES` with the lowest held-out cross-entropy is used to fit all pairs.
 
     Args:
-        pairs: Counted words of premise and hypothesis.
+        pairs: Words of premise and hypothesis.
         labels: Names of the gold labels, shape (n,).
-        l2: L2 penalty; None to choose it.
+        l2: L2 penalty; None to select it on held-out pairs.
         seed: Random seed for the held-out pairs.
 
     Raises:
-        ValueError: If the lengths differ, or there are too few pairs to hold some out.
+        ValueError: If the lengths differ, or there are too few pairs for held-out pairs.
     """
     gold = np.array([label_id(label) for label in labels], dtype=np.int64)
     if len(pairs) != len(gold):
-        raise ValueError(f"expected one label per pair, got {len(pairs)} pairs and {len(gold)} labels")
+        raise ValueError(f"labels: expected one label per pair, got {len(pairs)} pairs and {len(gold)} labels")
     vocabulary, matrix = Vocabulary.fit(pairs)
     record: dict[str, Any] = {"pairs": len(pairs), "features": len(vocabulary), "seed": seed}
     if l2 is None:
         keys = rng.numbers(rng.key(seed, "held out"), np.arange(len(gold)))
         held_out = keys < np.uint64(int(HELD_OUT * 2**64))
         if not held_out.any() or held_out.all():
-            raise ValueError(f"expected enough pairs to hold some out, got {len(pairs)}; set a penalty instead (l2=…)")
+            raise ValueError(f"pairs: expected enough pairs for a held-out set, got {len(pairs)}; set a penalty (l2=…)")
         losses = {}
         for penalty in PENALTIES:
             model = fit(matrix[~held_out], gold[~held_out], l2=penalty, tolerance=COARSE_TOLERANCE)

@@ -1,20 +1,20 @@
-"""L-BFGS on whitened variables (Nocedal & Wright 2006, section 7.2).
+"""L-BFGS optimizer with whitened variables (Nocedal & Wright 2006, section 7.2).
 
-The optimiser minimises smooth convex functions of millions of variables.
+The optimizer minimizes smooth convex functions of millions of variables.
 
-L-BFGS-B of SciPy spends most of its time on bounds, which this problem does not have. The inverse Hessian is applied in
-its compact form (equation 7.24, for the inverse in Byrd, Nocedal & Schnabel 1994, theorem 2.2): two products with one
-matrix. The usual two-loop recursion reads and writes a vector four times for each stored step.
+SciPy's L-BFGS-B spends most of its time on bounds, which this problem does not have. This implementation applies the
+inverse Hessian in its compact form (equation 7.24, for the inverse in Byrd, Nocedal & Schnabel 1994, theorem 2.2): two
+products with one matrix. The usual two-loop recursion reads and writes a vector four times for each stored step.
 
-Whitening changes the variables so that columns are nearly uncorrelated. A word and the word pairs with it occur
-together, so the loss is steep along some sums of their weights and flat along others, the more so the more data there
-are. Such a loss takes many steps. The new variables bring the Hessian nearer to the identity (preconditioning: Nocedal
-& Wright 2006, section 5.1), so that a fit takes fewer steps, though still more for more data.
+Whitening changes the variables so that columns are nearly uncorrelated. A word and the word pairs that contain it occur
+together. The loss is therefore steep along some combinations of their weights and flat along others, and more data
+increase this difference. Such a loss requires many steps. In the new variables, the Hessian is closer to the identity
+(preconditioning: Nocedal & Wright 2006, section 5.1), and a fit takes fewer steps.
 
 For a frequent column, the data contribute more to the Hessian than the penalty. The thousand most frequent columns are
-decorrelated exactly. Each further frequent column is decorrelated from the bias and from the columns that it occurs
-with most (a factorised sparse approximate inverse: Kolotilina & Yeremin 1993). The other columns have little influence
-each, but together they correlate with the bias, so they are decorrelated from the bias only, as if centred.
+decorrelated exactly. Each other frequent column is decorrelated from the bias and from the columns with which it occurs
+most often (a factorized sparse approximate inverse: Kolotilina & Yeremin 1993). Each rare column has little influence,
+but together they correlate with the bias. They are decorrelated from the bias only, which is similar to centering.
 """
 
 from collections.abc import Callable
@@ -27,25 +27,25 @@ from scipy.linalg import cholesky, solve_triangular
 
 Vector = NDArray[np.float64]
 
-_MEMORY: Final = 4  # stored steps; with whitened variables a longer memory does not reduce the number of steps
-_ENOUGH_DECREASE: Final = 1e-4  # constant of the Armijo condition of the line search
-_NOISE: Final = 1e-14  # relative rounding error of a value; the sum over few pairs has the largest
-_PATIENCE: Final = 20  # steps without progress after which rounding errors hide any further progress
+_MEMORY: Final = 4  # stored steps; with whitened variables, a longer memory does not reduce the number of steps
+_ENOUGH_DECREASE: Final = 1e-4  # constant of the Armijo condition in the line search
+_NOISE: Final = 1e-14  # relative rounding error of a value; it is largest for sums over few pairs
+_PATIENCE: Final = 20  # steps without progress after which the search stops, because rounding errors dominate
 _MOST_STEPS: Final = 2000
 
 
 class NotConvergedError(RuntimeError):
-    """The gradient did not become small enough."""
+    """Raised if the optimizer reaches the maximum number of steps."""
 
 
 class InverseHessian:
-    """An approximation of the inverse Hessian: BFGS updates of a multiple of the identity by the last steps."""
+    """L-BFGS approximation of the inverse Hessian."""
 
     def __init__(self, gradient: Vector, memory: int = _MEMORY) -> None:
-        """Set up an approximation without steps.
+        """Initialize the approximation without steps.
 
         Args:
-            gradient: Gradient at the start, shape (variables,).
+            gradient: Gradient at the starting point, shape (variables,).
             memory: Number of stored steps (default: 4).
         """
         self._gradient = gradient
@@ -58,7 +58,7 @@ class InverseHessian:
         self._change_change = np.zeros((memory, memory))  # y_i · y_j
 
     def move(self, step: Vector, gradient: Vector) -> None:
-        """Update the approximation by a step and the gradient after the step; concave curvature is skipped."""
+        """Update the approximation with a step and the gradient after it. Steps with negative curvature are skipped."""
         before, self._gradient = self._gradient, gradient
         change = gradient - before
         convex = float(step @ change) > 0
@@ -69,13 +69,13 @@ class InverseHessian:
             self._by_gradient[:, new] = step @ before, change @ before
         by_before, self._by_gradient = self._by_gradient, self._products(gradient)
         if convex:
-            # A product with the change of the gradient is the change of the products: this saves a pass over all steps.
+            # A product with the change of the gradient is the change of the products; this saves a pass over all steps.
             self._step_change[:, new], self._change_change[:, new] = self._by_gradient - by_before
             self._step_change[new, new], self._change_change[new, new] = step @ change, change @ change
             self._change_change[new] = self._change_change[:, new]
 
     def times_gradient(self) -> Vector:
-        """Compute the product of the approximation with the last gradient, shape (variables,)."""
+        """Multiply the approximation by the last gradient, shape (variables,)."""
         if not self._n_stored:
             return self._gradient.copy()
         rows = (self._newest + 1 + np.arange(-self._n_stored, 0)) % self._memory  # oldest step first
@@ -103,29 +103,30 @@ class InverseHessian:
 
 
 def minimise(objective: Callable[[Vector], tuple[float, Vector]], x: Vector, tolerance: float) -> tuple[Vector, int]:
-    """Minimise a convex function.
+    """Minimize a smooth convex function.
 
     Args:
         objective: Function that computes value and gradient.
-        x: Start of the search, shape (variables,).
-        tolerance: Share of the gradient's norm at the start at which the search ends. The search also ends when neither
-            norm nor value falls by more than rounding errors for 20 steps; the result then has the smallest norm.
+        x: Starting point, shape (variables,).
+        tolerance: Gradient norm, relative to that at the starting point, at which the search stops. The search also
+            stops if neither norm nor value decreases by more than rounding errors for 20 steps. The result is then the
+            point with the smallest norm.
 
     Returns:
-        The minimum, shape (variables,), and the number of steps.
+        Minimum, shape (variables,), and number of steps.
 
     Raises:
-        NotConvergedError: If the search takes over 2,000 steps.
+        NotConvergedError: If the search takes more than 2,000 steps.
     """
     value, gradient = objective(x)
     inverse = InverseHessian(gradient)
     target = tolerance * float(np.linalg.norm(gradient))
     steps = 0
-    # The smallest gradient norm and its place, and the value and step of the last progress of norm or value.
+    # Smallest gradient norm and its point, and value and step of the last decrease of norm or value.
     least, least_x, last_value, last_progress = float("inf"), x, value, 0
     while (norm := float(np.linalg.norm(gradient))) > target:
         if steps == _MOST_STEPS:
-            raise NotConvergedError(f"the fit has not converged after {steps} steps; a larger l2 converges faster")
+            raise NotConvergedError(f"optimizer: expected convergence within {steps} steps, got none; use a larger l2")
         if norm < least or value < last_value - _NOISE * abs(value):
             last_value, last_progress = min(value, last_value), steps
         if norm < least:
@@ -140,7 +141,7 @@ def minimise(objective: Callable[[Vector], tuple[float, Vector]], x: Vector, tol
             step = length * direction
             moved = x + step
             moved_value, moved_gradient = objective(moved)
-            # Near the minimum the value changes by less than its rounding error, so the slope decides
+            # Near the minimum, the value changes by less than its rounding error, so the slope decides
             # (approximate Wolfe condition: Hager & Zhang 2005, equation 4.1).
             flat = moved_value <= value + _NOISE * abs(value)
             no_higher = float(moved_gradient @ direction) <= (2 * _ENOUGH_DECREASE - 1) * slope
@@ -154,23 +155,23 @@ def minimise(objective: Callable[[Vector], tuple[float, Vector]], x: Vector, tol
 
 
 _EXACT: Final = 1000  # columns whose Hessian is factored exactly
-_NEAR: Final = 16  # neighbours of each further column; with 8 or 24 a fit takes as many steps
+_NEAR: Final = 16  # correlated columns per other column; with 8 or 24, a fit takes the same number of steps
 _ROWS: Final = 2**16  # sample size: enough rows to estimate how often frequent columns occur together
-_LEAST: Final = 1e-6  # added to a diagonal of about 1: keeps the matrix positive definite for any penalty
+_LEAST: Final = 1e-6  # added to a diagonal of about 1, so that the matrix is positive definite for any penalty
 
 
 class Whitening:
-    """The change of variables."""
+    """Linear change of variables that approximately decorrelates the columns."""
 
     def __init__(self, columns: sparse.csc_matrix, penalty: Vector) -> None:
         """Factor the inverse Hessian of the frequent columns.
 
         Args:
-            columns: Columns, shape (n, columns): the bias first, then by falling frequency. They are scaled so that the
-                diagonal of the Hessian is about 1.
-            penalty: Share of the penalty in that diagonal, shape (columns,); the rest is the share of the data.
+            columns: Columns, shape (n, columns): the bias first, then in descending order of frequency. They are scaled
+                so that the diagonal of the Hessian is about 1.
+            penalty: Share of the penalty in this diagonal, shape (columns,). The rest is the share of the data.
         """
-        # The frequent columns are those before the first one for which the penalty outweighs the data.
+        # The frequent columns are those before the first column whose penalty outweighs the data.
         self._size = int(np.append(penalty > 0.5, True).argmax())
         hessian = _hessian(columns[:, : self._size].tocsr(), penalty[: self._size])
         self._factor = _inverse_factor(hessian)
@@ -179,34 +180,34 @@ class Whitening:
         self._shares = columns[:, self._size :].T @ bias / (bias @ bias)  # regression of each rare column on the bias
 
     def weights(self, variables: Vector) -> Vector:
-        """Map variables to weights, both of shape (contrasts, columns)."""
+        """Convert variables to weights, shape (contrasts, columns) each."""
         weights = variables.copy()
         weights[:, : self._size] = (self._transposed @ variables[:, : self._size].T).T
         weights[:, 0] -= variables[:, self._size :] @ self._shares
         return weights
 
     def gradient(self, by_weights: Vector) -> Vector:
-        """Map a gradient by the weights to the gradient by the variables, in place; shape (contrasts, columns)."""
+        """Convert the gradient with respect to the weights to that of the variables, in place."""
         by_weights[:, self._size :] -= by_weights[:, :1] * self._shares
         by_weights[:, : self._size] = (self._factor @ by_weights[:, : self._size].T).T
         return by_weights
 
 
 def _hessian(rows: sparse.csr_matrix, penalty: NDArray[np.float64]) -> sparse.csr_matrix:
-    """Estimate the Hessian of some columns from a sample of the rows."""
+    """Estimate the Hessian of the given columns from a sample of the rows."""
     n = rows.shape[0]
     if n > _ROWS:
         rows = rows[np.sort(np.random.default_rng(0).choice(n, _ROWS, replace=False))]
     together = rows.T @ rows
     alone = together.diagonal()
     scale = sparse.diags(np.sqrt((1 - penalty) / np.where(alone > 0, alone, 1)))
-    # The matrix is symmetric. The conversion of its transpose sorts the indices of each row, which lookups need.
+    # The matrix is symmetric. Converting its transpose sorts the indices of each row, which lookups require.
     by_data = (scale @ together @ scale).T.tocsr()
     return (by_data + sparse.diags(penalty + _LEAST)).tocsr()
 
 
 def _inverse_factor(hessian: sparse.csr_matrix) -> sparse.csr_matrix:
-    """Compute a lower triangular L such that L H Lᵀ is nearly the identity, exactly so in the first columns."""
+    """Compute a lower triangular L for which L H Lᵀ is approximately the identity, exact in the first columns."""
     size = hessian.shape[0]
     exact = min(size, _EXACT)
     lower = cholesky(hessian[:exact, :exact].toarray(), lower=True, overwrite_a=True)
@@ -218,7 +219,7 @@ def _inverse_factor(hessian: sparse.csr_matrix) -> sparse.csr_matrix:
     shape = (*near.shape, _NEAR + 1)
     one, other = (np.broadcast_to(side, shape).ravel() for side in (near[:, :, None], near[:, None, :]))
     among = np.asarray(hessian[one, other]).reshape(shape)
-    # A row of L is the last row of the inverse Cholesky factor of the Hessian of its column and the neighbours.
+    # A row of L is the last row of the inverse Cholesky factor of the Hessian of its column and the correlated columns.
     entries = np.linalg.solve(among, np.broadcast_to(np.eye(_NEAR + 1)[:, -1:], (*near.shape, 1)))[:, :, 0]
     entries /= np.sqrt(entries[:, -1:])
     rest = sparse.csr_matrix((entries.ravel(), near.ravel(), np.arange(0, near.size + 1, _NEAR + 1)), (len(near), size))
@@ -226,12 +227,12 @@ def _inverse_factor(hessian: sparse.csr_matrix) -> sparse.csr_matrix:
 
 
 def _nearest(hessian: sparse.csr_matrix, column: int) -> NDArray[np.intp]:
-    """Select the more frequent columns that occur with a column most often, and the bias."""
+    """Select the more frequent columns that co-occur most often with a column, and the bias."""
     span = slice(hessian.indptr[column], hessian.indptr[column + 1])
     together = np.zeros(hessian.shape[0])
     together[hessian.indices[span]] = hessian.data[span]
-    together[0] = np.inf  # always take the bias: each column correlates little with it, all together much
-    # Most columns never occur with this one; a search among all columns takes ten times as long.
+    together[0] = np.inf  # always select the bias: single columns correlate little with it, but together they do
+    # Most columns never co-occur with this one, and a search over all columns takes ten times as long.
     candidates = np.union1d(np.arange(_NEAR), hessian.indices[span])
     candidates = candidates[candidates < column]
     return candidates[np.argpartition(together[candidates], -_NEAR)[-_NEAR:]]

@@ -15,14 +15,14 @@ from unbag.inference.predictor import validate_pairs
 
 
 class LexicalPredictor:
-    """A fitted lexical model as a predictor, which uses the words of both sentences without their order.
+    """Predictor with a fitted lexical model, which uses the words of both sentences but not their order.
 
-    If words count by their tags in context (`Recipe.tags`), the predictions depend a little on the order, through the
-    tags.
+    If words are selected by their tags in context (`Recipe.tags`), the tags make the predictions depend slightly on
+    word order.
 
     Args:
         folder: Folder of the model, from `fitting.fit_cached` or the Hub.
-        revision: Commit of the Hub repository, or None.
+        revision: Commit of the Hub repository; None for a local model.
     """
 
     label_space: ClassVar[tuple[str, ...]] = labels.LABELS
@@ -53,22 +53,22 @@ class LexicalPredictor:
 
 
 def _words(fitted_by: str, read_by: str) -> str:
-    """Format how the words of a model were selected, and how they are read now if that differs."""
+    """Format how the words were selected for fitting, and how they are selected now if this differs."""
     return read_by if read_by == fitted_by else f"{fitted_by}; read as {read_by}"
 
 
 class MajorityPredictor:
-    """A predictor of the label distribution of the training pairs, for every input.
+    """Predictor that returns the label distribution of the training pairs for every input.
 
     Args:
-        recipe: Options that select the training pairs.
+        recipe: Training options that select the training pairs.
     """
 
     label_space: ClassVar[tuple[str, ...]] = labels.LABELS
 
     def __init__(self, recipe: Recipe) -> None:
         sources = training_sources(recipe)
-        # `label_id` rejects not_entailment, which is no label of this model.
+        # `label_id` rejects not_entailment, which is not a label of this model.
         ids = Counter(labels.label_id(example.label) for source in sources for example in source.examples())
         counts = {label: ids[labels.label_id(label)] for label in labels.LABELS}
         total = ids.total()
@@ -89,7 +89,7 @@ def _lexical(recipe: Recipe) -> LexicalPredictor:
 
 
 def _hypothesis_only(recipe: Recipe) -> LexicalPredictor:
-    # All words count: "not" and "nobody" are the strongest artifacts of hypotheses (Gururangan et al. 2018).
+    # All words are used, because "not" and "nobody" are the strongest hypothesis artifacts (Gururangan et al. 2018).
     words = Recipe(
         recipe.train_data,
         recipe.language,
@@ -102,7 +102,7 @@ def _hypothesis_only(recipe: Recipe) -> LexicalPredictor:
 
 
 def _wordnet(_: Recipe) -> Any:
-    # WordNet needs no training, so the recipe, which a run shares among its baselines, has no effect.
+    # WordNet requires no training, so the recipe, which all baselines of a run share, has no effect.
     from unbag.baselines.wordnet.predictor import WordNetPredictor  # imports NLTK, an optional dependency
 
     return WordNetPredictor.load()
@@ -122,18 +122,18 @@ BASELINES: Final[Mapping[str, Any]] = {
     "wordnet": _wordnet,
     "natlog": _natlog,
 }
-"""Constructors of the built-in models from a `Recipe`, by model name."""
+"""Functions that build the built-in models from a `Recipe`, by model name."""
 
 
 def is_order_blind(model: Mapping[str, Any]) -> bool:
-    """Check whether a recorded model ignores word order by construction.
+    """Check from a model record whether the model ignores word order by construction.
 
-    Its predictions for shuffled sentences equal those for the originals, so the shuffled control needs no run. A
-    lexical model whose words count by their tags in context does not qualify, since tags depend on the order.
+    Its predictions on shuffled sentences equal those on the originals, so the shuffled control needs no evaluation.
+    Lexical models that select words by their tags in context do not qualify, because tags depend on word order.
     """
     return model.get("kind") == "majority" or (model.get("kind") == "lexical" and model.get("tags") != BY_CONTEXT)
 
 
 def is_baseline(model: Mapping[str, Any]) -> bool:
-    """Check whether a recorded model (`results.Result.model`) is a baseline, built in or fitted by a user."""
+    """Check from a model record (`results.Result.model`) whether the model is a baseline, built-in or user-fitted."""
     return model["name"] in BASELINES or model.get("kind") in BASELINES

@@ -1,16 +1,16 @@
-"""ReSNLI's rearrangement of a corpus, and its bag-of-words model.
+"""Rearrangement of a corpus as in ReSNLI, and its bag-of-words model.
 
-The model is softmax regression on the mean embedding of the tokens of a pair: u(X; β) = softmax(W^β · mean embedding),
-fitted by plain cross-entropy on all pairs of a corpus. The uncertainty of a pair is u' = 1 - u(X; β)_gold ("Refining
+The model is softmax regression on the mean token embedding of a pair: u(X; β) = softmax(W^β · mean embedding), fitted
+with unpenalized cross-entropy on all pairs of a corpus. The uncertainty of a pair is u' = 1 - u(X; β)_gold ("Refining
 Models' Inference Ability Independent of Simple Bag-of-Word Statistics", anonymous EMNLP-IJCNLP submission, section 4).
-As in the paper, W has no bias: a pair without known tokens gets 1 / labels.
+As in the paper, W has no bias. For a pair without known tokens, all labels have equal probability.
 
-Without a penalty, the fitted probabilities do not change when all embeddings are multiplied by an invertible matrix. So
-the means are multiplied by the matrix that makes their second moments the identity. L-BFGS then takes tens of steps
-instead of thousands, and converges to the last digits of float64. The result does not depend on the processor or the
+Without a penalty, the fitted probabilities do not change if all embeddings are multiplied by an invertible matrix. The
+mean embeddings are therefore whitened, so that their second moments are the identity. L-BFGS then takes tens of steps
+instead of thousands and converges to the last digits of float64. The result does not depend on the processor or the
 number of threads.
 
-The pairs with the highest uncertainty become the test set (section 4 of the paper).
+The pairs with the highest uncertainty are the test set (section 4 of the paper).
 """
 
 from collections.abc import Sequence
@@ -26,19 +26,19 @@ from unbag.baselines.lexical.optimizer import minimise
 from unbag.scoring.uncertainty_partitions import PARTITIONS
 from unbag.utils import rng
 
-_TOLERANCE: Final = 1e-13  # share of the initial gradient; probabilities are then within some 1e-13 of the optimum
-_NEGLIGIBLE: Final = 1e-13  # share of the largest second moment; smaller moments are rounding errors of float32
-_BATCH_SIZE: Final = 16_384  # rows of means: 50 MB at 384 dimensions
+_TOLERANCE: Final = 1e-13  # relative to the initial gradient; probabilities are then about 1e-13 from the optimum
+_NEGLIGIBLE: Final = 1e-13  # relative to the largest second moment; smaller moments are rounding errors of float32
+_BATCH_SIZE: Final = 16_384  # rows of mean embeddings: 50 MB at 384 dimensions
 
 
 @dataclass(frozen=True)
 class AveragedModel:
-    """A fitted u(X; β).
+    """Fitted softmax regression u(X; β) on mean token embeddings.
 
     Attributes:
         weights: W^β, shape (dimensions, labels).
         vectors: Embeddings, shape (rows, dimensions).
-        steps: Number of steps of the fit.
+        steps: Number of optimizer steps.
     """
 
     weights: NDArray[np.float64]
@@ -46,9 +46,9 @@ class AveragedModel:
     steps: int
 
     def probabilities(self, counts: sparse.csr_matrix) -> NDArray[np.float64]:
-        """Compute u from token counts (`embeddings.Table.counts`), shape (n, labels)."""
-        # The mean of the tokens' logits, not the logits of the mean: the order of the floating-point sum then depends
-        # on the tokens of a text only, not on its position among the texts.
+        """Predict label probabilities u from token counts (`embeddings.Table.counts`), shape (n, labels)."""
+        # The mean of the token logits instead of the logits of the mean: the order of the floating-point sum then
+        # depends only on the tokens of a text, not on its position among the texts.
         logits = mean_embeddings(counts, self.vectors.astype(np.float64) @ self.weights)
         logits -= logits.max(axis=1, keepdims=True)
         exponentials = np.exp(logits, out=logits)
@@ -56,7 +56,7 @@ class AveragedModel:
         return exponentials
 
     def uncertainty(self, counts: sparse.csr_matrix, labels: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Compute u' of each text, shape (n,), in [0, 1].
+        """Compute the uncertainty u' of each text in [0, 1], shape (n,).
 
         Args:
             counts: Token counts, shape (n, rows).
@@ -67,10 +67,11 @@ class AveragedModel:
 
 
 def fit(counts: sparse.csr_matrix, vectors: NDArray[np.float32], labels: NDArray[np.int64]) -> AveragedModel:
-    """Fit u(X; β) (equation 2 with the cross-entropy of the probabilities, as the arg max has no gradient).
+    """Fit the bag-of-words model u(X; β) to labeled texts.
 
-    The fit is deterministic. Most memory goes to one copy of the means in float64, n × dimensions × 8 bytes (1.75 GB
-    for the 569,033 pairs of SNLI at 384 dimensions).
+    The loss is equation 2 of the paper with the cross-entropy of the probabilities, because the arg max has no
+    gradient. The fit is deterministic. It needs memory for one float64 copy of the mean embeddings, n × dimensions × 8
+    bytes (1.75 GB for the 569,033 pairs of SNLI at 384 dimensions).
 
     Args:
         counts: Count of each embedding in each text, shape (n, rows).
@@ -78,35 +79,40 @@ def fit(counts: sparse.csr_matrix, vectors: NDArray[np.float32], labels: NDArray
         labels: Gold label ids 0, 1, …, shape (n,). Each id must occur.
 
     Raises:
-        ValueError: If the lengths differ, a label does not occur, no text has a known token, or the means separate the
-            labels of all texts, so that no optimum exists.
-        NotConvergedError: If the fit takes over 2,000 steps.
+        ValueError: If the lengths differ, a label does not occur, no text has a known token, or the mean embeddings
+            separate the labels perfectly, so that no optimum exists.
+        NotConvergedError: If the fit takes more than 2,000 steps.
     """
     n = counts.shape[0]
     label_ids = np.unique(labels)
     if n != len(labels) or len(label_ids) < 2 or (label_ids != np.arange(len(label_ids))).any():
         raise ValueError(
-            f"expected one label per text, and texts of all labels, got {n:,} texts, {len(labels):,} labels and the "
-            f"label ids {label_ids.tolist()}"
+            f"labels: expected one label per text, and at least one text per label, got {n:,} texts, {len(labels):,} "
+            f"labels and the label ids {label_ids.tolist()}"
         )
-    # A corpus uses a small part of a large table: the other rows would only cost memory.
+    # A corpus uses a small part of a large table; the other rows are dropped to save memory.
     used = np.unique(counts.indices)
     used_counts, used_vectors = counts[:, used], vectors[used].astype(np.float64)
     to_white = _whitening(used_counts, used_vectors)
     if not to_white.shape[1]:
-        raise ValueError("expected texts with tokens of the embeddings, got none; check the language of the embeddings")
+        raise ValueError("embeddings: expected texts with tokens in the embedding table, got none; check its language")
     weights, steps = _regress(_means(used_counts, used_vectors @ to_white), labels)
     model = AveragedModel(to_white @ weights, vectors, steps)
     if (model.probabilities(counts).argmax(axis=1) == labels).all():
         raise ValueError(
-            f"expected pairs whose labels a bag of words does not separate, got {n:,} pairs that the mean embedding of "
-            f"{to_white.shape[1]} dimensions predicts without error; use more pairs, or embeddings of fewer dimensions"
+            f"pairs: expected pairs that a bag of words does not separate perfectly, got {n:,} pairs that the mean "
+            f"embedding of {to_white.shape[1]} dimensions predicts without error; use more pairs, or embeddings with "
+            "fewer dimensions"
         )
     return model
 
 
 def _regress(means: NDArray[np.float64], labels: NDArray[np.int64]) -> tuple[NDArray[np.float64], int]:
-    """Fit a softmax regression without bias or penalty; weights of shape (dimensions, labels), and steps."""
+    """Fit a softmax regression without bias or penalty.
+
+    Returns:
+        Weights, shape (dimensions, labels), and number of optimizer steps.
+    """
     n, n_labels = len(labels), int(labels.max()) + 1
     rows = np.arange(n)
 
@@ -122,14 +128,14 @@ def _regress(means: NDArray[np.float64], labels: NDArray[np.int64]) -> tuple[NDA
         exponentials[rows, labels] -= 1
         return value, (means.T @ exponentials).ravel() / n
 
-    # Without a penalty the optimum is not unique: a constant added to all labels changes no probability. The weights of
-    # a dimension always sum to zero over the labels here, since the start and every gradient do.
+    # Without a penalty, the optimum is not unique: adding a constant to all labels changes no probability. Here the
+    # weights of a dimension always sum to zero over the labels, because the start and all gradients do.
     weights, steps = minimise(objective, np.zeros(means.shape[1] * n_labels), _TOLERANCE)
     return weights.reshape(-1, n_labels), steps
 
 
 def _whitening(counts: sparse.csr_matrix, vectors: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Compute the matrix that makes the second moments of the means the identity, shape (dimensions, rank)."""
+    """Compute the matrix that whitens the mean embeddings (second moments = identity), shape (dimensions, rank)."""
     dimensions = vectors.shape[1]
     moments = np.zeros((dimensions, dimensions))
     for start in range(0, counts.shape[0], _BATCH_SIZE):
@@ -142,7 +148,7 @@ def _whitening(counts: sparse.csr_matrix, vectors: NDArray[np.float64]) -> NDArr
 
 
 def _means(counts: sparse.csr_matrix, vectors: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Compute mean embeddings in batches, which keeps temporary copies small."""
+    """Compute mean embeddings in batches to limit the size of temporary copies."""
     means = np.empty((counts.shape[0], vectors.shape[1]))
     for start in range(0, len(means), _BATCH_SIZE):
         means[start : start + _BATCH_SIZE] = mean_embeddings(counts[start : start + _BATCH_SIZE], vectors)
@@ -154,12 +160,12 @@ NO_PARTITION: Final = -1
 
 
 class Rearrangement(NamedTuple):
-    """The split and partition of each example.
+    """Split and partition of each example.
 
     Attributes:
-        split: Positions in `SPLITS`, shape (n,).
-        partition: Partitions of test examples, 0 (least uncertain) … `PARTITIONS` - 1, shape (n,); `NO_PARTITION` for
-            all others.
+        split: Indices in `SPLITS`, shape (n,).
+        partition: Partitions of test examples, from 0 (least uncertain) to at most `PARTITIONS` - 1, shape (n,);
+            `NO_PARTITION` for all other examples.
     """
 
     split: NDArray[np.int8]
@@ -169,17 +175,16 @@ class Rearrangement(NamedTuple):
 def rearrange(
     uncertainty: NDArray[np.float64], ids: Sequence[str], k_te: int, k_dv: int, *, seed: int
 ) -> Rearrangement:
-    """Split examples by the uncertainty of a bag-of-words model.
+    """Split examples into training, validation and test sets by the uncertainty of a bag-of-words model.
 
-    The k_te most uncertain examples are the test set. A random sample of k_dv others is the validation set, and the
-    rest is the training set ("Refining Models' Inference Ability Independent of Simple Bag-of-Word Statistics",
+    The k_te most uncertain examples are the test set. A random sample of k_dv other examples is the validation set, and
+    the rest is the training set ("Refining Models' Inference Ability Independent of Simple Bag-of-Word Statistics",
     anonymous EMNLP-IJCNLP submission, section 4). The test set is divided by uncertainty into twenty partitions whose
-    sizes differ by at most one (section 5.3). A test set of fewer than twenty examples has one partition per example.
+    sizes differ by at most one (section 5.3). A test set with fewer than twenty examples has one partition per example.
 
     Args:
-        uncertainty: u' of each example, shape (n,), rounded so that all machines agree.
-        ids: Ids of the examples, shape (n,). Of equally uncertain examples, the one with the smaller id counts as more
-            uncertain.
+        uncertainty: u' of each example, rounded so that all machines agree, shape (n,).
+        ids: Ids of the examples, shape (n,). Among equally uncertain examples, a smaller id counts as more uncertain.
         k_te: Number of test examples, at least 1.
         k_dv: Number of validation examples.
         seed: Random seed for the validation set, which also depends on the positions of the examples.
@@ -194,11 +199,11 @@ def rearrange(
     n = len(uncertainty)
     if k_te < 1 or k_dv < 0 or k_te + k_dv > n:
         raise ValueError(
-            f"expected at least one test example, and as many examples as the splits take, got {n:,} examples for "
-            f"k_te = {k_te:,} and k_dv = {k_dv:,}"
+            f"k_te, k_dv: expected k_te of at least 1 and k_te + k_dv of at most the number of examples ({n:,}), got "
+            f"k_te={k_te:,} and k_dv={k_dv:,}"
         )
     if np.isnan(uncertainty).any():
-        raise ValueError("expected an uncertainty for each example, got NaN")
+        raise ValueError("uncertainty: expected a number for each example, got NaN")
     hardest_first = np.array(sorted(range(n), key=lambda i: (-uncertainty[i], ids[i])), dtype=np.int64)
     test, rest = hardest_first[:k_te], np.sort(hardest_first[k_te:])
     keys = rng.numbers(rng.key(seed, "validation"), rest)

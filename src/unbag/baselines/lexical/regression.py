@@ -1,21 +1,20 @@
-"""Softmax regression with an L2 penalty on sparse indicators, in float64, converged to its last digits.
+"""Softmax regression with an L2 penalty on sparse indicators, converged to the last digits of float64.
 
-Three changes make the fit fast without changing the solution:
+Three measures accelerate the fit without changing the solution:
 
-- Equal columns (words and word pairs that occur in the same examples, most of them once) have equal weights at the
-  optimum. One column, times the square root of k, replaces k of them, with the same penalty and the same predictions.
-  On SNLI this removes three of four columns.
-- Three labels need two variables per column (`_contrasts`).
-- Variables are scaled by their curvature (the diagonal of the Hessian), so that words with two and with ten thousand
-  examples take steps of suitable size. For frequent columns nearly the whole Hessian is used
-  (`unbag.baselines.lexical.optimizer`).
+- Equal columns (words and word pairs that occur in the same examples, usually in one) have equal weights at the
+  optimum. A single column, multiplied by the square root of k, replaces k equal columns, with the same penalty and the
+  same predictions. On SNLI this removes three quarters of the columns.
+- Three labels need only two variables per column (`_contrasts`).
+- Variables are scaled by their curvature (the diagonal of the Hessian), so that the step size suits both rare and
+  frequent words. For frequent columns, nearly the whole Hessian is used (`unbag.baselines.lexical.optimizer`).
 
-The optimiser is L-BFGS (`unbag.baselines.lexical.optimizer`) with sparse products of SciPy. `benchmarks/lexical.py`
+The optimizer is L-BFGS (`unbag.baselines.lexical.optimizer`) with SciPy's sparse products. `benchmarks/lexical.py`
 compares the fit with scikit-learn's `LogisticRegression`.
 
 `PenalisedCrossEntropy` computes value and gradient on large sparse data in the time of four sparse products. Threads
-compute the products of the contrasts, and the logits of blocks of rows, in parallel. Each product is the same as on one
-thread; SciPy and NumPy release the interpreter lock.
+compute the products of the contrasts and the logits of row blocks in parallel. Each product is the same as on a single
+thread. SciPy and NumPy release the global interpreter lock.
 """
 
 from collections.abc import Iterable
@@ -31,14 +30,14 @@ from threadpoolctl import threadpool_limits
 
 from unbag.baselines.lexical.optimizer import Vector, Whitening, minimise
 
-# The block sizes fit the caches of a processor: on larger blocks a product takes more time per row.
+# The blocks fit into the processor caches: on larger blocks, a product takes more time per row.
 _LOGITS: Final = 2**15  # rows per block for the conversion of logits to probabilities
 _PIECE: Final = 2**17  # rows per block for the products with the frequent columns
 _FREQUENT: Final = 32  # a column with more entries is frequent
 
 
 class PenalisedCrossEntropy:
-    """The objective of the fit: the sum of cross-entropies plus half of the weighted squares of the weights."""
+    """Objective of the fit: the sum of cross-entropies plus half of the weighted sum of squared weights."""
 
     def __init__(
         self, columns: sparse.csc_matrix, labels: NDArray[np.int64], contrasts: Vector, penalty: Vector, pool: Executor
@@ -46,19 +45,18 @@ class PenalisedCrossEntropy:
         """Prepare the sparse products.
 
         Args:
-            columns: Columns, shape (n, columns), float64, sorted by falling number of entries.
+            columns: Columns in descending order of their number of entries, float64, shape (n, columns).
             labels: Label ids from 0, shape (n,).
-            contrasts: Contrasts, shape (labels, contrasts); their product with the logits of the contrasts gives the
-                logits of the labels.
+            contrasts: Contrasts, shape (labels, contrasts). Their product with contrast logits is the label logits.
             penalty: Penalty of the squared weights of each column, shape (columns,).
-            pool: Thread pool, with one thread per contrast.
+            pool: Thread pool with one thread per contrast.
         """
         n = columns.shape[0]
         n_frequent = int(np.append(np.diff(columns.indptr) <= _FREQUENT, True).argmax())
         frequent, rest = slice(n_frequent), slice(n_frequent, None)
         rows = columns[:, frequent].tocsr()
-        # Each block has its rows, its columns, and the transposed submatrix. Rare columns are one block of all rows:
-        # the transpose of a CSC matrix is a CSR matrix without a copy.
+        # Each block has its rows, its columns, and the transposed submatrix. Rare columns form one block with all rows,
+        # because the transpose of a CSC matrix is a CSR matrix without a copy.
         self._blocks = [(slice(None), rest, columns[:, rest].T)]
         self._blocks += [(piece, frequent, rows[piece].T.tocsr()) for piece in _slices(n, _PIECE)]
         self._contrasts = contrasts
@@ -67,7 +65,7 @@ class PenalisedCrossEntropy:
         self._penalty, self._pool = penalty, pool
 
     def __call__(self, weights: Vector) -> tuple[float, Vector]:
-        """Compute value and gradient at some weights, shape (contrasts, columns)."""
+        """Compute value and gradient for the given weights, shape (contrasts, columns)."""
         n = self._gold.shape[1]
         by_row = np.empty((len(weights), n))
         gradient = np.empty_like(weights)
@@ -79,7 +77,7 @@ class PenalisedCrossEntropy:
             return logits
 
         def of_rows(logits: Iterable[Vector], rows: slice) -> float:
-            """Write the gradient of the rows' losses by their logits, and sum the losses."""
+            """Store the gradient of the losses with respect to the logits, and sum the losses."""
             row_logits = np.stack([its[rows] for its in logits])
             gold = self._gold[:, rows]
             label_values = self._contrasts @ row_logits  # logits, then exponentials, then probabilities, in place
@@ -93,14 +91,14 @@ class PenalisedCrossEntropy:
             return float(np.sum(np.log(sums) + highest - row_logits.sum(axis=0)))
 
         def of_contrast(c: int) -> float:
-            """Write the gradient by the weights of one contrast, and compute the penalty of these weights."""
+            """Store the gradient with respect to the weights of one contrast, and compute their penalty."""
             penalised = self._penalty * weights[c]
             gradient[c] = penalised
             for rows, columns, block in self._blocks:
                 gradient[c, columns] += block @ by_row[c, rows]
             return 0.5 * float(np.sum(penalised * weights[c]))
 
-        # One product per contrast: SciPy's products of a sparse matrix and one vector are the fastest.
+        # One product per contrast, because SciPy is fastest for products of a sparse matrix and a single vector.
         logits = list(self._pool.map(logits_of, weights))
         losses = list(self._pool.map(lambda rows: of_rows(logits, rows), _slices(n, _LOGITS)))
         return sum(chain(losses, self._pool.map(of_contrast, range(len(weights))))), gradient
@@ -110,22 +108,22 @@ def _slices(n: int, size: int) -> list[slice]:
     return [slice(start, start + size) for start in range(0, n, size)]
 
 
-_TYPICAL_VARIANCE: Final = 0.02  # p (1 - p) for the curvature: smaller than for most pairs, but with the fewest steps
+_TYPICAL_VARIANCE: Final = 0.02  # p (1 - p) for the curvature; below that of most pairs, but with the fewest steps
 DEFAULT_TOLERANCE: Final = 1e-13
-"""Default tolerance. Probabilities are within 2e-12 of the optimum (SNLI's validation pairs, l2 from 1 to 20), with any
-matrix kernels: far below the stored decimals (`columns`)."""
+"""Default tolerance. Probabilities are within 2e-12 of the optimum with any BLAS kernels (SNLI validation pairs, l2
+from 1 to 20), which is far below the stored decimals (`columns`)."""
 COARSE_TOLERANCE: Final = 1e-8
-"""Tolerance for the comparison of penalties: probabilities are within 3e-7 of the optimum."""
+"""Tolerance for the comparison of penalties. Probabilities are within 3e-7 of the optimum."""
 
 
 @dataclass(frozen=True)
 class SoftmaxRegression:
-    """A fitted model: p(label | x) is the softmax of x · weights + bias.
+    """Fitted softmax regression: p(label | x) is the softmax of x · weights + bias.
 
     Attributes:
         weights: Weights, shape (features, labels).
         bias: Bias, shape (labels,).
-        steps: Number of steps of the fit.
+        steps: Number of optimizer steps.
     """
 
     weights: Vector
@@ -133,34 +131,34 @@ class SoftmaxRegression:
     steps: int
 
     def probabilities(self, matrix: sparse.csr_matrix) -> Vector:
-        """Predict the probabilities of the labels, shape (n, labels)."""
+        """Predict label probabilities, shape (n, labels)."""
         return _softmax(matrix @ self.weights + self.bias)
 
 
 def fit(
     matrix: sparse.csr_matrix, labels: NDArray[np.int64], *, l2: float, tolerance: float = DEFAULT_TOLERANCE
 ) -> SoftmaxRegression:
-    """Minimise the sum of cross-entropies plus l2 / 2 times the squared weights; the bias is not penalised.
+    """Fit a softmax regression: minimize the sum of cross-entropies plus l2 / 2 times the squared weights.
 
-    The fit is deterministic: it starts at zero and uses no random numbers.
+    The bias is not penalized. The fit is deterministic: it starts at zero and uses no random numbers.
 
     Args:
         matrix: Indicators, shape (n, features).
         labels: Label ids from 0, shape (n,).
-        l2: Strength of the penalty, above 0 (scikit-learn's 1 / C).
-        tolerance: Share of the gradient's norm at the start at which the fit has converged (default: 1e-13).
+        l2: Strength of the penalty, above 0 (1 / C in scikit-learn).
+        tolerance: Gradient norm at convergence, relative to the initial norm (default: 1e-13).
 
     Raises:
         ValueError: If the lengths differ or are 0, or l2 is not above 0.
-        NotConvergedError: If the fit takes over 2,000 steps.
+        NotConvergedError: If the fit takes more than 2,000 steps.
     """
     n = matrix.shape[0]
     if n == 0 or n != len(labels):
-        raise ValueError(f"expected at least one row, and one label per row, got {n} rows and {len(labels)} labels")
+        raise ValueError(f"labels: expected at least one row and one label per row, got {n} rows, {len(labels)} labels")
     if not l2 > 0:
-        raise ValueError(f"l2: expected a penalty above 0, got {l2}")
+        raise ValueError(f"l2: expected a positive number, got {l2}")
     merged, column_of, size = merge_equal_columns(matrix)
-    # The bias is the weight of a column of ones without penalty.
+    # The bias is the weight of an unpenalized column of ones.
     columns = sparse.hstack([np.ones((n, 1)), merged], format="csc")
     strength = np.full(columns.shape[1], l2)
     strength[0] = 0
@@ -171,12 +169,12 @@ def fit(
     penalty = strength * scale * scale
     contrasts = _contrasts(int(labels.max()) + 1)
     n_contrasts = contrasts.shape[1]
-    # BLAS on one thread: the order of floating-point sums then does not depend on the number of processors. Vectors as
-    # short as these gain nothing from threads, which on a busy machine take ten times as long.
+    # BLAS on one thread, so that the order of floating-point sums does not depend on the number of processors. Threads
+    # do not accelerate products of such short vectors, and on a busy machine they take ten times as long.
     with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(n_contrasts) as pool:
         loss = PenalisedCrossEntropy(columns, labels, contrasts, penalty, pool)
         whitening = Whitening(columns, penalty)
-        del columns  # loss and whitening have their own copies: this frees the memory before the fit
+        del columns  # frees memory before the fit, because loss and whitening have copies
 
         def objective(x: Vector) -> tuple[float, Vector]:
             value, gradient = loss(whitening.weights(x.reshape(n_contrasts, -1)))
@@ -190,11 +188,11 @@ def fit(
 
 
 def _contrasts(n_labels: int) -> Vector:
-    """Build k - 1 orthonormal columns that sum to zero, shape (k, k - 1): Helmert contrasts.
+    """Build Helmert contrasts: k - 1 orthonormal columns that sum to zero, shape (k, k - 1).
 
-    At the optimum, the weights of a data column sum to zero over the labels, since a constant added to every label
-    changes the penalty but no probability. So k labels need k - 1 variables per column. The contrasts are orthonormal,
-    so the penalty has the same form in these variables.
+    At the optimum, the weights of a column sum to zero over the labels, because adding a constant to all labels changes
+    the penalty but no probability. Therefore k labels need only k - 1 variables per column. The contrasts are
+    orthonormal, so the penalty has the same form in these variables.
 
     >>> (_contrasts(2) * 2**0.5).round().tolist()
     [[1.0], [-1.0]]
@@ -208,27 +206,26 @@ def _contrasts(n_labels: int) -> Vector:
 
 
 def merge_equal_columns(matrix: sparse.csr_matrix) -> tuple[sparse.csc_matrix, NDArray[np.intp], Vector]:
-    """Replace each group of k equal indicator columns by one of them, times the square root of k.
+    """Replace each group of k equal indicator columns with one column, multiplied by the square root of k.
 
     Args:
         matrix: Indicators, shape (n, features).
 
     Returns:
-        The merged matrix, shape (n, groups), float64; the group of each feature, shape (features,); and the square root
-        of the size of each group, shape (groups,). The weight of a group divided by this root is the weight of its
-        features.
+        Merged matrix, float64, shape (n, groups); group of each feature, shape (features,); square root of the size of
+        each group, shape (groups,). The weight of a feature is the weight of its group divided by this root.
     """
     by_column = matrix.tocsc()
-    # The signature of a column is the sum of random numbers of its rows: two different columns collide with
+    # The signature of a column is the sum of the random keys of its rows. Two different columns collide with
     # probability 2^-64.
     row_keys = np.random.default_rng(0).integers(0, 2**64, size=matrix.shape[0], dtype=np.uint64)
     sums = np.zeros(by_column.nnz + 1, dtype=np.uint64)
     np.cumsum(row_keys[by_column.indices], out=sums[1:])
-    with np.errstate(over="ignore"):  # arithmetic modulo 2^64: the difference of two wrapped sums is exact
+    with np.errstate(over="ignore"):  # modulo 2^64, the difference of two wrapped sums is exact
         signatures = sums[by_column.indptr[1:]] - sums[by_column.indptr[:-1]]
     _, first, group, sizes = np.unique(signatures, return_index=True, return_inverse=True, return_counts=True)
-    # Longest columns first: a product takes half the time if consecutive columns have similar lengths. Columns of one
-    # length are sorted by their first rows, so that the columns of a row are close in memory.
+    # Longest columns first: a product takes half the time if consecutive columns have similar lengths. Columns with the
+    # same length are sorted by their first row, so that the columns of a row are close in memory.
     starts = by_column.indptr[first]
     first_rows = by_column.indices[np.minimum(starts, by_column.nnz - 1)] if by_column.nnz else starts
     order = np.lexsort((first_rows, -np.diff(by_column.indptr)[first]))
@@ -241,10 +238,12 @@ def merge_equal_columns(matrix: sparse.csr_matrix) -> tuple[sparse.csc_matrix, N
 
 
 def lms(probabilities: NDArray[np.floating[Any]], gold: NDArray[np.int64]) -> NDArray[np.floating[Any]]:
-    """Compute the lexically misleading score: the highest probability of a wrong label (Nie et al. 2019, section 5).
+    """Compute the lexically misleading score (LMS) of each example: the highest probability of a wrong label.
+
+    Nie et al. 2019, section 5.
 
     Args:
-        probabilities: Probabilities of the labels, shape (n, labels).
+        probabilities: Label probabilities, shape (n, labels).
         gold: Gold label ids, shape (n,).
 
     >>> lms(np.array([[0.2, 0.7, 0.1], [0.2, 0.7, 0.1]]), np.array([0, 1])).tolist()

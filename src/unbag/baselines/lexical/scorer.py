@@ -1,4 +1,4 @@
-"""Lexically misleading scores of examples, and the rows of the CS_λ set (Nie et al. 2019, sections 5.3 and 5.4)."""
+"""Lexically misleading scores of examples, and rows of the CS_λ set (Nie et al. 2019, sections 5.3 and 5.4)."""
 
 from collections.abc import Iterator, Sequence
 from itertools import islice
@@ -24,12 +24,12 @@ LOGIT: Final = real("logit", LOGIT_DECIMALS)
 
 
 class Score(NamedTuple):
-    """The prediction of a lexical model for an example.
+    """Prediction of a lexical model for an example, and its lexically misleading score.
 
     Attributes:
         probabilities: Rounded probabilities of `data.labels.LABELS`, shape (3,).
         lms: Lexically misleading score: the highest probability of a wrong label.
-        misleading: Features that most favour the most likely wrong label over the gold label, by rounded logits.
+        misleading: Features that favor the most likely wrong label over the gold label most strongly, by rounded logit.
     """
 
     probabilities: NDArray[np.float64]
@@ -38,10 +38,10 @@ class Score(NamedTuple):
 
 
 class Scorer:
-    """A scorer with one lexical model, or with one model per fold that is not fitted to that fold.
+    """Scorer of examples with one lexical model, or with one model per fold that was fitted without this fold.
 
     Args:
-        models: The model, or the models of the folds in order.
+        models: A single model, or the models of all folds in order.
         seed: Random seed of the folds.
         top: Maximum number of misleading features per example (default: 3).
     """
@@ -55,7 +55,7 @@ class Scorer:
         self._hypothesis_only = record["hypothesis_only"]
 
     def score(self, examples: Sequence[Example]) -> list[Score]:
-        """Score examples, in their order."""
+        """Score examples with the models of their folds, in the order of the examples."""
         words = self._reader.read({text for example in examples for text in (example.premise, example.hypothesis)})
         positions_by_fold: list[list[int]] = [[] for _ in self.models]
         for position, example in enumerate(examples):
@@ -64,7 +64,7 @@ class Scorer:
         for model, positions in zip(self.models, positions_by_fold, strict=True):
             subset = [examples[position] for position in positions]
             pairs = [(() if self._hypothesis_only else words[e.premise], words[e.hypothesis]) for e in subset]
-            # Everything below uses the rounded probabilities, which are the same on every machine.
+            # All following steps use the rounded probabilities, which are the same on every machine.
             probabilities = round_to_field(model.probabilities(pairs), PROBABILITY)
             highest = lms(probabilities, np.array([label_id(e.label) for e in subset], dtype=np.int64))
             misleading = model.misleading(pairs, probabilities, [e.label for e in subset], self._top)
@@ -73,21 +73,21 @@ class Scorer:
 
 
 def score_pair(model: LexicalModel, premise: str, hypothesis: str, gold: str, *, top: int = 3) -> Score:
-    """Score one pair as if `gold` were its label, with the `top` features that mislead most."""
+    """Score a single pair with the gold label `gold`, with at most `top` misleading features (default: 3)."""
     return Scorer([model], seed=0, top=top).score([Example("", premise, hypothesis, gold)])[0]
 
 
 def scorer_folders(recipe: Recipe, source: Source, *, folds: int = FOLDS) -> list[Path]:
-    """Locate the models that may score a source, and fit those that are not in the cache.
+    """Locate the models for scoring a source, and fit those that are not in the cache.
 
     Args:
-        recipe: Options of the models.
+        recipe: Training options of the models.
         source: Examples to score.
         folds: Number of folds (default: 5).
 
     Returns:
-        One folder; or one per fold, if the source is training data of the recipe. Each example is then scored by the
-        model without its fold, so no model scores its own training examples.
+        One folder, or one folder per fold if the source is part of the training data. Each example is then scored by
+        the model that was fitted without its fold, so no model scores its own training examples.
     """
     training = {(s.origin, s.split, s.revision) for s in training_sources(recipe)}
     if (source.origin, source.split, source.revision) not in training:
@@ -101,7 +101,7 @@ SCHEMA: Final = pa.schema(
         *PAIR,
         LMS,
         *(real(name, decimals(PROBABILITY)) for name in PROBABILITIES),
-        # The features that most favour the most likely wrong label; a feature of one word has null on the other side.
+        # The features that favor the most likely wrong label most strongly; a missing word is null.
         (
             "misleading",
             pa.list_(pa.struct([("premise", pa.string()), ("hypothesis", pa.string()), LOGIT])),
@@ -112,9 +112,9 @@ SCHEMA: Final = pa.schema(
 
 
 def scored_tables(examples: Iterator[Example], scorer: Scorer, *, min_lms: float) -> Iterator[pa.Table]:
-    """Score examples, and iterate over those with an LMS of at least `min_lms`, as tables of `SCHEMA`.
+    """Iterate over scored examples with an LMS of at least `min_lms`, in tables with schema `SCHEMA`.
 
-    Each table has the selected ones of 10,000 examples.
+    Each table contains the selected examples from a chunk of 10,000 examples.
     """
     while chunk := list(islice(examples, ROWS_PER_TABLE)):
         rows = [

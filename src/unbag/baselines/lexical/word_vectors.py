@@ -1,4 +1,4 @@
-"""Word vectors in text files, in the format of GloVe, word2vec and fastText: one word and its numbers per line."""
+"""Reader for word vectors in text files, in the format of GloVe, word2vec and fastText: one word per line."""
 
 import gzip
 import zipfile
@@ -13,18 +13,18 @@ from numpy.typing import NDArray
 from unbag.utils import safe_io
 
 ENDINGS: Final = (".txt", ".vec")
-"""Suffixes of such files; `.gz` or `.zip` may follow."""
+"""Suffixes of word-vector files, optionally followed by `.gz` or `.zip`."""
 
-_MOST_DIMENSIONS: Final = 10_000  # common tables have some hundred
+_MOST_DIMENSIONS: Final = 10_000  # common tables have a few hundred
 _LONGEST_COUNT: Final = 16  # digits
 _LISTED: Final = 5
 _MOST_UNPACKED: Final = 50
-"""Maximum expansion of a compressed file, beyond `_FREE` bytes; numbers as text compress to about a third."""
-_FREE: Final = 16 << 20  # bytes, some seconds of reading
+"""Maximum expansion factor of a compressed file beyond `_FREE` bytes; numbers in text compress to about a third."""
+_FREE: Final = 16 << 20  # bytes, which take a few seconds to read
 
 
 def is_word_vectors(path: Path) -> bool:
-    """Check by its name whether a file has word vectors as text.
+    """Check by its name whether a file is a text file with word vectors.
 
     >>> [is_word_vectors(Path(name)) for name in ("glove.6B.50d.txt", "wiki.vec.gz", "glove.840B.300d.zip", "a.json")]
     [True, True, True, False]
@@ -33,20 +33,21 @@ def is_word_vectors(path: Path) -> bool:
 
 
 def read_word_vectors(path: Path) -> tuple[dict[str, int], NDArray[np.float32]]:
-    """Read word vectors.
+    """Read word vectors from a text file.
 
-    A first line of two whole numbers (words, dimensions) is the header of word2vec. Words may have spaces (some of
-    glove.840B do), so the numbers are split off from the right. The first vector of a repeated word counts. The lines
-    are counted before they are parsed, so that memory holds the table only.
+    A first line with two integers (words, dimensions) is a word2vec header. Words may contain spaces (some words in
+    glove.840B do), so the numbers are split off from the right. For repeated words, the first vector is used. The lines
+    are counted before they are parsed, so that only the table is in memory.
 
     Args:
-        path: Text file, or a gzip file, or a zip archive with one text file.
+        path: Text file, gzip file, or zip archive with one text file.
 
     Returns:
-        The row of each word, and the vectors, shape (rows, dimensions).
+        Row of each word, and vectors, shape (rows, dimensions).
 
     Raises:
-        ValueError: If the file has another format (the message names the line), or expands far more than text does.
+        ValueError: If the file has another format (the message includes the line number), or expands to an implausible
+            size.
     """
     try:
         with _opened(path) as (file, place):
@@ -56,7 +57,7 @@ def read_word_vectors(path: Path) -> tuple[dict[str, int], NDArray[np.float32]]:
         with _opened(path) as (file, place):
             return _parse(_lines(file, place, path), path, first, lines)
     except (zipfile.BadZipFile, NotImplementedError, RuntimeError, OSError, UnicodeError) as error:
-        raise ValueError(f"{path}: cannot be read ({error})") from error
+        raise ValueError(f"{path}: expected a readable file of word vectors, got an error ({error})") from error
 
 
 def _parse(read: Iterator[bytes], path: Path, first: bytes, lines: int) -> tuple[dict[str, int], NDArray[np.float32]]:
@@ -66,8 +67,8 @@ def _parse(read: Iterator[bytes], path: Path, first: bytes, lines: int) -> tuple
         lines -= 1
         if lines != header[0]:
             raise ValueError(
-                f"{path}: expected {header[0]:,} words, as in the first line, got {lines:,}; check whether the file is "
-                "complete"
+                f"{path}: expected {header[0]:,} words according to the first line, got {lines:,}; check whether the "
+                "file is complete"
             )
     dimensions = _dimensions(first) if header is None else header[1]
     if lines == 0 or dimensions == 0:
@@ -78,13 +79,15 @@ def _parse(read: Iterator[bytes], path: Path, first: bytes, lines: int) -> tuple
     try:
         vectors = np.empty((lines, dimensions), dtype=np.float32)
     except MemoryError as error:
-        raise ValueError(f"{path}: {lines:,} lines of {dimensions:,} numbers do not fit into memory") from error
-    # Only a newline ends a line: other white space, such as a no-break space, may be part of a word.
+        raise ValueError(
+            f"{path}: expected a table that fits into memory, got {lines:,} lines with {dimensions:,} numbers each"
+        ) from error
+    # Only newlines separate lines, because other white space, such as a no-break space, may be part of a word.
     for row, line in enumerate(read):
         word, *values = line.rstrip().rsplit(b" ", dimensions)
         location = f"{path}, line {row + (1 if header is None else 2)}"
         try:
-            # The text raises a ValueError; a single number would be broadcast to the whole row.
+            # The string raises a ValueError; a single number would be broadcast to the whole row.
             vectors[row] = values if len(values) == dimensions else b"too few"
         except ValueError:
             raise ValueError(f"{location}: expected a word and {dimensions} numbers, got {line[:60]!r}") from None
@@ -120,14 +123,16 @@ def _dimensions(first: bytes) -> int:
 
 @contextmanager
 def _opened(path: Path) -> Iterator[tuple[IO[bytes], str]]:
-    """Open a file, decompressed if needed, with its name for messages."""
+    """Open a file with decompression, and yield it with its name for error messages."""
     safe_io.validate_file(path)
     if path.suffix == ".zip":
         with zipfile.ZipFile(path) as archive:
             members = archive.infolist()
             if len(members) != 1:
                 names = [member.filename for member in members[:_LISTED]]
-                raise ValueError(f"{path}: expected one file in the archive, got {names}; extract one and name it")
+                raise ValueError(
+                    f"{path}: expected one file in the archive, got {names}; extract one and pass its path"
+                )
             with archive.open(members[0]) as file:
                 yield file, f"{path}, {members[0].filename}"
     else:

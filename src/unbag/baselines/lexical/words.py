@@ -1,9 +1,10 @@
-"""The counted words of a sentence: all words, or content words by their tags in the sentence or by word type.
+"""Selection of words as features: all words, or content words by their tags in the sentence or by word type.
 
 Content words are nouns, verbs, adjectives and adverbs (Nie et al. 2019, section 5.2).
 
-English uses the tags of the Penn Treebank, where *be* and *have* are verbs and *not* is an adverb, plus the tag EX: in
-Figure 2 of the paper *not* and *there* are features. Universal tags count them as particles and pronouns.
+For English, Penn Treebank tags are used, in which *be* and *have* are verbs and *not* is an adverb. The tag EX is
+included, because *not* and *there* are features in Figure 2 of the paper. In universal tags, these words are particles
+and pronouns.
 """
 
 from collections import Counter, defaultdict
@@ -20,7 +21,7 @@ PENN: Final = frozenset("NN NNS NNP NNPS VB VBD VBG VBN VBP VBZ JJ JJR JJS RB RB
 """Penn Treebank tags of content words: NN*, VB*, JJ*, RB* and EX (*there*)."""
 
 UNIVERSAL: Final = frozenset({"NOUN", "PROPN", "VERB", "ADJ", "ADV"})
-"""Universal tags of content words, for other languages; proper nouns are included."""
+"""Universal tags of content words for other languages, including proper nouns."""
 
 
 def content_words(tagged: Tagged, content: frozenset[str] = PENN) -> Words:
@@ -33,34 +34,34 @@ def content_words(tagged: Tagged, content: frozenset[str] = PENN) -> Words:
 
 
 PIPELINES: Final = {**dict.fromkeys(LANGUAGES, ALL), "en": PIPELINE, "zh": "spacy/zh_core_web_sm"}
-"""Default spaCy pipeline by language; `all` (all words count) for languages without a recommended pipeline."""
+"""Default spaCy pipeline by language; `all` (all words) for languages without a recommended pipeline."""
 
 BY_CONTEXT: Final = "context"
-"""A word counts by its tag in the sentence, as in the paper. The tag may change with the word order."""
+"""Select words by their tag in the sentence, as in the paper. The tag may depend on word order."""
 
 BY_TYPE: Final = "type"
-"""A word counts by its most frequent tag in the training pairs, which does not depend on the word order."""
+"""Select words by their most frequent tag in the training pairs, which does not depend on word order."""
 
 
 class WordReader(Protocol):
-    """The interface of the readers that select the words of sentences."""
+    """Interface of classes that select words of sentences as features."""
 
     @property
     def identity(self) -> str:
-        """Text that identifies the tokenizer and tagger, on which the words depend."""
+        """Identifier of the tokenizer and tagger, which affect the words."""
         ...
 
     def read(self, sentences: Iterable[str]) -> dict[str, Words]:
-        """Select the words of each distinct sentence: lower-cased, unique, sorted."""
+        """Select the words of each distinct sentence: lowercase, unique, sorted."""
         ...
 
     def tag_ahead(self, sentences: Iterable[str]) -> None:
-        """Tag sentences in several processes, if the settings allow this and the reader uses tags."""
+        """Tag sentences in advance in several processes, if this is enabled and the selection uses tags."""
         ...
 
 
 class AllWords:
-    """A reader of all tokens except punctuation; a sentence and its permutations have the same words."""
+    """Selection of all words except punctuation. A sentence and its permutations have the same words."""
 
     def __init__(self, language: str) -> None:
         self._language = language
@@ -71,11 +72,11 @@ class AllWords:
         return {sentence: all_words(sentence, self._language) for sentence in set(sentences)}
 
     def tag_ahead(self, sentences: Iterable[str]) -> None:
-        """Do nothing, since this reader uses no tags."""
+        """Do nothing, because this selection uses no tags."""
 
 
 class ContextWords:
-    """A reader of content words, by their tags in the sentence from a spaCy pipeline."""
+    """Selection of content words by their tags in the sentence, from a spaCy pipeline."""
 
     def __init__(self, pipeline: str, language: str) -> None:
         self._tags = _ContentTags(pipeline, language)
@@ -87,23 +88,23 @@ class ContextWords:
         return {sentence: content_words(tags, self._tags.content) for sentence, tags in tagged.items()}
 
     def tag_ahead(self, sentences: Iterable[str]) -> None:
-        """Tag sentences in several processes, if the settings allow this."""
+        """Tag sentences in advance in several processes, if this is enabled."""
         tag_ahead(self._tags.pipeline, sentences)
 
 
 class TypeWords:
-    """A reader of the words whose most frequent tag is that of a content word.
+    """Selection of words whose most frequent tag in the training pairs is a content-word tag.
 
-    `count` collects the tags from training sentences, before the first `read`. A fitted model has only such words in
-    its vocabulary, so it reads new sentences with `AllWords` and needs no tagger (`reader_of`).
+    Call `count` with all training sentences before the first `read`. The vocabulary of a fitted model contains only
+    such words, so `AllWords` can process new sentences without a tagger (`reader_of`).
     """
 
     def __init__(self, pipeline: str, language: str) -> None:
-        # In languages without spaces between words, the words themselves depend on the order of the characters.
+        # In languages without spaces between words, the segmentation depends on word order.
         if language != "en":
             raise ValueError(
-                f"tags={BY_TYPE!r}: expected English pairs, got the language {language!r}; tag words in context "
-                f"(tags={BY_CONTEXT!r}), or count all words (pipeline={ALL!r})"
+                f"tags={BY_TYPE!r}: expected English pairs, got the language {language!r}; use tags in context "
+                f"(tags={BY_CONTEXT!r}), or all words (pipeline={ALL!r})"
             )
         self._tags = _ContentTags(pipeline, language)
         self._all = AllWords(language)
@@ -112,7 +113,7 @@ class TypeWords:
         self.identity = f"{self._all.identity}, of those whose most frequent tag is {self._tags.identity}"
 
     def count(self, sentences: Iterable[str]) -> None:
-        """Count the tags of words in sentences; repeated sentences count each time."""
+        """Count the tags of words in training sentences. Repeated sentences count each time."""
         self._types = None
         sentences = list(sentences)
         tagged = self._tags.of(sentences)
@@ -121,7 +122,7 @@ class TypeWords:
                 self._counts[token.lower()][tag] += 1
 
     def read(self, sentences: Iterable[str]) -> dict[str, Words]:
-        """Select the counted words of each distinct sentence."""
+        """Select the content words of each distinct sentence, by word type."""
         if self._types is None:
             content = self._tags.content
             self._types = frozenset(word for word, tags in self._counts.items() if most_frequent(tags) in content)
@@ -130,12 +131,12 @@ class TypeWords:
         return {sentence: tuple(word for word in words if word in types) for sentence, words in every_word.items()}
 
     def tag_ahead(self, sentences: Iterable[str]) -> None:
-        """Tag sentences in several processes, if the settings allow this."""
+        """Tag sentences in advance in several processes, if this is enabled."""
         tag_ahead(self._tags.pipeline, sentences)
 
 
 class _ContentTags:
-    """A tagger, and the set of its tags for content words."""
+    """Tagger with the set of its tags for content words."""
 
     def __init__(self, pipeline: str, language: str) -> None:
         self.pipeline = pipeline
@@ -144,8 +145,8 @@ class _ContentTags:
         self.content = PENN if self._by_penn else UNIVERSAL
         if self._by_penn and not self._tagger.fine >= PENN:
             raise ValueError(
-                f"pipeline: expected one with the tags of the Penn Treebank for English, got {pipeline!r}, which lacks "
-                f"{', '.join(sorted(PENN - self._tagger.fine))}; name another one, or {ALL!r} for all words"
+                f"pipeline: expected a pipeline with Penn Treebank tags for English, got {pipeline!r} without "
+                f"{', '.join(sorted(PENN - self._tagger.fine))}; use another pipeline, or {ALL!r} for all words"
             )
         self.identity = f"{'NN*, VB*, JJ*, RB*, EX' if self._by_penn else 'as content'} by {self._tagger.identity}"
 
@@ -154,17 +155,17 @@ class _ContentTags:
 
 
 def word_reader(pipeline: str | None, language: str, tags: str = BY_CONTEXT) -> WordReader:
-    """Build the reader for a pipeline, a language and a kind of tags.
+    """Build the word selection for a pipeline, a language and a type of tags.
 
     Args:
         pipeline: spaCy pipeline of the tagger (`unbag.data.text.tagging.Tagger`), `ALL` for all words, or None for the
             default of the language.
         language: One of `data.corpora.LANGUAGES`.
-        tags: `BY_CONTEXT` (default) or `BY_TYPE` (`TypeWords`, whose `count` must be called first). Without effect if
-            all words count.
+        tags: `BY_CONTEXT` (default) or `BY_TYPE` (`TypeWords`, whose `count` must be called first). No effect if all
+            words are selected.
 
     Raises:
-        ValueError: If there is no such pipeline, or the pipeline lacks the tags.
+        ValueError: If the pipeline does not exist or does not have the required tags.
     """
     if tags not in (BY_CONTEXT, BY_TYPE):
         raise ValueError(f"tags: expected {BY_TYPE!r} or {BY_CONTEXT!r}, got {tags!r}")
@@ -174,16 +175,16 @@ def word_reader(pipeline: str | None, language: str, tags: str = BY_CONTEXT) -> 
 
 
 def reader_of(record: Mapping[str, Any]) -> WordReader:
-    """Build the reader for a fitted model from its record.
+    """Build the word selection of a fitted model from its record.
 
-    A model by type gets all words, since uncounted words are not in its vocabulary.
+    For a model with words by type, all words are selected, because other words are not in its vocabulary.
     """
     pipeline = ALL if record["tags"] == BY_TYPE else record["pipeline"]
     return word_reader(pipeline, record["language"])
 
 
 def most_frequent(counts: Mapping[str, int]) -> str:
-    """Select the most frequent tag; of equally frequent tags, the first in alphabetical order.
+    """Find the most frequent tag; ties resolve to the first tag in alphabetical order.
 
     >>> most_frequent({"VBN": 2, "JJ": 2, "VBD": 1})
     'JJ'

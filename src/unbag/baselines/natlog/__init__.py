@@ -1,1 +1,1 @@
-"""Natural logic: seven relations between propositions, proofs over edits, and finite models that decide a relation."""
+"""Natural logic: seven relations between sentences, proofs from edits, and finite models that determine relations."""

@@ -1,4 +1,4 @@
-"""Alignment of the words of two sentences, and the edits for words that only one sentence has.
+"""Word alignment of two sentences, and edits for words that occur in only one sentence.
 
 Each edit is one step from the premise to the hypothesis.
 """
@@ -19,25 +19,25 @@ from unbag.baselines.natlog.scopes import Operator
 
 _CLASSES: Final = (frozenset(NOUNS), frozenset(VERBS), frozenset({"ADJ", "VERB", "ADV"}), frozenset({"ADP", "SCONJ"}))
 _GAP: Final = 1.0
-_RELATED: Final = 1.2  # less than two gaps: a related pair of words is better than a deletion and an insertion
+_RELATED: Final = 1.2  # less than two gaps: aligning related words costs less than a deletion and an insertion
 _SLOTS: Final = (*SUBJECTS, *OBJECTS, "pobj", "acomp", "pcomp", "xcomp", "ccomp", "agent")
 _MODIFIERS: Final = ("amod", "advmod", "compound", "nummod", "prep", "npadvmod", "poss", "prt")
 
 
 def is_same_class(one: Tree, i: int, two: Tree, j: int) -> bool:
-    """Check whether a parser may give the parts of speech of two tokens to the same word."""
+    """Check whether two tokens have parts of speech that a parser may confuse for the same word."""
     return one.pos[i] == two.pos[j] or any(one.pos[i] in each and two.pos[j] in each for each in _CLASSES)
 
 
 def align(premise: Tree, hypothesis: Tree, words: LexicalRelations) -> dict[int, int]:
     """Align content words of the premise with content words of the hypothesis.
 
-    The first pass keeps the word order and minimises the cost. Equal words cost nothing, related words less than a
-    deletion and an insertion. The second pass aligns the remaining words that fill the same place of aligned words
+    The first pass preserves word order and minimizes a cost. Equal words have no cost, and related words cost less than
+    a deletion and an insertion. The second pass aligns remaining words that depend on aligned words in the same way
     ("eats an apple", "eats the soup").
 
     Returns:
-        The hypothesis token of each aligned premise token.
+        Hypothesis token of each aligned premise token.
     """
     left = [i for i in range(len(premise.words)) if i not in premise.silent]
     right = [j for j in range(len(hypothesis.words)) if j not in hypothesis.silent]
@@ -60,7 +60,7 @@ def align(premise: Tree, hypothesis: Tree, words: LexicalRelations) -> dict[int,
 
 
 def _cheapest(left: list[int], right: list[int], cost: Callable[[int, int], float | None]) -> dict[int, int]:
-    """Compute the cheapest alignment that keeps the order (Needleman & Wunsch 1970)."""
+    """Compute the order-preserving alignment with minimum cost (Needleman & Wunsch 1970)."""
     n, m = len(left), len(right)
     best = [[(i + j) * _GAP for j in range(m + 1)] for i in range(n + 1)]
     paired = [[False] * (m + 1) for _ in range(n + 1)]
@@ -85,7 +85,7 @@ def _cheapest(left: list[int], right: list[int], cost: Callable[[int, int], floa
 
 
 def _fill_places(premise: Tree, hypothesis: Tree, pairs: dict[int, int], left: list[int], right: list[int]) -> None:
-    """Align the remaining words that depend in the same way on aligned words."""
+    """Align remaining words that depend on aligned words in the same way."""
     for deps in (("ROOT",), _SLOTS, _MODIFIERS):
         taken = set(pairs.values())
         for i in left:
@@ -103,7 +103,7 @@ def _fill_places(premise: Tree, hypothesis: Tree, pairs: dict[int, int], left: l
 
 
 def anchor(tree: Tree, token: int, aligned: set[int]) -> int | None:
-    """Find the aligned word that a token depends on; an aligned conjunct stands in for an unaligned first conjunct."""
+    """Find the nearest aligned ancestor of a token. An aligned conjunct replaces an unaligned first conjunct."""
     below = token
     for above in tree.above(token):
         if above in aligned:
@@ -116,16 +116,16 @@ def anchor(tree: Tree, token: int, aligned: set[int]) -> int | None:
 
 
 def is_same_place(left: int | None, right: int | None, pairs: dict[int, int]) -> bool:
-    """Check whether a premise token and a hypothesis token are aligned; two Nones are."""
+    """Check whether a premise token and a hypothesis token are aligned; two values of None count as aligned."""
     return (None if left is None else pairs.get(left)) == right
 
 
 class CannotReadError(Exception):
-    """A pair that the rules do not cover; the message names the construction."""
+    """Raised for a pair that the rules do not cover. The message describes the construction."""
 
 
 class EditKind(Enum):
-    """The kinds of edits."""
+    """Type of an edit."""
 
     SUBSTITUTE = "substitute"
     DELETE = "delete"
@@ -136,17 +136,17 @@ class EditKind(Enum):
 
 @dataclass(frozen=True)
 class Edit:
-    """A step from the premise to the hypothesis.
+    """Edit of one word or phrase, as a step from the premise to the hypothesis.
 
     Attributes:
-        kind: Kind of the edit.
-        premise: Words that the edit removes; empty if none.
-        hypothesis: Words that the edit adds; empty if none.
-        relation: Relation of the removed to the added words, before any context is applied.
-        source: Reason for the relation.
+        kind: Type of the edit.
+        premise: Removed words; empty if the edit removes nothing.
+        hypothesis: Added words; empty if the edit adds nothing.
+        relation: Relation of the removed words to the added words, before projection through the context.
+        source: Explanation of the relation.
         left: Premise token of the edit. For added words, the token that they attach to; None if there is none.
-        right: Hypothesis token of the edit. For removed words, the token that they were attached to.
-        leaving: Tokens that the edit removes or adds. Their own operators are not part of its context.
+        right: Hypothesis token of the edit. For removed words, the token that they would attach to.
+        leaving: Tokens that the edit removes or adds. Their operators are not part of the context.
     """
 
     kind: EditKind
@@ -160,7 +160,7 @@ class Edit:
 
 
 LOOSE: Final = frozenset({"advmod", "npadvmod", "prep", "advcl", "dep", "appos", "parataxis"})
-"""Dependencies whose heads parsers often confuse; attached to another word near by, they mean the same."""
+"""Dependencies whose heads parsers often confuse. The meaning stays the same with another head nearby."""
 _ADJUNCTS: Final = frozenset(
     "prep acl relcl npadvmod appos nmod nummod quantmod poss agent dative amod compound".split()
 )
@@ -170,14 +170,14 @@ _FORWARD: Final = Relation.FORWARD_ENTAILMENT
 def iter_removals(
     tree: Tree, other: Tree, pairs: dict[int, int], consumed: set[int], words: LexicalRelations
 ) -> Iterator[tuple[int, int | None, frozenset[int], tuple[Relation, str]]]:
-    """Iterate over the phrases that the other sentence lacks.
+    """Iterate over the phrases that do not occur in the other sentence.
 
     Yields:
-        For each phrase: its root; the token of the other sentence that it would attach to, None if there is none; its
-        tokens; and the relation of the sentence to the sentence without the phrase, with the reason.
+        For each phrase: its root; the token of the other sentence that it would attach to (None if there is none); its
+        tokens; and the relation of the sentence to the sentence without the phrase, with an explanation.
 
     Raises:
-        CannotReadError: If no rule gives that relation.
+        CannotReadError: If no rule covers this relation.
     """
     roots = _roots(tree, set(pairs) | consumed)
     tree_operators = find_operators(tree) if roots else []
@@ -190,21 +190,20 @@ def iter_removals(
 
 
 def _roots(tree: Tree, accounted_for: set[int]) -> list[int]:
-    """Collect the unaligned words that do not depend on other unaligned words."""
+    """List the unaligned words that do not depend on other unaligned words."""
     left = [i for i in range(len(tree.words)) if i not in accounted_for and i not in tree.silent]
     return [i for i in left if not any(above in left for above in tree.above(i))]
 
 
 def _removed(tree: Tree, root: int, other: Tree, pairs: dict[int, int], consumed: set[int]) -> frozenset[int]:
-    """Collect the tokens that go with a word, function words included.
+    """Collect the tokens that are removed together with a word, including function words.
 
     Raises:
-        CannotReadError: If a dependent stays, and its head in the other sentence is not the word that the removed one
-            was attached to.
+        CannotReadError: If a dependent remains, and its head in the other sentence is not the head of the removed word.
     """
     tokens: list[int] = [root]
     stay: list[int] = []
-    for above in tokens:  # the loop body appends to the list: a walk down the tree
+    for above in tokens:  # the loop body appends to the list, to traverse the tree
         for child in tree.children[above]:
             (stay if child in pairs or child in consumed else tokens).append(child)
     if not stay:
@@ -230,7 +229,7 @@ def _check_operators(tree: Tree, root: int, tokens: frozenset[int], tree_operato
     """Check that the removed words only restrict the rest of the sentence.
 
     Raises:
-        CannotReadError: If without them the rest need not hold, or is about something else: "in no city", "except".
+        CannotReadError: If the rest does not follow from the sentence, as for "in no city" and "except".
     """
     for each in tree_operators:
         if each.owner not in tokens or each.domain <= tokens:
@@ -245,7 +244,7 @@ def _check_operators(tree: Tree, root: int, tokens: frozenset[int], tree_operato
         raise CannotReadError(f"what becomes of the sentence without {tree.text(tokens)!r}")
     is_aside = tree.deps[root] in ("relcl", "appos", "acl") and root and _has_comma(tree, tokens)
     if is_aside and any(each.monotonicity is not Context.UPWARD for each in operators_around(tree_operators, root)):
-        # "Every boy, who was tired, slept" is about every boy: the clause does not restrict.
+        # "Every boy, who was tired, slept" is about every boy, because the clause is not restrictive.
         raise CannotReadError(f"whether {tree.text(tokens)!r} restricts")
 
 
@@ -257,7 +256,7 @@ def _has_comma(tree: Tree, tokens: frozenset[int]) -> bool:
 def _removal(
     tree: Tree, root: int, tokens: frozenset[int], aligned: set[int], words: LexicalRelations
 ) -> tuple[Relation, str]:
-    """Derive the relation of a sentence to the sentence without some of its words, before any context is applied."""
+    """Derive the relation of a sentence to the sentence without the given words, before projection."""
     dep, lemma, head = tree.deps[root], tree.lemmas[root], tree.heads[root]
     if any(tree.deps[child] == "conj" and child in aligned for child in tree.children[root]) or dep == "conj":
         return _conjunct(tree, root)
@@ -336,7 +335,7 @@ def _conjunct(tree: Tree, root: int) -> tuple[Relation, str]:
 
 
 def _modifier(tree: Tree, root: int, words: LexicalRelations) -> tuple[Relation, str]:
-    """Derive the relation of a noun with a modifier to the noun alone."""
+    """Derive the relation of a noun with a modifier to the noun without it."""
     dep, lemma, head = tree.deps[root], tree.lemmas[root], tree.heads[root]
     phrase, noun = f"{tree.words[root].lower()} {tree.lemmas[head]}", tree.lemmas[head]
     names = {lemma, tree.words[root].lower(), "".join(tree.words[max(root - 2, 0) : root + 1]).lower()}  # so-called

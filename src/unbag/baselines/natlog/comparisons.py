@@ -1,7 +1,7 @@
-"""Contexts of comparisons: superlatives, and the phrase after "than" or "as".
+"""Operators of comparisons: superlatives, and phrases after "than" or "as".
 
-"The tallest boy in the class" changes with each word of its noun phrase. Adverbials of time and place belong to a
-comparison too: "she ran faster in Rome" does not mean that she ran faster everywhere.
+The referent of "the tallest boy in the class" depends on each word of the noun phrase. Adverbials of time and place are
+also part of a comparison: "she ran faster in Rome" does not mean that she ran faster everywhere.
 """
 
 from collections.abc import Iterator
@@ -31,7 +31,7 @@ def comparison_operators(tree: Tree) -> Iterator[Operator]:
 
 
 def _of_standard(tree: Tree, token: int) -> Iterator[Operator]:
-    """Iterate over the operators of "than", or of the second "as"; their domain is the standard of comparison."""
+    """Iterate over the operators of "than" or of the second "as", whose domain is the standard of comparison."""
     is_clause = tree.deps[token] == "mark"
     inside = tree.subtree(tree.heads[token] if is_clause else token) - {token}
     nouns = [noun for noun in tree.determiners if noun in inside]
@@ -64,7 +64,7 @@ def _of_superlatives(tree: Tree) -> Iterator[Operator]:
 
 
 def _after(tree: Tree, noun: int) -> frozenset[int]:
-    """Collect the adverbial right after a noun phrase, which parsers may attach to the verb by mistake."""
+    """Collect the adverbial directly after a noun phrase, which parsers may attach to the verb by mistake."""
     if tree.deps[noun] not in OBJECTS:
         return frozenset()
     end = max(tree.subtree(noun)) + 1

@@ -1,12 +1,12 @@
-r"""Determiners as conditions on two counts, the relations between them, and their projections.
+r"""Determiners as predicates over two set sizes, the relations between them, and their projections.
 
 A determiner Q relates a set X (its noun phrase, the restrictor) to a set Y (the rest of its clause, the scope). For all
-determiners of this module, the truth of Q(X, Y) depends only on n = |X ∩ Y| and m = |X \ Y|:
+determiners in this module, the truth of Q(X, Y) depends only on n = |X ∩ Y| and m = |X \ Y|:
 
 | kind | holds if | |
 |---|---|---|
 | some | n ≥ k | a, the, some, two, at least two, several (k = 2), many (k = 3), names and bare plurals |
-| exactly | n = k | about, around and between too, which are only known to be not monotone |
+| exactly | n = k | also about, around and between, which are only known to be non-monotone |
 | every | m = 0 and n ≥ 1 | all, each, every; X is not empty (Akoju et al. 2023, section 3.3, 1) |
 | not every | m > 0 | |
 | all but | m = k | |
@@ -16,15 +16,15 @@ determiners of this module, the truth of Q(X, Y) depends only on n = |X ∩ Y| a
 | share | n ≥ k % of n + m | |
 | other | unknown | every other, both, enough: no relation is derived |
 
-The relations between determiners, and the effect of a determiner on a relation inside it ("projectivity", MacCartney
-& Manning 2009, section 4.2), are computed and not listed. Both come from an enumeration of small worlds, with as many
-things in each part as a determiner can distinguish. The number of a vague word (many, several, few) is a placeholder
-for the intended number; `vague` prevents comparisons with other numbers.
+The module enumerates small models to derive the relations between determiners, and the projection of a relation through
+a determiner ("projectivity", MacCartney & Manning 2009, section 4.2). These models have as many members in each set as
+a determiner can distinguish. The number of a vague determiner (many, several, few) is a placeholder for the intended
+number; `vague` prevents comparisons with other numbers.
 
-Determiners of several words are replaced before parsing. Parsers attach "at least three students", "most of the people"
-and "every one of the two dogs" in different ways. Each becomes a `Determiner`, and the parser gets `some` (or `no`) in
-its place, so that the tree is that of "some students". "Nobody", "everything" and similar pronouns become "no person"
-and "some thing".
+Multi-word determiners are replaced before parsing, because parsers analyze "at least three students", "most of the
+people" and "every one of the two dogs" differently. Each becomes a `Determiner`, and the parser receives the word
+`some` (or `no`) instead, so that the tree is that of "some students". "Nobody", "everything" and similar pronouns
+become "no person" and "some thing".
 """
 
 import re
@@ -39,7 +39,7 @@ from unbag.baselines.natlog.relations import Context, Part, Relation, project, r
 
 
 class Kind(Enum):
-    """The conditions of the module's table."""
+    """Condition of a determiner, as in the table of the module."""
 
     SOME = "some"
     EXACTLY = "exactly"
@@ -55,17 +55,17 @@ class Kind(Enum):
 
 @dataclass(frozen=True)
 class Determiner:
-    """A determiner and its condition.
+    """Determiner with its condition on two set sizes.
 
     Attributes:
         kind: Condition of the determiner.
-        number: The number k of the condition.
-        vague: Whether k is a placeholder for a number that the words leave open.
-        named: Whether the phrase names individuals that the other sentence may name too: a, the, two, no determiner.
-            Captions describe existing things, and two sentences contradict each other only about one event (de
-            Marneffe, Rafferty & Manning 2008, section 3).
-        free: Whether the determiner is `any`, which means "some" under a negation and "every" elsewhere.
-        words: Text of a determiner of kind `OTHER`; empty for all others.
+        number: Number k in the condition.
+        vague: Whether k is a placeholder for an unspecified number.
+        named: Whether the phrase refers to individuals that the other sentence may also refer to: a, the, two, no
+            determiner. Captions describe existing things, and two sentences contradict each other only if they are
+            about the same event (de Marneffe, Rafferty & Manning 2008, section 3).
+        free: Whether the determiner is `any`, which means "some" under a negation and "every" otherwise.
+        words: Text of a determiner with the condition `OTHER`; empty for all other determiners.
     """
 
     kind: Kind
@@ -76,7 +76,7 @@ class Determiner:
     words: str = ""
 
     def holds(self, n: int, m: int) -> bool:
-        """Check the condition for n members of X in Y and m members of X outside of Y."""
+        """Check whether the condition holds for n members of X in Y and m members of X outside Y."""
         k = self.number
         match self.kind:
             case Kind.SOME:
@@ -98,11 +98,11 @@ class Determiner:
             case Kind.SHARE:
                 return 100 * n >= k * (n + m)
             case Kind.OTHER:
-                raise ValueError(f"expected a determiner with a condition, got {self.words!r}")
+                raise ValueError(f"determiner: expected one with a known condition, got {self.words!r}")
 
     @property
     def is_existential(self) -> bool:
-        """Whether the condition needs n > 0: then "he sang in Q cities" entails "he sang"."""
+        """Whether the condition requires n > 0, so that "he sang in Q cities" entails "he sang"."""
         return self.kind is not Kind.OTHER and not any(self.holds(0, m) for m in range(1, self.number + 2))
 
 
@@ -113,15 +113,15 @@ ANY: Final = Determiner(Kind.EVERY, free=True)
 FEW: Final = Determiner(Kind.AT_MOST, 2, vague=True)
 
 Projection = Callable[[Relation], Relation]
-"""Maps the relation of two phrases to the relation of two sentences that contain them in the same context."""
+"""Map from the relation of two phrases to the relation of two sentences that contain them in the same context."""
 
-_SIZES: Final = 3  # parts of 0, 1 or 2 things: with k of at most 1, no determiner distinguishes more
+_SIZES: Final = 3  # sets of 0, 1 or 2 members, because with k of at most 1 no determiner distinguishes more
 _HALF: Final = 50
-"""The share that represents all shares in small worlds, which have too few members to distinguish other shares."""
+"""Share that represents all shares in small models, which have too few members to distinguish other shares."""
 
 
 def determiner_relation(first: Determiner, second: Determiner) -> Relation | None:
-    """Compute the relation of Q(X, Y) to R(X, Y); None if it is unknown, such as for a vague number.
+    """Compute the relation of Q(X, Y) to R(X, Y); None if it is unknown, for example for a vague number.
 
     >>> determiner_relation(EVERY, A).value, determiner_relation(NO, A).value, determiner_relation(EVERY, NO).value
     ('forward_entailment', 'negation', 'alternation')
@@ -138,7 +138,7 @@ def determiner_relation(first: Determiner, second: Determiner) -> Relation | Non
 
 
 def _counts(determiner: Determiner) -> bool:
-    """Check whether the meaning of a determiner includes a number; that of "a", "every" and "no" does not."""
+    """Check whether the meaning of a determiner includes a number, unlike "a", "every" and "no"."""
     plain = {Kind.SOME: 1, Kind.AT_MOST: 0}
     return determiner.kind not in (Kind.EVERY, Kind.NOT_EVERY, Kind.MOST, Kind.HALF, Kind.SHARE) and (
         determiner.number != plain.get(determiner.kind)
@@ -170,7 +170,7 @@ def scope_projection(determiner: Determiner) -> Projection:
 
 
 _WEAK: Final = (Kind.SOME, Kind.EXACTLY)
-"""Determiners that refer to the same individuals in both sentences, if the phrases inside exclude each other."""
+"""Conditions of determiners that refer to the same individuals in both sentences if their phrases are exclusive."""
 
 
 def _project_weak(inside: Projection, named: Projection, relation: Relation) -> Relation:
@@ -178,17 +178,17 @@ def _project_weak(inside: Projection, named: Projection, relation: Relation) -> 
 
 
 def project_identity(relation: Relation) -> Relation:
-    """Project through a context that changes nothing, such as the clause of a named thing."""
+    """Project a relation through a context that does not change it, such as the clause of a named individual."""
     return relation
 
 
 def project_negation(relation: Relation) -> Relation:
-    """Project through a negation."""
+    """Project a relation through a negation."""
     return relation.negated
 
 
 def _project_named(relation: Relation) -> Relation:
-    """Project through a noun phrase that names one thing in both sentences: an empty pool is not a full pool."""
+    """Project through a noun phrase with the same referent in both sentences: an empty pool is not a full pool."""
     if relation is Relation.NEGATION:
         return Relation.ALTERNATION
     return Relation.INDEPENDENCE if relation is Relation.COVER else relation
@@ -203,10 +203,10 @@ def _inside_projection(determiner: Determiner, *, first: bool) -> Projection:
 
 @cache
 def _projected_relation(kind: Kind, number: int, first: bool, relation: Relation) -> Relation:
-    """Compute the relation of two sentences that differ in X (`first`), or in Y.
+    """Compute the relation of two sentences that differ in X (`first`) or in Y.
 
-    As in MacCartney & Manning, X and X' are not empty. The set that both sentences share is neither empty nor the
-    whole universe.
+    As in MacCartney & Manning, X and X' are not empty. The shared set of both sentences is neither empty nor the whole
+    universe.
     """
     determiner = Determiner(kind, number)
     # A part is (in X, in X', in the shared set), or the same with Y and Y'.
@@ -245,7 +245,7 @@ _VALUES: Final = {**NUMBERS, **_ARTICLED}
 _BY_LENGTH: Final = sorted(_VALUES, key=len, reverse=True)
 _N: Final = rf"(?P<n>\d[\d,]*|{'|'.join(_BY_LENGTH)})"
 _MANY: Final = rf"(?P<m>\d{{2,}}|{'|'.join(word for word, number in NUMBERS.items() if number > 9)})"
-"""Numbers after "over", "under" and "about", from ten on: "jumps over two fences" is about a place, not a count."""
+"""Numbers of at least ten after "over", "under" and "about": "jumps over two fences" describes a place, not a count."""
 _OF: Final = r"(?: of(?: the| these| those)?)?"
 _PARTS: Final = {
     name: 100 // number
@@ -306,15 +306,15 @@ _RULES: Final[tuple[tuple[str, Callable[[int], Determiner]], ...]] = (
 _NOT_BEFORE: Final = frozenset(
     "but over right alone around at once longer more doubt matter the of in on to from by and or".split()
 )
-"""Words that no determiner precedes: "no longer", "at least in Rome"."""
+"""Words that cannot follow a determiner: "no longer", "at least in Rome"."""
 _TIMES: Final = frozenset(
     "day night morning afternoon evening week weekend month year summer winter spring autumn time".split()
 )
-"""Nouns before which "all" does not quantify: "all day" is one day."""
+"""Nouns before which "all" is not a quantifier: "all day" is a single day."""
 _NOT_AFTER: Final = frozenset("the how as too so my his her its our their your".split())
-"""Words after which a word is no determiner: "the most beautiful", "how many", "the few"."""
+"""Words after which a candidate is not a determiner: "the most beautiful", "how many", "the few"."""
 _FLOATING: Final = re.compile(r"(?:\w+s|men|women|children|people|they|we|you|are|were|have|will|can)", re.IGNORECASE)
-"""Words before a floating "all" or "each", which belongs to the subject: "the boys all sang", "they were all tired"."""
+"""Words before a floating "all" or "each", which modifies the subject: "the boys all sang", "they were all tired"."""
 _PRONOUNS: Final = {
     **dict.fromkeys(("nobody", "no one", "no-one"), ("no person", NO)),
     "nothing": ("no thing", NO),
@@ -335,11 +335,11 @@ _PRONOUN: Final = re.compile(
 
 
 class QuantifiedSentence(NamedTuple):
-    """A sentence whose determiners are one word each.
+    """Sentence with single-word replacements of its determiners.
 
     Attributes:
         text: Sentence for the parser.
-        determiners: Each determiner and its original words, by the character offset in `text` of its replacement.
+        determiners: Determiners and their original words, by character offset of the replacement in `text`.
     """
 
     text: str
@@ -347,7 +347,7 @@ class QuantifiedSentence(NamedTuple):
 
 
 def replace_determiners(sentence: str) -> QuantifiedSentence:
-    """Find the determiners of a sentence, and replace each by one word.
+    """Find the determiners of a sentence, and replace each one with a single word.
 
     >>> replace_determiners("At most three of the boys saw nobody.").text
     'Some boys saw no person.'
@@ -382,11 +382,11 @@ def replace_determiners(sentence: str) -> QuantifiedSentence:
 
 
 def _is_something_else(before: list[str], rest: str, length: int) -> bool:
-    """Check whether the word before shows that a candidate is no determiner.
+    """Check whether the preceding word shows that a candidate is not a determiner.
 
     Args:
-        before: The word before the candidate; empty at the start of the sentence.
-        rest: The sentence from the candidate on.
+        before: Word before the candidate; empty at the start of the sentence.
+        rest: Rest of the sentence, starting with the candidate.
         length: Length of the candidate in characters.
     """
     if not before:

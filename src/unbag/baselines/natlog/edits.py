@@ -1,8 +1,8 @@
-"""Edits that turn a premise into a hypothesis, each with its lexical relation.
+"""Edits from a premise to a hypothesis, each with its lexical relation.
 
-To delete a restrictive phrase (an adjective, an adjunct, a relative clause, a conjunct) makes a sentence more general;
-to insert one makes it more specific. A substitution has the relation of the two words in the lexicon. Determiners,
-negations and modals are compared at the words they belong to.
+Deleting a restrictive phrase (an adjective, an adjunct, a relative clause, a conjunct) makes a sentence more general,
+and inserting one makes it more specific. A substitution has the relation of the two words in the lexicon. Determiners,
+negations and modals of aligned words are compared.
 """
 
 from typing import Final
@@ -27,21 +27,21 @@ from unbag.data.text.grammar import ARTICLES
 _CORE: Final = (*SUBJECTS, *OBJECTS, "pobj", "ROOT", "acomp", "xcomp", "ccomp", "pcomp", "agent")
 _SPAN: Final = 4
 _ATTRIBUTES: Final = frozenset({"amod", "compound", "nmod", "nummod", "poss"})
-"""Dependencies of the words that modify a noun."""
+"""Dependency labels of noun modifiers."""
 _DETAILS: Final = frozenset("another this that these those small large big huge".split())
-"""Words of determiners that are more specific than "a" or "the": they say which individual, or how large a group."""
+"""Words in determiners that are more specific than "a" or "the", because they specify an individual or a group size."""
 _COMPARED: Final = frozenset({"JJR", "JJS", "RBR", "RBS"})
 _FORWARD: Final = Relation.FORWARD_ENTAILMENT
 
 
 def find_edits(premise: Tree, hypothesis: Tree, pairs: dict[int, int], words: LexicalRelations) -> list[Edit]:
-    """Find the edits from a premise to a hypothesis, in the order of their places.
+    """Find the edits from a premise to a hypothesis: changes at aligned words, then deletions, then insertions.
 
     Args:
         premise: Tree of the premise.
         hypothesis: Tree of the hypothesis.
         pairs: Hypothesis token of each aligned premise token.
-        words: Relations of words.
+        words: Lexical relations.
 
     Raises:
         CannotReadError: If no rule covers a difference between the two sentences.
@@ -51,7 +51,7 @@ def find_edits(premise: Tree, hypothesis: Tree, pairs: dict[int, int], words: Le
     edits: list[Edit] = []
     consumed: tuple[set[int], set[int]] = (set(), set())
     between_same = _between_same(premise, hypothesis)
-    # Parsers may attach the same words in two ways. A short difference is trusted more than the trees around it.
+    # Parsers may analyze the same words in two ways. A short difference is more reliable than the trees around it.
     one_place = all(len(tokens) <= _SPAN for tokens in between_same)
     if one_place and (phrase := _one_phrase(premise, hypothesis, between_same, words)):
         return [phrase]
@@ -111,20 +111,20 @@ def _substitution(
     relation = related.relation
     _check_measured(premise, i, hypothesis, j, relation)
     if relation is Relation.ALTERNATION and pos in NOUNS and premise.deps[i] != "attr":
-        # Words that exclude each other need not give sentences that do: a cat and a dog may both sleep.
+        # Exclusive words do not imply exclusive sentences: a cat and a dog may both sleep.
         relation = Relation.INDEPENDENCE
     return Edit(EditKind.SUBSTITUTE, premise.words[i], hypothesis.words[j], relation, related.source, i, j)
 
 
 def _check_measured(premise: Tree, i: int, hypothesis: Tree, j: int, relation: Relation) -> None:
-    """Check that no gradable adjective modifies both nouns: a small elephant is not a small animal.
+    """Check that no gradable adjective modifies both nouns, because a small elephant is not a small animal.
 
     Raises:
-        CannotReadError: If one does.
+        CannotReadError: If a gradable adjective modifies both nouns.
     """
     if relation not in (_FORWARD, Relation.REVERSE_ENTAILMENT) or premise.pos[i] not in NOUNS:
         return
-    # The word before as well: parsers may read the noun as part of the next phrase.
+    # The preceding word is included, because parsers may assign the noun to the next phrase.
     one, two = (
         {tree.lemmas[n] for n in (*tree.children[noun], max(noun - 1, 0))}
         for tree, noun in ((premise, i), (hypothesis, j))
@@ -136,7 +136,7 @@ def _check_measured(premise: Tree, i: int, hypothesis: Tree, j: int, relation: R
 
 
 def _phrases(tree: Tree, noun: int, aligned: set[int]) -> list[tuple[int, ...]]:
-    """Build the phrases of a noun and the unaligned words right before it, the longest first."""
+    """List the phrases of a noun and the unaligned words directly before it, in descending order of length."""
     start = noun
     while start and start - 1 not in aligned and start - 1 not in tree.silent and tree.heads[start - 1] >= start:
         start -= 1
@@ -148,7 +148,7 @@ def _joined(tree: Tree, tokens: tuple[int, ...]) -> str:
 
 
 def _determined(tree: Tree, noun: int, aligned: set[int]) -> int:
-    """Find the unaligned noun whose determiner a conjunct shares ("no cat or dog"), else the noun itself."""
+    """Find the unaligned noun whose determiner a conjunct shares ("no cat or dog"), or else return the noun."""
     shares = tree.deps[noun] == "conj" and noun not in tree.determiners and tree.heads[noun] not in aligned
     return tree.heads[noun] if shares else noun
 
@@ -199,7 +199,7 @@ def _modals(premise: Tree, i: int, hypothesis: Tree, j: int) -> list[Edit]:
 
 
 def _check_same_role(premise: Tree, i: int, hypothesis: Tree, j: int, pairs: dict[int, int]) -> None:
-    """Check that two aligned words have the same role in their sentences.
+    """Check that two aligned words have the same grammatical role in their sentences.
 
     Raises:
         CannotReadError: If the roles differ.
@@ -217,7 +217,7 @@ def _check_same_role(premise: Tree, i: int, hypothesis: Tree, j: int, pairs: dic
 
 
 def _exchange(premise: Tree, hypothesis: Tree) -> Edit | None:
-    """Build the edit of a pair that differs only in the exchange of subject and object; None for other pairs."""
+    """Build the edit of a pair that differs only in exchanged subject and object; None for other pairs."""
     one, two = premise.root, hypothesis.root
     if premise.lemmas[one] != hypothesis.lemmas[two]:
         return None
@@ -261,7 +261,7 @@ def _exchange(premise: Tree, hypothesis: Tree) -> Edit | None:
 def _one_phrase(
     premise: Tree, hypothesis: Tree, between_same: tuple[list[int], list[int]], words: LexicalRelations
 ) -> Edit | None:
-    """Build the edit of a pair that differs only in one noun phrase ("body of water"); None for other pairs."""
+    """Build the edit of a pair that differs in a single noun phrase ("body of water"); None for other pairs."""
     heads, texts = [], []
     for tree, rest in zip((premise, hypothesis), between_same, strict=True):
         if not rest or not tree.operator_tokens.isdisjoint(rest):
@@ -280,7 +280,7 @@ def _one_phrase(
 
 
 def _between_same(premise: Tree, hypothesis: Tree) -> tuple[list[int], list[int]]:
-    """Collect the tokens between the common prefix and the common suffix of two sentences, without articles."""
+    """List the tokens between the common prefix and the common suffix of two sentences, without articles."""
     one, two = ([word.lower() for word in tree.words] for tree in (premise, hypothesis))
     start = 0
     while start < min(len(one), len(two)) and one[start] == two[start]:
@@ -293,7 +293,7 @@ def _between_same(premise: Tree, hypothesis: Tree) -> tuple[list[int], list[int]
 
 
 def _without_moved_modifiers(premise: Tree, hypothesis: Tree, pairs: dict[int, int]) -> dict[int, int]:
-    """Drop the pairs of aligned modifiers that belong to different nouns in the two sentences."""
+    """Remove pairs of aligned modifiers that modify different nouns in the two sentences."""
 
     def moved(i: int, j: int) -> bool:
         if not {premise.deps[i], hypothesis.deps[j]} <= _ATTRIBUTES:
@@ -304,10 +304,10 @@ def _without_moved_modifiers(premise: Tree, hypothesis: Tree, pairs: dict[int, i
 
 
 def _without_moves(edits: list[Edit], premise: Tree, hypothesis: Tree, pairs: dict[int, int]) -> list[Edit]:
-    """Drop deletions and insertions of the same words, where only the place or the parse differs.
+    """Remove deletions and insertions of the same words if only their position or the parse differs.
 
     The words must attach to the same word, or have a dependency that parsers often confuse. "A happy dog sees a cat"
-    and "A dog sees a happy cat" differ in meaning, so their edits stay.
+    and "A dog sees a happy cat" differ in meaning, so their edits remain.
     """
 
     def is_move(one: Edit, two: Edit) -> bool:
@@ -331,13 +331,13 @@ def _without_moves(edits: list[Edit], premise: Tree, hypothesis: Tree, pairs: di
 
 
 def _check_paraphrases(edits: list[Edit], premise: Tree, hypothesis: Tree) -> None:
-    """Check that no edit to a more general phrase meets an edit to a more specific phrase at one word.
+    """Check that no word has both an edit to a more general phrase and an edit to a more specific phrase.
 
-    Such pairs are often paraphrases, which the rules do not cover: "a skit which is funny" is a funny skit, a
+    Such pairs are often paraphrases, which the rules do not cover: "a skit which is funny" is a funny skit, and a
     "costumed performer" is nearly a clown.
 
     Raises:
-        CannotReadError: If two such edits meet.
+        CannotReadError: If a word has two such edits.
     """
     general = [edit for edit in edits if edit.kind is not EditKind.INSERT and edit.relation is _FORWARD]
     specific = [

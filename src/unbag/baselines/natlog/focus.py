@@ -1,4 +1,4 @@
-"""Operators whose domain is a whole clause: "only", exceptions, adverbs of quantification, kinds, conditions.
+"""Operators whose domain is a whole clause: "only", exceptions, adverbs of quantification, generics, conditions.
 
 If the monotonicity of a clause is unknown, its operator is opaque.
 """
@@ -24,7 +24,7 @@ _STEADS: Final = (("instead", "of"), ("rather", "than"))
 
 
 def focus_operators(tree: Tree) -> Iterator[Operator]:
-    """Iterate over the operators of words whose domain is a clause."""
+    """Iterate over the operators in a sentence whose domain is a whole clause."""
     everything = frozenset(range(len(tree.words)))
     for i, word in enumerate(map(str.lower, tree.words)):
         if i in tree.operator_tokens or _is_reciprocal(tree, i):
@@ -45,7 +45,7 @@ def focus_operators(tree: Tree) -> Iterator[Operator]:
 
 
 def is_exceptive(tree: Tree, token: int) -> bool:
-    """Check whether a token begins an exception: "every student but Ann"."""
+    """Check whether a token starts an exception, as in "every student but Ann"."""
     word = tree.words[token].lower()
     following = tree.lemmas[token + 1] if token + 1 < len(tree.words) else ""
     if word == "but":
@@ -58,7 +58,7 @@ def is_exceptive(tree: Tree, token: int) -> bool:
 
 
 def has_condition_at(tree: Tree, token: int) -> bool:
-    """Check whether a token begins a condition without rules: "as long as", "provided that", "should it rain"."""
+    """Check whether a token starts a condition that has no rules: "as long as", "provided that", "should it rain"."""
     words = [word.lower() for word in tree.words[token : token + 3]]
     if words in (["as", "long", "as"], ["so", "long", "as"], ["in", "event", "of"]) or words[:2] == ["in", "case"]:
         return True
@@ -70,7 +70,7 @@ def has_condition_at(tree: Tree, token: int) -> bool:
 
 
 def _of_stray_quantity(tree: Tree, token: int, word: str) -> Operator:
-    """Build the operator of a quantity word without a noun: "no longer", "the boys all sang", "nor"."""
+    """Build the operator of a quantifier without a noun: "no longer", "the boys all sang", "nor"."""
     verb = verb_above(tree, token)
     if word in ("all", "each", "both") and (left := subjects(tree, verb)):
         return opaque(word, token, left - {token})
@@ -100,12 +100,12 @@ def _of_adverb(tree: Tree, token: int, word: str) -> Iterator[Operator]:
     elif (
         word == "when" and tree.deps[tree.heads[token]] == "advcl" and _is_habitual(tree, tree.heads[tree.heads[token]])
     ):
-        # "He hides when a dog barks" is about every dog that barks, or about one certain dog.
+        # "He hides when a dog barks" is about every dog that barks, or about a specific dog.
         yield opaque(word, token, tree.subtree(tree.heads[token]) - {token})
 
 
 def _of_kinds(tree: Tree) -> Iterator[Operator]:
-    """Iterate over the operators of bare nouns that name a kind: "red apples taste sweet", "he hates dogs"."""
+    """Iterate over the operators of generic bare nouns: "red apples taste sweet", "he hates dogs"."""
     for noun, dep in enumerate(tree.deps):
         if tree.pos[noun] != "NOUN" or noun in tree.determiners:
             continue
@@ -120,7 +120,7 @@ def _of_kinds(tree: Tree) -> Iterator[Operator]:
 
 
 def _is_of_kind(tree: Tree, noun: int, verb: int) -> bool:
-    """Check whether a bare subject names a kind; a place makes it a caption, which is about individuals."""
+    """Check whether a bare subject is generic. With a place, the sentence is a caption, which is about individuals."""
     if not _is_habitual(tree, verb) or not (tree.tags[noun] == "NNS" or tree.lemmas[noun] in relations.MASSES):
         return False
     says_where = any(
@@ -138,7 +138,7 @@ def _is_reciprocal(tree: Tree, token: int) -> bool:
 
 
 def _is_habitual(tree: Tree, verb: int) -> bool:
-    """Check whether a verb is in the simple present, which describes habits."""
+    """Check whether a verb is in the simple present, which expresses habits."""
     helpers = [child for child in tree.children[verb] if tree.deps[child] in ("aux", "auxpass")]
     if helpers:
         return tree.tags[helpers[0]] in ("VBZ", "VBP") and tree.tags[verb] not in ("VBG", "VBN")

@@ -1,4 +1,4 @@
-"""The relation between two sentences, computed from their finite models, and the models as a proof."""
+"""Relation between two sentences from their finite models, and the formatted models as a proof."""
 
 from dataclasses import replace
 from functools import cache
@@ -12,11 +12,11 @@ from unbag.baselines.natlog.relations import PARTS, Relation, relation_of
 def relate(shape: Shape) -> Relation:
     """Compute the relation of a premise to a hypothesis.
 
-    Each sentence denotes the set of models that make it true; Table 3 of Akoju et al. (2023) defines the relation of
-    two sets. If a sentence is true in all models or in none, more than one relation would hold. The result is then
+    Each sentence denotes the set of models in which it is true; Table 3 of Akoju et al. (2023) defines the relation of
+    two sets. If a sentence is true in all models or in none, more than one relation holds. The result is then
     independence, as for words without a known relation (section 3.3, 4).
 
-    Pairs of one shape have the same relation, whatever the words, so the result is cached by shape.
+    Pairs with the same shape have the same relation, regardless of their words, so the result is cached by shape.
     """
     return _relate(_nameless(shape))
 
@@ -27,7 +27,7 @@ def _relate(shape: Shape) -> Relation:
 
 
 def _nameless(shape: Shape) -> Shape:
-    """Replace the adjectives and adverbs of a shape by numbers, in the order of their occurrence."""
+    """Replace the adjectives and adverbs of a shape with numbers in order of occurrence."""
     adjectives: dict[str, str] = {}
     adverbs: dict[str, str] = {}
 
@@ -55,15 +55,15 @@ def format_proof(shape: Shape, subjects: tuple[str, str], verbs: tuple[str, str]
     """Format the proof of a relation.
 
     The first line is the relation. One line follows for each pair of truth values. It describes a model in which
-    premise and hypothesis have these values, or says that there is none, and names the relations that this rules out.
+    premise and hypothesis have these values, or states that there is none, and lists the relations that this excludes.
 
     Args:
         shape: Shape of the two sentences.
         subjects: Subject nouns of premise and hypothesis. In an exchanged pair, the nouns of the premise's subject and
-            of the hypothesis's object, which are equal.
+            the hypothesis's object, which are equal.
         verbs: Verbs of premise and hypothesis.
-        objects: Object nouns of premise and hypothesis, empty for a verb without object. In an exchanged pair, the
-            nouns of the premise's object and of the hypothesis's subject.
+        objects: Object nouns of premise and hypothesis; empty for a verb without an object. In an exchanged pair, the
+            nouns of the premise's object and the hypothesis's subject.
     """
     models = outcomes(shape)
     relation = relation_of(models)
@@ -99,7 +99,7 @@ def _description(
                 texts = dict.fromkeys(
                     " ".join(filter(None, words))
                     for side, words in enumerate(does)
-                    # A verb without object has an object of its own, and only that one.
+                    # A verb without an object has a separate artificial object.
                     if event.verbs[side] and (all(objects) or thing.nouns[side])
                 )
                 events += [", ".join([text, *sorted(event.adverbs)]) for text in texts]
@@ -108,7 +108,7 @@ def _description(
 
 
 def _names(thing: Thing, nouns: tuple[str, str]) -> list[str]:
-    """Collect the nouns that fit a thing; the object of a verb without object has no noun."""
+    """List the nouns that describe a thing; the artificial object of a verb without an object has none."""
     return list(dict.fromkeys(noun for noun, fits in zip(nouns, thing.nouns, strict=True) if fits and noun))
 
 

@@ -1,7 +1,7 @@
-"""Relations between words: from WordNet, and from a short list of prepositions that WordNet lacks.
+"""Lexical relations from WordNet, and from a short list of prepositions that are not in WordNet.
 
-All senses of a part of speech count, and common senses count more. If both "a is a kind of b" and "b is a kind of a"
-have a path, the path with fewer edges and more common senses decides.
+All senses of a part of speech are considered, with preference for common senses. If both "a is a kind of b" and "b is a
+kind of a" have a path in WordNet, the path with fewer edges and more common senses is used.
 """
 
 from collections.abc import Collection, Hashable, Iterator
@@ -13,7 +13,7 @@ from unbag.baselines.wordnet.relations import Lexicon, are_antonyms
 
 _PARTS: Final = {"NOUN": "n", "PROPN": "n", "NUM": "n", "VERB": "v", "AUX": "v", "ADJ": "as", "ADV": "r"}
 _RARE: Final = 6
-"""Number of senses per word; WordNet lists the common ones first, and later ones are ignored."""
+"""Maximum number of senses per word; WordNet lists common senses first, and rare ones are ignored."""
 _ANYTHING: Final = frozenset({"thing", "object", "entity", "something"})
 _PLACES: Final = (
     frozenset({"in", "inside", "within", "into"}),
@@ -31,20 +31,20 @@ _OPPOSITE: Final = tuple(
 
 
 class Related(NamedTuple):
-    """The relation of one word to another, and its source."""
+    """Relation of one word to another, and its source."""
 
     relation: Relation
     source: str
 
 
 class LexicalRelations:
-    """Relations of words, from a lexicon such as WordNet."""
+    """Lookup of lexical relations in a lexicon such as WordNet."""
 
     def __init__(self, lexicon: Lexicon) -> None:
-        """Set up the caches.
+        """Initialize the caches.
 
         Args:
-            lexicon: Lexicon. Its senses may have a method `pos`, as those of NLTK have.
+            lexicon: Lexicon for the lookups. Its senses may have a method `pos`, as in NLTK.
         """
         self._lexicon = lexicon
         self.relation = lru_cache(maxsize=1 << 16)(self._relation)
@@ -52,7 +52,7 @@ class LexicalRelations:
         self._senses = lru_cache(maxsize=1 << 15)(self._of_part)
 
     def is_entry(self, phrase: str, pos: str = "NOUN") -> bool:
-        """Check whether a phrase has a sense of a part of speech."""
+        """Check whether a phrase has a sense with the given part of speech."""
         return bool(self._senses(phrase, _PARTS.get(pos, "")))
 
     def is_living(self, noun: str) -> bool:
@@ -61,16 +61,16 @@ class LexicalRelations:
         return any(above in living for sense in self._senses(noun, "n")[:1] for above, _ in self._up(sense))
 
     def is_kind_of(self, phrase: str, kind: str) -> bool:
-        """Check whether a noun phrase is a hyponym of another."""
+        """Check whether a noun phrase is a hyponym of another noun phrase."""
         related = self.relation(phrase, kind, "NOUN")
         return related is not None and related.relation is Relation.FORWARD_ENTAILMENT
 
     def _relation(self, first: str, second: str, pos: str) -> Related | None:
-        """Look up the relation of two words or phrases of one part of speech; None if it is unknown.
+        """Look up the relation of two words or phrases with the same part of speech; None if it is unknown.
 
         Args:
-            first: Lemma or inflected form, in lower case.
-            second: Lemma or inflected form, in lower case.
+            first: Lemma or inflected form in lowercase.
+            second: Lemma or inflected form in lowercase.
             pos: Universal POS tag of both.
         """
         if first == second:
@@ -100,16 +100,16 @@ class LexicalRelations:
         return not set(self._senses(first, parts)[:2]).isdisjoint(self._senses(second, parts)[:2])
 
     def _distance(self, first: str, second: str, parts: str) -> int | None:
-        """Compute the cost of the way up from the first word to the second: edges plus the ranks of both senses.
+        """Compute the minimum cost of a path from the first word up to the second; None without a path.
 
-        None if the second is not above the first.
+        The cost is the number of edges plus the ranks of both senses.
         """
         ranks = {sense: rank for rank, sense in enumerate(self._senses(second, parts))}
         costs = [edges + rank + ranks[s] for s, (edges, rank) in self._above(first, parts).items() if s in ranks]
         return min(costs, default=None)
 
     def _ancestors(self, phrase: str, parts: str) -> dict[Hashable, tuple[int, int]]:
-        """Collect the senses of a phrase and their hypernyms, each with its edges and the rank of the start sense."""
+        """Collect the senses of a phrase and their ancestors, each with distance and rank of the starting sense."""
         ancestors: dict[Hashable, tuple[int, int]] = {}
         for rank, sense in enumerate(self._senses(phrase, parts)):
             for above, edges in self._up(sense):

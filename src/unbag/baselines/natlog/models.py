@@ -1,23 +1,25 @@
 """Finite models of a pair of sentences, by the truth values of premise and hypothesis.
 
-A model consists of subject things and object things, the nouns and adjectives that fit each thing, and the events
+A model consists of subject things and object things, the nouns and adjectives that describe each thing, and the events
 between them, now and at up to two other times. `truth` evaluates a sentence in a model.
 
-`outcomes` searches the models without listing them all. The events of one subject are independent of those of another.
-So the search first computes the pairs of truth values (premise's verb phrase, hypothesis's) that one subject can have,
-given the objects, and then distributes these over the subjects. It adds subjects one at a time, until no quantifier can
-detect a change. No quantifier distinguishes k + 1 subjects from more, where k is the largest number in the pair
-("exactly k" fails at k + 1 members in Y, "all but k" at k + 1 members outside). So any number of subjects is covered.
+`outcomes` searches the models without enumerating all of them. The events of different subjects are independent. The
+search therefore first computes the pairs of truth values (of the premise's and the hypothesis's verb phrase) that one
+subject can have, given the objects. Then it distributes these pairs over the subjects. It adds one subject at a time
+until no quantifier can detect a change. No quantifier distinguishes k + 1 subjects from more, where k is the largest
+number in the pair ("exactly k" fails at k + 1 members in Y, "all but k" at k + 1 members outside Y). The search
+therefore covers any number of subjects.
 
-**The bound** applies to the objects, which the subjects share. Things are equivalent if the two (modified) noun phrases
-fit them equally, so there are three kinds: in both, in the premise's only, in the hypothesis's only. The search tries
-at most `bound` things of a kind (default: 2 (k + 1)), besides named things and things that keep a noun from being
-empty. The value of a quantifier does not change when all but k + 1 of its things are removed, so 2 (k + 1) suffice for
-two sentences and one subject. That subjects share their objects makes no difference on any shape that occurs: a test
-raises the bound. Two other times suffice: one where the premise's *always* fails, one where the hypothesis's does.
+**The bound** applies to the objects, which all subjects share. Things are equivalent if the same (modified) noun
+phrases describe them. There are three classes: described by both phrases, by the premise's only, or by the hypothesis's
+only. The search tries at most `bound` things per class (default: 2 (k + 1)), in addition to named things and to things
+that make a noun non-empty. The value of a quantifier does not change if all but k + 1 of its things are removed, so
+2 (k + 1) things suffice for two sentences and one subject. Sharing the objects makes no difference for any shape that
+occurs: a test raises the bound. Two other times suffice: one at which the premise's *always* fails, and one at which
+the hypothesis's does.
 
-In an exchanged pair (x does it to y, y to x) the events of different subjects are not independent, so these models are
-listed one by one: all with at most `_MOST_EVENTS` pairs of an agent and a patient, over all times.
+In an exchanged pair (x does it to y, y to x), the events of different subjects are not independent. The search then
+enumerates all models with at most `_MOST_EVENTS` pairs of an agent and a patient over all times.
 """
 
 from collections.abc import Iterator, Sequence
@@ -30,39 +32,39 @@ from unbag.baselines.natlog.parsing import ALWAYS, NEVER, Clause, Lexicon, NounP
 from unbag.baselines.natlog.relations import PARTS, Part, Relation
 
 _OTHER_TIMES: Final = 2
-_MOST_EVENTS: Final = 9  # of 2 or 3 options each: up to 3⁹ = 19,683 models of a sentence
+_MOST_EVENTS: Final = 9  # with 2 or 3 options each, up to 3⁹ = 19,683 models of a sentence
 
 
 class Thing(NamedTuple):
-    """A thing: whether the nouns of premise and hypothesis fit it, and the adjectives that do."""
+    """Thing in a model: whether the nouns of premise and hypothesis describe it, and its adjectives."""
 
     nouns: Part
     adjectives: frozenset[str] = frozenset()
 
     def fits(self, side: int, phrase: NounPhrase) -> bool:
-        """Check whether the thing is in the set of a phrase of the premise (side 0) or the hypothesis (side 1)."""
+        """Check whether a noun phrase of the premise (side 0) or the hypothesis (side 1) describes the thing."""
         return self.nouns[side] and (phrase.adjective is None or phrase.adjective in self.adjectives)
 
 
 class Event(NamedTuple):
-    """An event of an agent and a patient: whether the verbs of premise and hypothesis describe it, and its manner."""
+    """Event between an agent and a patient: whether the verbs of the two sentences describe it, and its manner."""
 
     verbs: Part = (False, False)
     adverbs: frozenset[str] = frozenset()
 
 
 Row = tuple[Event, ...]
-"""The events of one subject with each object at one time."""
+"""Events of one subject with each object at one time."""
 
 
 @dataclass(frozen=True)
 class Model:
-    """A small world.
+    """Finite model of two sentences: things and events.
 
     Attributes:
-        subjects: Things of the subjects; in an exchanged pair, of the premise's subject and the hypothesis's object.
-        objects: Things of the objects. A verb without object has one artificial object, the last thing.
-        named: Number of subjects and of objects that phrases name; named things come first.
+        subjects: Subject things. In an exchanged pair, things of the premise's subject and the hypothesis's object.
+        objects: Object things. A verb without an object has one artificial object, the last thing.
+        named: Number of named subjects and of named objects; named things come first.
         times: Events of each subject with each object, now and at the other times.
     """
 
@@ -73,7 +75,7 @@ class Model:
 
 
 def truth(side: int, clause: Clause, lexicon: Lexicon, model: Model) -> bool:
-    """Evaluate the premise (side 0) or the hypothesis (side 1) in a model."""
+    """Check whether the premise (side 0) or the hypothesis (side 1) is true in a model."""
     turned = side == 1 and lexicon.exchanged
     agents, patients = (model.objects, model.subjects) if turned else (model.subjects, model.objects)
     named_agents, named_patients = reversed(model.named) if turned else model.named
@@ -96,7 +98,7 @@ def truth(side: int, clause: Clause, lexicon: Lexicon, model: Model) -> bool:
 
 
 def _manner(side: int, clause: Clause, lexicon: Lexicon) -> str:
-    """Build the name of a manner; in an exchanged pair, the events x to y and y to x have separate manners."""
+    """Build the name of a manner. In an exchanged pair, the events x to y and y to x have separate manners."""
     return f"{clause.adverb} in return" if side == 1 and lexicon.exchanged else str(clause.adverb)
 
 
@@ -113,12 +115,12 @@ def _holds(side: int, phrase: NounPhrase, lexicon: Lexicon, things: list[tuple[T
 
 
 def outcomes(shape: Shape, bound: int | None = None) -> dict[Part, Model]:
-    """Search the pairs of truth values that premise and hypothesis can have, each with an example model.
+    """Find the pairs of truth values that premise and hypothesis can have, each with an example model.
 
     Args:
         shape: Shape of the two sentences.
-        bound: Maximum number of objects of a kind, in an exchanged pair also of subjects (default: 2 (k + 1), see the
-            module).
+        bound: Maximum number of objects per class; in an exchanged pair, also of subjects (default: 2 (k + 1), as
+            explained in the module docstring).
     """
     if shape.lexicon.exchanged:
         return _exchanged_outcomes(shape, bound or _enough(shape.premise.subject, *_objects(shape)))
@@ -160,11 +162,11 @@ def _timed(premise: Clause, hypothesis: Clause) -> bool:
 def _kinds(
     premise: NounPhrase | None, hypothesis: NounPhrase | None, relation: Relation, coreferent: bool
 ) -> tuple[int, list[Thing], bool]:
-    """Compute the number of things that two phrases name, the kinds of things, and whether only named things matter."""
+    """Compute the number of named things, the classes of things, and whether only named things matter."""
     phrases = [phrase for phrase in (premise, hypothesis) if phrase is not None]
     named = max((phrase.number for phrase in phrases if phrase.names(coreferent)), default=0)
     adjectives = sorted({phrase.adjective for phrase in phrases if phrase.adjective})
-    if premise is None or hypothesis is None:  # one of the verbs has no object: only the other noun counts
+    if premise is None or hypothesis is None:  # one of the verbs has no object, so only the other noun counts
         nouns: list[Part] = [(premise is not None, hypothesis is not None)] if phrases else []
     else:
         nouns = [part for part in PARTS if part not in relation.empty and any(part)]
@@ -186,10 +188,10 @@ class _Domain(NamedTuple):
 def _domains(
     premise: NounPhrase | None, hypothesis: NounPhrase | None, relation: Relation, coreferent: bool, bound: int
 ) -> list[_Domain]:
-    """List the sets of things for one part of the sentences, one set per equivalence class, the smallest first."""
+    """List the sets of things for subjects or objects, one per equivalence class, in ascending order of size."""
     named, kinds, closed = _kinds(premise, hypothesis, relation, coreferent)
     phrases = (premise, hypothesis)
-    # Two things are equivalent if the same phrases fit them: no sentence distinguishes them.
+    # Two things are equivalent if the same phrases describe them, because no sentence distinguishes them.
     part_of = {
         kind: PARTS.index(tuple(phrase is not None and kind.fits(side, phrase) for side, phrase in enumerate(phrases)))
         for kind in kinds
@@ -204,7 +206,7 @@ def _domains(
         }
         for kind in kinds:
             part = no_phrase if closed else part_of[kind]
-            # A thing that no phrase fits can still keep a noun from being empty, so one of them is tried.
+            # A thing that no phrase describes can still make a noun non-empty, so one of them is tried.
             limit = 1 if part == no_phrase else bound
             longer: dict[tuple[tuple[int, ...], tuple[bool, ...]], tuple[Thing, ...]] = {}
             for (counts, nonempty), rest in growing.items():
@@ -226,17 +228,17 @@ def _domains(
 def _ways(
     premise: Clause, hypothesis: Clause, lexicon: Lexicon, bound: int, most: int
 ) -> list[tuple[_Domain, dict[Part, tuple[Row, ...]]]]:
-    """List the choices of objects, each with the truth values that the verb phrases of one subject can have.
+    """List the sets of objects, each with the truth values that the verb phrases of one subject can have.
 
-    Each pair of values has an example row of events per time. A choice whose values are a subset of those of another
-    choice is dropped.
+    Each pair of values has an example row of events per time. A set of objects is omitted if its values are a subset of
+    those of another set.
     """
     rows = _Rows(premise, hypothesis, lexicon, most)
     choices: list[tuple[_Domain, dict[Part, tuple[Row, ...]]]] = []
     for objects in _domains(premise.object, hypothesis.object, lexicon.object, lexicon.coreferent, bound):
         domain = objects
         if premise.object is None or hypothesis.object is None:
-            # The artificial object of a verb without object.
+            # The artificial object of a verb without an object.
             alone = Thing((premise.object is None, hypothesis.object is None))
             domain = _Domain((*objects.things, alone), objects.named)
         plain = rows.by_truth(domain)
@@ -258,7 +260,7 @@ def _ways(
 
 
 class _Counts(NamedTuple):
-    """The counts behind a quantifier: n and m, capped at the largest number that matters, and named members in Y."""
+    """Counts for a quantifier: n and m, capped at the largest relevant number, and the named members in Y."""
 
     n: int = 0
     m: int = 0
@@ -283,7 +285,7 @@ _State = tuple[_Counts, _Counts, bool, bool]
 
 
 class _Rows:
-    """The possible rows of one subject at one time; the states of each prefix of the objects are computed once."""
+    """Possible rows of one subject at one time. The states of each prefix of the objects are cached."""
 
     def __init__(self, premise: Clause, hypothesis: Clause, lexicon: Lexicon, most: int) -> None:
         self._clauses = (premise, hypothesis)
@@ -302,7 +304,7 @@ class _Rows:
         self._cache: dict[tuple[int, tuple[Thing, ...], int], dict[_State, Row]] = {}
 
     def by_truth(self, objects: _Domain) -> dict[Part, Row]:
-        """List the truth values of the plain verb phrases, each with an example row of events."""
+        """List the possible truth values of the unmodified verb phrases, each with an example row of events."""
         rows: dict[Part, Row] = {}
         for choice in range(len(self._choices)):
             for (*counts, any1, any2), row in self._states(choice, objects.things, objects.named).items():
@@ -347,11 +349,11 @@ class _Rows:
 
 
 def _verb_choices(premise: Clause, hypothesis: Clause, relation: Relation) -> Iterator[list[Part]]:
-    """Iterate over the ways to combine the two verbs in the events of one subject at one time."""
-    if relation is Relation.ALTERNATION:  # a relation of agents: a row has events of one verb only
+    """Iterate over the combinations of the two verbs in the events of one subject at one time."""
+    if relation is Relation.ALTERNATION:  # a relation between agents: a row has events of one verb only
         yield [(True, False), (False, False)]
         yield [(False, True), (False, False)]
-    elif (premise.object is None) != (hypothesis.object is None):  # of agents too, checked on complete rows
+    elif (premise.object is None) != (hypothesis.object is None):  # also between agents, checked on complete rows
         yield list(PARTS)
     else:
         yield [part for part in PARTS if part not in relation.empty]
@@ -367,14 +369,14 @@ class _Subject(NamedTuple):
 def _distributions(
     premise: NounPhrase, hypothesis: NounPhrase, lexicon: Lexicon, possible: frozenset[Part], most: int
 ) -> dict[Part, list[_Subject]]:
-    """Search the truth values of the two sentences, each with the fewest subjects that produce them.
+    """Find the possible truth values of the two sentences, each with the smallest list of subjects that yields them.
 
     Args:
         premise: Subject phrase of the premise.
         hypothesis: Subject phrase of the hypothesis.
         lexicon: Relations of the words.
         possible: Truth values that the verb phrases of one subject can have.
-        most: Cap for counts, one more than the largest number in the pair.
+        most: Maximum of the counts, one more than the largest number in the pair.
     """
     named, kinds, closed = _kinds(premise, hypothesis, lexicon.subject, lexicon.coreferent)
     phrases = (premise, hypothesis)
@@ -392,7 +394,7 @@ def _distributions(
         )
         return one, two, state[2] or subject.thing.nouns[0], state[3] or subject.thing.nouns[1]
 
-    # Breadth-first: a layer has the states of one more subject, so the first subjects to reach a state are fewest.
+    # Breadth-first search: each layer adds one subject, so the first list that reaches a state is the smallest.
     layer: dict[_State, list[_Subject]] = {(_Counts(), _Counts(), False, False): []}
     for index in range(named):
         longer: dict[_State, list[_Subject]] = {}
@@ -421,7 +423,7 @@ def _distributions(
 def _exchanged_outcomes(shape: Shape, bound: int) -> dict[Part, Model]:
     premise, hypothesis, lexicon = shape.premise, shape.hypothesis, shape.lexicon
     if premise.object is None or hypothesis.object is None:
-        raise ValueError(f"exchanged pair: expected an object in both sentences, got {premise} and {hypothesis}")
+        raise ValueError(f"exchanged pair: expected objects in both sentences, got {premise} and {hypothesis}")
     first = _domains(premise.subject, hypothesis.object, lexicon.subject, lexicon.coreferent, bound)
     second = _domains(premise.object, hypothesis.subject, lexicon.object, lexicon.coreferent, bound)
     n_times = 1 + _OTHER_TIMES * _timed(premise, hypothesis)
@@ -447,7 +449,7 @@ def _exchanged_outcomes(shape: Shape, bound: int) -> dict[Part, Model]:
 
 
 _OneSided = tuple[tuple[bool, frozenset[str]], ...]
-"""For each possible event at each time, whether the verb of one sentence describes it, and its manner."""
+"""Whether the verb of one sentence describes each possible event at each time, and the manner of the event."""
 
 
 def _verbs(events: _OneSided) -> Iterator[bool]:
@@ -457,7 +459,7 @@ def _verbs(events: _OneSided) -> Iterator[bool]:
 def _by_truth(
     side: int, clause: Clause, lexicon: Lexicon, subjects: _Domain, objects: _Domain, n_times: int
 ) -> dict[bool, list[_OneSided]]:
-    """Group the possible events by the truth value of one sentence; one manner per set of events suffices."""
+    """Group the possible events by the truth value of one sentence, with one manner per set of events."""
     options = [(False, frozenset[str]()), (True, frozenset[str]())]
     if clause.adverb is not None:
         options.append((True, frozenset({_manner(side, clause, lexicon)})))

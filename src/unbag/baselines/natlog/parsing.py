@@ -1,13 +1,13 @@
-r"""Trees and shapes of sentences: content words with their determiners and negations, and clauses of quantifiers.
+r"""Parse trees of sentences, and shapes of sentences as clauses with quantifiers.
 
-A tree keeps function words (auxiliaries, "that", punctuation, determiners) apart from content words. Determiners are
+A tree separates function words (auxiliaries, "that", punctuation, determiners) from content words. Determiners are
 indexed by their noun, negations and modals by their verb. "There is a dog running" has the tree of "a dog is running".
 
 A clause has the form quantifier(subject), modifier(verb), quantifier(object).
 
-The readings follow section 3.3 of Akoju et al. (2023), and the standard semantics for quantifiers that it does not
-define. X is the set of the noun phrase with its adjective, and Y is the set of the rest of the clause; n is |X ∩ Y|, m
-is |X \ Y|, and k is the number in the phrase (1 in "a man", "every man"; 2 in "two dogs", "every two dogs").
+The interpretations follow section 3.3 of Akoju et al. (2023), and the standard semantics for quantifiers that are not
+defined there. X is the set of the noun phrase with its adjective, and Y is the set of the rest of the clause; n is
+|X ∩ Y|, m is |X \ Y|, and k is the number in the phrase (1 in "a man", "every man"; 2 in "two dogs", "every two dogs").
 
 | quantifier | holds if | |
 |---|---|---|
@@ -15,28 +15,29 @@ is |X \ Y|, and k is the number in the phrase (1 in "a man", "every man"; 2 in "
 | exactly | n = k | |
 | every | m = 0 and n ≥ k | section 3.3, 1: the set of *all* is not empty, |X| > 0 |
 | not every | m > 0 or n < k | 3.3, 3: |X| ≥ 0; n may be 0. The complement of "every" |
-| all but | m = k | 3.3, 2: N - k of N, which may be none |
+| all but | m = k | 3.3, 2: N - k of N, possibly 0 |
 | no | n < k | |
-| the | the referent is in X and in Y | a definite names one thing in both sentences |
+| the | the referent is in X and in Y | a definite has the same referent in both sentences |
 
-The third sentence of 3.3, 3 ("there exists zero or one or more men that would not be included") is not taken literally:
-"not every man" would then be true of every man as well, so it would say nothing.
+The third sentence of 3.3, 3 ("there exists zero or one or more men that would not be included") is not interpreted
+literally, because "not every man" would then always be true.
 
 - The subject has scope over the modifiers of the verb, and these have scope over the object: "a deer isn't jumping over
   every fence" is (a deer (not (every fence))).
-- *not* negates the rest. *always* means at all times, *never* at no time, and a plain verb is about now, which is one
-  of the times.
-- Adjectives and adverbs are intersective, also those of Table 2 that depend on their noun (good, bad, abnormal,
-  elegant): "good" has the same extension everywhere in a pair. So "a good old man" is a good man, as with the upward
-  monotone restrictive modifiers of MacCartney (2009). An adverb selects a subset of the events of a verb, the same
-  subset in both sentences.
-- The nouns of the seed have a non-empty extension, since captions describe existing things. Modified nouns (green
-  fences) may have an empty one.
-- **Coreference.** Taken literally, "a man" is some man, possibly another one in each sentence. Captions of one scene
-  are about the same man. Under this assumption, weak noun phrases (a, some, at least, exactly) name the individuals of
-  the scene as *the* does, and also claim n; strong ones (every, not every, all but, no) never name individuals. The
-  noun of at least one of the two sentences fits the individual. The assumption holds for contradictory seeds, since
-  only sentences about the same event contradict each other (de Marneffe, Rafferty & Manning 2008, section 3).
+- *not* negates the rest. *always* means at all times, *never* at no time, and an unmodified verb is about now, which is
+  one of the times.
+- Adjectives and adverbs are intersective, including those of Table 2 that depend on their noun (good, bad, abnormal,
+  elegant): "good" has the same extension everywhere in a pair. Therefore "a good old man" is a good man, as with the
+  upward monotone restrictive modifiers of MacCartney (2009). An adverb selects a subset of the events of a verb, which
+  is the same in both sentences.
+- The nouns of the seed have a non-empty extension, because captions describe existing things. The extension of modified
+  nouns (green fences) may be empty.
+- **Coreference.** Literally, "a man" is some man, possibly a different one in each sentence. Captions of the same scene
+  are about the same man. Under this assumption, weak noun phrases (a, some, at least, exactly) refer to the individuals
+  of the scene like *the*, and also make a claim about n. Strong ones (every, not every, all but, no) never refer to
+  individuals. The noun of at least one of the two sentences describes the individual. The assumption holds for
+  contradictory seeds, because only sentences about the same event contradict each other (de Marneffe, Rafferty &
+  Manning 2008, section 3).
 """
 
 from collections.abc import Iterator, Sequence
@@ -72,18 +73,18 @@ _MODAL: Final = {"ca": "can", "'d": "would"}
 
 @dataclass(frozen=True)
 class Tree:
-    """A parsed sentence.
+    """Dependency tree of a sentence, with its determiners and negations.
 
     Attributes:
         words: Tokens, including the replacements of determiners.
-        lemmas: Lemmas in lower case.
+        lemmas: Lemmas in lowercase.
         pos: Universal POS tags.
         tags: Penn Treebank tags.
         heads: Head of each token; the root is its own head.
         deps: Dependency labels.
-        determiners: For each noun, its determiner, the original words of the determiner, and its token.
-        negations: For each negated verb, the token of the negation.
-        unread: A determiner or negation that could not be attached; empty if there is none.
+        determiners: Determiner of each noun, its original words, and its token.
+        negations: Token of the negation of each negated verb.
+        unread: Determiner or negation that could not be attached; empty if there is none.
     """
 
     words: tuple[str, ...]
@@ -98,13 +99,13 @@ class Tree:
 
     @cached_property
     def children(self) -> list[list[int]]:
-        """The tokens that depend on each, in order."""
+        """Dependents of each token, in sentence order."""
         return dependents(self.heads)
 
     def subtree(self, head: int) -> frozenset[int]:
         """Collect a token and its descendants."""
         tokens = [head]
-        for above in tokens:  # the loop body appends to the list: a walk down the tree
+        for above in tokens:  # the loop body appends to the list, to traverse the tree
             tokens += self.children[above]
         return frozenset(tokens)
 
@@ -116,7 +117,7 @@ class Tree:
 
     @property
     def root(self) -> int:
-        """The first token that is its own head."""
+        """First token that is its own head."""
         return next((i for i, head in enumerate(self.heads) if i == head), 0)
 
     def first(self, token: int, *deps: str) -> int | None:
@@ -124,18 +125,18 @@ class Tree:
         return next((child for child in self.children[token] if self.deps[child] in deps), None)
 
     def text(self, tokens: frozenset[int] | set[int]) -> str:
-        """Join tokens to a text, with the original words of the determiners."""
+        """Join tokens to a string, with the original words of determiners."""
         originals = {token: words for _, words, token in self.determiners.values()}
         return " ".join(originals.get(i, self.words[i]) for i in sorted(tokens))
 
     @cached_property
     def operator_tokens(self) -> frozenset[int]:
-        """The tokens of determiners and negations."""
+        """Tokens of determiners and negations."""
         return frozenset(token for _, _, token in self.determiners.values()) | set(self.negations.values())
 
     @cached_property
     def silent(self) -> frozenset[int]:
-        """The function words: tokens that are not aligned."""
+        """Function words, which are not aligned."""
         return frozenset(
             i
             for i, dep in enumerate(self.deps)
@@ -146,7 +147,7 @@ class Tree:
 
     @cached_property
     def modals(self) -> dict[int, str]:
-        """The modal of each verb that has one."""
+        """Modal of each verb with a modal."""
         return {
             self.heads[i]: _MODAL.get(word.lower(), word.lower())
             for i, word in enumerate(self.words)
@@ -160,7 +161,7 @@ class Tree:
 
 
 def parse_trees(sentences: list[str], parser: Parser) -> Iterator[Tree]:
-    """Parse sentences, and iterate over their trees in order."""
+    """Parse sentences, and iterate over the trees in the order of the sentences."""
     replaced = [replace_determiners(_cleaned(sentence)) for sentence in sentences]
     parses = parser.parses([each.text for each in replaced])
     for each, parse in zip(replaced, parses, strict=True):
@@ -223,7 +224,7 @@ def _tree(parse: Parse, replaced: dict[int, tuple[Determiner, str]]) -> Tree:
 
 
 def _other_determiners(parse: Parse, heads: list[int], deps: list[str]) -> Iterator[tuple[int, Determiner]]:
-    """Iterate over determiners of nouns that `replace_determiners` does not cover, each as token and determiner."""
+    """Iterate over determiners that `replace_determiners` does not cover, as pairs of token and determiner."""
     for i, word in enumerate(parse.lower_words):
         head = heads[i]
         if not (i < head and parse.pos[head] in NOUNS and deps[i] in ("det", "predet", "amod", "nummod", "quantmod")):
@@ -242,7 +243,7 @@ def _has_article(parse: Parse, noun: int) -> bool:
 
 def _lemma(parse: Parse, i: int) -> str:
     if parse.tags[i] in ("JJR", "JJS", "RBR", "RBS"):
-        return parse.lower_words[i]  # "tallest" is more specific than "tall", so the lemma would lose meaning
+        return parse.lower_words[i]  # "tallest" is more specific than its lemma "tall"
     lemma = parse.lemmas[i].lower()
     return {"'s": "be", "n't": "not"}.get(lemma, lemma)
 
@@ -254,13 +255,13 @@ def _number(word: str) -> int | None:
 
 
 def _possessed(parse: Parse, noun: int) -> int | None:
-    """Find the head noun of a possessor: "all of Tom's friends" quantifies over friends."""
+    """Find the head noun of a possessor, because "all of Tom's friends" quantifies over friends."""
     is_possessor = parse.deps[noun] == "poss" and parse.heads[noun] > noun
     return parse.heads[noun] if is_possessor else None
 
 
 def _noun_of(parse: Parse, token: int, words: str) -> int | None:
-    """Find the noun of a determiner: its head, or the last noun of the noun phrase that follows."""
+    """Find the noun of a determiner: its head, or the last noun of the following noun phrase."""
     head = parse.heads[token]
     if (possessed := _possessed(parse, head)) is not None and words.endswith(
         (" of", " of the", " of these", " of those")
@@ -278,10 +279,10 @@ def _noun_of(parse: Parse, token: int, words: str) -> int | None:
 
 
 def reuse_parse(premise: Tree, hypothesis: Tree) -> Tree:
-    """Parse the hypothesis like the premise, if they differ in one word of the same part of speech.
+    """Use the parse of the premise for the hypothesis if they differ in one word with the same part of speech.
 
-    One other word can change how a parser attaches all words around it. In such pairs the tree of the premise, with
-    the word replaced, is used for the hypothesis. Other hypotheses keep their tree.
+    A single different word can change how a parser attaches all words around it. For such pairs, the tree of the
+    hypothesis is the tree of the premise with the word replaced. Other hypotheses keep their tree.
     """
     if len(premise.words) != len(hypothesis.words) or premise.unread or hypothesis.unread:
         return hypothesis
@@ -312,7 +313,7 @@ def reuse_parse(premise: Tree, hypothesis: Tree) -> Tree:
 
 
 def remove_existential(tree: Tree) -> Tree:
-    """Remove an existential "there": the tree of "there is a dog running" becomes that of "a dog is running"."""
+    """Convert the tree of "there is a dog running" to that of "a dog is running"."""
     heads, deps, verb = list(tree.heads), list(tree.deps), tree.root
     there = tree.first(verb, "expl")
     noun = tree.first(verb, "attr", "nsubj")
@@ -335,7 +336,7 @@ def remove_existential(tree: Tree) -> Tree:
 
 
 def _without_auxiliaries(heads: list[int], deps: list[str]) -> None:
-    """Attach to the verb the words that parsers attach to its auxiliary: "at no time did he eat"."""
+    """Attach dependents of an auxiliary to its verb: "at no time did he eat"."""
     for i, head in enumerate(heads):
         while deps[head] in ("aux", "auxpass") and heads[head] != head and i != head:
             head = heads[i] = heads[head]
@@ -349,7 +350,7 @@ def _conjoined(heads: list[int], deps: list[str]) -> None:
 
 
 class Quantifier(Enum):
-    """A determiner of the module's table."""
+    """Quantifier of a noun phrase, as in the table of the module."""
 
     A = "a"
     THE = "the"
@@ -363,23 +364,23 @@ class Quantifier(Enum):
 
 
 WEAK: Final = (Quantifier.A, Quantifier.SOME, Quantifier.AT_LEAST, Quantifier.EXACTLY)
-"""Quantifiers whose noun phrases can name individuals."""
+"""Quantifiers whose noun phrases can refer to individuals."""
 
 
 @dataclass(frozen=True)
 class NounPhrase:
-    """A quantifier, its number k, and the adjective that a perturbation added to the noun of the seed."""
+    """Noun phrase: quantifier, its number k, and an adjective that a perturbation added to the noun of the seed."""
 
     quantifier: Quantifier = Quantifier.A
     number: int = 1
     adjective: str | None = None
 
     def names(self, coreferent: bool) -> bool:
-        """Check whether the phrase names individuals that the other sentence may name too."""
+        """Check whether the phrase refers to individuals that the other sentence may also refer to."""
         return self.quantifier is Quantifier.THE or (coreferent and self.quantifier in WEAK)
 
     def holds(self, n: int, m: int) -> bool:
-        """Check the quantifier for n members of X in Y and m members of X outside of Y."""
+        """Check whether the quantifier holds for n members of X in Y and m members of X outside Y."""
         k = self.number
         match self.quantifier:
             case Quantifier.EXACTLY:
@@ -403,13 +404,13 @@ NEVER: Final = "never"
 
 @dataclass(frozen=True)
 class Clause:
-    """A sentence of one clause, without its words.
+    """Form of a single-clause sentence, without its words.
 
     Attributes:
         subject: Noun phrase of the subject.
-        object: Noun phrase of the object, or None for a verb without object.
-        modifiers: `NOT`, `ALWAYS` and `NEVER` on the verb, the outermost first.
-        adverb: Adverb of manner, or None.
+        object: Noun phrase of the object; None for a verb without an object.
+        modifiers: `NOT`, `ALWAYS` and `NEVER` on the verb, from the outermost to the innermost.
+        adverb: Adverb of manner; None if there is none.
     """
 
     subject: NounPhrase = field(default_factory=NounPhrase)
@@ -419,13 +420,13 @@ class Clause:
 
     def __post_init__(self) -> None:
         if unread := [modifier for modifier in self.modifiers[:-1] if modifier != NOT]:
-            raise ValueError(f"modifiers: expected only {NOT!r} before the last, got {unread} in {self.modifiers}")
+            raise ValueError(f"modifiers: expected only {NOT!r} before the last one, got {unread} in {self.modifiers}")
 
     def modified(self, by_time: Sequence[bool]) -> bool:
-        """Evaluate the modified verb for one subject.
+        """Compute the truth value of the modified verb for one subject.
 
         Args:
-            by_time: Truth values of the plain verb, now and at each other time.
+            by_time: Truth values of the unmodified verb, now and at each other time.
         """
         value: bool | None = None
         for modifier in reversed(self.modifiers):
@@ -440,17 +441,17 @@ class Clause:
 
 @dataclass(frozen=True)
 class Lexicon:
-    """Relations between the unmodified words of premise and hypothesis, part by part.
+    """Relations between the unmodified words of premise and hypothesis.
 
     Attributes:
-        subject: Relation of the premise's subject noun to the hypothesis's.
-        verb: Relation of the premise's verb to the hypothesis's. Alternation is a relation of agents (no agent sits and
-            runs at a time); all other relations are of events.
-        object: Relation of the premise's object noun to the hypothesis's.
-        coreferent: Whether weak noun phrases name the same individuals in both sentences.
+        subject: Relation of the premise's subject noun to the hypothesis's subject noun.
+        verb: Relation of the premise's verb to the hypothesis's verb. Alternation is a relation between agents (no
+            agent sits and runs at the same time); all other relations are between events.
+        object: Relation of the premise's object noun to the hypothesis's object noun.
+        coreferent: Whether weak noun phrases refer to the same individuals in both sentences.
         exchanged: Whether the hypothesis exchanges the subject and the object of the premise ("the turtle is following
             the fish", "the fish is following the turtle"). `subject` is then the relation of the premise's subject to
-            the hypothesis's object; `verb` is the relation of "x does it to y" to "y does it to x".
+            the hypothesis's object, and `verb` is the relation of "x does it to y" to "y does it to x".
     """
 
     subject: Relation = Relation.EQUIVALENCE
@@ -462,7 +463,7 @@ class Lexicon:
 
 @dataclass(frozen=True)
 class Shape:
-    """Two clauses and the relations of their words: everything that the relation of the sentences depends on."""
+    """Shape of a pair: two clauses and the relations of their words, which determine the relation of the sentences."""
 
     premise: Clause
     hypothesis: Clause

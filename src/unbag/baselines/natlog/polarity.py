@@ -1,7 +1,7 @@
-"""Contexts: the determiners, negations and other operators around each word of a sentence, with their projections.
+"""Contexts of words: the determiners, negations and other operators around each word, with their projections.
 
-The operators around a token are those whose domain contains the token; a wider domain is further out. The module
-`scopes` computes the domains.
+The operators around a token are those whose domain contains the token. An operator with a larger domain is further out.
+The module `scopes` computes the domains.
 """
 
 from collections.abc import Iterator
@@ -36,18 +36,18 @@ from unbag.baselines.natlog.scopes import (
 )
 
 _UPWARD_SCOPE: Final = frozenset("all each every both either such what whatever whichever almost nearly half".split())
-"""First words of determiners of kind `OTHER` whose scope is upward: "all day", "every other day"."""
+"""First words of determiners with the condition `OTHER` whose scope is upward: "all day", "every other day"."""
 _WIDE: Final = frozenset("some someone somebody something several certain".split())
-"""Determiners that take scope over a negation in their clause: "he did not read some books"."""
+"""Determiners that take scope over a negation in the same clause: "he did not read some books"."""
 
 
 def operators_around(tree_operators: list[Operator], token: int) -> list[Operator]:
-    """List the operators around a token, the innermost first."""
+    """List the operators around a token, from the innermost to the outermost."""
     return sorted((each for each in tree_operators if token in each.domain), key=lambda each: len(each.domain))
 
 
 def operators_outside(tree: Tree, tree_operators: list[Operator], token: int) -> list[Operator]:
-    """List the operators around the determiner of a noun, or around the negation of a verb, the innermost first."""
+    """List the operators around the determiner of a noun or the negation of a verb, from the innermost outward."""
     noun = token in tree.determiners or tree.pos[token] in NOUNS
     domain = (scope_of(tree, token) | tree.subtree(token)) if noun else clause(tree, token, subject=False)
     return [
@@ -58,7 +58,7 @@ def operators_outside(tree: Tree, tree_operators: list[Operator], token: int) ->
 
 
 def determiner_of(tree: Tree, noun: int) -> Determiner:
-    """Resolve the determiner of a noun in its context: "any" is "some" under a negation."""
+    """Get the determiner of a noun in its context: "any" means "some" under a negation."""
     determiner = tree.determiners[noun][0] if noun in tree.determiners else A
     return A if determiner.free and _under_negation(tree, noun) else determiner
 
@@ -68,7 +68,8 @@ def find_operators(tree: Tree, *, coreferent: bool = True) -> list[Operator]:
 
     Args:
         tree: Tree of the sentence.
-        coreferent: Whether noun phrases that can name individuals name the same ones in both sentences of the pair.
+        coreferent: Whether noun phrases that can refer to individuals have the same referents in both sentences
+            (default: True).
     """
     tree_operators = [
         *_of_determiners(tree, coreferent),
@@ -81,7 +82,7 @@ def find_operators(tree: Tree, *, coreferent: bool = True) -> list[Operator]:
 
 
 def _of_trailing_clauses(tree: Tree, tree_operators: list[Operator]) -> Iterator[Operator]:
-    """Iterate over operators of clauses with two possible scopes: "nobody sang while a dog barked"."""
+    """Iterate over the operators of clauses with ambiguous scope: "nobody sang while a dog barked"."""
     for head, dep in enumerate(tree.deps):
         verb = tree.heads[head]
         mark_of = next((child for child in tree.children[head] if tree.lemmas[child] in relations.TRAILING), None)
@@ -108,7 +109,7 @@ def _of_determiners(tree: Tree, coreferent: bool) -> Iterator[Operator]:
         if _is_rate(tree, noun, name):  # "ten hours a day": in each day
             yield opaque(name, noun, inside)
         if determiner.named and coreferent:
-            continue  # a name projects every relation unchanged
+            continue  # a named individual does not change relations
         read = replace(determiner, named=False)
         if determiner.free and _under_negation(tree, noun):
             read = Determiner(Kind.SOME)
@@ -139,7 +140,7 @@ def _of_determiners(tree: Tree, coreferent: bool) -> Iterator[Operator]:
 
 
 def _whole_scope(tree: Tree, noun: int) -> frozenset[int]:
-    """Collect the tokens of the clause of a noun, its subject included."""
+    """Collect the tokens of the clause of a noun, including the subject."""
     verb = verb_above(tree, noun)
     return clause(tree, verb) | subjects(tree, verb) | scope_of(tree, noun)
 
@@ -161,7 +162,7 @@ def _is_rate(tree: Tree, noun: int, name: str) -> bool:
 
 
 def _under_negation(tree: Tree, noun: int) -> bool:
-    """Check whether a word in its clause licenses "any" as an existential."""
+    """Check whether another word licenses the existential meaning of "any" for a noun."""
     for above in (noun, *tree.above(noun)):
         if above in tree.negations and not (tree.deps[noun] in SUBJECTS and tree.heads[noun] == above):
             return True

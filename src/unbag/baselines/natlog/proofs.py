@@ -1,4 +1,4 @@
-"""Proofs: edits are projected through their contexts and joined to a relation (MacCartney & Manning 2009)."""
+"""Proofs, which project edits through their contexts and join them to a relation (MacCartney & Manning 2009)."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -19,11 +19,11 @@ _MOST_CHOSEN: Final = 5
 
 @dataclass(frozen=True)
 class Step:
-    """An edit in its context.
+    """Step of a proof: an edit in its context.
 
     Attributes:
-        edit: The edit.
-        context: Operators around the edit, the innermost first.
+        edit: Edit of the step.
+        context: Operators around the edit, from the innermost to the outermost.
         relation: Relation of the sentence before the edit to the sentence after it.
         joined: Relations that the premise can have to the sentence after the edit.
     """
@@ -37,16 +37,17 @@ class Step:
 def prove(premise: Tree, hypothesis: Tree, edits: Sequence[Edit]) -> tuple[frozenset[Relation], list[Step]]:
     """Derive the relations that a premise can have to a hypothesis.
 
-    If determiners or negations change, each other edit can come before the change, in the contexts of the premise, or
-    after it, in those of the hypothesis. Every order is a proof, and the result is the intersection of all proofs.
-    Proofs first assume that "a dog" is the same dog in both sentences. If its determiner changes under a negation, two
-    proofs can then exclude each other; in this case the proofs are repeated without the assumption.
+    If determiners or negations change, each other edit can be made before the change, in the contexts of the premise,
+    or after it, in those of the hypothesis. Each order of the edits yields one proof, and the result is the
+    intersection of all proofs. The proofs first assume that "a dog" is the same dog in both sentences. If its
+    determiner changes under a negation, two proofs can then be incompatible. In this case, the proofs are repeated
+    without the assumption.
 
     Returns:
-        The possible relations, and the steps of the most specific proof.
+        Possible relations, and the steps of the most specific proof.
 
     Raises:
-        CannotReadError: If two proofs still exclude each other, which is caused by wrong trees.
+        CannotReadError: If two proofs are still incompatible, which is caused by wrong trees.
     """
     try:
         return _intersect_proofs(premise, hypothesis, edits, coreferent=True)
@@ -55,7 +56,7 @@ def prove(premise: Tree, hypothesis: Tree, edits: Sequence[Edit]) -> tuple[froze
 
 
 class _IncompatibleProofsError(CannotReadError):
-    """Two proofs exclude each other."""
+    """Raised if two proofs are incompatible."""
 
 
 def _intersect_proofs(
@@ -65,7 +66,7 @@ def _intersect_proofs(
     trees = (premise, hypothesis)
     content = [edit for edit in edits if edit.kind not in _OPERATORS]
     changes = [edit for edit in edits if edit.kind in _OPERATORS]
-    # Outermost first, for changes in the contexts of the hypothesis; those of the premise take the reverse order.
+    # Outermost first for changes in the contexts of the hypothesis; reverse order for those of the premise.
     changes.sort(key=lambda edit: len(operators_outside(premise, both[0], _token(edit, 0))))
     steps = [{edit: _step(edit, side, trees, both, bool(changes)) for edit in edits} for side in (0, 1)]
     derivations = []
@@ -86,22 +87,22 @@ def _intersect_proofs(
 
 
 def _choices(n: int, changing: bool) -> Iterable[tuple[bool, ...]]:
-    """Iterate over the sets of edits before the change of determiners: all subsets, or all and none for many edits."""
+    """List the subsets of edits before the change of determiners; for many edits, only the full and the empty set."""
     if not changing:
         return [(True,) * n, (False,) * n]
     return product((True, False), repeat=n) if n <= _MOST_CHOSEN else [(True,) * n, (False,) * n]
 
 
 def _generality(step: Step) -> int:
-    """EditKind key for steps whose order is free: steps to a more general sentence come first.
+    """Compute the sort key of steps in any order: steps to a more general sentence come first.
 
-    A ⊏ B | C ⊐ D gives A | D, while A | B ⊏ C gives no relation.
+    A ⊏ B | C ⊐ D yields A | D, while A | B ⊏ C yields no relation.
     """
     return {Relation.FORWARD_ENTAILMENT: 0, Relation.REVERSE_ENTAILMENT: 2}.get(step.relation, 1)
 
 
 def label_of(possible: frozenset[Relation]) -> tuple[str, Relation]:
-    """Derive the label and the relation from the possible relations; for several, the relation that covers them all.
+    """Derive the label and the most specific relation that covers all possible relations.
 
     >>> label_of(frozenset({Relation.NEGATION, Relation.ALTERNATION}))
     ('contradiction', <Relation.ALTERNATION: 'alternation'>)
@@ -131,8 +132,8 @@ def _step(
     if edit.kind in _OPERATORS:
         context = operators_outside(trees[side], both[side], _token(edit, side))
     else:
-        # An edit is made in its own sentence. If determiners change, it is also made in the other one, at the token
-        # that its words attach to.
+        # An edit is made in the sentence with its words. If determiners change, it is also made in the other sentence,
+        # at the token that its words attach to.
         own = {EditKind.DELETE: 0, EditKind.INSERT: 1}.get(edit.kind, side)
         where = side if changing else own
         leaving = edit.leaving if where == own else frozenset()

@@ -1,12 +1,12 @@
-"""The seven relations of natural logic, and their algebra.
+"""The seven relations of natural logic and their algebra, and lists of operator words.
 
-MacCartney & Manning (2009), "An extended model of natural logic", section 2; as in Table 3 of Akoju et al. (2023).
-Two sets X and Y divide a universe into four parts: both, X only, Y only, neither. The set of empty parts is the
-relation. The seven relations are those of sets that are neither empty nor the whole universe.
+MacCartney & Manning (2009), "An extended model of natural logic", section 2; Table 3 of Akoju et al. (2023). Two sets X
+and Y divide a universe into four parts: both, X only, Y only, neither. The set of empty parts determines the relation.
+The seven relations are those of sets that are neither empty nor the whole universe.
 
-The module also lists operators: words that reverse inclusions in their dependents, or block them. The lists follow the
+The module also lists operators: words that reverse or block inclusions in their dependents. The lists follow the
 literature on monotonicity and negative polarity (Ladusaw 1980; van der Wouden 1997; Karttunen 2012 for verbs). The
-context of a word that is not listed counts as upward.
+context of any other word is treated as upward.
 """
 
 from collections.abc import Iterable
@@ -18,13 +18,13 @@ from typing import Final
 from unbag.data.labels import CONTRADICTION, ENTAILMENT, FORWARD_ENTAILMENT, NEUTRAL, REVERSE_ENTAILMENT
 
 Part = tuple[bool, bool]
-"""A part of the universe: whether its members are in X, and whether they are in Y."""
+"""Part of the universe: whether its members are in X, and whether they are in Y."""
 
 PARTS: Final[tuple[Part, ...]] = ((True, True), (True, False), (False, True), (False, False))
 
 
 class Relation(Enum):
-    """A relation of a set X to a set Y, or of a premise to a hypothesis."""
+    """Relation of a set X to a set Y, or of a premise to a hypothesis."""
 
     EQUIVALENCE = "equivalence"
     """X = Y."""
@@ -43,12 +43,12 @@ class Relation(Enum):
 
     @property
     def empty(self) -> frozenset[Part]:
-        """The parts of the universe that are empty."""
+        """Parts of the universe that are empty."""
         return _EMPTY[self]
 
     @property
     def converse(self) -> "Relation":
-        """The relation of Y to X.
+        """Relation of Y to X.
 
         >>> Relation.FORWARD_ENTAILMENT.converse.value
         'reverse_entailment'
@@ -57,7 +57,7 @@ class Relation(Enum):
 
     @property
     def negated(self) -> "Relation":
-        """The relation of not-X to not-Y.
+        """Relation of the complement of X to the complement of Y.
 
         >>> Relation.FORWARD_ENTAILMENT.negated.value, Relation.ALTERNATION.negated.value
         ('reverse_entailment', 'cover')
@@ -78,10 +78,10 @@ _BY_EMPTY: Final = {empty: relation for relation, empty in _EMPTY.items()}
 
 
 def relation_of(parts: Iterable[Part]) -> Relation | None:
-    """Compute the relation of two sets from the parts of the universe that are not empty.
+    """Determine the relation of two sets from the non-empty parts of the universe.
 
     Returns:
-        None if X or Y is empty or the whole universe: more than one relation would hold.
+        The relation; None if X or Y is empty or the whole universe, because more than one relation would hold.
 
     >>> relation_of([(True, True), (False, True), (False, False)]).value
     'forward_entailment'
@@ -94,7 +94,7 @@ def join(first: Relation, second: Relation) -> frozenset[Relation]:
     """Compute the relations that X can have to Z, given the relations of X to Y and of Y to Z.
 
     MacCartney & Manning 2009, section 2.3: 17 of the 49 joins have more than one result. The function enumerates all
-    universes: X, Y and Z divide a universe into eight parts, each of them empty or not.
+    universes: X, Y and Z divide a universe into eight parts, each of which is empty or not.
 
     >>> sorted(relation.value for relation in join(Relation.FORWARD_ENTAILMENT, Relation.ALTERNATION))
     ['alternation']
@@ -113,7 +113,7 @@ def join(first: Relation, second: Relation) -> frozenset[Relation]:
 
 
 class Context(Enum):
-    """The monotonicity of a context: it keeps inclusions, reverses them, or does neither."""
+    """Monotonicity of a context, which preserves inclusions, reverses them, or does neither."""
 
     UPWARD = "upward"
     DOWNWARD = "downward"
@@ -121,12 +121,12 @@ class Context(Enum):
 
 
 def project(relation: Relation, context: Context) -> Relation:
-    """Project the relation of X and Y to the relation of f(X) and f(Y), for a context f of the given monotonicity.
+    """Project the relation of X to Y to the relation of f(X) to f(Y), for a context f with the given monotonicity.
 
-    Inclusion is weak here: an upward context guarantees f(X) ⊂ f(Y) only, without ruling out f(X) = f(Y). Negation,
-    alternation and cover are lost, since monotone contexts differ in their projections (MacCartney & Manning 2009,
-    section 4.2). Independence carries no information. `Relation.negated` is the projection through "not", which is
-    downward and loses nothing.
+    Inclusion is weak here: an upward context guarantees f(X) ⊂ f(Y) without excluding f(X) = f(Y). Negation,
+    alternation and cover become independence, because monotone contexts differ in their projections (MacCartney &
+    Manning 2009, section 4.2). Independence provides no information. `Relation.negated` is the projection through
+    "not", which is downward and preserves all information.
     """
     if relation is Relation.EQUIVALENCE:
         return relation
@@ -143,7 +143,7 @@ _NEUTRALS: Final = (Relation.COVER, Relation.INDEPENDENCE)
 
 
 def four_way(relation: Relation) -> str | None:
-    """Map a relation to `data.labels.FOUR_WAY` (Akoju et al. 2023, section 4.1, 2); None for equivalence.
+    """Convert a relation to a four-way label (Akoju et al. 2023, section 4.1, 2); None for equivalence.
 
     >>> four_way(Relation.ALTERNATION), four_way(Relation.COVER)
     ('contradiction', 'neutral')
@@ -156,7 +156,7 @@ def four_way(relation: Relation) -> str | None:
 
 
 def three_way(relation: Relation) -> str:
-    """Map a relation to the NLI label: the premise entails the hypothesis, contradicts it, or neither.
+    """Convert a relation to an NLI label: entailment, neutral or contradiction.
 
     >>> three_way(Relation.EQUIVALENCE), three_way(Relation.REVERSE_ENTAILMENT)
     ('entailment', 'neutral')
@@ -171,11 +171,11 @@ DOWNWARD_VERBS: Final = frozenset(
     "hinder impede lack neglect omit oppose preclude prevent prohibit quit refrain refuse reject resist shun stop "
     "disallow disapprove renounce dislike detest miss".split()
 )
-"""Verbs whose complement is a downward context: who refuses to eat fruit refuses to eat apples."""
+"""Verbs whose complement is a downward context: a person who refuses to eat fruit refuses to eat apples."""
 DOWNWARD_OBJECTS: Final = frozenset(
     "avoid ban deny eschew exclude forbid lack oppose preclude prevent prohibit refuse reject shun".split()
 )
-"""Verbs of `DOWNWARD_VERBS` whose object is a downward context too; that of "stop a car" or "miss a bus" is not."""
+"""Verbs in `DOWNWARD_VERBS` whose object is also a downward context, unlike in "stop a car" or "miss a bus"."""
 DOWNWARD_ADJECTIVES: Final = frozenset(
     "unable unlikely unwilling reluctant impossible improbable hard difficult unaware incapable doubtful unnecessary "
     "dangerous forbidden illegal prohibited afraid unusual rare wrong stupid".split()
@@ -190,72 +190,72 @@ EMOTIVE: Final = frozenset(
     "surprised amazed astonished shocked glad happy sad sorry proud ashamed delighted disappointed angry annoyed "
     "pleased thrilled relieved upset worried surprising amazing shocking sad strange odd".split()
 )
-"""Adjectives whose "that" clause is not monotone: "glad that a dog barked" may depend on the dog."""
+"""Adjectives whose "that" clause is a non-monotone context: "glad that a dog barked" may depend on the dog."""
 SURPRISING: Final = frozenset(
     "surprise amaze astonish shock annoy please delight disappoint worry bother upset anger".split()
 )
-"""Verbs whose clause, subject or not, is not monotone."""
+"""Verbs whose clausal arguments, including subjects, are non-monotone contexts."""
 AVERSIVE: Final = frozenset("hate fear loathe despise".split())
-"""Verbs whose infinitive or gerund is not monotone: who hates cooking for many does not hate cooking."""
+"""Verbs whose infinitive or gerund is a non-monotone context: hating to cook for many is not hating to cook."""
 FACTIVE_VERBS: Final = frozenset("forget regret resent hate like dislike detest love ignore mind".split())
-"""Verbs whose "that" clause is not monotone, as after `EMOTIVE` adjectives."""
+"""Verbs whose "that" clause is a non-monotone context, as after `EMOTIVE` adjectives."""
 ASKING: Final = frozenset("wonder ask know see check decide inquire enquire care remember tell say find learn".split())
 """Verbs after which "if" means "whether"."""
 TOWARD_KINDS: Final = frozenset("love like hate dislike detest fear enjoy prefer adore admire despise loathe".split())
-"""Verbs whose bare object names a kind: who hates big dogs does not hate dogs."""
+"""Verbs with generic bare objects: a person who hates big dogs does not necessarily hate dogs."""
 AVERTING: Final = frozenset(
     "protect shield guard save defend keep hide differ shelter recover warn vote protest argue fight decide advise "
     "campaign demonstrate far away different safe exempt immune apart absent distinct separate isolated "
     "independent".split()
 )
-"""Words that make a phrase with "from" or "against" opaque: its monotonicity is unknown."""
+"""Words that make a phrase with "from" or "against" opaque, because its monotonicity is unknown."""
 MEASURING: Final = frozenset(
     "number percentage percent proportion share fraction amount quantity total average rate size price cost weight "
     "height length age population rest remainder half third quarter sum count ratio".split()
 )
-"""Nouns before "of" that measure the noun that follows."""
+"""Nouns before "of" that measure the following noun."""
 QUANTITIES: Final = frozenset(
     "no nobody nothing none nowhere neither nor few fewer fewest each every all both either half whoever "
     "wherever".split()
 )
-"""Words with a known scope as determiners only."""
+"""Words whose scope is known only if they are determiners."""
 ONLY: Final = frozenset("only merely solely exclusively just".split())
 EXACTLY: Final = frozenset("exactly only just precisely merely about almost nearly most than".split())
 """Words before "once" and "twice"."""
 ALMOST: Final = frozenset("almost nearly virtually practically".split())
 USUALLY: Final = frozenset("always usually generally normally typically mostly invariably regularly constantly".split())
-"""Adverbs that quantify over the times of other adverbials: who always sings in the morning does not always sing."""
+"""Adverbs that quantify over the times of other adverbials: always singing in the morning is not always singing."""
 EXCEPTIVES: Final = frozenset("except excepting excluding besides barring".split())
 MASSES: Final = frozenset(
     "water wine beer milk juice tea coffee oil food bread meat rice sugar salt butter cheese money time hope interest "
     "attention information evidence snow rain sun sunlight work help effort progress sleep noise traffic light air "
     "energy space room gold silver iron wood glass paper cotton wool petrol blood music furniture advice".split()
 )
-"""Nouns without a plural: "little wine" is a quantity, and bare "wine" can name the kind."""
+"""Mass nouns: "little wine" is a quantity, and bare "wine" can be generic."""
 WHERE: Final = frozenset(
     "in on at by near under over behind beside through across along down around into onto from".split()
 )
-"""Prepositions of places, typical for captions: "children play in a park" is about certain children."""
+"""Prepositions of place, which are typical of captions: "children play in a park" is about specific children."""
 GRADABLE: Final = frozenset(
     "big small little large great tall short long high low heavy light fast slow strong weak huge tiny".split()
 )
-"""Adjectives measured by their noun: a large mouse is not a large animal."""
+"""Adjectives whose standard depends on the noun: a large mouse is not a large animal."""
 RATED: Final = frozenset("good bad great poor excellent terrible skillful skilful clumsy experienced".split())
-"""Adjectives measured by an occupation: a good violinist may be a bad cook."""
+"""Adjectives whose standard depends on an occupation: a good violinist may be a bad cook."""
 OCCUPATIONS: Final = ("er", "or", "ist", "ian", "eur", "cook", "nurse", "pilot")
-"""Endings of nouns of occupations."""
+"""Endings of nouns for occupations."""
 TRAILING: Final = frozenset("while when whenever since because after before until once".split())
 """Conjunctions whose clause can be inside or outside the scope of the main clause: "he did not sing because …"."""
 BEFORE_AS: Final = frozenset("as so same such".split())
-"""Words before an "as" of comparison."""
+"""Words before a comparative "as"."""
 DOWNWARD_PREPOSITIONS: Final = frozenset({"without", "before"})
 DOWNWARD_CONJUNCTIONS: Final = frozenset({"if", "whenever", "before", "lest"})
 OF_THINGS: Final = frozenset({"with", "without", "of", "like"})
-"""Prepositions that describe the thing they attach to: attached to another thing or to a verb, the meaning differs."""
+"""Prepositions that describe the thing they attach to. With another head, the meaning differs."""
 OTHER_PREPOSITIONS: Final = frozenset({"except", "besides", "unlike", "unless", "whether", "until", "but", "like"})
-"""Prepositions and conjunctions whose context is not monotone."""
+"""Prepositions and conjunctions with a non-monotone context."""
 RARELY: Final = frozenset({"rarely", "seldom", "hardly", "scarcely", "barely", "infrequently"})
-"""Adverbs whose clause is a downward context, as under "few"."""
+"""Adverbs whose clause is a downward context, as for "few"."""
 OUTSIDE: Final = frozenset(
     "if unless because since although though whereas while when whenever after before until as so lest once".split()
 )
@@ -271,13 +271,13 @@ MODAL_ADJECTIVES: Final = frozenset(
     "artificial imitation replica faux pseudo quasi model dummy decoy mythical cartoon painted averted nominal half "
     "non-alcoholic vegan vegetarian synthetic".split()
 )
-"""Adjectives and nouns that leave open whether their noun applies."""
+"""Adjectives and nouns after which it is unknown whether the modified noun applies."""
 MATERIALS: Final = frozenset(
     "wooden plastic paper stone bronze glass rubber chocolate snow sand clay metal iron steel gold golden silver brass "
     "copper marble wax ice porcelain ceramic cardboard cloth felt wool woolen woollen inflatable robot robotic "
     "plush gingerbread sugar lego straw tin".split()
 )
-"""Materials of which no living thing is made: a stone lion is not a lion."""
+"""Materials of inanimate things: a stone lion is not a lion."""
 COLOURS: Final = frozenset(
     "black white red green blue yellow brown grey gray orange pink purple gold golden silver tan beige".split()
 )
@@ -286,19 +286,19 @@ UNITS: Final = frozenset(
     "mile kilometre kilometer yard pound kilogram kilo gram ton dollar euro cent percent degree litre liter gallon "
     "night morning evening afternoon weekend season".split()
 )
-"""Nouns of measures: "within two hours" does not entail "within one hour"."""
+"""Units of measurement: "within two hours" does not entail "within one hour"."""
 ADVERSE: Final = frozenset(
     "partly partially half formerly previously originally virtually practically falsely hypothetically theoretically "
     "seemingly purportedly ostensibly less more least most as longer how".split()
 )
-"""Adverbs such as "partly" or "formerly": the clause need not hold without them."""
+"""Adverbs such as "partly" or "formerly", without which the clause need not be true."""
 NOT_FACTUAL: Final = frozenset("dream theory imagination fantasy legend novel story tale movie film fiction".split())
-"""Nouns of fiction after "in": a clause about a novel is not about the world."""
+"""Nouns for fiction after "in": a clause about a novel is not about the world."""
 INCHOATIVE: Final = frozenset(
     "break open close shut move change grow burn drop melt sink roll ring turn shake boil freeze explode run fly sail "
     "start begin stop end crack tear spill dry fill empty".split()
 )
-"""Verbs that without an object describe a change of the subject: who breaks a window does not break."""
+"""Verbs that describe a change of the subject if they have no object: a person who breaks a window does not break."""
 NOT_QUITE: Final = frozenset({"almost", "nearly", "barely", "hardly", "scarcely", "rarely", "seldom", "no"})
 MODAL_ADVERBS: Final = frozenset(
     "allegedly possibly perhaps maybe probably potentially supposedly apparently reportedly presumably".split()
@@ -307,10 +307,10 @@ UNIQUE: Final = frozenset(
     "only first second third fourth fifth sixth seventh eighth ninth tenth last same next sole final best worst "
     "main chief favorite favourite".split()
 )
-"""Adjectives like a superlative: the first man to land there is not the first tall man to."""
+"""Adjectives that behave like superlatives: the first tall man on the moon need not be the first man on the moon."""
 COLLECTIVE: Final = frozenset(
     "meet gather marry assemble collide differ agree argue combine separate divorce cooperate share compete".split()
 )
-"""Verbs that apply to several subjects together, not to each of them."""
+"""Verbs that apply to several subjects collectively, not to each subject."""
 PARTS_OF_GROUPS: Final = frozenset("group bunch crowd pair couple band team set kind type sort piece lot".split())
 """Nouns before "of" that quantify the noun after it."""

@@ -1,8 +1,8 @@
-"""Operators and their scopes: the tokens inside a determiner, a negation or another operator.
+"""Operators and their scopes: the tokens in the scope of a determiner, a negation or another operator.
 
-A subject has scope over its verb and the verb's dependents. The negation of a verb has the same scope without the
+A subject has scope over its verb and the dependents of the verb. The negation of a verb has the same scope without the
 subject. An object has scope over the verb and its other dependents. Phrases before the subject and clauses with
-"because" and similar conjunctions are outside of all three scopes. An adverbial before the subject has scope over the
+"because" and similar conjunctions are outside all three scopes. An adverbial before the subject has scope over the
 whole clause.
 """
 
@@ -14,30 +14,30 @@ from unbag.baselines.natlog.parsing import SUBJECTS, VERBS, Tree
 from unbag.baselines.natlog.relations import Context, Relation, project
 
 ADVERBIALS = ("prep", "npadvmod", "advmod", "advcl")
-"""Dependencies of adverbials of time, place, manner and reason."""
+"""Dependency labels of adverbials of time, place, manner and reason."""
 
 
 def project_downward(relation: Relation) -> Relation:
-    """Project through a context that reverses inclusions."""
+    """Project a relation through a downward context, which reverses inclusions."""
     return project(relation, Context.DOWNWARD)
 
 
 def project_non_monotone(relation: Relation) -> Relation:
-    """Project through a context that is not monotone."""
+    """Project a relation through a non-monotone context."""
     return project(relation, Context.NON_MONOTONE)
 
 
 @dataclass(frozen=True)
 class Operator:
-    """A word with a domain.
+    """Operator: a word that affects the relation of phrases in its domain.
 
     Attributes:
         name: Name of the operator in a proof.
-        owner: Token that the operator belongs to: the noun of a determiner, the verb of a negation.
-        domain: Tokens inside the operator.
+        owner: Token of the operator: the noun of a determiner, or the verb of a negation.
+        domain: Tokens in the scope of the operator.
         project: Map from the relation of two phrases in the domain to the relation of the sentences.
         restricts: Whether the domain is the restrictor of a determiner.
-        is_opaque: Whether the monotonicity is unknown. Pairs that differ inside get no label.
+        is_opaque: Whether the monotonicity is unknown. Pairs that differ in the domain get no label.
     """
 
     name: str
@@ -49,17 +49,17 @@ class Operator:
 
     @property
     def monotonicity(self) -> Context:
-        """The monotonicity of the operator."""
+        """Monotonicity of the operator."""
         return monotonicity(self.project)
 
 
 def opaque(name: str, owner: int, domain: frozenset[int] | set[int]) -> Operator:
-    """Build an operator whose monotonicity is unknown."""
+    """Build an operator with unknown monotonicity."""
     return Operator(name, owner, frozenset(domain), project_non_monotone, is_opaque=True)
 
 
 def monotonicity(projection: Projection) -> Context:
-    """Classify a projection: it keeps inclusions, reverses them, or does neither."""
+    """Determine the monotonicity of a projection."""
     out = projection(Relation.FORWARD_ENTAILMENT)
     if out is Relation.FORWARD_ENTAILMENT:
         return Context.UPWARD
@@ -67,7 +67,7 @@ def monotonicity(projection: Projection) -> Context:
 
 
 def clause(tree: Tree, verb: int, *, subject: bool = True) -> frozenset[int]:
-    """Collect the scope of the subject of a verb, or (without `subject`) the scope of its negation."""
+    """Collect the scope of the subject of a verb, or, without `subject`, the scope of its negation."""
     left = [child for child in tree.children[verb] if tree.deps[child] in SUBJECTS]
     start = min(left, default=-1)
     inside = {verb}
@@ -86,7 +86,7 @@ def clause(tree: Tree, verb: int, *, subject: bool = True) -> frozenset[int]:
 
 
 def _shares(tree: Tree, conjunct: int, *, subject: bool) -> bool:
-    """Check whether a conjunct verb shares the subject, or the negation, of the first verb."""
+    """Check whether a conjunct verb shares the subject or the negation of the first verb."""
     deps = {tree.deps[child] for child in tree.children[conjunct]}
     if deps & {"nsubj", "nsubjpass"}:
         return False
@@ -109,7 +109,7 @@ def adverbials(tree: Tree, verb: int) -> frozenset[int]:
 
 
 def verb_above(tree: Tree, token: int) -> int:
-    """Find the nearest verb that a token depends on (the token itself included), or the root."""
+    """Find the nearest verb among a token and its ancestors, or else the root."""
     if tree.pos[token] in VERBS:
         return token
     return next((above for above in tree.above(token) if tree.pos[above] in VERBS), tree.root)
@@ -146,7 +146,7 @@ def _outside_of(tree: Tree, noun: int) -> frozenset[int]:
 
 
 def adverbial_of(tree: Tree, noun: int) -> int | None:
-    """Find the head of the adverbial that a noun phrase forms; None if the phrase is no adverbial.
+    """Find the head of the adverbial that contains a noun phrase; None if the phrase is not in an adverbial.
 
     The head is the noun in "every morning", and the preposition in "on every morning".
     """

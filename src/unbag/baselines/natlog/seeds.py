@@ -1,9 +1,9 @@
-"""Seed pairs: the parts of their sentences, and the relations of their words that follow from the label.
+"""Analysis of seed pairs: constituents of their sentences, and lexical relations that follow from the label.
 
-The parts are found without a parser, in clauses of the form subject, auxiliary, verb, object ("two dogs are playing by
-a tree"), the usual form of captions. With part-of-speech tags, clauses without auxiliary also work ("a man plays a
-guitar"). Sentences that may have more than one clause, or already have a quantifier, are rejected: a wrong reading
-would give wrong labels.
+The constituents are found without a parser, in clauses with subject, auxiliary, verb and object ("two dogs are playing
+by a tree"), the usual form of captions. With part-of-speech tags, clauses without an auxiliary are also supported ("a
+man plays a guitar"). Sentences that may have more than one clause or already have a quantifier are rejected, because a
+wrong analysis would produce wrong labels.
 """
 
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ NUMBERS: Final = {
 }
 _DETERMINERS: Final = {**dict.fromkeys(ARTICLES, Quantifier.A), "the": Quantifier.THE, "some": Quantifier.SOME}
 INFLECTED: Final = ("is", "are", "was", "were")
-"""The auxiliaries that agree with their subject."""
+"""Auxiliaries that agree with their subject."""
 _AUXILIARIES: Final = (*INFLECTED, "can", "could", "will", "would", "may", "might", "must", "should")
 _PREPOSITIONS: Final = frozenset(
     "about above across against along among around at behind below beneath beside between by down for from in inside "
@@ -33,12 +33,12 @@ _NOT_ONE_CLAUSE: Final = frozenset(
     "nobody nothing nowhere none never always every everyone everybody each all any both few many most several only "
     "than as".split()
 )
-"""Words of sentences that do not have the form quantifier(subject), modifier(verb), quantifier(object)."""
+"""Words in sentences that do not have the form quantifier(subject), modifier(verb), quantifier(object)."""
 
 
 @dataclass(frozen=True)
 class Noun:
-    """A noun phrase: its determiner (`a`, `the`, `two`, … or empty), its other words, and whether it is a plural."""
+    """Noun phrase of a seed: determiner (`a`, `the`, `two`, … or empty), other words, and whether it is plural."""
 
     determiner: str
     words: str
@@ -47,14 +47,14 @@ class Noun:
 
 @dataclass(frozen=True)
 class Parts:
-    """The parts of a sentence.
+    """Constituents of a seed sentence.
 
     Attributes:
-        subject: Subject.
-        auxiliary: `is`, `can`, …; empty if there is none.
-        negation: `not` or `n't` after the auxiliary; empty if there is none.
+        subject: Noun phrase of the subject.
+        auxiliary: Auxiliary (`is`, `can`, …); empty if there is none.
+        negation: Negation after the auxiliary (`not` or `n't`); empty if there is none.
         verb: Verb with its preposition (`sitting in`), or another predicate (`on`, `empty`).
-        object: Object; None if there is none.
+        object: Noun phrase of the object; None if there is none.
     """
 
     subject: Noun
@@ -70,15 +70,15 @@ class Parts:
 
 
 def parts(sentence: str, tags: Sequence[tuple[str, str]] | None = None) -> Parts | None:
-    """Split a sentence into its parts.
+    """Split a sentence into its constituents.
 
     Args:
         sentence: English sentence.
-        tags: Tokens with their universal part-of-speech tags (`data.text.tagging.Tagger`). Sentences whose verb has no
-            auxiliary need them and are rejected without.
+        tags: Tokens with their universal part-of-speech tags (`data.text.tagging.Tagger`). Required for sentences
+            without an auxiliary, which are otherwise rejected.
 
     Returns:
-        The parts, or None for a sentence of another form.
+        Constituents; None for a sentence with another form.
 
     >>> parts("An old man is sitting in a field.").verb
     'sitting in'
@@ -101,7 +101,7 @@ def parts(sentence: str, tags: Sequence[tuple[str, str]] | None = None) -> Parts
     before = words[:position]
     if not before or not rest or _NOT_ONE_CLAUSE.intersection(before + rest):
         return None
-    # A modifier for "a man's hand" would attach to the man.
+    # Adding a modifier to "a man's hand" would modify the man.
     if any("," in word or word.endswith(("'s", "s'")) for word in words):
         return None
     subject = _noun(before)
@@ -122,14 +122,14 @@ def _pieces(word: str) -> list[str]:
 
 
 def _finite(words: Sequence[str], tags: Sequence[tuple[str, str]]) -> int | None:
-    """Find the position of a present-tense verb: the first word tagged as a verb, if its ending fits."""
+    """Find the position of a present-tense verb: the first word tagged as a verb, if its ending agrees."""
     if [token.lower() for token, tag in tags if tag != "PUNCT"] != list(words):
         return None
     position = next((position for position, (_, tag) in enumerate(tags) if tag == "VERB"), None)
     if not position:
         return None
     subject = _noun(words[:position])
-    # Only present-tense forms can be negated with "does not" or "do not".
+    # "does not" and "do not" can negate only present-tense forms.
     if subject is None or words[position].endswith(("ed", "ing")):
         return None
     singular = words[position].endswith("s") and not words[position].endswith("ss")
@@ -144,7 +144,7 @@ def _noun(words: Sequence[str]) -> Noun | None:
             return None
         rest = " ".join(words[1:])
         return Noun(words[0], rest, words[0] in NUMBERS or (words[0] not in ARTICLES and looks_plural(rest)))
-    # Without determiner, only a plural noun can take a quantifier.
+    # Without a determiner, only a plural noun can have a quantifier.
     return Noun("", " ".join(words), True) if words[-1].endswith("s") and words[0] not in _PREPOSITIONS else None
 
 
@@ -159,19 +159,19 @@ def _verb_and_object(words: Sequence[str]) -> tuple[str, Noun | None]:
 
 
 def phrase(noun: Noun, ranks: Sequence[int]) -> NounPhrase:
-    """Build the noun phrase of a shape from that of a seed.
+    """Build the noun phrase of a shape from the noun phrase of a seed.
 
     Args:
         noun: Noun phrase of the seed.
-        ranks: Numbers of the pair, ascending. A number is replaced by its rank plus 2: models stay small, and only the
-            order of numbers matters.
+        ranks: Numbers of the pair in ascending order. A number is replaced with its rank plus 2 to keep models small,
+            because only the order of numbers matters.
     """
     quantifier = _DETERMINERS.get(noun.determiner, Quantifier.A)
     return NounPhrase(quantifier, 1 + ranks.index(NUMBERS[noun.determiner]) + 1 if noun.determiner in NUMBERS else 1)
 
 
 def clauses(premise: Parts, hypothesis: Parts) -> tuple[Clause, Clause]:
-    """Build the clauses of a pair for natural logic."""
+    """Build the clauses of a seed pair for natural logic."""
     nouns = [noun for side in (premise, hypothesis) for noun in (side.subject, side.object) if noun is not None]
     ranks = sorted({NUMBERS[noun.determiner] for noun in nouns if noun.determiner in NUMBERS})
     first, second = (
@@ -193,20 +193,20 @@ _RELATION_OF: Final = {
 
 
 def lexicon(premise: Parts, hypothesis: Parts, label: str) -> Lexicon | None:
-    """Infer the relations of the words of a seed from its label.
+    """Infer the lexical relations of a seed pair from its label.
 
     Equal words are equivalent. Different words have the relation of the label: forward entailment, alternation, or
-    independence. In a contradiction the verbs exclude each other if they differ, else the nouns do. If a sentence is
-    negated, the words have the relation that the negation turns into the label: in "a deer is jumping", "an animal
-    isn't jumping" the contradiction comes from "not" alone.
+    independence. In a contradiction, the verbs are exclusive if they differ, otherwise the nouns are. If a sentence is
+    negated, the words have the relation that the negation converts to the label. In "a deer is jumping", "an animal
+    isn't jumping", the contradiction comes only from "not".
 
     Args:
-        premise: Parts of the premise.
-        hypothesis: Parts of the hypothesis.
+        premise: Constituents of the premise.
+        hypothesis: Constituents of the hypothesis.
         label: One of `data.labels.LABELS`.
 
     Returns:
-        The relations, or None if they do not reproduce the label: the words are then related in another way.
+        Lexical relations; None if they do not reproduce the label, because the words then have another relation.
     """
     same_verb = premise.verb == hypothesis.verb
     pairs = {"subject": (premise.subject, hypothesis.subject), "object": (premise.object, hypothesis.object)}
@@ -243,7 +243,7 @@ def _exchanged(premise: Parts, hypothesis: Parts) -> bool:
 
 
 def _under_negation(related: Relation, premise: bool, hypothesis: bool) -> Relation:
-    """Compute the relation of the words from the relation of the sentences, given which of these are negated."""
+    """Compute the relation of the words from the relation of the sentences and their negations."""
     if premise and hypothesis:
         return related.negated if related is not Relation.ALTERNATION else Relation.COVER
     if related is Relation.ALTERNATION:

@@ -1,6 +1,6 @@
-"""The natural-logic labeller of ordinary sentences, its predictor, and its proofs as text.
+"""Natural-logic labeler of arbitrary sentences, the corresponding predictor, and formatted proofs.
 
-A proof has one line per step: the edit, its context, the projected relation, and the relations so far.
+A proof has one line per step: the edit, its context, the projected relation, and the joined relations.
 """
 
 from collections.abc import Iterator, Sequence
@@ -25,16 +25,17 @@ from unbag.data.text.tagging import PIPELINE
 from unbag.inference.predictor import one_hot_probabilities, validate_pairs
 
 _BATCH_SIZE: Final = 1_000  # pairs whose trees are in memory at a time
-_MOST_WORDS: Final = 300  # the alignment compares every word with every word of the other sentence
+_MOST_WORDS: Final = 300  # because the alignment compares all word pairs of the two sentences
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """The label of a pair with its proof, or the reason why there is none.
+    """Label of a pair with its proof, or the reason why there is none.
 
     Attributes:
         label: One of `data.labels.LABELS`; None for a pair that the rules do not cover.
-        relation: Relation of the premise to the hypothesis; independence if no relation is proved, None without label.
+        relation: Relation of the premise to the hypothesis: independence if no relation is proved, None if there is no
+            label.
         steps: Steps of the proof.
         unread: Construction that the rules do not cover; empty for a pair with a label.
     """
@@ -46,14 +47,14 @@ class Verdict:
 
 
 class Labeller:
-    """A prover that labels pairs by edits in their contexts.
+    """Labeler of sentence pairs that proves labels from edits and their contexts.
 
     Attributes:
-        identity: Parser and lexicon, on which the labels depend.
+        identity: Parser and lexicon, which affect the labels.
     """
 
     def __init__(self, parser: Parser, lexicon: Lexicon, name: str) -> None:
-        """Set up the labeller; `load` finds a parser and a lexicon.
+        """Initialize a labeler; use `load` for the default parser and lexicon.
 
         Args:
             parser: Dependency parser.
@@ -66,7 +67,7 @@ class Labeller:
 
     @classmethod
     def load(cls, pipeline: str | Path = PIPELINE, *, cache: Path | None = None) -> "Labeller":
-        """Load a labeller with a spaCy pipeline and the WordNet of this machine.
+        """Load a labeler with a spaCy pipeline and the installed WordNet.
 
         Args:
             pipeline: Installed package, folder, or Hub repository of the pipeline.
@@ -74,18 +75,18 @@ class Labeller:
 
         Raises:
             ImportError: If NLTK is not installed.
-            ValueError: If the pipeline or WordNet is not installed; the message names the command that installs it.
+            ValueError: If the pipeline or WordNet is not installed.
         """
         wordnet = open_wordnet()
         return cls(Parser(pipeline, cache=cache), wordnet, wordnet.identity)
 
     def label(self, premise: str, hypothesis: str) -> Verdict:
-        """Label one pair."""
+        """Label a single pair."""
         [verdict] = self.labels([premise], [hypothesis])
         return verdict
 
     def labels(self, premises: Sequence[str], hypotheses: Sequence[str]) -> Iterator[Verdict]:
-        """Label n pairs, and iterate over their verdicts in order."""
+        """Label n pairs, and iterate over the verdicts in the order of the pairs."""
         for start in range(0, len(premises), _BATCH_SIZE):
             batch = [texts[start : start + _BATCH_SIZE] for texts in (premises, hypotheses)]
             distinct = list(dict.fromkeys([*batch[0], *batch[1]]))
@@ -125,7 +126,10 @@ def _check(tree: Tree) -> None:
 
 
 def _is_unjoined(tree: Tree, verb: int) -> bool:
-    """Check whether a verb is a conjunct without conjunction, a parse error: "anyone caught smoking will be fined"."""
+    """Check whether a verb is a conjunct without a conjunction, which indicates a parse error.
+
+    An example is "anyone caught smoking will be fined".
+    """
     head = tree.heads[verb]
     if tree.deps[verb] != "conj" or tree.pos[verb] not in VERBS or tree.pos[head] not in VERBS:
         return False
@@ -133,35 +137,35 @@ def _is_unjoined(tree: Tree, verb: int) -> bool:
 
 
 class NatlogPredictor:
-    """The natural-logic labeller as a predictor.
+    """Predictor with the natural-logic labeler.
 
-    A pair that the rules do not cover gets equal probabilities, as pairs without relation do from the WordNet baseline;
-    metrics that take the most likely label then use the first one.
+    For a pair that the rules do not cover, all labels have equal probability, as for pairs without a relation in the
+    WordNet baseline. Metrics that use the most likely label then use the first label.
 
     Attributes:
-        has_probabilities: False: the predictor chooses one label or none.
-        identity: Parser and lexicon, on which the predictions depend.
+        has_probabilities: False, because the predictor chooses one label or abstains.
+        identity: Parser and lexicon, which affect the predictions.
     """
 
     label_space = LABELS
     has_probabilities = False
 
     def __init__(self, labeller: Labeller) -> None:
-        """Set up the predictor.
+        """Initialize the predictor.
 
         Args:
-            labeller: Labeller that proves the labels.
+            labeller: Labeler that proves the labels.
         """
         self._labeller = labeller
         self.identity = {"kind": "natlog", **labeller.identity}
 
     @classmethod
     def load(cls, pipeline: str | Path = PIPELINE) -> "NatlogPredictor":
-        """Load the predictor with a spaCy pipeline and the WordNet of this machine.
+        """Load the predictor with a spaCy pipeline and the installed WordNet.
 
         Raises:
             ImportError: If NLTK is not installed.
-            ValueError: If the pipeline or WordNet is not installed; the message names the command that installs it.
+            ValueError: If the pipeline or WordNet is not installed.
         """
         return cls(Labeller.load(pipeline))
 
@@ -181,12 +185,12 @@ _SIGNS: Final = {
     Relation.COVER: "‿",
     Relation.INDEPENDENCE: "#",
 }
-"""The signs of MacCartney & Manning (2009), Table 2."""
+"""Symbols of the relations in Table 2 of MacCartney & Manning (2009)."""
 _MOST_NAMED: Final = 3
 
 
 def explanation(verdict: Verdict) -> list[str]:
-    """Format the proof of a verdict, one line per step; without label, one line with the uncovered construction."""
+    """Format the proof of a verdict with one line per step, or the uncovered construction if there is no label."""
     if verdict.label is None or verdict.relation is None:
         return [f"cannot read: {verdict.unread}"]
     if not verdict.steps:

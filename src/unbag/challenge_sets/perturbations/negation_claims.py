@@ -40,6 +40,8 @@ _NO_COUNT: Final = frozenset(
     people data media news politics economics statistics means species goods savings clothes pants scissors percent
     audience part""".split()
 )
+_UNIQUE: Final = frozenset("entire whole present main particular chief original own only following very".split())
+"""Words of a subject that names one thing."""
 _OBJECTS: Final = ("pobj", "dobj")
 _COMPLEMENTS: Final = ("attr", "acomp", "prep", "agent")
 
@@ -133,6 +135,8 @@ class Claim(NamedTuple):
             return None
         if any(parse.deps[i] in ("det", "poss", "relcl", "acl", "conj", "nummod") for i in places[start:]):
             return None
+        if not _UNIQUE.isdisjoint(parse.lower_words[: self.finite]):
+            return None
         if not {"JJS", "JJR", "RBS", "NNP", "NNPS", "CD"}.isdisjoint(parse.tags[start : self.finite]):
             return None
         if any(parse.deps[i] == "attr" for i in parse.children(self.verb)) or "of" in parse.lower_words[: self.finite]:
@@ -166,10 +170,13 @@ class Claim(NamedTuple):
 
 
 def find_claim(parse: Parse) -> Claim | None:
-    """Find the claim of a sentence; None if the sentence is no claim."""
+    """Find the claim of a sentence; None if the sentence is no claim. A sentence without a full stop gets one."""
+    parse = _with_full_stop(parse)
     words = parse.lower_words
     if len(words) not in _LENGTH or words[-1] != "." or parse.deps.count("ROOT") != 1 or not determiners_fit(parse):
         return None
+    if parse.spaces[-2] or any(dep == "det" and parse.pos[i - 1] in ("ADJ", "DET") for i, dep in enumerate(parse.deps)):
+        return None  # "a simple a symmetrical design": a sentence with an error
     if not _EXCLUDED_WORDS.isdisjoint(words) or not _OTHER_CLAUSES.isdisjoint(parse.deps):
         return None
     if not _MARKS.isdisjoint(parse.pos[:-1]) or not all(map(_is_word, words[:-1])) or not parse.words[0].istitle():
@@ -184,6 +191,20 @@ def find_claim(parse: Parse) -> Claim | None:
         return None
     claim = Claim(parse, nouns[0], finite, verb)
     return claim if _has_subject(claim) and _has_predicate(claim) else None
+
+
+def _with_full_stop(parse: Parse) -> Parse:
+    if not parse.words or parse.pos[-1] == "PUNCT" or "ROOT" not in parse.deps:
+        return parse
+    return Parse(
+        words=(*parse.words, "."),
+        spaces=(*parse.spaces[:-1], False, False),
+        lemmas=(*parse.lemmas, "."),
+        pos=(*parse.pos, "PUNCT"),
+        tags=(*parse.tags, "."),
+        heads=(*parse.heads, parse.deps.index("ROOT")),
+        deps=(*parse.deps, "punct"),
+    )
 
 
 def _has_subject(claim: Claim) -> bool:
@@ -213,5 +234,4 @@ def _has_predicate(claim: Claim) -> bool:
 
 
 def _is_word(word: str) -> bool:
-    letters = word.replace("-", "").replace("'", "").replace(",", "")
-    return word == "'s" or (letters.isalnum() and not word.startswith("'"))
+    return word == "'s" or word.replace("-", "").replace(",", "").isalnum()

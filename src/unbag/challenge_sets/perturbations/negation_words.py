@@ -192,18 +192,17 @@ THING_PREFIXES: Final = _prefixed(
 """Adjectives with a negative prefix: what is unhappy is not happy, but what is not unhappy need not be."""
 PERSON_ANTONYMS: Final = (
     *_both_ways(
-        "accepted the offer: rejected the offer / remembered the date: forgotten the date"
-        "/ passed the exam: failed the exam / won the first game: lost the first game",
+        "accepted the offer: rejected the offer / passed the exam: failed the exam"
+        "/ won the first game: lost the first game",
         is_perfect=True,
     ),
     *_both_ways("laughing: crying / winning the game: losing the game"),
 )
 THING_ANTONYMS: Final = (
+    *_both_ways("been accepted in full: been rejected in full", is_perfect=True),
     *_both_ways(
-        "increased in value: decreased in value / improved in quality: worsened in quality"
-        "/ been accepted in full: been rejected in full / grown in size: shrunk in size",
-        is_perfect=True,
+        "gaining popularity: losing popularity / rising in price: falling in price"
+        "/ increasing in value: decreasing in value / growing in size: shrinking in size"
     ),
-    *_both_ways("gaining popularity: losing popularity / rising in price: falling in price"),
 )
 """Phrases that exclude each other; if the first is false, the second need not be true."""

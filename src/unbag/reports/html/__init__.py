@@ -1,7 +1,7 @@
-"""HTML report: one self-contained file that needs no network.
+"""HTML report: one self-contained file that works offline.
 
-`data` reads the results of runs. The modules of each set choose its figures and examples. `examples` selects the pairs
-of the cards at the top and formats examples. `charts` draws figures as SVG. `page` renders the template.
+`data` loads the results of runs. The modules of each set provide its figures and examples. `examples` selects the pairs
+for the cards at the top and formats examples. `charts` draws figures as SVG. `page` renders the template.
 """
 
 from collections.abc import Sequence
@@ -15,11 +15,11 @@ FILE: Final = "report.html"
 
 
 def write(folders: Sequence[Path], path: Path) -> None:
-    """Write the report of the results in some folders, with models side by side.
+    """Write the HTML report of one or more runs, with all models side by side.
 
     Args:
         folders: Folders written by `unbag.evaluate`, with `results.json` and, for the examples, `examples.json`.
-        path: HTML file to write.
+        path: Output file.
 
     Raises:
         ValueError: If a folder has no results, or they cannot be read.

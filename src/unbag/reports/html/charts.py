@@ -1,8 +1,9 @@
-"""Figures as SVG, rendered from Vega-Lite specifications by vl-convert without a browser or a network.
+"""SVG figures, rendered offline from Vega-Lite specifications by vl-convert.
 
-Vega-Lite is declarative, so each chart is a short specification. The page inlines the SVG text, which has no script.
-Colours are CSS variables of the page, so that one picture serves the light, dark and print styles. Six models differ by
-colour, shape and dash, so that colour is never the only difference. A seventh differs by shape and dash.
+Vega-Lite is declarative, so each chart is a short specification. The page embeds the SVG text, which contains no
+script. Colors are CSS variables of the page, so that one SVG works with the light, dark and print styles. Up to six
+models differ in color, shape and dash, so that color is never the only difference. The seventh model differs in shape
+and dash.
 """
 
 import math
@@ -15,24 +16,24 @@ from markupsafe import Markup
 
 from unbag.challenge_sets.views.figures import Figure, Series
 
-_COLOURS: Final = 6  # in the style sheet; fewer than shapes, so that two models of one colour differ in shape
+_COLOURS: Final = 6  # colors in the style sheet; fewer than shapes, so that models with the same color differ in shape
 SHAPES: Final = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right")
 BAR: Final = "M-0.17,-1.2h0.34v2.4h-0.34z"
-"""An upright bar, for the references that models are compared with."""
+"""Vertical bar, the marker of published reference results."""
 HOLLOW_BAR: Final = "M-0.3,-1.1h0.6v2.2h-0.6z"
-"""A hollow upright bar, for references on other rows or with other training data."""
+"""Hollow vertical bar, the marker of reference results on other rows or with other training data."""
 DASHES: Final = ((1, 0), (7, 3), (2, 2), (9, 3, 2, 3), (4, 2), (12, 3), (12, 3, 2, 3, 2, 3))
 _REFERENCE_DASHES: Final = ((2, 4), (6, 4))
-NARROW: Final = 350  # pixels with labels: the width of a phone, so that text is not scaled there
+NARROW: Final = 350  # pixels including labels: the width of a phone, so that text is not scaled there
 WIDE: Final = 760
 _CURVE_HEIGHT: Final = 190
-_LANE: Final = 11  # pixels: height of one model's dot beside a name
+_LANE: Final = 11  # pixels: height of the lane of one model
 _LETTER: Final = 6.6  # pixels: mean width in the widest common font; vl-convert measures text in a narrower font
-_BREAK: Final = ": "  # a name continues on a second line after it
-_LONGEST: Final = 28  # characters per line of a name: leaves half of a phone's width for the marks
-_LINE: Final = 16  # pixels: height of a line of a name
-_FEW: Final = 25  # largest number of points that a curve marks one by one; more points merge into the line
-_VERSION: Final = "6.1"  # of Vega-Lite, pinned so that all releases of vl-convert draw the same
+_BREAK: Final = ": "  # line break in a name
+_LONGEST: Final = 28  # maximum number of characters per line of a name: half of a phone's width remains for the marks
+_LINE: Final = 16  # pixels: line height of a name
+_FEW: Final = 25  # maximum number of points of a curve that are drawn individually; more points would overlap
+_VERSION: Final = "6.1"  # version of Vega-Lite, pinned so that all releases of vl-convert draw the same figures
 _CONFIG: Final = {
     "aria": False,  # the page has a table for screen readers
     "background": "transparent",
@@ -47,14 +48,14 @@ _CONFIG: Final = {
         "labelFontSize": 12,
         "titleFontSize": 12,
         "titleFontWeight": "normal",
-        "labelLimit": 0,  # a name is never cut off
+        "labelLimit": 0,  # names are never truncated
         "labelOverlap": True,
     },
 }
 
 
 def style(series: Series, models: Sequence[str]) -> tuple[str, str, tuple[int, ...]]:
-    """Choose the colour, shape and dash of a series. Those of a model depend on its position in the report."""
+    """Choose color, shape and dash of a series. For a model, they depend on its position in the report."""
     if series.is_reference:
         bar = HOLLOW_BAR if series.is_hollow else BAR
         return "var(--reference)", bar, _REFERENCE_DASHES[series.number % len(_REFERENCE_DASHES)]
@@ -67,18 +68,18 @@ def svg(figure: Figure, models: Sequence[str], width: int = NARROW) -> Markup:
 
     Args:
         figure: Figure to draw.
-        models: Names of the report's models. Their order decides the style of each.
-        width: Width in pixels, including all labels.
+        models: Names of all models in the report, in the order that determines their styles.
+        width: Width in pixels, including all labels (default: 350).
     """
     spec = _curve(figure, models) if figure.kind == "curve" else _dots(figure, models)
     picture = vl_convert.vegalite_to_svg({**spec, "width": width, "config": _CONFIG}, vl_version=_VERSION)
-    # Screen readers read the table instead of the picture. Namespaces would look like links to the outside.
+    # Screen readers use the table instead of the SVG. Namespaces are removed, because they look like external links.
     picture = re.sub(r' (?:role|aria-[a-z]+|class|xmlns:xlink|version)="[^"]*"', "", picture)
     return Markup(picture.replace("<svg ", '<svg aria-hidden="true" focusable="false" ', 1))
 
 
 def folded(name: str) -> str:
-    r"""Break a name into lines: at `_BREAK`, and in long lines after a space, a slash or a hyphen.
+    r"""Wrap a name into lines: at `_BREAK`, and in long lines after a space, a slash or a hyphen.
 
     >>> folded("ynie/roberta-large-snli-mnli-anli"), folded("D^c: right in order")
     ('ynie/roberta-large-snli-\nmnli-anli', 'D^c\nright in order')
@@ -111,7 +112,7 @@ def _values(figure: Figure) -> dict[str, Any]:
 
 
 def _scales(figure: Figure, models: Sequence[str]) -> dict[str, Any]:
-    """Build the encodings (colour, shape, dash) that distinguish the series."""
+    """Build the encodings (color, shape, dash) that distinguish the series."""
     styles = {series.name: style(series, models) for series in figure.series}
     encodings = {}
     for channel, part in (("color", 0), ("shape", 1), ("strokeDash", 2)):
@@ -121,7 +122,7 @@ def _scales(figure: Figure, models: Sequence[str]) -> dict[str, Any]:
 
 
 def _share(channel: str, figure: Figure) -> dict[str, Any]:
-    """Build the encoding of a share from 0 to 1. An axis with values below 0 begins at the next lower quarter."""
+    """Build the encoding of values from 0 to 1. With negative values, the axis starts at the next lower quarter."""
     lows = [low if low is not None else value for series in figure.series for _, (value, low, _, _), _ in series.points]
     quarters = math.floor(4 * min([0.0, *(low for low in lows if low is not None)]))
     axis: dict[str, Any] = {"values": [number / 4 for number in range(quarters, 5)], "title": figure.y}
@@ -173,7 +174,7 @@ def _dots(figure: Figure, models: Sequence[str]) -> dict[str, Any]:
     look = _scales(figure, models)
     ticks, names = [folded(str(tick)) for tick in figure.places], [series.name for series in figure.series]
     lines = max(tick.count("\n") + 1 for tick in ticks)
-    # One lane per series, so that no dot hides another. Lanes are not needed if each place has only one dot.
+    # One lane per series, so that dots do not overlap. Lanes are unnecessary if each place has only one dot.
     lanes = len(names) if len(ticks) < sum(len(series.points) for series in figure.series) else 1
     step = max(lanes * _LANE + 8, lines * _LINE + 8)
     return {
@@ -213,7 +214,7 @@ def _dots(figure: Figure, models: Sequence[str]) -> dict[str, Any]:
 
 
 def _filled(colour: dict[str, Any]) -> dict[str, Any]:
-    """Build the encodings that fill all marks except the hollow ones."""
+    """Build the encodings that fill all marks except hollow ones."""
     hollow = "isValid(datum.hollow)"
     return {
         "fill": colour,

@@ -1,4 +1,4 @@
-"""The data of a report: results of run folders grouped by set and corpus, and the scores of each model on all sets."""
+"""Data of a report: results of all runs, grouped by set and corpus, and the verdicts on each model."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -31,10 +31,10 @@ _RUN_KEYS: Final = (
 
 @dataclass(frozen=True)
 class ReportData:
-    """The data of a report.
+    """Data of a report: models, results and skipped sets.
 
     Attributes:
-        models: Models, baselines last.
+        models: Models, with baselines last.
         groups: Results by set and corpus.
         skipped: Sets without results.
     """
@@ -45,33 +45,33 @@ class ReportData:
 
     @property
     def subject(self) -> Model:
-        """The model that the report is about: the first."""
+        """Main model of the report, which is the first one."""
         return self.models[0]
 
     @property
     def names(self) -> list[str]:
-        """The names of the models."""
+        """Names of the models."""
         return [model.name for model in self.models]
 
     def of_model(self, model: Model) -> list[tuple[Group, Scored]]:
-        """List the results of one model with their groups."""
+        """List the results of one model and their groups."""
         return [(group, each) for group in self.groups for each in group.scored if each.model == model]
 
 
 def gather(folders: Sequence[Path]) -> ReportData:
-    """Read the results and examples in some folders.
+    """Load the results and examples of one or more runs.
 
-    If several folders have results of a model on the same rows, the last folder counts.
+    If several folders contain results of the same model on the same rows, the last folder is used.
 
     Raises:
-        ValueError: If there is no folder, a folder has no results, or a challenge set is not installed.
+        ValueError: If no folder is given, a folder has no results, or a challenge set is not installed.
     """
     if not folders:
-        raise ValueError("expected at least one folder with results, got none")
+        raise ValueError("report: expected at least one folder with results, got none")
     read = [_read(Path(folder)) for folder in folders]
     scored = [pair for of_folder, _ in read for pair in of_folder]
     if not scored:
-        raise ValueError(f"expected results in {', '.join(map(str, folders))}, got none; evaluate a model first")
+        raise ValueError(f"{', '.join(map(str, folders))}: expected results, got none; run `unbag evaluate` first")
     models = _models([result for result, _ in scored])
     groups: dict[tuple[str, ...], dict[str, Scored]] = {}
     for result, selection in scored:
@@ -87,10 +87,10 @@ def gather(folders: Sequence[Path]) -> ReportData:
 
 
 def _read(folder: Path) -> tuple[list[tuple[Result, ExampleSelection | None]], list[SkippedSet]]:
-    """Read a folder's results with their examples, and the sets without a result."""
+    """Load the results of a folder with their examples, and its skipped sets."""
     path = folder / results.FILE
     if not path.is_file():
-        raise ValueError(f"{folder}: expected a {results.FILE}, got none; name a folder written by `unbag evaluate`")
+        raise ValueError(f"{folder}: expected a {results.FILE}, got none; pass a folder written by `unbag evaluate`")
     scored, skipped = results.read_with_skipped(path)
     has_examples = (folder / report_examples.FILE).is_file()
     selections = report_examples.read(folder / report_examples.FILE) if has_examples else []
@@ -105,7 +105,7 @@ def _identity(result: Result) -> str:
 
 
 def _models(all_results: Sequence[Result]) -> dict[str, Model]:
-    """Build the models by identity. Models of the same name are numbered."""
+    """Build the models by identity. Models with the same name are numbered."""
     models: dict[str, Model] = {}
     for result in all_results:
         identity = _identity(result)
@@ -130,11 +130,11 @@ def _name_groups(groups: list[dict[str, Scored]], order: Sequence[Model]) -> lis
 
 
 Standings = Mapping[str, Mapping[str, SetVerdict]]
-"""The verdict on each model per group, by the model's name and the group's key."""
+"""Verdict on each model per group, by model name and group key."""
 
 
 def standings(gathered: ReportData) -> dict[str, dict[str, SetVerdict]]:
-    """Compute the verdict on each model per group. The tests of a model are corrected over all of its groups."""
+    """Compute the verdict on each model per group, with the tests of a model corrected over all its groups."""
     by_model: dict[str, dict[str, SetVerdict]] = {}
     for model in gathered.models:
         own = gathered.of_model(model)
@@ -144,6 +144,6 @@ def standings(gathered: ReportData) -> dict[str, dict[str, SetVerdict]]:
 
 
 def subject_of(group: Group, gathered: ReportData) -> Scored:
-    """Select the result of the report's subject in a group, or of the group's first model."""
+    """Select the result of the report's main model in a group, or else of the first model in the group."""
     own = [scored for scored in group.scored if scored.model == gathered.subject]
     return (own or list(group.scored))[0]

@@ -1,4 +1,4 @@
-"""Examples of the report: sentences with marks, predictions, and the cards that feature one pair per set."""
+"""Examples in the report: sentences with marks, predictions, and cards that feature one pair per set."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -16,19 +16,19 @@ from unbag.scoring.bootstrap import Estimate
 _SIGNS: Final = {"right": "✓", "wrong": "✗", "accepted": "accepted:", "refused": "refused:"}
 
 MarkedText = tuple[str, str]
-"""A part of a sentence, and the kind of its mark or ""."""
+"""Part of a sentence and the type of its mark; "" for no mark."""
 
 
 @dataclass(frozen=True)
 class PredictionView:
-    """A formatted prediction.
+    """Formatted prediction on an example.
 
     Attributes:
-        where: Which form of the example was predicted (`in order`, …); empty if there is only one.
+        where: Form of the example, such as `in order`; empty if there is only one form.
         outcome: Outcome of the prediction, such as `right`.
         sign: Symbol of the outcome.
         label: Predicted label.
-        probability: Probability of that label in per cent; empty if unknown.
+        probability: Formatted probability of this label in percent; empty if unknown.
     """
 
     where: str
@@ -40,12 +40,12 @@ class PredictionView:
 
 @dataclass(frozen=True)
 class ExampleView:
-    """A formatted example.
+    """Formatted example with the predictions of a model.
 
     Attributes:
-        example: The example.
+        example: Example to format.
         lines: Name and marked text of each sentence.
-        answers: The model's predictions; that of the unchanged form comes first.
+        answers: Predictions of the model; the prediction on the unchanged form comes first.
     """
 
     example: ReportExample
@@ -54,13 +54,13 @@ class ExampleView:
 
     @property
     def gold(self) -> str:
-        """The gold label as text."""
+        """Gold label as text."""
         return _words(self.example.gold)
 
 
 @dataclass(frozen=True)
 class Example:
-    """An example of the gallery with its set and model."""
+    """Example in the gallery, with its set and model."""
 
     set: str
     model: str
@@ -68,7 +68,7 @@ class Example:
 
 
 def view_example(example: ReportExample) -> ExampleView:
-    """Format an example."""
+    """Format an example with its predictions."""
     lines = tuple((line.name, pieces(line)) for line in example.lines)
     answers = [_answer(example.where, example.outcome, example.answer, example.probability)]
     if (before := example.before) is not None:
@@ -78,7 +78,7 @@ def view_example(example: ReportExample) -> ExampleView:
 
 
 def pieces(line: Line) -> tuple[MarkedText, ...]:
-    """Split a sentence where marks begin and end, into text and kind of mark ("" for none).
+    """Split a sentence at its marks, into pairs of text and type of mark ("" for no mark).
 
     >>> from unbag.challenge_sets.views.examples import Mark
     >>> pieces(Line("premise", "An old man", (Mark(3, 6, "moved"),)))
@@ -92,7 +92,7 @@ def pieces(line: Line) -> tuple[MarkedText, ...]:
 
 
 def percent(probability: float | None) -> str:
-    r"""Format a probability in per cent; empty for None.
+    r"""Format a probability in percent; None becomes an empty string.
 
     >>> percent(0.971), percent(0.997), percent(1.0), percent(None)
     ('97\xa0%', '>\xa099\xa0%', '>\xa099\xa0%', '')
@@ -100,7 +100,7 @@ def percent(probability: float | None) -> str:
     if probability is None:
         return ""
     rounded = f"{100 * probability:.0f}"
-    whole = "> 99 %" if rounded == "100" else f"{rounded} %"  # a probability below 1 must not read as 100 %
+    whole = "> 99 %" if rounded == "100" else f"{rounded} %"  # a probability below 1 must not be shown as 100 %
     return whole.replace(" ", "\N{NO-BREAK SPACE}")
 
 
@@ -112,7 +112,7 @@ def scored(gathered: ReportData) -> Iterator[tuple[Group, Scored]]:
 
 def gallery(gathered: ReportData) -> Iterator[Example]:
     """Iterate over the selected examples of all models."""
-    # The plain pairs come last: mistakes on them show least about word order.
+    # The pairs of `plain` come last, because errors on them reveal the least about word order.
     for group, each in sorted(scored(gathered), key=lambda pair: challenge_sets.get(pair[0].set).is_control):
         for example in each.selection.examples if each.selection else ():
             title = f"{challenge_sets.get(group.set).title}, {group.title}"
@@ -120,7 +120,7 @@ def gallery(gathered: ReportData) -> Iterator[Example]:
 
 
 def marks(gathered: ReportData) -> list[tuple[str, str]]:
-    """List the kinds of marks in the examples, with their meaning."""
+    """List the types of marks in the examples, with their meanings."""
     used = {mark.kind for each in gallery(gathered) for line in each.view.example.lines for mark in line.marks}
     meanings: dict[str, str] = {}
     for group in gathered.groups:
@@ -129,7 +129,7 @@ def marks(gathered: ReportData) -> list[tuple[str, str]]:
 
 
 def rules(gathered: ReportData) -> dict[str, str]:
-    """Collect the rules by which examples were selected, by the titles of the sets."""
+    """Collect the selection rule of the examples of each set, by set title."""
     return {
         challenge_sets.get(group.set).title: each.selection.rule for group, each in scored(gathered) if each.selection
     }
@@ -144,18 +144,18 @@ def _words(label: str) -> str:
 
 
 SHORT: Final = 240
-"""Largest number of characters of a short pair."""
+"""Maximum number of characters of a short pair."""
 
 _WORD_PENALTY: Final = 0.01
-"""Probability that each word subtracts from the rank of a pair, so that shorter pairs are preferred."""
+"""Penalty per word in the rank of a pair, in units of probability, so that shorter pairs are preferred."""
 
 
 class FeaturedPair(NamedTuple):
-    """A pair that a card features.
+    """Pair that is featured on a card.
 
     Attributes:
-        example: The example, with the prediction of the report's subject.
-        answers: The example with the prediction of each model, by the models' names.
+        example: Example with the prediction of the main model.
+        answers: Example with the prediction of each model, by model name.
     """
 
     example: ReportExample
@@ -163,12 +163,12 @@ class FeaturedPair(NamedTuple):
 
 
 def select_featured_pairs(gathered: ReportData) -> dict[str, FeaturedPair]:
-    """Select the pair of each group that its card features, by the group's key. Groups without examples have none.
+    """Select the pair to feature on the card of each group, by group key. Groups without examples are omitted.
 
-    Only short pairs are candidates, or the shortest pairs if none is short. Pairs that the report's subject gets wrong
-    come first, and among these, changed pairs whose unchanged form the subject gets right. Then come pairs that another
-    model gets wrong. Ties go to the highest probability of the subject's prediction, minus `_WORD_PENALTY` per word. No
-    pair of sentences is featured twice; the corpus itself chooses last.
+    Only short pairs are candidates, or the shortest ones if no pair is short. Errors of the main model rank first, and
+    among these, pairs whose unchanged form is predicted correctly. Errors of another model rank next. Ties are broken
+    by the probability of the main model's prediction, minus `_WORD_PENALTY` per word. No pair of sentences is featured
+    twice; the unchanged pairs of the corpus are selected last.
     """
     used: set[frozenset[str]] = set()
     selected = {}
@@ -182,7 +182,7 @@ def select_featured_pairs(gathered: ReportData) -> dict[str, FeaturedPair]:
 
 
 def _pairs(group: Group, gathered: ReportData) -> list[FeaturedPair]:
-    """List the pairs of a group that every model with candidates has; empty if the subject has none."""
+    """List the candidate pairs shared by all models with candidates; empty if the main model has none."""
     subject = subject_of(group, gathered).model.name
     by_model = {
         scored.model.name: {each.id: each for each in scored.selection.candidates}
@@ -199,7 +199,7 @@ def _pairs(group: Group, gathered: ReportData) -> list[FeaturedPair]:
 
 
 def _length(pair: FeaturedPair) -> int:
-    """Count the characters of a pair."""
+    """Count the characters in a pair."""
     return sum(len(line.text) for line in pair.example.lines)
 
 
@@ -208,7 +208,7 @@ def _sentences(pair: FeaturedPair) -> frozenset[str]:
 
 
 def feature_rank(pair: FeaturedPair) -> tuple[bool, bool, bool, float]:
-    """Compute the sort key of a pair, within a set and across sets; the highest is featured first."""
+    """Compute the sort key of a pair, within a set and across sets; the highest one is featured first."""
     example = pair.example
     words = sum(len(line.text.split()) for line in example.lines)
     was_right = example.before is None or example.before.answer == example.gold
@@ -218,19 +218,19 @@ def feature_rank(pair: FeaturedPair) -> tuple[bool, bool, bool, float]:
 
 @dataclass(frozen=True)
 class Card:
-    """The card of a set at the top of the report.
+    """Card of a set at the top of the report.
 
     Attributes:
-        key: Key of the section of the set.
+        key: Key of the set's section.
         title: Title of the set.
-        data: Corpus, and the model of the score if it is not the subject.
-        example: Featured pair; None if no run stored any.
+        data: Corpus, and the evaluated model if it is not the main model.
+        example: Featured pair; None if no run stored candidates.
         predictions: Symbol, name and predictions of each model for the pair.
-        number: Skill score.
-        standing: Standing against the baseline.
+        number: Formatted skill score.
+        standing: Verdict against the baseline.
         interval: Interval of the score, and number of rows.
         others: Scores of the other models.
-        reading: Sentence with the set's numbers, for cards without a pair.
+        reading: Sentence with the main metrics of the set, for cards without a pair.
     """
 
     key: str
@@ -246,19 +246,20 @@ class Card:
 
     @property
     def is_of_changed(self) -> bool:
-        """Whether each model has two predictions, so that the card is wider."""
+        """Whether each model has two predictions, which makes the card wider."""
         return self.example is not None and len(self.example.answers) > 1
 
 
 def cards(gathered: ReportData, stand: Standings, readings: Mapping[str, str]) -> list[Card]:
-    """Build a card per group, by descending `feature_rank`; the corpus itself comes later, since it tests order least.
+    """Build one card per group, sorted by descending `feature_rank`.
 
-    The wide cards come last, so that cards of one width share rows.
+    Unchanged pairs of the corpus come later, because they reveal the least about word order. Wide cards come last, so
+    that cards with the same width share rows.
 
     Args:
         gathered: Data of the report.
         stand: Verdict on each model per group.
-        readings: Sentence with the subject's numbers, by the group's key.
+        readings: Sentence with the metrics of the main model, by group key.
     """
     pairs = select_featured_pairs(gathered)
     order = sorted(gathered.groups, key=lambda group: _place(group, pairs.get(group.key)))
@@ -307,7 +308,7 @@ def _shorten_lines(example: ReportExample) -> ReportExample:
 
 
 def _short_names(gathered: ReportData) -> dict[str, str]:
-    """Shorten the models' names to the part after the last slash, if these parts are distinct."""
+    """Shorten model names to the part after the last slash, if these parts are distinct."""
     ends = {model.name: model.name.rpartition("/")[2] for model in gathered.models}
     return ends if len(set(ends.values())) == len(ends) and all(ends.values()) else {name: name for name in ends}
 

@@ -1,6 +1,6 @@
-"""The page: the template filled with the report data, tables, charts and published figures.
+"""Rendering of the report page from the template, with tables, charts and published results.
 
-Published figures on other rows or with other training data are drawn hollow.
+Published results on other rows or with other training data have hollow markers.
 """
 
 import base64
@@ -37,6 +37,7 @@ from unbag.reports.html.charts import WIDE, svg, swatch
 from unbag.reports.html.data import ReportData, Standings, standings, subject_of
 from unbag.reports.html.examples import cards
 from unbag.reports.reproduce import remarks, rerun
+from unbag.scoring.bootstrap import Estimate
 
 _SAME: Final = "published, same rows"
 _OTHER: Final = "published, other rows or training"
@@ -44,11 +45,11 @@ _MOST: Final = 16  # names in one figure
 
 
 def beside_papers(group: Group, described: ChallengeSet) -> Iterator[Figure]:
-    """Iterate over figures of the set's numbers that papers report on the same corpus.
+    """Iterate over figures that compare metrics of a set with published results on the same corpus.
 
-    A published figure is drawn full if it is on the same rows (all rows of a set that is not rebuilt) and involves no
-    training, as for annotators or a rule. All others are drawn hollow: their rows differ, or their training data differ
-    or may differ, since no record states what a model on the Hub was trained on.
+    A published result has a solid marker if it is on the same rows (all rows of a set that is not rebuilt) and involves
+    no training, as for annotators or a rule. All other results have hollow markers: their rows or training data differ
+    or may differ, because the training data of models on the Hub are not recorded.
     """
     is_sampled = any(scored.result.config.get("max_examples") is not None for scored in group.scored)
     for quantity in described.quantities_with_role("beside_papers"):
@@ -65,9 +66,9 @@ def beside_papers(group: Group, described: ChallengeSet) -> Iterator[Figure]:
         sources = ", ".join(dict.fromkeys(one.source for one in theirs))
         other = " Hollow bars: other rows, or a model whose training data differ or may differ."
         yield Figure(
-            title=f"Beside the papers: {quantity.label}",
-            about=f"Bars are published figures ({sources}).{other if len(full) < len(theirs) else ''} "
-            + ("Higher is better." if quantity.higher_is_better else "Lower is better; guessing may also be low."),
+            title=f"Comparison with papers: {quantity.label}",
+            about=f"Bars are published results ({sources}).{other if len(full) < len(theirs) else ''} "
+            + ("Higher is better." if quantity.higher_is_better else "Lower is better; guessing may also score low."),
             x="model",
             y="value",
             kind="dots",
@@ -75,13 +76,13 @@ def beside_papers(group: Group, described: ChallengeSet) -> Iterator[Figure]:
         )
 
 
-_BESIDE: Final = 2  # models whose numbers fit beside the figures
-_COLUMNS: Final = 3  # of figures, on a wide screen
+_BESIDE: Final = 2  # maximum number of models whose table fits next to the figures
+_COLUMNS: Final = 3  # maximum number of figure columns on a wide screen
 
 
 @dataclass(frozen=True)
 class Drawn:
-    """A drawn figure with its title, caption, pictures, legend and table."""
+    """Rendered figure with title, caption, SVGs, legend and table."""
 
     title: str
     about: str
@@ -91,13 +92,13 @@ class Drawn:
 
     @property
     def is_wide(self) -> bool:
-        """Whether it has a picture for wide screens."""
+        """Whether the figure has a second SVG for wide screens."""
         return len(self.pictures) > 1
 
 
 @dataclass(frozen=True)
 class Verifier:
-    """The part of a section on the models as verifiers; it is unfolded where `is_open`."""
+    """Verification metrics in a section; expanded if `is_open` is true."""
 
     is_open: bool
     readings: tuple[tuple[str, str], ...]
@@ -108,20 +109,20 @@ class Verifier:
 
 @dataclass(frozen=True)
 class Section:
-    """The section of a group.
+    """Section of the page on one set and corpus.
 
     Attributes:
         key: Key of the group.
         title: Title of the set.
         data: Corpus of the group.
         question: Question that the set answers.
-        paper: Paper that the set is from; None if there is none.
-        readings: Name of each model, and a sentence with its numbers.
-        measures: Table of the numbers.
-        is_beside: Whether the table stands beside the figures.
+        paper: Paper that introduced the set; None if there is none.
+        readings: Name of each model, and a sentence with its main metrics.
+        measures: Table of metrics.
+        is_beside: Whether the table is next to the figures.
         columns: Number of columns on a wide screen.
         figures: Figures of the set.
-        verifier: Part on the models as verifiers; None without such scores.
+        verifier: Verification metrics; None without such scores.
         published: Tables of the paper.
         note: Note on excluded source examples.
     """
@@ -142,7 +143,7 @@ class Section:
 
 
 def render(gathered: ReportData) -> str:
-    """Render the page as text."""
+    """Render the report page as HTML."""
     environment = Environment(
         loader=PackageLoader(__package__, "."), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
         lstrip_blocks=True,
@@ -153,7 +154,7 @@ def render(gathered: ReportData) -> str:
     text = environment.get_template("page.html.jinja").render(
         script=Markup(script),
         style=Markup(_asset("page.css")),
-        # The content security policy blocks all requests, and all scripts but ours, even one inside a sentence.
+        # The content security policy blocks all requests and all other scripts, even a script inside a sentence.
         script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
         subject=gathered.subject.name,
         models=[(swatch(Series(each.name, ()), gathered.names, line=True), each) for each in gathered.models],
@@ -173,12 +174,12 @@ def render(gathered: ReportData) -> str:
 
 
 def lead(gathered: ReportData, stand: Standings) -> str:
-    """Format the verdict on the report's subject."""
+    """Format the lead paragraph of the report: the verdict on the main model."""
     return verdict.sentence(list(stand[gathered.subject.name].values()))
 
 
 def profile(stand: Standings, gathered: ReportData) -> Figure:
-    """Build the figure of the skill scores of all models on all sets."""
+    """Build the figure with the skill scores of all models on all sets."""
     titles = {group.key: _title_of(group, gathered) for group in gathered.groups}
     series = [
         Series(
@@ -214,7 +215,7 @@ def _reading(result: Result) -> str:
 
 
 def _readings(gathered: ReportData) -> dict[str, str]:
-    """Collect the sentences with the numbers of the subject, or of a group's first model, by the group's key."""
+    """Collect a sentence with the metrics of the main model (or else the first model), by group key."""
     return {group.key: _sentence(_reading(subject_of(group, gathered).result)) for group in gathered.groups}
 
 
@@ -223,7 +224,7 @@ def _sentence(text: str) -> str:
 
 
 def _drawn(figure: Figure, gathered: ReportData, *, wide: bool = False) -> Drawn:
-    """Draw a figure. With `wide`, draw it for wide screens too; the page shows the picture that fits."""
+    """Render a figure. With `wide`, render it also for wide screens; the page shows the SVG that fits."""
     models = gathered.names
     legend = tuple((swatch(each, models, line=figure.kind == "curve"), each.name) for each in figure.series)
     pictures = (svg(figure, models), *([svg(figure, models, WIDE)] if wide else []))
@@ -262,7 +263,7 @@ def _verifier(group: Group, gathered: ReportData) -> Verifier | None:
     if measures is None:
         return None
     thresholds = verifier.thresholds(group)
-    # The table of thresholds has what the sentences say, but for models without probabilities.
+    # The table of thresholds replaces the sentences, except for models without probabilities.
     readings = [
         (each.model.name, " ".join(verifier.sentences(each.result)))
         for each in group.scored
@@ -303,15 +304,19 @@ def _records(gathered: ReportData) -> Iterator[dict[str, Any]]:
             "title": f"{scored.model.name} · {challenge_sets.get(group.set).title} · {group.title}",
             "rerun": rerun(result),
             "facts": [
-                *((f"model {name}", str(value)) for name, value in result.model.items() if value != {}),
+                *((f"model {name}", _fact(value)) for name, value in result.model.items() if value != {}),
                 *((name, str(value)) for name, value in data.items()),
                 *((f"set {name}", str(value)) for name, value in result.config.items() if value is not None),
             ],
         }
 
 
+def _fact(value: Any) -> str:
+    return interval(value) if isinstance(value, Estimate) else str(value)
+
+
 def _versions(gathered: ReportData) -> list[tuple[str, str]]:
-    """Collect the versions of packages that the results were computed with; several if results differ."""
+    """Collect the package versions of all results; several versions per package if results differ."""
     by_package: dict[str, dict[str, None]] = {}
     for _, scored in examples.scored(gathered):
         for name, version in scored.result.environment.items():

@@ -1,0 +1,94 @@
+"""Measurement of a predictor's speed: pairs per second, and the time until a pair has its prediction."""
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, Final, NamedTuple
+
+from unbag.inference.predictor import Predictor
+
+SIZES: Final = (1, 2, 4, 8, 16, 32, 64, 128)
+"""Numbers of pairs per call that are measured."""
+
+ROUNDS: Final = 3
+PAIRS: Final = 256
+
+_WARM_UP: Final = 32  # pairs before the measurement, so that lazy initialization does not count
+
+
+class Timing(NamedTuple):
+    """Speed with a number of pairs per call.
+
+    Attributes:
+        pairs_per_call: Number of pairs that are predicted in one call: the batch size of a service.
+        pairs_per_second: Number of pairs divided by the time of all calls.
+        p50: Median over the pairs of the time of the pair's call, in milliseconds.
+        p99: Time of the call within which 99 % of the pairs have their prediction, in milliseconds.
+        calls: Number of calls.
+    """
+
+    pairs_per_call: int
+    pairs_per_second: float
+    p50: float
+    p99: float
+    calls: int
+
+    def as_json(self) -> dict[str, Any]:
+        """Convert the timing to a JSON object."""
+        return self._asdict()
+
+
+def measure(
+    predictor: Predictor,
+    premises: Sequence[str],
+    hypotheses: Sequence[str],
+    *,
+    sizes: Sequence[int] = SIZES,
+    rounds: int = ROUNDS,
+    clock: Callable[[], float] = time.perf_counter,
+) -> list[Timing]:
+    """Measure the speed of a predictor with several numbers of pairs per call.
+
+    The time of a call includes tokenization. All sizes take turns in each round, so that other load on the machine
+    affects them equally. A pair waits for the whole call that contains it.
+
+    Args:
+        predictor: Predictor on this machine.
+        premises: Premises of n pairs.
+        hypotheses: Hypotheses of the n pairs.
+        sizes: Numbers of pairs per call; those above n are skipped.
+        rounds: Number of times that each size predicts the pairs, 1 or more.
+        clock: Function that returns the time in seconds.
+
+    Returns:
+        One timing per size.
+
+    Raises:
+        ValueError: If there are no pairs, or `rounds` is below 1.
+    """
+    n = len(premises)
+    if n < 1 or rounds < 1:
+        raise ValueError(f"speed: expected at least 1 pair and 1 round, got {n} pairs and {rounds} rounds")
+    predictor.predict(premises[:_WARM_UP], hypotheses[:_WARM_UP])
+    times: dict[int, list[float]] = {size: [] for size in sizes if size <= n}
+    for _ in range(rounds):
+        for size, of_size in times.items():
+            for start in range(0, n - size + 1, size):  # whole calls only
+                part = slice(start, start + size)
+                begun = clock()
+                predictor.predict(premises[part], hypotheses[part])
+                of_size.append(clock() - begun)
+    return [_timing(size, of_size) for size, of_size in times.items()]
+
+
+def fastest(timings: Sequence[Timing]) -> Timing:
+    """Select the timing with the most pairs per second; the fewest pairs per call of several."""
+    return max(timings, key=lambda each: (each.pairs_per_second, -each.pairs_per_call))
+
+
+def _timing(size: int, times: Sequence[float]) -> Timing:
+    ordered = sorted(times)
+    total = math.fsum(ordered)
+    # All calls have the same number of pairs, so quantiles over calls are quantiles over pairs (nearest rank).
+    p50, p99 = (1000 * ordered[math.ceil(share * len(ordered)) - 1] for share in (0.5, 0.99))
+    return Timing(size, size * len(ordered) / total if total else math.inf, p50, p99, len(ordered))
