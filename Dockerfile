@@ -1,4 +1,4 @@
-# unbag on a CPU: `docker build -t unbag . && docker run --rm unbag` shows the demonstration, with no network.
+# unbag on a CPU: `docker build -t unbag . && docker run --rm unbag` runs the demonstration without network access.
 #   docker run --rm -v "$PWD:/work" unbag build permuted --data pairs.csv --output set.parquet
 # With models: `docker build --build-arg EXTRAS=[models] -t unbag .`
 FROM python:3.12-slim

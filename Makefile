@@ -1,16 +1,16 @@
-# Two set-up commands: `make demo` and `make test`. Both need Python 3.11 or newer and a package registry, no more.
-# PYTHON names another interpreter, VENV another place for the virtual environment.
+# Start with `make demo` and `make test`. Both need only Python 3.11 or newer and a package registry.
+# PYTHON sets the interpreter, and VENV the folder of the virtual environment.
 
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
-# Dependency groups (the developers' tools) need a pip of 2025.
-# The tests start many processes. Each would compile all that it imports if the environment forbade cached byte code.
+# Dependency groups (the development tools) need pip of 2025 or newer.
+# The tests start many processes. Without cached bytecode, each of them would compile all of its imports.
 export PYTHONDONTWRITEBYTECODE :=
 INSTALL := $(BIN)/python -m pip install --quiet --constraint constraints.txt
 
-# One process of tests more than cores, since many wait for what they started; a file's tests stay together, since what
-# they share is made once for them. With a process that crashed replaced, pytest-xdist 3.8 waits for ever at the end.
+# One more test process than cores, because many tests wait for subprocesses. The tests of a file stay together, because
+# they share fixtures. If pytest-xdist 3.8 replaces a crashed process, it hangs at the end.
 WORKERS ?= $(shell $(PYTHON) -c "import os; print(os.cpu_count() + 1)")
 PARALLEL = -n $(WORKERS) --dist loadfile --no-loadscope-reorder --max-worker-restart 0
 SCHEMA := $(VENV)/schemas/bin/check-jsonschema --builtin-schema vendor
@@ -20,17 +20,17 @@ QUICK := $(patsubst %,tests/%.py,cli/test_app test_import_graph data/test_labels
 
 .PHONY: demo test test-all portability lowest extras attack fuzz audit quick lint schemas format hub bench harnesses docs
 
-demo: $(VENV)/demo.installed  ## show every set offline, put to a bag of words and to one that reads
+demo: $(VENV)/demo.installed  ## evaluate a small network and two bags of words on every set, offline
 	$(BIN)/unbag demo
 
-test: $(VENV)/dev.installed  ## run the tests, without the long ones; those that need ../shared skip without it
+test: $(VENV)/dev.installed  ## run all tests except the nightly ones; without ../shared, the tests that need it are skipped
 	$(BIN)/python -m pytest $(PARALLEL)
 
-test-all: $(VENV)/dev.installed  ## run all tests: clusters, launchers, other tools, long attacks, whole corpora
+test-all: $(VENV)/dev.installed  ## run all tests, including clusters, launchers, other tools, long attacks and whole corpora
 	$(BIN)/python -m pytest $(PARALLEL) -m ""
 
-# Not there: what runs in Spaces, beside sentence-transformers and in a build, with newer packages than our own oldest.
-lowest: $(VENV)/pip.installed  ## all tests with the oldest packages that pyproject.toml allows, installed apart
+# Excludes tests of Spaces, sentence-transformers and builds, which need newer packages than our lower bounds.
+lowest: $(VENV)/pip.installed  ## run all tests with the oldest packages that pyproject.toml allows, in a separate environment
 	$(BIN)/python -m pip install --quiet uv
 	$(BIN)/uv pip compile --quiet --resolution lowest-direct --all-extras --group lowest pyproject.toml -o $(VENV)/lowest.txt
 	$(BIN)/python -m venv $(VENV)/lowest
@@ -38,41 +38,41 @@ lowest: $(VENV)/pip.installed  ## all tests with the oldest packages that pyproj
 	$(VENV)/lowest/bin/python -m pytest $(PARALLEL) -m "" $(addprefix --ignore=,tools src/unbag/integrations/cross_encoder.py \
 		$(wildcard src/unbag/hub/*_page.py) tests/hub/test_leaderboard.py tests/hub/test_metric_spaces.py tests/hub/test_pair_space.py)
 
-# EXTRAS names some: `make extras EXTRAS="none zh"`. UV_TORCH_BACKEND=cpu spares the gigabytes of torch for GPUs.
-extras: $(VENV)/dev.installed  ## each extra alone: the wheel with it in a fresh environment does what it is for: minutes
+# EXTRAS selects extras: `make extras EXTRAS="none zh"`. UV_TORCH_BACKEND=cpu avoids the large GPU version of torch.
+extras: $(VENV)/dev.installed  ## test the wheel with each extra in a fresh environment; minutes
 	$(BIN)/python -m pip install --quiet uv
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m tests.installed $(EXTRAS)
 
-quick: $(VENV)/dev.installed  ## the core in less than a minute: scores, labels, perturbations, sources, tables, imports, usage
+quick: $(VENV)/dev.installed  ## run the core tests in less than a minute: scores, labels, perturbations, sources, tables, imports
 	$(BIN)/python -m pytest $(PARALLEL) -m "not slow and not nightly" $(QUICK)
 
-# SEED draws another attack; INPUTS and SECONDS say how much of it.
+# SEED sets the seed of an attack, INPUTS the number of inputs, and SECONDS the duration of fuzzing.
 SEED ?= 0
 INPUTS ?= 1500
 SECONDS ?= 600
 
-portability: $(VENV)/dev.installed  ## build every set as on other processors, and compare: minutes
+portability: $(VENV)/dev.installed  ## build every set as on other processors, and compare the results; minutes
 	$(BIN)/python -m tools.portability $(if $(wildcard ../shared),--shared ../shared)
 
-attack: $(VENV)/dev.installed  ## all of the attack with malformed input and faults, of which `make test` runs a part
+attack: $(VENV)/dev.installed  ## run all tests with malformed input and faults (`make test` runs a part of them)
 	UNBAG_ATTACK=$(SEED) $(BIN)/python -m pytest $(PARALLEL) -m "" tests/robustness
 	$(BIN)/python -m tests.robustness.malformed_inputs --attack-seed $(SEED) --inputs $(INPUTS)
 	$(BIN)/python -m tests.robustness.fault_injection --attack-seed $(SEED)
 
-fuzz: $(VENV)/dev.installed  ## the parsers of outside files, for SECONDS in all, led by coverage where atheris installs
+fuzz: $(VENV)/dev.installed  ## fuzz the parsers of external files for SECONDS in total, with coverage guidance by atheris
 	-$(INSTALL) atheris
 	$(BIN)/python -m tests.robustness.fuzz --seconds $(SECONDS) --attack-seed $(SEED)
 
-audit: $(VENV)/pip.installed  ## known vulnerabilities of what the tests ran with: asks PyPI's or OSV's database
+audit: $(VENV)/pip.installed  ## search PyPI's or OSV's database for known vulnerabilities of the tested packages
 	$(INSTALL) pip-audit
 	$(BIN)/pip-audit --no-deps --disable-pip --strict --requirement constraints.txt
 
-lint: $(VENV)/dev.installed  ## style and types
+lint: $(VENV)/dev.installed  ## check style and types
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 
-schemas: $(VENV)/pip.installed  ## workflows, action, issue forms and citation, by the schemas that check-jsonschema brings
+schemas: $(VENV)/pip.installed  ## validate workflows, action, issue forms and citation file against their schemas
 	$(BIN)/python -m venv $(VENV)/schemas
 	$(VENV)/schemas/bin/python -m pip install --quiet check-jsonschema
 	$(SCHEMA).github-workflows .github/workflows/*.yml
@@ -86,26 +86,26 @@ format: $(VENV)/dev.installed
 	$(BIN)/ruff format
 	$(BIN)/ruff check --fix
 
-hub: $(VENV)/dev.installed  ## a small Hub on this machine, to play with: it prints how to point the clients at it
+hub: $(VENV)/dev.installed  ## start a local test Hub, and print the settings for its clients
 	$(BIN)/python -m tests.fake_hub $(if $(wildcard ../shared/hub),--mount ../shared/hub --corpora)
 
-docs: $(VENV)/dev.installed  ## the documentation in docs/_build/html, with the examples of its guides
+docs: $(VENV)/dev.installed  ## build the documentation in docs/_build/html, and run the examples in its guides
 	$(INSTALL) --group docs
 	$(BIN)/python -m sphinx --builder html --fail-on-warning --keep-going docs docs/_build/html
 	UNBAG_DOCS=1 $(BIN)/python -m pytest $(PARALLEL) -m "" tests/docs
 
-bench: $(VENV)/dev.installed  ## the claims of speed, beside a peer, one JSON line each; inference.py wants a model
+bench: $(VENV)/dev.installed  ## measure unbag and its peers, one JSON line per measurement; inference.py needs a model
 	$(INSTALL) --group bench
 	$(BIN)/python benchmarks/permute.py
 	$(BIN)/python benchmarks/scoring.py
 
-harnesses: $(VENV)/dev.installed  ## our tasks in three evaluation harnesses themselves, each installed apart: minutes, gigabytes
+harnesses: $(VENV)/dev.installed  ## run our tasks in three evaluation harnesses, in separate environments; minutes, gigabytes
 	$(BIN)/python benchmarks/harnesses.py $(if $(KEEP),--keep $(KEEP))
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
-# Apart from the one above, for a virtual environment that somebody made by hand.
+# Separate from the rule above, to support a virtual environment that was created manually.
 $(VENV)/pip.installed: | $(VENV)/bin/python
 	$(INSTALL) "pip>=25.1"
 	touch $@
