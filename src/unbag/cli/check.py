@@ -129,9 +129,9 @@ def check(
             comparisons, notes = gates.no_worse_than(run, before, metric or ())
             checked += comparisons
         if badge is not None:
-            badges.write(of_model(results), badge)
-        view = gate_views.view(checked, notes, strict=strict)
-        to_paste = gate_views.exported(checked, notes, strict=strict)
+            badges.write_badge(of_model(results), badge)
+        view = gate_views.build_gate_view(checked, notes, strict=strict)
+        to_paste = gate_views.export_gates(checked, notes, strict=strict)
     show(form, view, to_paste, as_json=as_json)
     if any(each.stops(strict=strict) for each in checked):
         raise typer.Exit(1)

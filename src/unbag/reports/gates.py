@@ -10,14 +10,14 @@ from rich.text import Text
 from unbag import challenge_sets
 from unbag.challenge_sets.views.tables import count, interval
 from unbag.evaluation.gates import GateResult
-from unbag.reports.comparison import gap, p_value
+from unbag.reports.comparison import format_difference, format_p_value
 from unbag.reports.formats import ExportedTable
-from unbag.reports.formats import Table as ToPaste
+from unbag.reports.formats import GroupedTable as ToPaste
 
 _STYLES = {"passes": "green", "fails": "bold red", "inconclusive": "yellow"}
 
 
-def view(checked: Sequence[GateResult], notes: Sequence[str], *, strict: bool) -> RenderableType:
+def build_gate_view(checked: Sequence[GateResult], notes: Sequence[str], *, strict: bool) -> RenderableType:
     """Build the terminal view of gate results: a table with one row per gate, and the verdict."""
     tested = any(each.p is not None for each in checked)
     columns = ("metric", "bound", "value [95 %]", "n", *(["p"] if tested else []), "")
@@ -27,18 +27,20 @@ def view(checked: Sequence[GateResult], notes: Sequence[str], *, strict: bool) -
     for column in table.columns[2:]:
         column.justify, column.no_wrap = "right", True
     for each in checked:
-        p = [p_value(each.p) if each.against else ""] if tested else []
+        p = [format_p_value(each.p) if each.against else ""] if tested else []
         outcome = Text(each.outcome, style=_STYLES[each.outcome])
         same = sum((other.set, other.number, other.asked) == (each.set, each.number, each.asked) for other in checked)
         name = f"{each.set}:{each.number}" + (f" · {each.data}" if same > 1 else "")
         table.add_row(name, each.asked, _value(each), count(each.estimate), *p, outcome)
     remarks = [*_remarks(checked), *(f"{note}." for note in notes)]
     return Group(
-        table, *(Text(line, style="dim") for line in remarks), Text(verdict(checked, strict=strict), style="bold")
+        table,
+        *(Text(line, style="dim") for line in remarks),
+        Text(format_gate_verdict(checked, strict=strict), style="bold"),
     )
 
 
-def verdict(checked: Sequence[GateResult], *, strict: bool) -> str:
+def format_gate_verdict(checked: Sequence[GateResult], *, strict: bool) -> str:
     """Format the overall verdict on all gates as a sentence.
 
     >>> from unbag.scoring.bootstrap import Estimate
@@ -60,7 +62,7 @@ def verdict(checked: Sequence[GateResult], *, strict: bool) -> str:
     return f"Passed: {'the only gate' if total == 1 else f'all {total} gates'}."
 
 
-def exported(checked: Sequence[GateResult], notes: Sequence[str], *, strict: bool) -> ExportedTable:
+def export_gates(checked: Sequence[GateResult], notes: Sequence[str], *, strict: bool) -> ExportedTable:
     """Build the tables of gate results for export."""
     rows = [
         (
@@ -69,12 +71,12 @@ def exported(checked: Sequence[GateResult], notes: Sequence[str], *, strict: boo
             each.asked,
             _value(each),
             count(each.estimate),
-            p_value(each.p) if each.against else "",
+            format_p_value(each.p) if each.against else "",
             each.outcome,
         )
         for each in checked
     ]
-    sentence = verdict(checked, strict=strict)
+    sentence = format_gate_verdict(checked, strict=strict)
     passed = not any(each.stops(strict=strict) for each in checked)
     records = [each.as_json() for each in checked]
     flat = [
@@ -89,7 +91,7 @@ def exported(checked: Sequence[GateResult], notes: Sequence[str], *, strict: boo
 
 def _value(each: GateResult) -> str:
     """Format the value of the metric, or its difference from the reference run."""
-    return gap(each.estimate) if each.against else interval(each.estimate)
+    return format_difference(each.estimate) if each.against else interval(each.estimate)
 
 
 def _remarks(checked: Sequence[GateResult]) -> list[str]:
