@@ -107,7 +107,7 @@ def test_the_html_report_is_the_commands(report, tmp_path):
     pytest.importorskip("jinja2")
     pytest.importorskip("vl_convert")
     path = report.to_html(tmp_path / "of-python.html")
-    html.write([report.folder], tmp_path / "of-command.html")
+    html.write_report([report.folder], tmp_path / "of-command.html")
     assert path.read_bytes() == (tmp_path / "of-command.html").read_bytes()
 
 

@@ -48,9 +48,9 @@ def run(recipe: Recipe, config: KFoldConfig, seeds: Sequence[int], **callbacks: 
 
 def view(record: "Record") -> Any:
     """Build the table of a record for the terminal."""
-    from unbag.reports.training import kfold_table
+    from unbag.reports.training import build_kfold_table
 
-    return kfold_table(record)
+    return build_kfold_table(record)
 
 
 RECIPE = Recipe("kfold", __doc__, config=KFoldConfig, protocol=Protocol(run, view))

@@ -43,9 +43,9 @@ def run(recipe: Recipe, config: RearrangedConfig, seeds: Sequence[int], **callba
 
 def view(record: "Record") -> Any:
     """Build the table of a record for the terminal."""
-    from unbag.reports.training import rearranged_table
+    from unbag.reports.training import build_rearranged_table
 
-    return rearranged_table(record)
+    return build_rearranged_table(record)
 
 
 RECIPE = Recipe("rearranged", __doc__, config=RearrangedConfig, protocol=Protocol(run, view))

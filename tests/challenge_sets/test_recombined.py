@@ -143,7 +143,7 @@ def test_partial_rows_are_scored_by_what_is_there():
 def test_table_fits_a_terminal_and_lists_size_position_and_operation():
     console = Console(width=80, highlight=False)
     with console.capture() as capture:
-        terminal.show(terminal.views([_result(_finds_words)]), console)
+        terminal.print_views(terminal.build_result_views([_result(_finds_words)]), console)
     lines = capture.get().splitlines()
     assert max(map(len, lines)) <= 80
     names = [line.split("  ")[0].strip() for line in lines]

@@ -11,7 +11,7 @@ from unbag import evaluate
 from unbag.challenge_sets import loading
 from unbag.challenge_sets.request import Request, build
 from unbag.data.labels import LABELS
-from unbag.reports.terminal import view
+from unbag.reports.terminal import build_result_view
 from unbag.scripts import module
 from unbag.utils.safe_io import DataError
 
@@ -237,7 +237,7 @@ def test_a_model_is_scored_by_category_and_a_tie_is_wrong(official, tmp_path):
     }
     assert result.scores["unanswered"] == 2
     assert "by_similarity" not in result.scores
-    assert view(result)
+    assert build_result_view(result)
 
 
 def test_the_official_counts(shared):

@@ -227,7 +227,7 @@ def test_a_long_name_is_not_cut(runs):
     path = "by_category.synonyms_and_nationalities.accuracy"
     long = replace(found, differences=[each._replace(label=path) for each in found.differences])
     console = Console(width=80, record=True, file=StringIO())
-    console.print(compared.view(long))
+    console.print(compared.build_comparison_view(long))
     lines = console.export_text().splitlines()
     assert f"↓ {path}" in lines
     assert max(map(len, lines)) <= 80

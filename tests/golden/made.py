@@ -213,7 +213,9 @@ def _shown(
     for name, found in runs.items():
         _without_versions(folders[name] / _RESULTS)
         seen = f"{under}runs/{name}"
-        terminal.write([*terminal.views(found), *terminal.together(found)], Path("table.txt"))
+        terminal.write_views(
+            [*terminal.build_result_views(found), *terminal.build_summary_views(found)], Path("table.txt")
+        )
         yield f"{seen}/table.txt", Path("table.txt").read_text(encoding="utf-8")
         yield f"{seen}/results.json", (folders[name] / _RESULTS).read_text(encoding="utf-8")
         shown = folders[name] / "examples.json"
@@ -227,7 +229,7 @@ def _shown(
             yield f"{seen}/report.txt", _report([folders[name]])
     if "words" in runs:
         plain = [result for result in runs["words"] if result.set == "plain"]
-        terminal.write(terminal.views(plain, crossed=True), Path("table.txt"))
+        terminal.write_views(terminal.build_result_views(plain, crossed=True), Path("table.txt"))
         yield "runs/words/crossed.txt", Path("table.txt").read_text(encoding="utf-8")
 
 
@@ -243,7 +245,7 @@ def _without_sentences(chosen: Mapping[str, Any]) -> dict[str, Any]:
 
 def _report(folders: Sequence[Path]) -> str:
     """Return what is read on the page of some runs, a line a piece of text."""
-    html.write(folders, Path("report.html"))
+    html.write_report(folders, Path("report.html"))
     text = Path("report.html").read_text(encoding="utf-8")
     text = re.sub(r"<(script|style|svg)\b.*?</\1>", "", text, flags=re.DOTALL)
     pieces = (unescape(piece) for piece in re.split(r"<[^>]*>", text))
@@ -257,7 +259,7 @@ def _compared(one: str, two: str) -> Iterator[tuple[str, str]]:
     yield f"{name}.json", json.dumps(found.as_json(), indent=1, ensure_ascii=False)
     console = Console(width=80, highlight=False, force_terminal=False)
     with console.capture() as capture:
-        console.print(compared.view(found))
+        console.print(compared.build_comparison_view(found))
     yield f"{name}.txt", capture.get()
 
 

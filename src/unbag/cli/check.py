@@ -141,9 +141,9 @@ def check(
             checked += [*comparisons, *gates.check_parity(compared, parity_bounds)]
             notes = [*notes, *parity_notes]
         if badge is not None:
-            badges.write(of_model(results), badge)
-        view = gate_views.view(checked, notes, compared, strict=strict)
-        to_paste = gate_views.exported(checked, notes, compared, strict=strict)
+            badges.write_badge(of_model(results), badge)
+        view = gate_views.build_gate_view(checked, notes, compared, strict=strict)
+        to_paste = gate_views.export_gates(checked, notes, compared, strict=strict)
     show(form, view, to_paste, as_json=as_json)
     if any(each.stops(strict=strict) for each in checked):
         raise typer.Exit(1)

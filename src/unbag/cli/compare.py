@@ -48,10 +48,10 @@ def compare(
     validate_output_form(form, as_json=as_json)
     from unbag.challenge_sets.results import explain_damaged_records
     from unbag.evaluation import comparison
-    from unbag.reports.comparison import exported, view
+    from unbag.reports.comparison import build_comparison_view, export_comparison
 
     with explain_damaged_records(*paths):
         compared = comparison.compare(
             *paths, across_data=across_data, quantities=metric or (), level=significance_level
         )
-    show(form, view(compared), exported(compared), as_json=as_json)
+    show(form, build_comparison_view(compared), export_comparison(compared), as_json=as_json)

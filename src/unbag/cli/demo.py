@@ -53,8 +53,9 @@ def demo(
         show_results(results, output_dir, as_json=True)
         return
     write_tables(results, output_dir)
-    terminal.show(
-        [_describe_models(), *terminal.together(results), *_describe_disagreement(disagreement(output_dir))], console()
+    terminal.print_views(
+        [_describe_models(), *terminal.build_summary_views(results), *_describe_disagreement(disagreement(output_dir))],
+        console(),
     )
     echo(f"Tables of all sets: {output_dir / terminal.FILE}")
     echo(f"Report for a browser: {(output_dir / html.FILE).resolve()}")

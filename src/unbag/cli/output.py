@@ -216,7 +216,7 @@ def show_results(
         more = summarize_verdicts(verdicts(everything)) | ({"over_prompts": spreads} if spreads else {})
         print_json(json.loads(file.read_text(encoding="utf-8")) | more)
         return
-    terminal.show(summary if is_shown or (summary and is_quiet()) else [*views, *summary], console())
+    terminal.print_views(summary if is_shown or (summary and is_quiet()) else [*views, *summary], console())
     files = " ".join(sorted(path.name for path in folder.iterdir()))
     separator = "\n  " if len(f"in {place or folder}: {files}") > _COLUMNS else " "
     echo(f"in {place or folder}:{separator}{files}")
@@ -236,13 +236,13 @@ def write_tables(
     from unbag.evaluation.result_folder import combined
     from unbag.reports import html, terminal
 
-    views = terminal.views(results, crossed=cross_domain)
+    views = terminal.build_result_views(results, crossed=cross_domain)
     # Results of this run come from memory, results of earlier runs from the file.
     entries = combined(read(folder / FILE), results)
     others = [entry.result for entry in entries if entry.number is not None]
-    summary = [] if cross_domain else terminal.together([entry.result for entry in entries])
-    terminal.write([*views, *terminal.views(others), *summary], folder / terminal.FILE)
-    html.write([folder], folder / html.FILE)
+    summary = [] if cross_domain else terminal.build_summary_views([entry.result for entry in entries])
+    terminal.write_views([*views, *terminal.build_result_views(others), *summary], folder / terminal.FILE)
+    html.write_report([folder], folder / html.FILE)
     return views, summary
 
 

@@ -114,7 +114,7 @@ class _Display(ProgressDisplay):
         # write at a time. When the display restarts, it clears the line above, for which the table ends with an empty
         # line.
         self._bars.stop()
-        terminal.show([terminal.view(result)], console())
+        terminal.print_views([terminal.build_result_view(result)], console())
         self._bars.start()
 
 

@@ -23,14 +23,14 @@ def papers(
     unbag papers --json
     """
     from unbag.challenge_sets.papers import tables
-    from unbag.reports.papers import record, view
+    from unbag.reports.papers import build_paper_view, convert_tables_to_json
 
     paper_tables = tables(name)
     if as_json:
-        print_json(record(paper_tables))
+        print_json(convert_tables_to_json(paper_tables))
         return
     for table in paper_tables:
-        console().print(view(table))
+        console().print(build_paper_view(table))
 
 
 def report(
@@ -69,12 +69,12 @@ def report(
     validate_output_form(form, as_json=as_json)
     with explain_damaged_records(*folders):
         if badge is not None:
-            badges.write(run_tables.subject(folders), badge)
+            badges.write_badge(run_tables.compute_subject_verdicts(folders), badge)
         if form == "html":
             file = output or Path(html.FILE)
-            html.write(folders, file)
+            html.write_report(folders, file)
         else:
-            text = run_tables.exported(folders).text(form)
+            text = run_tables.export_runs(folders).text(form)
     if form == "html":
         size = file.stat().st_size
         if as_json:

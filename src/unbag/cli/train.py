@@ -255,7 +255,7 @@ def _show_evaluations(done: Any) -> None:
         file = Path(run["evaluation"]) / FILE
         if run["verdict"] is not None and file.is_file():
             console().print()
-            terminal.show(terminal.together(read(file)), console())
+            terminal.print_views(terminal.build_summary_views(read(file)), console())
 
 
 def _quiet(*, first: bool) -> None:
