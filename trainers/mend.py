@@ -2,19 +2,19 @@
 # requires-python = ">=3.11"
 # dependencies = ["unbag[models,wordnet]"]
 # ///
-"""Mend a model that relies on single words: the recommended recipe, evaluated before and after on every challenge set.
+"""Fine-tune a model that relies on single words with the recommended recipe, and evaluate it before and after.
 
-This recipe combines the entropy of permuted pairs with added pairs whose words
-do not reveal the label: SOSwap, AddAmod, and one word replaced by WordNet (extra
-wordnet). With --bias-strength it adds a product of experts with a bag of
-words. The options are those of the single recipes. The output is a
-transformers model with a card (README.md) that tests every difference, in and
-out of domain.
+This recipe combines the entropy of permuted pairs with augmentations whose
+words do not reveal the label: SOSwap, AddAmod, and replacement of one word with
+WordNet (extra wordnet). With --bias-strength it adds a product of experts with
+a bag of words. The options are those of the single recipes. The output is a
+transformers model with a card (README.md) that reports significance tests for
+all differences, in domain and out of domain.
 
   unbag train mend --model ORG/NLI-MODEL --output-dir runs/mended
   unbag compare runs/mended/before runs/mended/evaluation
 
-A pre-trained model without a head may be mended too, without an evaluation before.
+A pretrained model without a head is also accepted, but not evaluated before.
 Without the command:
 
   python trainers/mend.py --model ORG/NLI-MODEL --output-dir runs/mended
@@ -55,7 +55,7 @@ def objective(classifier: "Classifier", config: MendConfig, data: "TrainingData"
 
 
 def run(recipe: Recipe, config: MendConfig, seeds: Sequence[int], **callbacks: Any) -> "Record":
-    """Train, evaluate before and after, compare, and write the card."""
+    """Train a model, evaluate it before and after, compare the results, and write the card."""
     from unbag.inference.distributed import process_group
     from unbag.reports.training import card
     from unbag.training.mended import before_and_after, mend
@@ -73,7 +73,7 @@ def run(recipe: Recipe, config: MendConfig, seeds: Sequence[int], **callbacks: A
 
 
 def view(record: "Record") -> Any:
-    """Build the view of a record for the terminal."""
+    """Build the terminal view of a record."""
     from unbag.reports.training import view
     from unbag.training.mended import before_and_after
 

@@ -1,10 +1,9 @@
-"""Samples: the per-example values behind each number of a run, so that runs can be compared pair by pair.
+"""Samples: per-example values behind the metrics of a run, for paired comparisons of runs.
 
     <run>/samples/00-permuted.parquet      samples of the first result in results.json: one row per source example
 
-The columns are the terms of the sums behind each number (right or wrong, permutations accepted, …), so that everything
-a metric computes from rows and labels is done. A comparison therefore needs neither the set nor the model, and can draw
-the same bootstrap resamples for both models.
+The columns are the terms of the sums behind each metric, such as correctness or the number of accepted permutations. A
+comparison therefore needs neither the set nor the model, and can draw the same bootstrap resamples for both models.
 """
 
 import hashlib
@@ -29,18 +28,18 @@ from unbag.utils.files import atomic_write
 FOLDER: Final = "samples"
 SCHEMA: Final = 1
 _META: Final = b"unbag.sources"
-_CLOSE: Final = 1e-9  # sums in another order differ in their last bits; samples of another result differ by more
+_CLOSE: Final = 1e-9  # sums in another order differ only in their last bits; samples of another result differ by more
 
 
 def write(results: Sequence[Result], run: Path, earlier: Mapping[int, int] = MappingProxyType({})) -> None:
-    """Write the samples of newly scored results to a run's folder, and remove files that belong to no result.
+    """Write the samples of newly scored results to a run's folder, and remove files without a result.
 
-    Quantities with other units than the set's source examples (those of SICCK by modifier) are excluded.
+    Quantities whose units are not the set's source examples (those of SICCK by modifier) are excluded.
 
     Args:
         results: All results of the folder.
         run: Folder of the run.
-        earlier: For results that were not scored now but stay in the folder, the previous index by the new index.
+        earlier: Previous index by new index, for earlier results that stay in the folder.
     """
     files = {new: _file(run, old, results[new]) for new, old in earlier.items()}
     contents = {new: file.read_bytes() for new, file in files.items() if file.is_file()}
@@ -68,7 +67,7 @@ def write(results: Sequence[Result], run: Path, earlier: Mapping[int, int] = Map
 
 
 def read(run: Path, number: int, result: Result) -> dict[str, Sample] | None:
-    """Read the samples of each quantity of a result, by path; None if the run stored none.
+    """Read the samples of each quantity of a result, by path. Returns None if the run stored none.
 
     Args:
         run: Folder with results.json.
@@ -76,7 +75,7 @@ def read(run: Path, number: int, result: Result) -> dict[str, Sample] | None:
         result: The result.
 
     Raises:
-        ValueError: If the file is damaged, of another version, or of another result.
+        ValueError: If the file is corrupted, has another version, or belongs to another result.
     """
     file = _file(run, number, result)
     if not file.is_file():
@@ -86,7 +85,7 @@ def read(run: Path, number: int, result: Result) -> dict[str, Sample] | None:
         table = pq.read_table(file, partitioning=None)
         meta = json.loads(table.schema.metadata[_META])
         if meta["schema"] != SCHEMA:
-            raise ValueError(f"version {meta['schema']}, this package reads {SCHEMA}")
+            raise ValueError(f"expected version {SCHEMA}, got {meta['schema']}")
         columns = [column.to_numpy() for column in table.itercolumns()]
         samples = {
             path: Sample(statistic, np.stack([columns[index] for index in indices], axis=1))
@@ -94,16 +93,19 @@ def read(run: Path, number: int, result: Result) -> dict[str, Sample] | None:
             if statistic in STATISTICS
         }
         if meta.get("checksum") not in (None, _checksum(table)):  # older files have no checksum
-            raise ValueError("damaged: the checksum differs")
+            raise ValueError("corrupted: the checksum differs")
     except (OSError, pa.ArrowException, KeyError, TypeError, ValueError) as error:
         raise ValueError(
-            f"{file} cannot be read ({error}); evaluate again, or delete it to compare unpaired"
+            f"{file}: expected readable samples, got an error ({error}); evaluate again, or delete the file to compare "
+            "unpaired"
         ) from error
     recorded = dict(iter_estimates(result.scores))
     for path, sample in samples.items():
         value = recorded[path].value if path in recorded else None
         if path not in recorded or (value is not None and abs(sample_value(sample) - value) > _CLOSE):
-            raise ValueError(f"{file} does not belong to the results beside it ({path} differs); evaluate again")
+            raise ValueError(
+                f"{file}: expected samples of the results in the same run, got others ({path} differs); evaluate again"
+            )
     return samples
 
 
@@ -116,7 +118,7 @@ def _file(run: Path, number: int, result: Result) -> Path:
 
 
 def _table(samples: dict[str, Sample], result: Result) -> pa.Table:
-    """Build the table of all samples. A column that several quantities share is stored once."""
+    """Build the table of all samples. Columns shared by several quantities are stored once."""
     positions: dict[str, int] = {}
     columns: list[Any] = []
     quantities: dict[str, tuple[str, list[int]]] = {}

