@@ -2,7 +2,7 @@
 # requires-python = ">=3.11"
 # dependencies = ["unbag[models,wordnet]"]
 # ///
-"""Mend a model that relies on single words: the recommended recipe, evaluated before and after on every challenge set.
+"""Fine-tune a model that relies on single words with the recommended recipe, and evaluate it before and after.
 
 This recipe combines the entropy of permuted pairs with added pairs whose words
 do not reveal the label: SOSwap, AddAmod, and one word replaced by WordNet (extra
@@ -15,7 +15,7 @@ out of domain.
   unbag train mend --model ORG/NLI-MODEL --output-dir runs/mended
   unbag compare runs/mended/before runs/mended/evaluation
 
-A pre-trained model without a head may be mended too, without an evaluation before.
+A pretrained model without a head is also accepted, but not evaluated before.
 Without the command:
 
   python trainers/mend.py --model ORG/NLI-MODEL --output-dir runs/mended
@@ -56,7 +56,7 @@ def objective(classifier: "Classifier", config: MendConfig, data: "TrainingData"
 
 
 def run(recipe: Recipe, config: MendConfig, seeds: Sequence[int], **callbacks: Any) -> "Record":
-    """Train, evaluate before and after, compare, and write the card."""
+    """Train a model, evaluate it before and after, compare the results, and write the card."""
     from unbag.inference.distributed import process_group
     from unbag.reports.training import build_mended_card
     from unbag.training.mended import before_and_after, mend

@@ -86,7 +86,7 @@ def test_two_way_predictions_in_either_order_are_scored_alike():
 def test_model_of_contradictions_alone_is_rejected():
     rows = _rows()
     answers = SetPredictions(np.eye(2)[[0] * len(rows)], CONTRADICTION_OR_NOT, has_probabilities=True)
-    with pytest.raises(LabelError, match="expected labels that fold into"):
+    with pytest.raises(LabelError, match="expected labels that map to"):
         recombined_scores(_columns(rows), answers)
 
 

@@ -198,7 +198,7 @@ def test_antonyms_of_wordnet_below_a_threshold_are_not_made(wordnet, tmp_path):
 def test_another_file_is_refused(official, tmp_path):
     other = tmp_path / "other.zip"
     other.write_bytes(b"something else")
-    with pytest.raises(DataError, match=r"other\.zip: expected breaking_nli_dataset\.zip with the sha256"):
+    with pytest.raises(DataError, match=r"other\.zip: expected breaking_nli_dataset\.zip with sha256"):
         loading.load("breaking_nli", "official", file=str(other))
     with pytest.raises(DataError, match=r"expected a zip file with data/dataset\.jsonl"):
         list(builder.read_rows(other))

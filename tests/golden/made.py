@@ -286,13 +286,13 @@ def _files_of(under: str, asked: Mapping[str, Request]) -> Iterator[tuple[str, s
             if request.name == name
         ]
         owned = [request for request in configs if "data" in request.options]
-        for kind, some, licence in (
+        for kind, some, license in (
             ("own", owned, "cc-by-4.0"),
             ("official", [request for request in configs if request not in owned], None),
         ):
             if not some:
                 continue
-            published = dataset.dataset_publication(some, f"org/{name}", Path("published", kind), licence=licence)
+            published = dataset.dataset_publication(some, f"org/{name}", Path("published", kind), license=license)
             card = published.files["README.md"]
             assert callable(card)
             yield f"{under}hub/{name}-{kind}.md", card(None).decode()
@@ -382,8 +382,8 @@ def _on_hub(under: str, found: Sequence[Result], beside: Sequence[Result]) -> It
         own=ours,
         residual=[],
         compare_with={"lexical": [result for result in theirs if result.model["name"] == "lexical"]} if theirs else {},
-        organisation="org",
-        base_licence="mit",
+        organization="org",
+        base_license="mit",
     )
     yield f"{under}hub/model_card.md", model_card.build_model_card(about)
 

@@ -151,7 +151,7 @@ def test_compare_by_name_tests_all_but_average_precision(folders):
     }
     better = {each.label: compared.better(each) for each in compared.differences}
     assert better["AUROC"] == better["false entailment"] == better["Brier score"] == compared.systems[0].letter
-    assert "Corpus · ours.jsonl: average precision not tested, interval unpaired" in compared.notes
+    assert "Corpus · ours.jsonl: average precision is not tested; its interval is unpaired" in compared.notes
 
 
 def test_compare_by_default_leaves_the_verifier_out(folders):

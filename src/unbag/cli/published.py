@@ -17,7 +17,7 @@ def papers(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Print the figures of the papers, with their source.
+    """Print the published scores of the papers, with their sources.
 
     unbag papers cs_lambda
     unbag papers --json
@@ -36,7 +36,7 @@ def papers(
 def report(
     folders: Annotated[
         list[Path],
-        typer.Argument(metavar="RUN", help="Folders of `unbag evaluate`."),
+        typer.Argument(metavar="RUN", help="Results folders of `unbag evaluate`."),
     ],
     output: Annotated[
         Path | None,
@@ -53,9 +53,9 @@ def report(
 ) -> None:
     """Write an HTML report or tables from stored results.
 
-    Models on the same rows share tables and charts. The report describes the
-    first model. The csv format has one line per score, with direction,
-    interval and n. No model is run.
+    Models evaluated on the same rows share tables and charts. The report
+    describes the first model. The csv format has one line per metric, with
+    direction, interval and n. No model is run.
 
       unbag report runs/my-model/permuted-snli runs/other/permuted-snli
       unbag report runs/my-model/suite-snli-validation --format latex
