@@ -158,7 +158,7 @@ def test_other_vectors_under_the_same_name_are_not_taken_from_the_cache(pairs, w
         ({"validation_size": -1}, "validation_size: expected at least 0, got -1"),
         ({"test_size": 5000}, "of at most the number of examples"),
         ({"words": "./absent.txt"}, "got './absent.txt'"),
-        ({"words": "", "language": "zh"}, "embeddings: expected a table for the language 'zh'"),
+        ({"words": "", "language": "zh"}, "embeddings: expected embeddings for the language 'zh'"),
     ],
 )
 def test_invalid_options_raise(pairs, words, options, complaint):
