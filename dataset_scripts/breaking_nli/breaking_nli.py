@@ -5,7 +5,7 @@ import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain
 from pathlib import Path
 from typing import Any, ClassVar, Final
@@ -20,8 +20,9 @@ from unbag.challenge_sets import requirements
 from unbag.challenge_sets.builder import Made
 from unbag.challenge_sets.config import source_configs
 from unbag.challenge_sets.official import OfficialConfig, OfficialSet
-from unbag.challenge_sets.perturbations import corpus_counts, numbers, substitution, vocabulary_split
+from unbag.challenge_sets.perturbations import corpus_counts, names, numbers, substitution, vocabulary_split
 from unbag.challenge_sets.perturbations.corpus_counts import Bigrams, CorpusCounts, count_corpus, is_bigram_file
+from unbag.challenge_sets.perturbations.names import AnnotatedSentence
 from unbag.challenge_sets.perturbations.substitution import (
     DEFAULT_Q,
     DEFAULT_SEED,
@@ -38,6 +39,8 @@ from unbag.data.columns import round_to_field
 from unbag.data.corpora import OFFICIAL
 from unbag.data.downloads import PinnedFile
 from unbag.data.sources import Example, Source
+from unbag.data.text.entities import EntityRecognizer, recognize_ahead
+from unbag.data.text.parses import Parser
 from unbag.utils.hashing import file_hash
 from unbag.utils.safe_io import DataError
 
@@ -206,7 +209,7 @@ class BreakingNli(OfficialSet):
             yield from substitution.substitution_tables(self._authors(examples), self._measure)
             return
         rejected: Counter[str] = Counter()
-        more = self._number_pairs if self.config.text else lambda premise: ()
+        more = self._text_pairs(source, rejected) if self.config.text else lambda premise: ()
         rows = substitution.generate_rows(examples, self._substituter, rejected, more)
         yield from substitution.substitution_tables(rows, self._measure)
         self.save_build_counts(rejected)
@@ -310,10 +313,25 @@ class BreakingNli(OfficialSet):
             words=config.words,
         )
 
-    def _number_pairs(self, premise: str) -> list[Substitute]:
-        """Build the pairs of a user-provided sentence that differ in a number."""
-        pairs = numbers.substitute_numbers(premise, self.config.seed)
-        return [each for each in pairs if vocabulary_split.are_in_half(self.config.words, (each.old, each.new))]
+    def _text_pairs(self, source: Source, rejected: Counter[str]) -> Callable[[str], list[Substitute]]:
+        """Build the function that finds the pairs of a sentence of the user's text that differ in a number or name."""
+        config = self.config
+        with_names = names.name_pairs(partial(self._annotated, source), config.seed, rejected)
+
+        def pairs(premise: str) -> list[Substitute]:
+            exchanged = [with_names[premise]] if premise in with_names else []
+            found = [*numbers.substitute_numbers(premise, config.seed), *exchanged]
+            return [each for each in found if vocabulary_split.are_in_half(config.words, (each.old, each.new))]
+
+        return pairs
+
+    def _annotated(self, source: Source) -> Iterator[AnnotatedSentence]:
+        """Iterate over the parses and entities of a text, which are read from the cache after the first time."""
+        pipeline = self.config.parser_name
+        recognize_ahead(pipeline, (example.premise for example in source.examples()))
+        parses = Parser(pipeline).parses(example.premise for example in source.examples())
+        entities = EntityRecognizer(pipeline).entities(example.premise for example in source.examples())
+        return zip(parses, entities, strict=True)
 
     def _measure(self, old: str, new: str) -> WordPair:
         frequency = self._corpus_counts.pairs.get((old, new), 0) if self._is_counted(old, new) else None

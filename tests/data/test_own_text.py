@@ -168,6 +168,21 @@ def test_build_breaking_nli_from_text_adds_numbers_that_a_file_of_pairs_lacks(pi
     assert set(pairs.rows["category"]).isdisjoint(numbers)
 
 
+def test_build_breaking_nli_from_text_exchanges_names_and_counts_the_others(pipeline, tmp_path, monkeypatch):
+    monkeypatch.setattr("unbag.challenge_sets.config.PIPELINE", pipeline)
+    sentences = [f"They arrived in {city} on a cold morning." for city in ("Paris", "Rome", "Oslo")]
+    text = _write(tmp_path / "trip.txt", " ".join([*sentences, "They never arrived in Vienna on a cold morning."]))
+    built = build(Request("breaking_nli", None, {"text": [text]}))
+    rows = [row for row in built.rows if row["category"] == "names"]
+    assert [row["premise"] for row in rows] == sentences
+    for row in rows:
+        assert {row["replaced"], row["replacement"]} < {"Paris", "Rome", "Oslo", "Vienna"}
+        assert row["hypothesis"] == row["premise"].replace(row["replaced"], row["replacement"])
+        assert (row["label"], row["relation"]) == (2, "co_hyponym")
+    reasons = {reason: n for reason, n in built.config["rejected"].items() if reason.startswith("name: ")}
+    assert reasons == {"name: under a negation, an alternative or a comparison": 1}
+
+
 def test_dataset_publication_of_a_text_is_named_by_its_files_and_needs_a_license(pipeline, tmp_path):
     files = [_write(tmp_path / name, MARKDOWN) for name in ("farm.md", "field.md")]
     request = Request("soswap_addamod", None, {"text": files, "pipeline": pipeline})

@@ -64,6 +64,11 @@ class SourceConfig(datasets.BuilderConfig):
         """The language of the pairs, of the corpus or of the user's own data."""
         return CORPORA[self.corpus].language if self.corpus in CORPORA else self.language
 
+    @property
+    def parser_name(self) -> str:
+        """The spaCy pipeline that parses the sentences of a text, by default or by the set's option `pipeline`."""
+        return str(getattr(self, "pipeline", PIPELINE))
+
     def own_options(self) -> dict[str, Any]:
         """Collect the set's own options: those that change its rows, apart from the choice of the pairs."""
         return {name: getattr(self, name) for name in sorted(own_option_names(type(self)))}
@@ -85,7 +90,7 @@ class SourceConfig(datasets.BuilderConfig):
         if self.text:
             return open_text(
                 self.text,
-                pipeline=str(getattr(self, "pipeline", PIPELINE)),
+                pipeline=self.parser_name,
                 split=self.source_split,
                 columns=self.columns,
                 config=self.data_config,

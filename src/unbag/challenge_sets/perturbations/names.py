@@ -1,0 +1,250 @@
+"""Names of a text, exchanged with another name of the same text and class.
+
+The new sentence contradicts the old one, under Breaking NLI's assumption that both describe the same event (Glockner et
+al. 2018): if Jones opened the door, Smith did not. The operation prefers no pair to a doubtful one: the name must take
+part in a past event, or be the place of one (`name_mentions`), and the text must use the new name in the same way.
+
+Names of one class fit the same place: the title, the number of words or the article are the same. Two names may denote
+one thing if they share the first letters of a word, if one abbreviates the other, or if a longer name of the text has
+words of both (John, Smith, John Smith). Such names are not exchanged.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from unbag.baselines.wordnet.relations import Relation
+from unbag.challenge_sets.perturbations.name_mentions import (
+    JOINED,
+    NOT_LISTED,
+    PLACE_LABELS,
+    ROLE,
+    NameClass,
+    NameKind,
+    NameMention,
+    bare_name,
+    find_mention,
+    is_candidate,
+    shows_kind,
+)
+from unbag.challenge_sets.perturbations.place_names import LEVEL_OF
+from unbag.challenge_sets.perturbations.substitution import Substitute
+from unbag.challenge_sets.perturbations.word_lists import LABEL_OF
+from unbag.data.text.entities import Entity
+from unbag.data.text.parses import Parse
+from unbag.utils import rng
+
+DEFAULT_SEED: Final = 13
+NAMES: Final = "names"
+"""Category of the pairs."""
+
+MIN_NAMES: Final = 3
+"""Minimum number of names of a class in the text, the replaced one included."""
+
+
+class NameEdit(NamedTuple):
+    """A sentence with one name exchanged.
+
+    Attributes:
+        hypothesis: New sentence.
+        old: Old name.
+        new: New name.
+    """
+
+    hypothesis: str
+    old: str
+    new: str
+
+
+UNSURE: Final = "name: not always of one kind, or a common word"
+SCOPE: Final = "name: under a negation, an alternative or a comparison"
+PRONOUN: Final = "name: gendered word in the sentence"
+OTHER_PLACE: Final = "name: another place or people in the sentence"
+REPEATED: Final = "name: more than once in the sentence"
+FEW: Final = f"name: fewer than {MIN_NAMES} names of the class in the text"
+SAME: Final = "name: every other name may denote the same"
+REASONS: Final = (ROLE, JOINED, NOT_LISTED, UNSURE, SCOPE, PRONOUN, OTHER_PLACE, REPEATED, FEW, SAME)
+"""Reasons why a name is not exchanged."""
+
+_GENDERED_TITLES: Final = frozenset("Mr. Mrs. Ms. Miss Mr Mrs Ms Sir Lady Lord Monsieur Madame".split())
+_GENDERED: Final = frozenset(
+    "actor actress aunt boy boyfriend brother daughter father gentleman girl girlfriend he her hers herself him "
+    "himself his husband king lady madam man miss mother mr mr. mrs mrs. ms prince princess queen she sir sister son "
+    "uncle waiter waitress widow widower wife woman".split()
+)
+_SCOPE: Final = frozenset(
+    "again all also always another any anyone besides both but cannot decades dozens each either even ever every "
+    "except few fewer formerly hardly hundreds if instead less like lot lots many maybe n't neither never no nobody "
+    "none nor not nothing n’t often only or other others perhaps previously probably same several sometimes than "
+    "thousands too unless usually without years".split()
+)
+"""Words that let both sentences be true of one event, or that compare the name with another one."""
+_PREFIX: Final = 3  # first letters that a name and its short form share: Tom, Tommy
+_REGIONAL_LABELS: Final = frozenset({*PLACE_LABELS, "NORP", "FAC", "LANGUAGE"})
+
+AnnotatedSentence = tuple[Parse, Sequence[Entity]]
+"""A parsed sentence with its entities."""
+
+
+@dataclass(frozen=True)
+class TextNames:
+    """The names of a text.
+
+    Attributes:
+        names: Names of each class that can replace another one, sorted.
+        unsure: Names with several kinds, and names with a word that the text also writes in lower case.
+        longer: Words of each name of several words, by each of these words.
+    """
+
+    names: Mapping[NameClass, Sequence[str]]
+    unsure: frozenset[str]
+    longer: Mapping[str, Sequence[frozenset[str]]]
+
+
+def collect_names(sentences: Iterable[AnnotatedSentence]) -> TextNames:
+    """Collect the names of a text. The result does not depend on the order of the sentences."""
+    labels: defaultdict[str, set[str]] = defaultdict(set)
+    used: defaultdict[NameClass, set[str]] = defaultdict(set)
+    common: set[str] = set()
+    several: set[frozenset[str]] = set()
+    for parse, entities in sentences:
+        common.update(word for word in parse.words if word.islower())
+        for entity in filter(is_candidate, entities):
+            start, end = bare_name(parse, entity)
+            if start == end:
+                continue
+            name = parse.text(start, end)
+            labels[name].add(entity.label)
+            if end - start > 1:
+                several.add(frozenset(parse.lower_words[start:end]))
+            if entity.label in PLACE_LABELS and name in LEVEL_OF:
+                used[NameClass(NameKind.PLACE, LEVEL_OF[name])].add(name)
+            mention = find_mention(parse, entity)
+            if isinstance(mention, NameMention) and shows_kind(parse, mention):
+                used[mention.of].add(mention.text)
+    unsure = frozenset(
+        name for name, of in labels.items() if len(of) > 1 or any(word in common for word in name.lower().split())
+    )
+    longer: defaultdict[str, list[frozenset[str]]] = defaultdict(list)
+    for words in several:
+        for word in words:
+            longer[word].append(words)
+    return TextNames({of: tuple(sorted(each - unsure)) for of, each in used.items()}, unsure, dict(longer))
+
+
+def exchange_name(
+    parse: Parse,
+    entities: Sequence[Entity],
+    names: TextNames,
+    seed: int = DEFAULT_SEED,
+    rejected: Counter[str] | None = None,
+) -> NameEdit | None:
+    """Exchange one name of a sentence with another one of its text; None if no exchange surely contradicts.
+
+    The draw depends on the seed, the sentence and the names of the text alone.
+
+    Args:
+        parse: Sentence.
+        entities: Entities of the sentence.
+        names: Names of the text (`collect_names`).
+        seed: Random seed.
+        rejected: Counter of rejected names by reason, which the call updates (default: not counted).
+    """
+    edits = []
+    for entity in filter(is_candidate, entities):
+        mention = find_mention(parse, entity)
+        edit = mention if isinstance(mention, str) else _edit_or_reason(parse, entities, mention, names, seed)
+        if isinstance(edit, NameEdit):
+            edits.append(edit)
+        elif rejected is not None:
+            rejected[edit] += 1
+    return edits[int(rng.key(seed, "exchanged name", parse)) % len(edits)] if edits else None
+
+
+def name_pairs(
+    read: Callable[[], Iterable[AnnotatedSentence]], seed: int = DEFAULT_SEED, rejected: Counter[str] | None = None
+) -> dict[str, Substitute]:
+    """Build the pairs of a text with an exchanged name, by premise (`exchange_name`).
+
+    Args:
+        read: Function that iterates over the sentences of the text. It is called twice, so that no sentence is held in
+            memory.
+        seed: Random seed.
+        rejected: Counter of rejected names by reason, which the call updates (default: not counted).
+    """
+    names = collect_names(read())
+    relation = Relation.CO_HYPONYM
+    return {
+        str(parse): Substitute(edit.hypothesis, NAMES, relation, LABEL_OF[relation], edit.old, edit.new)
+        for parse, entities in read()
+        if (edit := exchange_name(parse, entities, names, seed, rejected)) is not None
+    }
+
+
+def may_denote_same(old: str, new: str, names: TextNames) -> bool:
+    """Check whether two names may denote the same person, organization or place.
+
+    >>> nothing = TextNames({}, frozenset(), {})
+    >>> [may_denote_same("Tom", new, nothing) for new in ("Tommy", "Tom Jones", "Mary")]
+    [True, True, False]
+    >>> [may_denote_same("FDA", new, nothing) for new in ("Food and Drug Administration", "EPA")]
+    [True, False]
+    """
+    one, other = (_name_words(name) for name in (old, new))
+    if any(a[:_PREFIX] == b[:_PREFIX] for a in one for b in other):
+        return True
+    if _initials(old) == new.lower() or _initials(new) == old.lower():
+        return True
+    return any(not words.isdisjoint(other) for word in one for words in names.longer.get(word, ()))
+
+
+def _name_words(name: str) -> list[str]:
+    return [word for word in name.lower().replace("-", " ").split() if word not in ("the", "of", "and")]
+
+
+def _initials(name: str) -> str:
+    """Build the abbreviation of a name of several words."""
+    words = _name_words(name)
+    return "".join(word[0] for word in words) if len(words) > 1 else ""
+
+
+def _edit_or_reason(
+    parse: Parse, entities: Sequence[Entity], mention: NameMention, names: TextNames, seed: int
+) -> NameEdit | str:
+    """Exchange a name, or find the reason why it is not exchanged."""
+    reason = _sentence_reason(parse, entities, mention, names)
+    if reason is not None:
+        return reason
+    candidates = names.names.get(mention.of, ())
+    if len({mention.text, *candidates}) < MIN_NAMES:
+        return FEW
+    start = int(rng.key(seed, "name", parse, mention.start)) % len(candidates)
+    present = set(parse.lower_words)
+    for new in (*candidates[start:], *candidates[:start]):
+        if present.isdisjoint(_name_words(new)) and not may_denote_same(mention.text, new, names):
+            return _edit(parse, mention, new)
+    return SAME
+
+
+def _sentence_reason(parse: Parse, entities: Sequence[Entity], mention: NameMention, names: TextNames) -> str | None:
+    """Find the reason against a name that shows in the rest of its sentence and in the text."""
+    if mention.text in names.unsure:
+        return UNSURE
+    others = [*parse.lower_words[: mention.start], *parse.lower_words[mention.end :]]
+    if not _SCOPE.isdisjoint(others):
+        return SCOPE
+    title = mention.of.form.split()[0]
+    if mention.of.kind is NameKind.PERSON and title not in _GENDERED_TITLES and not _GENDERED.isdisjoint(others):
+        return PRONOUN
+    if not set(_name_words(mention.text)).isdisjoint(others):
+        return REPEATED
+    if mention.of.kind is NameKind.PLACE and sum(each.label in _REGIONAL_LABELS for each in entities) > 1:
+        return OTHER_PLACE
+    return None
+
+
+def _edit(parse: Parse, mention: NameMention, new: str) -> NameEdit:
+    sentence = str(parse)
+    start = len(sentence) - len(parse.text(mention.start, len(parse.words)))
+    return NameEdit(sentence[:start] + new + sentence[start + len(mention.text) :], mention.text, new)

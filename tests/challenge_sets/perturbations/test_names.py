@@ -1,0 +1,188 @@
+import random
+from collections import Counter
+
+import pytest
+
+from unbag.baselines.wordnet.relations import Relation
+from unbag.challenge_sets.perturbations.name_mentions import JOINED, NOT_LISTED, ROLE
+from unbag.challenge_sets.perturbations.names import (
+    FEW,
+    MIN_NAMES,
+    NAMES,
+    OTHER_PLACE,
+    PRONOUN,
+    REASONS,
+    REPEATED,
+    SAME,
+    SCOPE,
+    UNSURE,
+    collect_names,
+    exchange_name,
+    may_denote_same,
+    name_pairs,
+)
+from unbag.challenge_sets.perturbations.place_names import LEVEL_OF, PlaceLevel
+from unbag.data.text.entities import Entity
+from unbag.data.text.parses import Parse
+
+LEMMAS = {"nodded": "nod", "walked": "walk", "arrived": "arrive", "was": "be", "issued": "issue"}
+
+
+def annotate(text, label="PERSON"):
+    """Annotate a sentence `[Name] verb [preposition Name] word … .`, with names in brackets, without a pipeline.
+
+    The first name is the subject of the verb. The other words depend on the verb, and a second name on the word before
+    it. The verb is the first word that `LEMMAS` has.
+    """
+    words, entities = [], []
+    for token in text.removesuffix(".").split():
+        if token.startswith("["):
+            entities.append([len(words), None])
+        words.append(token.strip("[]"))
+        if token.endswith("]"):
+            entities[-1][1] = len(words)
+    words.append(".")
+    verb = next(i for i, word in enumerate(words) if word in LEMMAS)
+    heads, deps = [verb] * len(words), ["advmod"] * len(words)
+    tags, pos = ["RB"] * len(words), ["ADV"] * len(words)
+    deps[verb], tags[verb], pos[verb] = "ROOT", "VBD", "VERB"
+    for start, end in entities:
+        for i in range(start, end):
+            heads[i], deps[i], tags[i], pos[i] = end - 1, "compound", "NNP", "PROPN"
+        is_subject = end <= verb
+        heads[end - 1], deps[end - 1] = (verb, "nsubj") if is_subject else (start - 1, "pobj")
+        if not is_subject:
+            deps[start - 1] = "prep"
+    spaces = [True] * (len(words) - 2) + [False, False]
+    parse = Parse(*map(tuple, (words, spaces, [LEMMAS.get(w, w.lower()) for w in words], pos, tags, heads, deps)))
+    labels = label if isinstance(label, list) else [label] * len(entities)
+    return parse, [Entity(start, end, each) for (start, end), each in zip(entities, labels, strict=True)]
+
+
+PERSONS = [annotate(f"[{name}] nodded slowly.") for name in ("Jones", "Smith", "Baker", "Carter")]
+CITIES = [annotate(f"They arrived in [{name}] today.", "GPE") for name in ("Paris", "Rome", "Oslo")]
+AGENCIES = [annotate(f"[{name}] issued rules today.", "ORG") for name in ("EPA", "FDA", "GAO")]
+FULL = [annotate(f"[{name}] nodded slowly.") for name in ("Ann Lee", "Bob Ray", "Cy Fox")]
+TEXT = [*PERSONS, *CITIES, *AGENCIES, *FULL]
+
+
+def _reasons(sentence, text=TEXT):
+    rejected = Counter()
+    assert exchange_name(*sentence, collect_names([*text, sentence]), rejected=rejected) is None
+    return rejected
+
+
+@pytest.mark.parametrize(("group", "start"), [(PERSONS, 0), (CITIES, 3), (AGENCIES, 0), (FULL, 0)])
+def test_exchange_name_each_kind_gives_another_name_of_its_class(group, start):
+    words = {str(parse).split()[start] for parse, _ in group}
+    for parse, entities in group:
+        edit = exchange_name(parse, entities, collect_names(TEXT))
+        assert edit.new.split()[0] in words
+        assert edit.new != edit.old
+        assert edit.hypothesis == str(parse).replace(edit.old, edit.new)
+
+
+def test_name_pairs_other_order_of_sentences_gives_the_same_pairs():
+    pairs = name_pairs(lambda: TEXT)
+    assert len(pairs) == len(TEXT)
+    for seed in range(3):
+        shuffled = random.Random(seed).sample(TEXT, len(TEXT))
+        assert name_pairs(lambda order=shuffled: order) == pairs
+
+
+def test_name_pairs_other_seed_draws_other_names_and_a_repeated_seed_the_same():
+    by_seed = [str(name_pairs(lambda: TEXT, seed)) for seed in range(5)]
+    assert len(set(by_seed)) > 1
+    assert by_seed == [str(name_pairs(lambda: TEXT, seed)) for seed in range(5)]
+
+
+def test_name_pairs_are_contradictions_of_co_hyponyms():
+    for pair in name_pairs(lambda: TEXT).values():
+        assert (pair.category, pair.relation, pair.label) == (NAMES, Relation.CO_HYPONYM, "contradiction")
+
+
+def test_name_pairs_of_four_persons_draw_every_other_name():
+    drawn = {exchange_name(*PERSONS[0], collect_names(TEXT), seed).new for seed in range(100)}
+    assert drawn == {"Smith", "Baker", "Carter"}
+
+
+@pytest.mark.parametrize(
+    ("sentence", "reason"),
+    [
+        (annotate("[Jones] was there."), ROLE),  # a state
+        (annotate("They arrived with [Jones] today."), ROLE),
+        (annotate("[Jones] nodded to [Jones]."), REPEATED),
+        (annotate("[Jones] never nodded slowly."), SCOPE),
+        (annotate("[Jones] nodded or walked."), SCOPE),
+        (annotate("[Jones] walked to her slowly."), PRONOUN),
+        (annotate("They arrived in [Atlantis] today.", "GPE"), NOT_LISTED),
+        (annotate("They arrived in [Paris] from [Spain].", "GPE"), OTHER_PLACE),
+        (annotate("[Chief Jones] nodded slowly.", "ORG"), JOINED),  # no form of an organization
+    ],
+)
+def test_exchange_name_doubtful_sentence_is_left_out_with_its_reason(sentence, reason):
+    assert reason in _reasons(sentence)
+    assert set(_reasons(sentence)) <= set(REASONS)
+
+
+@pytest.mark.parametrize(("before", "is_apart"), [("old", True), ("ex-", False)])
+def test_exchange_name_modified_or_joined_name_is_left_out(before, is_apart):
+    words, heads, deps = (before, "Jones", "nodded", "."), (1, 2, 2, 2), ("amod", "nsubj", "ROOT", "punct")
+    lemmas, pos, tags = (before, "Jones", "nod", "."), ("ADJ", "PROPN", "VERB", "PUNCT"), ("JJ", "NNP", "VBD", ".")
+    parse = Parse(words, (is_apart, True, False, False), lemmas, pos, tags, heads, deps)
+    assert _reasons((parse, [Entity(1, 2, "PERSON")])) == {JOINED: 1}
+
+
+def test_exchange_name_used_for_two_kinds_or_as_a_common_word_is_left_out():
+    two_kinds = [annotate("They walked in [Jones] today.", "GPE")]
+    common = [annotate("They walked to jones today.")]
+    for others in (two_kinds, common):
+        assert UNSURE in _reasons(PERSONS[0], [*TEXT, *others])
+        assert all(pair.new != "Jones" for pair in name_pairs(lambda more=others: [*TEXT, *more]).values())
+
+
+def test_exchange_name_too_few_names_of_the_class_gives_none():
+    assert MIN_NAMES == 3
+    assert _reasons(PERSONS[0], PERSONS[:2]) == {FEW: 1}
+    assert name_pairs(lambda: PERSONS[:3])
+
+
+def test_exchange_name_title_stays_with_names_of_that_title():
+    titled = [annotate(f"Mr. [{name}] nodded slowly.") for name in ("Hall", "King", "Wood")]
+    for parse, entities in titled:
+        parse_with_title = _attach_title(parse)
+        edit = exchange_name(
+            parse_with_title, entities, collect_names([(_attach_title(p), e) for p, e in titled] + TEXT)
+        )
+        assert edit.hypothesis.startswith("Mr. ")
+        assert edit.new in {"Hall", "King", "Wood"} - {edit.old}
+
+
+def _attach_title(parse):
+    heads, deps, pos, tags = map(list, (parse.heads, parse.deps, parse.pos, parse.tags))
+    heads[0], deps[0], pos[0], tags[0] = 1, "compound", "PROPN", "NNP"
+    return Parse(parse.words, parse.spaces, parse.lemmas, tuple(pos), tuple(tags), tuple(heads), tuple(deps))
+
+
+def test_may_denote_same_longer_name_links_its_words():
+    names = collect_names([annotate("[John Smith] nodded slowly.")])
+    assert may_denote_same("John", "Smith", names)
+    assert may_denote_same("Smith", "John", names)
+    assert not may_denote_same("John", "Baker", names)
+
+
+def test_exchange_name_all_others_may_denote_the_same_gives_none():
+    text = [annotate(f"[{name}] nodded slowly.") for name in ("Tom", "Tommy", "Tomas")]
+    assert _reasons(text[0], text) == {SAME: 1}
+
+
+def test_exchange_name_city_is_never_exchanged_with_a_country():
+    countries = [annotate(f"They arrived in [{name}] today.", "GPE") for name in ("France", "Italy", "Norway")]
+    for premise, pair in name_pairs(lambda: [*CITIES, *countries]).items():
+        assert LEVEL_OF[pair.old] is LEVEL_OF[pair.new], premise
+
+
+def test_level_of_lists_no_place_twice():
+    counts = Counter(LEVEL_OF.values())
+    assert counts[PlaceLevel.STATE] == 47  # without Georgia, New York and Washington
+    assert {"Georgia", "New York", "Washington", "Singapore", "Mexico"}.isdisjoint(LEVEL_OF)
