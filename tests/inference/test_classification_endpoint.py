@@ -205,6 +205,7 @@ def test_predictor_of_address_selects_the_kind(endpoint):
 def test_evaluate_classifier_behind_an_endpoint_is_probed_and_recorded(endpoint, tmp_path):
     endpoint.classifier.outputs = right_on_obvious_pairs
     asked = {"data": str(demo.file("validation")), "max_examples": 30, "lexical_baseline": False, "progress": False}
+    asked |= {"shuffled": False}
     route = endpoint.route("predict")
     [result] = unbag.evaluate("endpoint:tiny", "plain", base_url=route, output_dir=tmp_path / "run", **asked)
     assert result.model["label_probe"] == {"en": "12 of 12"}

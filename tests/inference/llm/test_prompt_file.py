@@ -177,6 +177,7 @@ def test_evaluate_several_prompts_gives_the_spread_and_the_share_without_a_label
     endpoint.answers = lambda question: "Who knows?" if "strict" in question and " man " in question else "Yes"
     endpoint.most_logprobs = 0
     asked = {"data": str(demo.file("validation")), "max_examples": 40, "lexical_baseline": False, "progress": False}
+    asked |= {"shuffled": False}
     found = unbag.evaluate(
         "endpoint:tiny", "plain", base_url=endpoint.base_url, prompt=prompts, output_dir=tmp_path / "run", **asked
     )
@@ -226,6 +227,7 @@ def test_evaluate_judge_of_two_labels_is_probed_and_scored(endpoint, tmp_path):
         "Supported" if gold.get(tuple(question.split("|")), "entailment") == "entailment" else "Not supported"
     )
     asked = {"data": str(demo.file("validation")), "max_examples": 40, "lexical_baseline": False, "progress": False}
+    asked |= {"shuffled": False}
     [result] = unbag.evaluate(
         "endpoint:tiny", "plain", base_url=endpoint.base_url, prompt=prompt, output_dir=tmp_path / "run", **asked
     )
