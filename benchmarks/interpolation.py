@@ -6,9 +6,9 @@
 
 The model of each α is (1 − α) θ_plain + α θ_mended (`unbag models interpolate`). The first table has every α. A
 difference from plain is in brackets if its 95 % bootstrap interval over pairs excludes zero. A bold difference has p <
-.05 after Holm's correction over all differences. The second table has the intervals of the differences at α = 1, and at
+.05 after Holm's correction over all differences. The second table has the intervals at some α, by default at 1 and at
 the α that `unbag train mend --interpolate` would choose on the pairs of SNLI validation. Only these pairs influence the
-choice.
+choice. It is `alpha` in the JSON line.
 
 Corpora and Breaking NLI are samples of `--pairs` pairs. A new start skips finished models. The JSON line has all
 numbers.
@@ -53,6 +53,7 @@ def main() -> None:
         metavar="CONFIG",
         help="configs whose SOSwap and AddAmod pairs with held-out words are evaluated, as one set",
     )
+    parser.add_argument("--intervals", nargs="+", type=float, help="α of the second table (default: the chosen one, 1)")
     parser.add_argument("--markdown", action="store_true", help="print the finished results in Markdown")
     parser.add_argument("--out", type=Path, default=Path("runs/interpolation"))
     args = parser.parse_args()
@@ -66,7 +67,7 @@ def main() -> None:
     record = {"benchmark": "interpolation", "alpha": chosen(found), **summary(found)}
     if args.markdown:
         print(markdown(record, list(found)))
-        print(f"\n{differences(record, {name_of(record['alpha']), name_of(1.0)})}")
+        print(f"\n{differences(record, set(map(name_of, args.intervals or [record['alpha'], 1.0])))}")
         return
     show(record)
     print(json.dumps(record))

@@ -30,7 +30,7 @@ def main() -> None:
         if len(sys.argv) == 1:
             run(demo)
         page_file = Path(folder) / html.FILE
-        html.write([demo], page_file)
+        html.write_report([demo], page_file)
         browser = started.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
         page = browser.new_page(viewport=_SIZE, color_scheme="light")
         page.goto(page_file.as_uri())

@@ -2,7 +2,7 @@
 # requires-python = ">=3.11"
 # dependencies = ["unbag[models]"]
 # ///
-"""Fine-tune a sequence classifier against a biased model, so that it learns more than the bias.
+"""Fine-tune a sequence classifier with a biased model, so that it learns more than the bias.
 
   unbag train product-of-experts --model ORG/MODEL --corpus snli --output-dir runs/a
 
@@ -38,21 +38,21 @@ def pair_features(config: Any, pairs: "TrainingData", models: "Mapping[str, Path
 
 
 def product(classifier: "Classifier", config: Any, data: "TrainingData") -> "Objective":
-    """Build the objective of product-of-experts."""
+    """Build the product-of-experts objective."""
     from unbag.training.debiasing import ProductOfExperts
 
     return ProductOfExperts(classifier.network, config, language=data.training[0].language)
 
 
 def mixin(classifier: "Classifier", config: Any, data: "TrainingData") -> "Objective":
-    """Build the objective of learned-mixin."""
+    """Build the learned-mixin objective."""
     from unbag.training.debiasing import LearnedMixin
 
     return LearnedMixin(classifier.network, classifier.tokenizer, config, language=data.training[0].language)
 
 
 def reweighting(classifier: "Classifier", config: Any, data: "TrainingData") -> "Objective":
-    """Build the objective of reweighting, and of focal with its γ."""
+    """Build the objective of reweighting, and of the debiased focal loss with its γ."""
     from unbag.training.debiasing import Reweighted
 
     gamma = config.gamma if isinstance(config, options.FocalConfig) else 1.0
@@ -60,14 +60,14 @@ def reweighting(classifier: "Classifier", config: Any, data: "TrainingData") -> 
 
 
 def confidence(classifier: "Classifier", config: Any, data: "TrainingData") -> "Objective":
-    """Build the objective of confidence-regularization."""
+    """Build the confidence-regularization objective."""
     from unbag.training.debiasing import ConfidenceRegularised
 
     return ConfidenceRegularised(classifier.network, config, language=data.training[0].language)
 
 
 def balanced(classifier: "Classifier", config: Any, data: "TrainingData") -> "Objective":
-    """Build the objective of group-balanced."""
+    """Build the objective with group-balanced weights."""
     from unbag.training.debiasing import Weighted
 
     return Weighted(classifier.network, config, language=data.training[0].language)
@@ -76,8 +76,8 @@ def balanced(classifier: "Classifier", config: Any, data: "TrainingData") -> "Ob
 _CLARK = "[Clark et al. 2019](https://aclanthology.org/D19-1418)"
 _MAHABADI = "[Mahabadi et al. 2020](https://aclanthology.org/2020.acl-main.769)"
 _SELF = "[Utama et al. 2020b](https://aclanthology.org/2020.emnlp-main.613)"
-_PRODUCT = "training minimises the cross-entropy of the product of the model and a biased model"
-_BIAS = "The biased model is fixed; by default it is a bag of words, cross-fitted to the training pairs."
+_PRODUCT = "training minimizes the cross-entropy of the product of the model and a biased model"
+_BIAS = "The biased model is fixed. By default it is a bag of words, cross-fitted to the training pairs."
 
 _TABLE: "tuple[tuple[str, Any, type[options.DebiasConfig], str, str], ...]" = (
     (
@@ -93,7 +93,7 @@ _TABLE: "tuple[tuple[str, Any, type[options.DebiasConfig], str, str], ...]" = (
         "learned_mixin",
         mixin,
         options.LearnedMixinConfig,
-        "Train a product of experts that learns, pair by pair, how far to trust the biased model.",
+        "Train a product of experts with a learned weight of the biased model for each pair.",
         f"Learned mixin +H: {_PRODUCT}, the latter to a power that is learned for each pair, with a penalty on its "
         f"entropy ({_CLARK}).",
     ),
@@ -101,7 +101,7 @@ _TABLE: "tuple[tuple[str, Any, type[options.DebiasConfig], str, str], ...]" = (
         "reweighting",
         reweighting,
         options.ReweightingConfig,
-        "Weight each pair by the biased model's doubt about its label.",
+        "Weight each pair by the biased model's uncertainty about its label.",
         "Reweighting: the weight of each pair in the cross-entropy is 1 minus the probability that a biased model "
         f"gives its label ({_CLARK}).",
     ),
@@ -109,7 +109,7 @@ _TABLE: "tuple[tuple[str, Any, type[options.DebiasConfig], str, str], ...]" = (
         "focal",
         reweighting,
         options.FocalConfig,
-        "Weight each pair by the biased model's doubt about its label, to the power of gamma.",
+        "Weight each pair by a power of the biased model's uncertainty about its label.",
         "Debiased focal loss: the weight of each pair in the cross-entropy is a power of 1 minus the probability that "
         f"a biased model gives its label ({_MAHABADI}).",
     ),
@@ -117,7 +117,7 @@ _TABLE: "tuple[tuple[str, Any, type[options.DebiasConfig], str, str], ...]" = (
         "confidence_regularization",
         confidence,
         options.ConfidenceConfig,
-        "Learn from a teacher whose predictions are flatter where a biased model is sure.",
+        "Distill a teacher whose predictions are smoothed where the biased model is confident.",
         "Confidence regularisation: the model learns the predictions of a plainly fine-tuned teacher, the flatter, the "
         "surer a biased model is of the label ([Utama et al. 2020a](https://aclanthology.org/2020.acl-main.770)).",
     ),
@@ -125,7 +125,7 @@ _TABLE: "tuple[tuple[str, Any, type[options.DebiasConfig], str, str], ...]" = (
         "self_debiasing",
         product,
         options.SelfDebiasingConfig,
-        "Train a product of experts with a weak learner: the same model, first trained on few pairs.",
+        "Train a product of experts with a weak learner, trained on a few pairs.",
         f"Self-debiasing: {_PRODUCT}. The biased model is the same model, first trained on a few of the pairs, for "
         f"which it makes no predictions; its strength falls during training ({_SELF}).",
     ),
@@ -133,7 +133,7 @@ _TABLE: "tuple[tuple[str, Any, type[options.DebiasConfig], str, str], ...]" = (
         "group_balanced",
         balanced,
         options.GroupBalancedConfig,
-        "Give pairs with misleading words the same total weight as other pairs.",
+        "Give each group of pairs, by how misleading their words are, equal total weight.",
         "Group-balanced weights: pairs are grouped by how far a bag of words is misled, and all groups have the same "
         "total weight "
         "(after [Sagawa et al. 2020](https://arxiv.org/abs/1911.08731) and [Liu et al. "

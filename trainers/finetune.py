@@ -18,7 +18,7 @@ import sys
 
 from unbag.training.recipes import Recipe
 
-ABOUT = "Plain fine-tuning: training minimises the cross-entropy of the gold label."
+ABOUT = "Plain fine-tuning: training minimizes the cross-entropy of the gold label."
 
 RECIPE = Recipe("finetune", __doc__, about=ABOUT)
 

@@ -2,11 +2,11 @@
 # requires-python = ">=3.11"
 # dependencies = ["unbag[models]"]
 # ///
-"""Fine-tune a sequence classifier with HEX: on the part of its outputs that words alone do not explain.
+"""Fine-tune a sequence classifier with HEX, on the part of its outputs that a bag of words does not explain.
 
-The model keeps its architecture and predicts by its plain head, as the
-authors' code does. A file beside it serves `unbag evaluate … --head
-residual`, which predicts by F_L, as the paper's text does.
+The model keeps its architecture and predicts with its plain head, like the
+authors' code. An additional file is used by `unbag evaluate … --head
+residual`, which predicts with F_L, as in the paper.
 
   unbag train hex --model ORG/MODEL --corpus snli --output-dir runs/a
   unbag train hex --model ORG/NLI-MODEL --warm-start 0 --output-dir runs/a

@@ -2,16 +2,16 @@
 # requires-python = ">=3.11"
 # dependencies = ["unbag[models]"]
 # ///
-"""Cross-validate an NLI classifier on SICCK: fine-tune on all folds but one, predict that one, score all pairs.
+"""Cross-validate an NLI classifier on SICCK: fine-tune on all folds except one, predict it, and score all pairs.
 
-Section 4.2 of Akoju et al. (2023), as in the authors' notebook: five
-contiguous folds of their file, whose pairs are sorted by seed sentence;
-training from premise to hypothesis only, with three labels, reverse
-entailment as entailment; a random tenth of the training pairs held out; the
-authors' five seeds unless --seeds names others. Both directions of a fold's
-pairs are predicted, and the reverse rule gives one of four labels. The model
-without fine-tuning is scored in the same way. The paper has 4 or 8 epochs and
-batches of 8, 16 or 32.
+Reproduces section 4.2 of Akoju et al. (2023), as in the authors' notebook.
+The folds are five contiguous blocks of their file, whose pairs are sorted by
+seed sentence. Training uses only the direction from premise to hypothesis and
+three labels, with reverse entailment as entailment. A random tenth of the
+training pairs is held out. The seeds are the authors' five, unless --seeds is
+given. Both directions of a fold's pairs are predicted, and the reverse rule
+converts them to one of four labels. The model without fine-tuning is scored
+in the same way. The paper uses 4 or 8 epochs and batches of 8, 16 or 32.
 
   unbag train kfold --model ORG/NLI-MODEL --output-dir runs/kfold --num-train-epochs 4 --batch-size 8
 
@@ -22,10 +22,10 @@ or without the command:
   accelerate launch trainers/kfold.py --model ORG/NLI-MODEL --output-dir runs/kfold
   hf jobs uv run -v hf://buckets/ORG/BUCKET:/output trainers/kfold.py --model ORG/NLI-MODEL --output-dir /output/kfold
 
-Two protocols of ours train on both directions of each pair, with their own
-labels. With --protocol spread, the pairs of a seed sentence are in all folds,
-so that training has other pairs of the same seed, which is far easier. With
---protocol whole_seeds they stay in one fold.
+Two additional protocols train on both directions of each pair, each with its
+own label. With --protocol spread, the pairs of a seed sentence are in all
+folds, so that training contains other pairs of the same seed, which is much
+easier. With --protocol whole_seeds they are in one fold.
 """
 
 import sys
@@ -48,9 +48,9 @@ def run(recipe: Recipe, config: KFoldConfig, seeds: Sequence[int], **callbacks: 
 
 def view(record: "Record") -> Any:
     """Build the table of a record for the terminal."""
-    from unbag.reports.training import kfold_table
+    from unbag.reports.training import build_kfold_table
 
-    return kfold_table(record)
+    return build_kfold_table(record)
 
 
 RECIPE = Recipe("kfold", __doc__, config=KFoldConfig, protocol=Protocol(run, view))

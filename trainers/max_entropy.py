@@ -2,7 +2,7 @@
 # requires-python = ">=3.11"
 # dependencies = ["unbag[models]"]
 # ///
-"""Fine-tune a sequence classifier to be undecided about permuted words, by max-entropy.
+"""Fine-tune a sequence classifier with max-entropy, so that it makes uniform predictions for permuted words.
 
   unbag train max-entropy --model ORG/MODEL --corpus snli --output-dir runs/a
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class MaxEntropyConfig(TrainConfig, MaxEntropyOptions):
-    """Training options of every recipe, and those of max-entropy."""
+    """Common training options and options of max-entropy."""
 
     def validation_errors(self) -> Iterator[str]:
         """Iterate over the errors in the options, as messages."""
@@ -45,7 +45,7 @@ def objective(classifier: "Classifier", config: MaxEntropyConfig, data: "Trainin
     return MaxEntropy(classifier.network, config, seed=config.seed, language=data.language)
 
 
-ABOUT = """Max-entropy: training minimises the cross-entropy of the gold label and maximises the entropy of the \
+ABOUT = """Max-entropy: training minimizes the cross-entropy of the gold label and maximizes the entropy of the \
 predictions for the same pair with its words in random order, so that the model is correct in natural order and \
 undecided in any other ([Sinha et al. 2021](https://aclanthology.org/2021.acl-long.569), section 8, equation 5)."""
 

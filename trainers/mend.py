@@ -2,7 +2,7 @@
 # requires-python = ">=3.11"
 # dependencies = ["unbag[models,wordnet]"]
 # ///
-"""Mend a model that relies on single words: the recommended recipe, evaluated before and after on every challenge set.
+"""Fine-tune a model that relies on single words with the recommended recipe, and evaluate it before and after.
 
 This recipe combines the entropy of permuted pairs with added pairs whose words
 do not reveal the label: SOSwap, AddAmod, and one word replaced by WordNet (extra
@@ -15,7 +15,7 @@ out of domain.
   unbag train mend --model ORG/NLI-MODEL --output-dir runs/mended
   unbag compare runs/mended/before runs/mended/evaluation
 
-A pre-trained model without a head may be mended too, without an evaluation before.
+A pretrained model without a head is also accepted, but not evaluated before.
 Without the command:
 
   python trainers/mend.py --model ORG/NLI-MODEL --output-dir runs/mended
@@ -56,9 +56,9 @@ def objective(classifier: "Classifier", config: MendConfig, data: "TrainingData"
 
 
 def run(recipe: Recipe, config: MendConfig, seeds: Sequence[int], **callbacks: Any) -> "Record":
-    """Train, evaluate before and after, compare, and write the card."""
+    """Train a model, evaluate it before and after, compare the results, and write the card."""
     from unbag.inference.distributed import process_group
-    from unbag.reports.training import card
+    from unbag.reports.training import build_mended_card
     from unbag.training.mended import before_and_after, mend
     from unbag.training.reproduce import command
     from unbag.utils.files import atomic_write
@@ -67,18 +67,20 @@ def run(recipe: Recipe, config: MendConfig, seeds: Sequence[int], **callbacks: A
     if process_group().rank == 0:
         compared = before_and_after(config.output_dir) if record["comparison"] else None
         [trained] = record["runs"]
-        text = card(record, compared, about=recipe.about, command=command(trained), name=config.output_dir.name)
+        text = build_mended_card(
+            record, compared, about=recipe.about, command=command(trained), name=config.output_dir.name
+        )
         with atomic_write(config.output_dir / "README.md") as tmp:
             tmp.write_text(text, encoding="utf-8")
     return record
 
 
-def view(record: "Record") -> Any:
+def build_mended_view(record: "Record") -> Any:
     """Build the view of a record for the terminal."""
-    from unbag.reports.training import view
+    from unbag.reports.training import build_mended_view
     from unbag.training.mended import before_and_after
 
-    return view(record, before_and_after(Path(record["folder"])) if record["comparison"] else None)
+    return build_mended_view(record, before_and_after(Path(record["folder"])) if record["comparison"] else None)
 
 
 ABOUT = """Mended: training minimises the cross-entropy of the training pairs and of pairs added to them, and \
@@ -93,7 +95,7 @@ RECIPE = Recipe(
     __doc__,
     objective,
     MendConfig,
-    Protocol(run, view, has_one_model=True),
+    Protocol(run, build_mended_view, has_one_model=True),
     about=ABOUT,
     pair_features=pair_features,
 )

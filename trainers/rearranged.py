@@ -2,13 +2,13 @@
 # requires-python = ">=3.11"
 # dependencies = ["unbag[models]"]
 # ///
-"""Train on a corpus and on its rearrangement, with and without HEX, and test each model on its own test split.
+"""Train on a corpus and on its rearrangement, with and without HEX, and evaluate each model on its own test split.
 
-Table 3 of the ReSNLI paper: the accuracy lost where words predict the label
-least, and the part that HEX recovers. It trains four models per seed: by
-plain fine-tuning and by HEX, on the training split of the corpus and on that
-of resnli, which shares no pair with the test split. HEX is evaluated with
-both of its heads.
+Reproduces Table 3 of the ReSNLI paper: the accuracy lost on pairs whose words
+predict the label least, and the part that HEX recovers. It trains four models
+per seed: with plain fine-tuning and with HEX, on the training split of the
+corpus and on that of resnli, which shares no pair with the test split. HEX is
+evaluated with both of its heads.
 
   unbag train rearranged --model ORG/PRETRAINED --output-dir runs/table-3 --seeds 1 2 3
 
@@ -19,8 +19,8 @@ or without the command:
   accelerate launch trainers/rearranged.py --model ORG/PRETRAINED --output-dir runs/table-3
   hf jobs uv run -v hf://buckets/ORG/BUCKET:/output trainers/rearranged.py --model ORG/MODEL --output-dir /output/a
 
-Use a model that was not trained on an NLI corpus before: one that was
-fine-tuned on the corpus has seen most of the rearranged test pairs.
+Use a model that was not trained on an NLI corpus: a model fine-tuned on the
+corpus has been trained on most of the rearranged test pairs.
 """
 
 import sys
@@ -43,9 +43,9 @@ def run(recipe: Recipe, config: RearrangedConfig, seeds: Sequence[int], **callba
 
 def view(record: "Record") -> Any:
     """Build the table of a record for the terminal."""
-    from unbag.reports.training import rearranged_table
+    from unbag.reports.training import build_rearranged_table
 
-    return rearranged_table(record)
+    return build_rearranged_table(record)
 
 
 RECIPE = Recipe("rearranged", __doc__, config=RearrangedConfig, protocol=Protocol(run, view))

@@ -1,4 +1,4 @@
-"""Breaking NLI: pairs that differ in one word, from the authors or generated from any corpus."""
+"""Breaking NLI: pairs that differ in one word, from the authors or generated from a corpus."""
 
 import json
 import zipfile
@@ -48,7 +48,7 @@ _CITATION = """@inproceedings{glockner-etal-2018-breaking,
   archivePrefix = {arXiv}}"""
 
 # The commit comes from an index of public repositories. The hash was computed from a copy of another origin, so that it
-# verifies the download independently of the address.
+# verifies the download independently of the URL.
 PINNED: Final = PinnedFile(
     url="https://raw.githubusercontent.com/BIU-NLP/Breaking_NLI/efbf39cbd7bfc1f6d4c5324f0530934b2926a736/"
     "breaking_nli_dataset.zip",
@@ -56,17 +56,17 @@ PINNED: Final = PinnedFile(
     name="breaking_nli_dataset.zip",
 )
 PAPERS_LEAST_BIGRAMS: Final = 10
-"""Minimum count in Wikipedia of each bigram that a replacement creates (Glockner et al. 2018, section 3.1)."""
+"""Minimum Wikipedia count of each bigram created by a replacement (Glockner et al. 2018, section 3.1)."""
 
 _MEMBER: Final = "data/dataset.jsonl"
 _COLUMNS: Final = {"id": "pairID", "premise": "sentence1", "hypothesis": "sentence2", "label": "gold_label"}
 
 
 def read_rows(path: Path) -> Iterator[dict[str, Any]]:
-    """Iterate over the rows of the official zip file, with the file's own column names.
+    """Iterate over the rows of the official zip file, with the column names of the file.
 
     Raises:
-        DataError: If the file has another content, or a row lacks columns.
+        DataError: If the file has unexpected contents, or a row lacks columns.
     """
     columns = {*_COLUMNS.values(), "category", "annotator_labels"}
     try:
@@ -74,7 +74,9 @@ def read_rows(path: Path) -> Iterator[dict[str, Any]]:
             for number, line in enumerate(lines, start=1):
                 row = json.loads(line)
                 if missing := sorted(columns - set(row)):
-                    raise DataError(f"{path}, {_MEMBER}, line {number}: missing {missing}, got {sorted(row)}")
+                    raise DataError(
+                        f"{path}, {_MEMBER}, line {number}: expected the columns {missing}, got {sorted(row)}"
+                    )
                 yield row
     except (zipfile.BadZipFile, KeyError) as error:
         raise DataError(f"{path}: expected a zip file with {_MEMBER} ({error})") from error
@@ -82,7 +84,7 @@ def read_rows(path: Path) -> Iterator[dict[str, Any]]:
 
 @dataclass
 class BreakingNliConfig(OfficialConfig):
-    """The generated pairs, and the statistics of their words.
+    """Options of the generated pairs and of their word statistics.
 
     Attributes:
         train_data: Corpora (their train splits) and files of pairs that must contain the words and bigrams of a
@@ -90,10 +92,10 @@ class BreakingNliConfig(OfficialConfig):
             data; for the official config none, so that nothing is counted).
         embeddings: Word embeddings for the column `similarity`: a Hub model or a folder, a spaCy pipeline, or a text
             file of word vectors (`unbag.baselines.lexical.embeddings.find`). Default: none.
-        wordnet: Whether WordNet's antonyms, synonyms and hypernyms are used beside the word lists.
+        wordnet: Whether antonyms, synonyms and hypernyms of WordNet are used in addition to the word lists.
         min_similarity: Minimum cosine similarity, by `embeddings`, of a word and its WordNet antonym. Words without
             an embedding get no antonyms. The paper uses such a threshold with GloVe, but does not give its value.
-        neutral: Whether nouns are also replaced by their hyponyms (animal by dog), with the label neutral.
+        neutral: Whether nouns are also replaced with hyponyms (animal with dog), with the label neutral.
         prepositions: Whether a preposition of place is adapted (in the kitchen, on the balcony), as in the paper. If
             false, replacements that need another preposition are not made.
         bigrams: Corpora (their train splits), files of pairs, and texts that must contain each bigram that a
@@ -123,7 +125,7 @@ class BreakingNliConfig(OfficialConfig):
     words: str = vocabulary_split.ALL
 
     def own_options(self) -> dict[str, Any]:
-        """Collect the options that determine the rows, without `words` at its default."""
+        """Collect the options that determine the rows, except `words` if it has its default."""
         return {
             name: value
             for name, value in super().own_options().items()
@@ -145,7 +147,7 @@ class BreakingNliConfig(OfficialConfig):
             )
         if self.is_official and (given := [name for name in ("wordnet", "neutral", "bigrams") if getattr(self, name)]):
             raise ValueError(
-                f"the config {OFFICIAL!r} replaces no words, so it does not support {' or '.join(given)}; omit "
+                f"{', '.join(given)}: expected a corpus, got the config {OFFICIAL!r}, which replaces no words; omit "
                 f"{'it' if len(given) == 1 else 'them'}, or choose a corpus"
             )
         least = self.min_similarity
@@ -154,7 +156,7 @@ class BreakingNliConfig(OfficialConfig):
                 "min_similarity: expected a number from -1 to 1 together with wordnet=true and embeddings, got "
                 f"{least:g} with wordnet={self.wordnet} and embeddings={self.embeddings}"
             )
-        # The constructor validates its options; the empty counts are placeholders.
+        # The constructor validates the options. The empty counts are placeholders.
         Substituter(CorpusCounts(Counter(), Counter(), Counter()), self.q, self.min_bigram_count)
 
     @property
@@ -169,7 +171,7 @@ class BreakingNli(OfficialSet):
     """Pairs of a premise and a hypothesis that differ in one word or phrase.
 
     Configs: `official`, the authors' 8,193 pairs; `<corpus>-<split>`, pairs generated from the premises of a corpus.
-    `data=…` uses data of your own.
+    `data=…` uses your own data.
     """
 
     VERSION = datasets.Version("1.0.0")
@@ -193,7 +195,7 @@ class BreakingNli(OfficialSet):
     def sources(self, *, streaming: bool = False) -> list[Source]:
         """Open the official pairs, or the corpus of the premises."""
         if not self.config.is_official:
-            # In one piece: each distinct premise is used once, and only one process sees all of them.
+            # Not divided, since each distinct premise is used once and only a single process reads all of them.
             return [self.open_pairs(streaming=streaming).with_one_span()]
         with zipfile.ZipFile(self.official_file()) as archive:
             return [self.official_source(Path(_MEMBER).name, archive.read(_MEMBER), _COLUMNS)]
@@ -210,7 +212,7 @@ class BreakingNli(OfficialSet):
         self.save_build_counts(rejected)
 
     def validate_names(self) -> None:
-        """Validate the names, and check that WordNet is installed if the options need it."""
+        """Validate the names, and that WordNet is installed if the options need it."""
         super().validate_names()
         if self.config.wordnet:
             from unbag.baselines.wordnet.database import validate_wordnet
@@ -218,7 +220,7 @@ class BreakingNli(OfficialSet):
             validate_wordnet()
 
     def provenance(self) -> dict[str, Any]:
-        """Describe the training corpus, the bigram sources, the embeddings, and the rejected candidates by reason."""
+        """Describe the training corpus, the bigram sources, the embeddings and the rejected candidates by reason."""
         options: dict[str, Any] = {"attested_in": sources_record(self._training())}
         if self.config.bigrams:
             options["bigrams_of"] = [
@@ -238,7 +240,7 @@ class BreakingNli(OfficialSet):
         return options
 
     def requirements(self) -> Iterator[Requirement]:
-        """Iterate over the pairs, the training and bigram corpora, the embeddings and WordNet."""
+        """Iterate over the requirements: pairs, training and bigram corpora, embeddings and WordNet."""
         yield from super().requirements()
         config = self.config
         yield from requirements.train_splits(config.train_data or ([config.corpus] if config.corpus else []))
@@ -270,7 +272,7 @@ class BreakingNli(OfficialSet):
 
     @cached_property
     def _bigrams(self) -> Bigrams | None:
-        """Counts of the bigram sources; None if the training corpus is used."""
+        """Bigram counts of the bigram sources; None if the training corpus is used."""
         if not self.config.bigrams:
             return None
         of_pairs = (corpus_counts.count_bigrams(source.examples()) for source in self._bigram_sources())
@@ -309,7 +311,7 @@ class BreakingNli(OfficialSet):
         )
 
     def _number_pairs(self, premise: str) -> list[Substitute]:
-        """Build the pairs of a sentence of the user's text that differ in a number."""
+        """Build the pairs of a user-provided sentence that differ in a number."""
         pairs = numbers.substitute_numbers(premise, self.config.seed)
         return [each for each in pairs if vocabulary_split.are_in_half(self.config.words, (each.old, each.new))]
 
@@ -318,7 +320,7 @@ class BreakingNli(OfficialSet):
         return WordPair(frequency, self._similarity(old, new))
 
     def _is_counted(self, old: str, new: str) -> bool:
-        """Check whether contradictions with two words were counted. WordNet has too many words to count them all."""
+        """Check whether contradictions with two words were counted. WordNet has too many words to count all of them."""
         if self.config.is_official:
             return bool(self.config.train_data)
         return {old, new} <= _LISTED
@@ -336,7 +338,7 @@ class BreakingNli(OfficialSet):
                     [vectors[word]] = table.means([(word,)])
             norms = np.linalg.norm([vectors[old], vectors[new]], axis=1)
             if not norms.all():
-                return None  # the mean over no vectors is 0: the table lacks a word
+                return None  # a zero vector means that the table lacks a word
             # Clipped, since rounding errors can push the cosine of parallel vectors slightly beyond 1.
             return float(round_to_field(np.clip(vectors[old] @ vectors[new] / norms.prod(), -1, 1), SIMILARITY))
 

@@ -1,4 +1,4 @@
-"""CS_λ: NLI pairs with a score of how much their words mislead a model that ignores word order."""
+"""CS_λ: NLI pairs with a score for how much their words mislead a model that ignores word order."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -36,17 +36,17 @@ _MIN_FOLDS = 2
 
 @dataclass
 class CsLambdaConfig(SourceConfig):
-    """The lexical model that scores the pairs, and the threshold for a pair to be included.
+    """Options of the lexical model that scores the pairs, and the threshold for including a pair.
 
     Attributes:
         train_data: Corpora (their train splits) and files of pairs that the lexical model is fitted to (default: SNLI
             and MNLI; for Chinese OCNLI).
-        lexical: Fitted lexical model, a folder or Hub repository, instead of fitting one.
-        pipeline: spaCy pipeline that tags the sentences (default: by language). Words count that the pipeline tags as
-            noun, verb, adjective, adverb or *there*. `all` counts every word.
+        lexical: Folder or Hub repository of a fitted lexical model, instead of fitting one.
+        pipeline: spaCy pipeline that tags the sentences (default: by language). Only nouns, verbs, adjectives, adverbs
+            and *there* are used as features; `all` uses all words.
         max_train_pairs: Maximum number of training pairs (default: all).
-        folds: Number of cross-fitting folds, if the pairs to score are among the training pairs.
-        min_lms: λ, the minimum LMS of an example. A filter on the column `lms` gives any other λ.
+        folds: Number of cross-fitting folds, used if the scored pairs are among the training pairs.
+        min_lms: λ, the minimum LMS of an example. Filter the column `lms` for other values of λ.
         seed: Random seed for sampling, the held-out pairs and the folds.
     """
 
@@ -76,15 +76,15 @@ class CsLambdaConfig(SourceConfig):
             raise ValueError(f"folds: expected at least {_MIN_FOLDS}, got {self.folds}")
         if self.lexical and (self.train_data or self.pipeline or self.max_train_pairs):
             raise ValueError(
-                "expected either a fitted model (lexical) or options to fit one "
-                "(train_data, pipeline, max_train_pairs), got both"
+                "lexical: expected either a fitted model (lexical) or options to fit one "
+                "(train_data, pipeline, max_train_pairs), got both; omit one of them"
             )
 
 
 class CsLambda(ChallengeSetBuilder):
     """Examples of a corpus split with their LMS, the lexical model's probabilities and the misleading features.
 
-    Configs: `<corpus>-<split>`. `data=…` uses data of your own. If the corpus is in the lexical model's training data,
+    Configs: `<corpus>-<split>`. `data=…` uses your own data. If the corpus is in the lexical model's training data,
     the scores come from cross-fitting.
     """
 
@@ -95,7 +95,7 @@ class CsLambda(ChallengeSetBuilder):
     UNFIT = "below λ"
 
     def tables(self, source: Source, examples: Iterator[Example]) -> Iterator[pa.Table]:
-        """Iterate over the examples with at least the minimum LMS, with their scores."""
+        """Iterate over the examples with at least the minimum LMS, including their scores."""
         scorer = _scorer(self._models(source), self.config.seed)
         return scored_tables(examples, scorer, min_lms=self.config.min_lms)
 
@@ -104,7 +104,7 @@ class CsLambda(ChallengeSetBuilder):
         self._models(source)
 
     def validate_names(self) -> None:
-        """Validate the names, and check for the config file of a local lexical model and for the tokenizer package."""
+        """Validate the names, the config file of a local lexical model, and the tokenizer package."""
         super().validate_names()
         if is_segmented(self.config.sentences_in):
             optional_deps.validate_dependency(SEGMENTER)
@@ -117,7 +117,7 @@ class CsLambda(ChallengeSetBuilder):
         return {"lexical_models": [_record(folder) for folder in self._models(source)]}
 
     def requirements(self) -> Iterator[Requirement]:
-        """Iterate over the pairs, and the lexical model or its training data and pipeline."""
+        """Iterate over the requirements: pairs, and the lexical model or its training data and pipeline."""
         yield from super().requirements()
         config = self.config
         if config.lexical:

@@ -1,4 +1,4 @@
-"""The permuted set: NLI pairs with permuted words and the gold label of the original pair."""
+"""Permuted set: NLI pairs with permuted words and the gold label of the original pair."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -42,15 +42,15 @@ _MOST_PERMUTATIONS = 10_000  # up to 100 MB for a usual pair, 2 GB for the longe
 
 @dataclass
 class PermutedConfig(SourceConfig):
-    """The permutations: options of `unbag.challenge_sets.perturbations.permutation`.
+    """Options of the permutations (`unbag.challenge_sets.perturbations.permutation`).
 
     Attributes:
         mode: Permuted sentences and method: both, hypothesis, clumped_25, clumped_50 or clumped_75.
         q: Number of permutations per pair.
-        min_words: Minimum number of words in each sentence, without punctuation.
+        min_words: Minimum number of words in each sentence, excluding punctuation.
         characters: Whether Chinese sentences are split into characters (default: a segmenter finds words).
-        minitrees: Corpora (their train splits) and files in which the usual neighbouring parts of speech of each word
-            are counted, for the columns `*_minitree` (default: none, and the columns are null).
+        minitrees: Corpora (their train splits) and files for counting the usual parts of speech of each word's
+            neighbors, for the columns `*_minitree` (default: none, and the columns are null).
         minitree_by: Definition of the mini-tree overlap: `code` as in the authors' code, or `text` as in the paper.
         pipeline: spaCy pipeline that tags parts of speech for `minitrees`.
         seed: Random seed of the permutations.
@@ -78,8 +78,8 @@ class PermutedConfig(SourceConfig):
         Permuter(self.q, self.mode, self.seed)  # validates its options
         if self.q > _MOST_PERMUTATIONS:
             raise ValueError(
-                f"q: expected at most {_MOST_PERMUTATIONS:,} permutations per pair, got {self.q:,}; all permutations "
-                f"of a pair are in memory at once, some gigabytes per million; lower q (the paper uses {DEFAULT_Q})"
+                f"q: expected at most {_MOST_PERMUTATIONS:,} permutations per pair, since all permutations of a pair "
+                f"are in memory at once, got {self.q:,}; decrease q (the paper uses {DEFAULT_Q})"
             )
         if self.min_words < _MIN_WORDS:
             raise ValueError(f"min_words: expected at least {_MIN_WORDS}, got {self.min_words}")
@@ -96,7 +96,7 @@ def _config(corpus: Corpus, split: str, mode: str) -> PermutedConfig:
 
 
 class Permuted(ChallengeSetBuilder):
-    """Every used example of a corpus split, in its original order and in q permutations.
+    """Examples of a corpus split, in their original order and in q permutations.
 
     Configs: `<corpus>-<split>` permutes both sentences, `<corpus>-<split>-<mode>` depends on the mode. `data=…` uses
     data of your own. Options: `q`, `min_words`, `characters`, `seed`, `minitrees`, `minitree_by`, `pipeline`.
@@ -110,13 +110,13 @@ class Permuted(ChallengeSetBuilder):
     UNFIT = "too short to permute"
 
     def validate_names(self) -> None:
-        """Validate the names, and check that the tokenizer package is installed."""
+        """Validate the names, and that the tokenizer package is installed."""
         super().validate_names()
         if is_segmented(self.config.sentences_in, characters=self.config.characters):
             optional_deps.validate_dependency(SEGMENTER)
 
     def tables(self, source: Source, examples: Iterator[Example]) -> Iterator[pa.Table]:
-        """Iterate over the rows of each used example: the original order, then the permutations."""
+        """Iterate over the rows of each example: the original order, then the permutations."""
         config = self.config
         permuter = Permuter(config.q, config.mode, config.seed)
         counts: Counter[str] = Counter()
@@ -132,8 +132,8 @@ class Permuted(ChallengeSetBuilder):
         self.save_build_counts(counts)
 
     def warm_caches(self, source: Source) -> None:
-        """Load the tokenizer, and tag the sentences that mini-trees are counted in."""
-        # Forked workers share the memory of a tokenizer that is loaded before the fork.
+        """Load the tokenizer, and tag the sentences for counting mini-trees."""
+        # Forked workers share the memory of a tokenizer that is loaded before forking.
         tokenize("", source.language, characters=self.config.characters)
         if self.config.minitrees:
             tag_ahead(self.config.pipeline, self._training_texts())
@@ -143,14 +143,14 @@ class Permuted(ChallengeSetBuilder):
         return {f"with fewer than {self.config.q} different permutations": self.build_counts().get(TOO_FEW, 0)}
 
     def provenance(self) -> dict[str, Any]:
-        """Describe the tokenizer if it is not spaCy, whose version is in every record."""
+        """Describe the tokenizer, unless it is spaCy, whose version is in all records."""
         language, characters = self.config.sentences_in, self.config.characters
         if not is_segmented(language, characters=characters):
             return {}
         return {"tokenizer": tokenizer_identity(language, characters=characters)}
 
     def requirements(self) -> Iterator[Requirement]:
-        """Iterate over the pairs, and for mini-trees the corpora and the pipeline."""
+        """Iterate over the requirements: pairs, and corpora and pipeline for mini-trees."""
         yield from super().requirements()
         if self.config.minitrees:
             yield from requirements.train_splits(self.config.minitrees)

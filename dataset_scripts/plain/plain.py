@@ -1,4 +1,4 @@
-"""A corpus's own pairs: the reference point of the challenge sets, and the cross-domain table."""
+"""Plain set: the unchanged pairs of a corpus, as a reference for the challenge sets."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -20,13 +20,13 @@ _CITATION = """@inproceedings{talman-chatzikyriakidis-2019-testing,
 
 @dataclass
 class PlainConfig(SourceConfig):
-    """The choice of pairs. The set has no options of its own."""
+    """Options for the choice of pairs. The set has no other options."""
 
 
 class Plain(ChallengeSetBuilder):
-    """Every labelled pair of a corpus split, unchanged.
+    """All labelled pairs of a corpus split, unchanged.
 
-    Configs: `<corpus>-<split>`. `data=…` uses data of your own.
+    Configs: `<corpus>-<split>`. `data=…` uses your own data.
     """
 
     VERSION = datasets.Version("1.0.0")
@@ -37,7 +37,7 @@ class Plain(ChallengeSetBuilder):
     LONGEST = None  # sentences are not tokenized
 
     def tables(self, source: Source, examples: Iterator[Example]) -> Iterator[pa.Table]:
-        """Iterate over the rows, one per example. Pairs of the user's own data that share a document share a source."""
+        """Iterate over the rows, one per example. User-provided pairs with the same document have one source."""
         return plain_tables(examples, by_document=self.config.data is not None)
 
 

@@ -1,4 +1,4 @@
-"""The recombined set: documents that contain all words of a claim, with and without a sentence that supports it."""
+"""Recombined set: documents that contain all words of a claim, with or without a sentence that supports it."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -35,16 +35,16 @@ _CITATION = """@article{nie-etal-2019-analyzing,
   journal = {Proceedings of the AAAI Conference on Artificial Intelligence}, volume = {33}, number = {01},
   pages = {6867--6874}, year = {2019}, url = {https://doi.org/10.1609/aaai.v33i01.33016867},
   eprint = {1811.07033}, archivePrefix = {arXiv}}"""
-_LANGUAGE: Final = "en"  # the operator knows English grammar only
-_MOST_SENTENCES: Final = 1_000  # of a document: beyond this a row has more text than any model reads
+_LANGUAGE: Final = "en"  # the operator supports only English grammar
+_MOST_SENTENCES: Final = 1_000  # per document; longer rows exceed the maximum length of all models
 
 
 @dataclass
 class RecombinedConfig(SourceConfig):
-    """Which documents are made, and how.
+    """Options of the generated documents.
 
     Attributes:
-        k: Numbers of sentences of the documents, comma-separated.
+        k: Document sizes in sentences, comma-separated.
         seed: Random seed of the sentences, their order and the exchanged arguments.
         pipeline: spaCy pipeline that parses: a package, a folder or a Hub repository.
     """
@@ -57,10 +57,10 @@ class RecombinedConfig(SourceConfig):
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """The numbers of sentences of the documents, in ascending order.
+        """Document sizes in sentences, in ascending order.
 
         Raises:
-            ValueError: If `k` is no list of whole numbers within the limits, or none is above 1.
+            ValueError: If `k` is not a list of whole numbers within the limits, or none is above 1.
         """
         try:
             sizes = sorted({int(part) for part in self.k.split(",")})
@@ -77,20 +77,20 @@ class RecombinedConfig(SourceConfig):
         """Validate the options.
 
         Raises:
-            ValueError: If an option has no such value, or the pairs are not in English.
+            ValueError: If an option has an invalid value, or the pairs are not in English.
         """
         super().check()
         _ = self.sizes
         if self.sentences_in != _LANGUAGE:
             raise ValueError(
-                f"recombined: expected English pairs, got the language {self.sentences_in!r}; name an English corpus"
+                f"recombined: expected English pairs, got the language {self.sentences_in!r}; choose an English corpus"
             )
 
 
 class Recombined(ChallengeSetBuilder):
-    """Documents of the premises of a corpus split, with claims that they support and claims that they do not.
+    """Documents built from the premises of a corpus split, with supported and unsupported claims.
 
-    Configs: `<corpus>-<split>` for every English corpus; `data=…` takes data of your own. Options: `k`, `seed`,
+    Configs: `<corpus>-<split>` for every English corpus; `data=…` uses your own data. Options: `k`, `seed`,
     `pipeline`.
     """
 
@@ -103,13 +103,13 @@ class Recombined(ChallengeSetBuilder):
     UNFIT = "whose claim has no argument to exchange"
 
     def warm_caches(self, source: Source) -> None:
-        """Parse the claims and the sentences of the pool by several processes, where they may work."""
+        """Parse the claims and the pool of sentences with several processes, if enabled."""
         claims = (example.hypothesis for example in source.examples() if find_exclusion(example) is None)
         texts = (text for _, text in draw_pool_texts(source.examples(), self.config.seed))
         parse_ahead(self.config.pipeline, chain(texts, claims))
 
     def tables(self, source: Source, examples: Iterator[Example]) -> Iterator[pa.Table]:
-        """Yield the rows. The whole source is read first, for the sentences that documents are filled with."""
+        """Iterate over the rows. The entire source is read first to collect sentences for the documents."""
         config = self.config
         parser = Parser(config.pipeline)
         pool = build_pool(draw_pool_texts(source.examples(), config.seed), parser)
@@ -118,17 +118,17 @@ class Recombined(ChallengeSetBuilder):
         self.save_build_counts(counts)
 
     def exclusion_counts(self) -> dict[str, int]:
-        """Count the examples that are no claim: those of another label, and those with words of their own."""
+        """Count the examples that are not used as claims, by reason."""
         counts = self.build_counts()
         return {reason: counts.get(f"excluded: {reason}", 0) for reason in (NOT_ENTAILED, OTHER_WORDS)}
 
     def requirements(self) -> Iterator[Requirement]:
-        """Yield the pairs and the pipeline that parses."""
+        """Iterate over the requirements: the pairs and the parser's pipeline."""
         yield from super().requirements()
         yield requirements.pipeline(self.config.pipeline)
 
     def provenance(self) -> dict[str, Any]:
-        """Describe the parser; count claims, rows of each operation, and excluded examples by reason."""
+        """Describe the parser, and count the claims, the rows per operation and the excluded examples by reason."""
         return {"parser": Parser(self.config.pipeline).identity, "counts": self.build_counts()}
 
 

@@ -1,4 +1,4 @@
-"""The ReSNLI set: a corpus rearranged so that the words of its test pairs give the labels away least."""
+"""ReSNLI set: a corpus rearranged so that the words of its test pairs predict the labels least."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -40,7 +40,7 @@ _SCHEMA = pa.schema(
         ("partition", pa.int32()),
     ]
 )
-_SHARE = 10  # default for the user's own data: a tenth of the pairs for test, and a tenth for validation
+_SHARE = 10  # default for user-provided data: one tenth of the pairs each for test and validation
 _BATCH = 5000  # rows per table
 
 Span = tuple[int, int, int | None, int]
@@ -49,12 +49,12 @@ Span = tuple[int, int, int | None, int]
 
 @dataclass
 class ResnliConfig(SourceConfig):
-    """The pairs to rearrange, and the word embeddings that decide the order.
+    """Options of the rearranged pairs, and of the word embeddings that determine the order.
 
     Attributes:
         embeddings: Word embeddings: a Hub model or a folder, a spaCy pipeline, or a text file of word vectors
             (`unbag.baselines.lexical.embeddings.find`). Default: a model for English.
-        test_size: Number of examples in the test split (default: the size of the corpus's own test split, or a tenth).
+        test_size: Number of examples in the test split (default: the size of the corpus's test split, or one tenth).
         validation_size: Number of examples in the validation split (default: as for `test_size`).
         seed: Random seed for the choice of validation examples.
     """
@@ -84,13 +84,13 @@ class ResnliConfig(SourceConfig):
             raise ValueError(f"validation_size: expected at least 0, got {self.validation_size}")
         if self.sentences_in != "en" and not self.embeddings:
             raise UnfitError(
-                f"embeddings: expected a table for the language {self.sentences_in!r}, got none (the default is for "
-                "English); name a table, e.g. embeddings='google-bert/bert-base-chinese' or a file of word vectors"
+                f"embeddings: expected embeddings for the language {self.sentences_in!r}, got none (the default is for "
+                "English); set embeddings, such as 'google-bert/bert-base-chinese' or a file of word vectors"
             )
 
 
 class Plan(NamedTuple):
-    """The assignment of n examples to splits and partitions.
+    """Assignment of n examples to splits and partitions.
 
     Attributes:
         spans: Spans of rows to read.
@@ -104,9 +104,9 @@ class Plan(NamedTuple):
 
 
 class Resnli(ChallengeSetBuilder):
-    """All labelled pairs of a corpus in new train, validation and test splits.
+    """All labelled pairs of a corpus in rearranged train, validation and test splits.
 
-    Configs: `<corpus>` merges all of its splits. `data=…` uses data of your own; a Hub data set may name several splits
+    Configs: `<corpus>` merges all of its splits. `data=…` uses your own data; a Hub dataset may name several splits
     (`source_split="train+test"`). Options: `embeddings`, `test_size`, `validation_size`, `seed`.
     """
 
@@ -119,7 +119,7 @@ class Resnli(ChallengeSetBuilder):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         if kwargs.get("embeddings"):
-            # The target of a name may change, so the cache key needs the commit of a repository. Files are hashed.
+            # The target of a name may change, so the cache key contains the commit of a repository or a file hash.
             kwargs["embeddings"] = embeddings.fixed_name(kwargs["embeddings"])
         super().__init__(*args, **kwargs)
 
@@ -133,7 +133,7 @@ class Resnli(ChallengeSetBuilder):
         return [self.open_pairs(streaming=streaming, split=split) for split in splits]
 
     def requirements(self) -> Iterator[Requirement]:
-        """Iterate over all splits and the embeddings."""
+        """Iterate over the requirements: all splits and the embeddings."""
         yield from super().requirements()
         yield requirements.embeddings(self.config.embeddings or embeddings.DEFAULT)
 
@@ -162,8 +162,8 @@ class Resnli(ChallengeSetBuilder):
                     for example in source.examples(start, stop, counts=read):
                         if example.source_id in ids:
                             raise DataError(
-                                f"{source.name}, split {source.split}: the id {example.source_id!r} occurs twice; "
-                                "ids must be unique over all splits. Number the rows instead (--columns id=)"
+                                f"{source.name}, split {source.split}: expected unique ids over all splits, got "
+                                f"{example.source_id!r} twice; number the rows instead (--columns id=)"
                             )
                         ids[example.source_id] = None
                         labels.append(label_id(example.label))
@@ -199,14 +199,14 @@ class Resnli(ChallengeSetBuilder):
         sources = self.sources(streaming=dl_manager.is_streaming)
         plan = self.plan(sources)
         present = set(plan.rearrangement.split.tolist())
-        # `datasets` distributes list arguments over its processes. Only the spans are a list, the sources a tuple.
+        # `datasets` distributes list arguments over its processes, so only the spans are a list.
         return [
             datasets.SplitGenerator(name, {"split": code, "sources": tuple(sources), **plan._asdict()})
             for code, name in enumerate(SPLITS)
             if code in present
         ]
 
-    def _generate_tables(  # type: ignore[override]  # `datasets` calls it with what `_split_generators` gives
+    def _generate_tables(  # type: ignore[override]  # `datasets` passes the arguments from `_split_generators`
         self,
         split: int,
         sources: tuple[Source, ...],
@@ -233,8 +233,8 @@ def _require_each_label(labels: list[int], where: str) -> None:
     label_counts = ", ".join(f"{counts[label_id(name)]:,} {name}" for name in LABELS)
     if labels and len(counts) < len(LABELS):
         raise UnfitError(
-            f"{where}: expected pairs of all three labels, since resnli sorts pairs by how well their words predict "
-            f"each of them; got {label_counts}. Add pairs of the missing label, or evaluate on other sets"
+            f"{where}: expected pairs with all three labels, since resnli sorts pairs by how well their words predict "
+            f"each label, got {label_counts}; add pairs of the missing label, or choose other sets"
         )
 
 

@@ -41,7 +41,7 @@ _CITATION = """@inproceedings{akoju-etal-2023-synthetic,
 
 @dataclass
 class SicckConfig(OfficialConfig):
-    """The choice of pairs and of the label space.
+    """Options for the choice of pairs and of the label space.
 
     Attributes:
         space: Label space of the column `target`: `four_way`, `seven_way` or `three_way`. Pairs without a label in the
@@ -53,7 +53,7 @@ class SicckConfig(OfficialConfig):
         combinations: Generated configs only. Whether subject and object, or verb and object, are also modified
             together.
         pipeline: Generated configs only. spaCy pipeline (a Hub repository, a package or a folder) that tags sentences
-            whose verb has no auxiliary. Without a pipeline, these sentences are no seeds.
+            whose verb has no auxiliary. Without a pipeline, these sentences are not used as seeds.
     """
 
     FILES: ClassVar[tuple[str, ...]] = (*OfficialConfig.FILES, "pipeline")
@@ -72,7 +72,7 @@ class SicckConfig(OfficialConfig):
             ValueError: If an option has an invalid value, or the config does not support the option.
         """
         if self.space not in SPACES:
-            raise ValueError(f"space: expected one of the label spaces {', '.join(SPACES)}, got {self.space!r}")
+            raise ValueError(f"space: expected one of {', '.join(SPACES)}, got {self.space!r}")
         if self.folding not in FOLDINGS:
             raise ValueError(f"folding: expected one of {', '.join(FOLDINGS)}, got {self.folding!r}")
         super().check()
@@ -82,8 +82,8 @@ class SicckConfig(OfficialConfig):
             raise ValueError(f"folds: expected at most {most:,} for the authors' pairs, got {self.folds:,}")
         if self.is_official and (self.combinations or self.pipeline):
             raise ValueError(
-                f"the config {self.name!r} modifies no sentences, so it does not support combinations or pipeline; "
-                "omit them, or choose a corpus"
+                f"combinations, pipeline: expected a corpus, got the config {self.name!r}, which modifies no "
+                "sentences; omit them, or choose a corpus"
             )
 
 
@@ -111,7 +111,7 @@ class Sicck(OfficialSet):
         """Open the seeds."""
         if not self.config.is_official:
             return [self.open_pairs(streaming=streaming)]
-        # The authors' file has the seeds as ordinary rows, without a modifier and with the authors' labels.
+        # The authors' file contains the seeds as ordinary rows without a modifier and with the authors' labels.
         lines = [
             json.dumps(
                 {
@@ -127,13 +127,13 @@ class Sicck(OfficialSet):
         return [self.official_source("seeds.jsonl", "".join(f"{line}\n" for line in lines).encode())]
 
     def requirements(self) -> Iterator[Requirement]:
-        """Iterate over the pairs, and the pipeline if the options name one."""
+        """Iterate over the requirements: the pairs, and the pipeline if the options set one."""
         yield from super().requirements()
         if self.config.pipeline:
             yield requirements.pipeline(self.config.pipeline)
 
     def tables(self, source: Source, examples: Iterator[Example]) -> Iterator[pa.Table]:
-        """Iterate over both rows of each pair made from the seeds."""
+        """Iterate over both rows of each pair built from the seeds."""
         config = self.config
         if not config.is_official:
             tagger = Tagger(config.pipeline) if config.pipeline else None

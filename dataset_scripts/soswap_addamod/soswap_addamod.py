@@ -1,4 +1,4 @@
-"""The SOSwap and AddAmod set: premise and hypothesis with the same words and another meaning."""
+"""SOSwap and AddAmod set: premise and hypothesis with the same words but different meanings."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -33,18 +33,18 @@ _CITATION = """@article{nie-etal-2019-analyzing,
   journal = {Proceedings of the AAAI Conference on Artificial Intelligence}, volume = {33}, number = {01},
   pages = {6867--6874}, year = {2019}, url = {https://doi.org/10.1609/aaai.v33i01.33016867},
   eprint = {1811.07033}, archivePrefix = {arXiv}}"""
-_LANGUAGE = "en"  # the operators implement English grammar only
+_LANGUAGE = "en"  # the operators implement only English grammar
 
 
 @dataclass
 class SoswapAddamodConfig(SourceConfig):
-    """The generated pairs.
+    """Options of the generated pairs.
 
     Attributes:
-        kind: Kind of pairs: `soswap`, `addamod` or `both`.
+        kind: Type of pairs: `soswap`, `addamod` or `both`.
         seed: Random seed for the adjectives of AddAmod and their positions.
         min_count: Minimum number of occurrences of an adjective with a noun.
-        attested_split: Further split of the corpus in which adjectives are counted, e.g. `train`.
+        attested_split: Additional split of the corpus in which adjectives are counted, such as `train`.
         pipeline: spaCy pipeline of the parser: a package, a folder or a Hub repository.
         words: Vocabulary of the pairs: `all`; `held_out`, where verb, adjective and nouns are all in the half of the
             vocabulary that `unbag train … --augment` does not use; or `training`, where they are in the half that it
@@ -61,7 +61,7 @@ class SoswapAddamodConfig(SourceConfig):
     words: str = vocabulary_split.ALL
 
     def own_options(self) -> dict[str, Any]:
-        """Collect the options that determine the rows, without `words` at its default."""
+        """Collect the options that determine the rows, except `words` if it has its default."""
         return {
             name: value
             for name, value in super().own_options().items()
@@ -76,12 +76,15 @@ class SoswapAddamodConfig(SourceConfig):
         """
         super().check()
         if self.kind not in KINDS:
-            raise ValueError(f"kind: expected one of the kinds {', '.join(KINDS)}, got {self.kind!r}")
+            raise ValueError(f"kind: expected one of {', '.join(KINDS)}, got {self.kind!r}")
         if self.min_count < 1:
             raise ValueError(f"min_count: expected at least 1, got {self.min_count}")
         vocabulary_split.validate_words(self.words)
         if self.sentences_in != _LANGUAGE:
-            raise ValueError(f"SOSwap and AddAmod: expected English sentences, got the language {self.sentences_in!r}")
+            raise ValueError(
+                f"soswap_addamod: expected English pairs, got the language {self.sentences_in!r}; choose an English "
+                "corpus"
+            )
         if self.attested_split and not self.corpus:
             raise ValueError(f"attested_split: expected a corpus, got data={self.data!r}; omit attested_split")
 
@@ -94,10 +97,10 @@ def _of_kind(config: SoswapAddamodConfig, kind: str) -> SoswapAddamodConfig:
 
 
 class SoswapAddamod(ChallengeSetBuilder):
-    """The pairs made from each distinct premise of a corpus split.
+    """Pairs built from each distinct premise of a corpus split.
 
     Configs: `<corpus>-<split>-soswap`, `<corpus>-<split>-addamod`, and `<corpus>-<split>` with both, for every English
-    corpus. `data=…` uses data of your own. Options: `kind`, `seed`, `min_count`, `attested_split`, `pipeline`,
+    corpus. `data=…` uses your own data. Options: `kind`, `seed`, `min_count`, `attested_split`, `pipeline`,
     `words`.
     """
 
@@ -109,11 +112,11 @@ class SoswapAddamod(ChallengeSetBuilder):
     UNFIT = "with a repeated premise or one that makes no pair"
 
     def sources(self, *, streaming: bool = False) -> list[Source]:
-        """Open the pairs in one piece. One process reads all of them, so that each distinct premise is used once."""
+        """Open the pairs for a single process, so that each distinct premise is used once."""
         return [source.with_one_span() for source in super().sources(streaming=streaming)]
 
     def warm_caches(self, source: Source) -> None:
-        """Parse the sentences with several processes. `tables` runs in one process and then reads the cached parses."""
+        """Parse the sentences with several processes. `tables` then reads the cached parses in one process."""
         premises = (premise for _, premise in iter_distinct_premises(source.examples()))
         parse_ahead(self.config.pipeline, premises)
         if self.config.kind != SOSWAP:
@@ -126,12 +129,12 @@ class SoswapAddamod(ChallengeSetBuilder):
             parse_ahead(self.config.pipeline, sentences, tag=ADJECTIVE)
 
     def _attesting(self, source: Source) -> list[Source]:
-        """List the sources in which adjectives are counted with their nouns."""
+        """List the sources in which combinations of adjectives and nouns are counted."""
         split = self.config.attested_split
         return [source, *([replace(self.config, source_split=split).open()] if split else [])]
 
     def tables(self, source: Source, examples: Iterator[Example]) -> Iterator[pa.Table]:
-        """Iterate over the pairs, and count the rejected premises. AddAmod first reads all sources for adjectives."""
+        """Iterate over the pairs, and count the rejected premises. AddAmod first reads adjectives from all sources."""
         config = self.config
         parser = Parser(config.pipeline)
         adjectives = None
@@ -152,7 +155,7 @@ class SoswapAddamod(ChallengeSetBuilder):
         self.save_build_counts(counts)
 
     def requirements(self) -> Iterator[Requirement]:
-        """Iterate over the pairs, the split that attests adjectives, and the pipeline of the parser."""
+        """Iterate over the requirements: pairs, the split for counting adjectives, and the parser's pipeline."""
         yield from super().requirements()
         if self.config.attested_split:
             splits = [self.config.attested_split]
@@ -160,7 +163,7 @@ class SoswapAddamod(ChallengeSetBuilder):
         yield requirements.pipeline(self.config.pipeline)
 
     def provenance(self) -> dict[str, Any]:
-        """Describe the parser, and count the premises, the pairs of each kind and the rejections by reason."""
+        """Describe the parser, and count the premises, the pairs per type and the rejections by reason."""
         return {"parser": Parser(self.config.pipeline).identity, "counts": self.build_counts()}
 
 

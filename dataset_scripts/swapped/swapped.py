@@ -1,4 +1,4 @@
-"""The swapped set: NLI pairs as given, and neutral pairs and contradictions with premise and hypothesis exchanged."""
+"""Swapped set: NLI pairs, and neutral pairs and contradictions with premise and hypothesis exchanged."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -21,13 +21,13 @@ _CITATION = """@inproceedings{wang-etal-2019-swap,
 
 @dataclass
 class SwappedConfig(SourceConfig):
-    """The choice of pairs. The set has no options of its own."""
+    """Options for the choice of pairs. The set has no other options."""
 
 
 class Swapped(ChallengeSetBuilder):
-    """Every pair of a corpus split as given, and every neutral pair and contradiction also exchanged.
+    """All pairs of a corpus split, and all neutral pairs and contradictions with exchanged sentences.
 
-    Configs: `<corpus>-<split>`. `data=…` uses data of your own.
+    Configs: `<corpus>-<split>`. `data=…` uses your own data.
     """
 
     VERSION = datasets.Version("1.0.0")

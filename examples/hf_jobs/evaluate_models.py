@@ -42,7 +42,7 @@ BY_CONFIG: Final = "by config"
 """Label order that was not found in a public copy: unbag reads the names, and rejects unknown ones."""
 
 CHECKED: Final = "2026-11-25"
-"""Date on which label orders, licences and prices were looked up, in archived copies of the pages; their age varies."""
+"""Date on which label orders, licenses and prices were looked up, in archived copies of the pages; their age varies."""
 
 _CEN: Final = "contradiction,entailment,neutral"
 _CNE: Final = "contradiction,neutral,entailment"
@@ -57,7 +57,7 @@ class Model:
 
     Attributes:
         id: Repository on the Hub.
-        licence: Licence on the model's page; `see card` if no copy of the page was found.
+        license: License on the model's page; `see card` if no copy of the page was found.
         labels: Label of each output, in order, or `BY_CONFIG`.
         outputs: Number of outputs.
         parameters: Number of parameters in millions, computed from the dimensions in the config.
@@ -66,7 +66,7 @@ class Model:
     """
 
     id: str
-    licence: str
+    license: str
     labels: str
     outputs: int
     parameters: int
@@ -165,7 +165,7 @@ def parse_arguments(arguments: Sequence[str] | None = None) -> argparse.Namespac
     parser = argparse.ArgumentParser(
         description="Evaluate well-known NLI models and publish the results. Without --yes: only the estimated cost."
     )
-    parser.add_argument("--org", required=True, help="organisation or user for runs, results and leaderboard")
+    parser.add_argument("--org", required=True, help="organization or user for runs, results and leaderboard")
     parser.add_argument("--models", type=lambda text: text.split(","), help="ids of the list (default: all)")
     parser.add_argument("--yes", action="store_true", help="evaluate and publish")
     parser.add_argument("--table", action="store_true", help="print a Markdown table of the stored results")
@@ -373,7 +373,7 @@ def read_results(path: Path) -> "list[Result]":
 def build_table(models: Sequence[Model], runs: Mapping[str, tuple[Path, Mapping[str, Any]]]) -> str:
     """Build the Markdown table of the models: their verdicts, and where and when they were measured."""
     lines = [
-        "| model | licence | parameters | labels | better | no better | worse | inconclusive | measured |",
+        "| model | license | parameters | labels | better | no better | worse | inconclusive | measured |",
         "|---|---|---|---|---|---|---|---|---|",
     ]
     for model in models:
@@ -382,7 +382,7 @@ def build_table(models: Sequence[Model], runs: Mapping[str, tuple[Path, Mapping[
             path, run = runs[model.id]
             cells = [*_verdict_cells(read_results(path)), f"{run['hardware']}, {run['date']}, unbag {run['unbag']}"]
         name = f"[{model.id}]({_HUB}/{model.id})"
-        lines.append("| " + " | ".join([name, model.licence, f"{model.parameters} M", model.labels, *cells]) + " |")
+        lines.append("| " + " | ".join([name, model.license, f"{model.parameters} M", model.labels, *cells]) + " |")
     return "\n".join(lines)
 
 

@@ -1,4 +1,4 @@
-"""Category accuracy: accuracy on pairs that differ in one word, by the kind of word."""
+"""Category accuracy: accuracy on pairs that differ in one word, by word category."""
 
 from collections.abc import Sequence
 from itertools import product

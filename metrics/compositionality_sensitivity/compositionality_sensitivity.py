@@ -1,4 +1,4 @@
-"""Compositionality sensitivity: accuracy on examples whose words alone indicate a wrong label."""
+"""Compositionality sensitivity: accuracy on examples whose words indicate an incorrect label."""
 
 from collections.abc import Sequence
 from itertools import product

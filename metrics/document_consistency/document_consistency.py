@@ -1,4 +1,4 @@
-"""Whether a model tells documents that support a claim from documents that have only its words."""
+"""Document consistency: separation of documents that support a claim from documents with the same words."""
 
 from collections.abc import Sequence
 from itertools import product
@@ -33,11 +33,11 @@ _DOCUMENTATION = f"""{document_consistency.__doc__}
 {OperationMeasures.__doc__}
 {format_output.__doc__}
 
-Predictions and references are label ids, or label names; `names` has the names in the order of the ids."""
+Predictions and references are label ids or label names. `names` lists the names in the order of the ids."""
 
 
 class DocumentConsistency(evaluate.Metric):
-    """The shell of `unbag.scoring.document_consistency.document_consistency` for `evaluate`."""
+    """`evaluate` module of `unbag.scoring.document_consistency.document_consistency`."""
 
     def _info(self) -> evaluate.MetricInfo:
         return evaluate.MetricInfo(
@@ -56,7 +56,7 @@ class DocumentConsistency(evaluate.Metric):
                         "operation": datasets.Value("string"),
                     }
                 )
-                for prediction, reference in product(("int64", "string"), repeat=2)  # ids, or names
+                for prediction, reference in product(("int64", "string"), repeat=2)  # label ids or label names
             ],
             reference_urls=["https://aclanthology.org/2020.findings-emnlp.117"],
         )

@@ -1,4 +1,4 @@
-"""Label distribution: shares of predicted labels on pairs whose gold label is known by construction."""
+"""Label distribution: shares of predicted labels on pairs with a gold label known by construction."""
 
 from collections.abc import Sequence
 from itertools import product

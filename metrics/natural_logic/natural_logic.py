@@ -1,4 +1,4 @@
-"""Natural logic: macro F1, precision, recall and accuracy over labels of natural logic."""
+"""Natural logic: macro F1, precision, recall and accuracy over natural logic labels."""
 
 from itertools import product
 from typing import Any

@@ -1,4 +1,4 @@
-"""Permutation acceptance: how often a model gives the gold label to sentences with shuffled words."""
+"""Permutation acceptance: how often a model predicts the gold label for sentences with permuted words."""
 
 from collections.abc import Sequence
 from itertools import product

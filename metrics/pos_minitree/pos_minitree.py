@@ -1,4 +1,4 @@
-"""POS mini-trees: whether permuted words have neighbours with the parts of speech that are usual for them."""
+"""POS mini-trees: whether the neighbors of permuted words have their usual parts of speech."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

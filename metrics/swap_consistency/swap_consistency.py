@@ -1,4 +1,4 @@
-"""Swap consistency: whether predictions stay the same when premise and hypothesis are exchanged."""
+"""Swap consistency: whether predictions are unchanged if premise and hypothesis are exchanged."""
 
 from collections.abc import Sequence
 from itertools import product

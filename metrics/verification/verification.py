@@ -1,4 +1,4 @@
-"""Verification: how well probabilities of entailment separate supported claims from the others, at every threshold."""
+"""Verification: how well entailment probabilities separate supported from unsupported claims, at all thresholds."""
 
 from collections.abc import Hashable, Sequence
 from typing import Any

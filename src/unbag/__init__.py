@@ -19,7 +19,7 @@ Better than the baseline on 0 of 1 challenge set. No better: Swapped.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
-if TYPE_CHECKING:  # the names that `__getattr__` imports, for type checkers and editors
+if TYPE_CHECKING:  # names that `__getattr__` imports, for type checkers and editors
     from unbag.api import evaluate
     from unbag.challenge_sets.loading import load
     from unbag.challenge_sets.request import Request

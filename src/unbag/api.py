@@ -1,4 +1,4 @@
-"""`unbag.evaluate`: the Python counterpart of the command `unbag evaluate`."""
+"""Python function `unbag.evaluate`, the counterpart of the command `unbag evaluate`."""
 
 import logging
 import tempfile
@@ -85,57 +85,58 @@ def evaluate(
 ) -> Report:
     """Evaluate a model on challenge sets.
 
-    A function takes a list of premises and a list of hypotheses. For each pair it returns the name of a label, its id
-    (with `label_map`), or probabilities; see `unbag.inference.CallablePredictor`.
+    A model given as a function takes a list of premises and a list of hypotheses. It returns a label name, a label id
+    (with `label_map`) or probabilities for each pair; see `unbag.inference.CallablePredictor`.
 
     Args:
         model: Hub id, folder, built-in model (`lexical`, `hypothesis-only`, `majority`), `causal:ORG/LM`,
             `endpoint:NAME`, `module:function`, function, `CrossEncoder`, text-classification pipeline, or predictor
             (`unbag.inference.Predictor`).
-        sets: Names or requests of challenge sets; a name takes all examples of the set. By default a sample of every
-            set (`unbag.challenge_sets.suite`); sets that cannot be built are skipped with a warning.
-        corpus: Corpus of the sets, as listed by `unbag sets` (default: each set's own).
-        split: Split of the corpus (default: the split that the papers evaluate on).
-        data: Your own pairs instead of a corpus: csv, tsv, jsonl or parquet file, or Hub dataset id.
+        sets: Names or requests of challenge sets. A name requests all examples of the set. Default: a sample of each
+            set (`unbag.challenge_sets.suite`), where sets that cannot be built are skipped with a warning.
+        corpus: Corpus to build the sets from, as listed by `unbag sets` (default: the default corpus of each set).
+        split: Split of the corpus (default: the split used in the papers).
+        data: Your own pairs instead of a corpus: a csv, tsv, jsonl or parquet file, or a Hub dataset id.
         text: Your own English text instead of pairs: files (.txt, .md, or tables with a text column), folders, or a Hub
-            dataset id. The sets are then those that need no labels (`ChallengeSet.from_text`).
-        columns: Column names of `data` by our names, such as `{"premise": "text"}`; of `text`, `{"text": "body"}`.
-        labels: Label names of `data` in the order of the ids 0, 1, 2, or `E=entailment` for each label.
+            dataset id. Only sets that need no labels can be built from text (`ChallengeSet.from_text`).
+        columns: Column names in `data`, such as `{"premise": "text"}`, or in `text`, such as `{"text": "body"}`.
+        labels: Label names for ids 0, 1, 2 in `data`, or `E=entailment` for each label.
         language: Language of `data`: `en`, `zh`, or another code of XNLI (default: `en`).
         max_examples: Maximum number of source examples of each set (default: all, or the sample of the suite).
         seed: Random seed for sampling (default: 13).
-        options: Options of the sets, such as `{"q": 10}`; each set takes the options that it has (`unbag sets NAME`).
-        full: Whether the suite takes all examples of every set.
-        output_dir: Folder or address (`s3://…`) for results and predictions. A stopped run resumes from the folder.
-            Results of the same model are added to those in the folder; a folder with another model is rejected.
-            Without a folder, results are temporary until `Report.save`. Predictions then go to the user's cache folder
+        options: Options of the sets, such as `{"q": 10}`. Each set uses the options that it has (`unbag sets NAME`).
+        full: Whether the suite uses all examples of each set.
+        output_dir: Folder or URL (`s3://…`) for results and predictions, from which a stopped run resumes. Results of
+            the same model are added to the folder; a folder with results of another model is rejected. Without a
+            folder, results are temporary until `Report.save`, and predictions are stored in the user's cache folder
             (`UNBAG_CACHE`), except those of a function, which has no identity. The scores are the same.
         shard: Shard of this process, such as `0/3`, for unconnected processes with one shared `output_dir`. The first
             shard that finds all predictions complete scores them.
-        predictions_csv: CSV file for every pair: `model`, `set`, `data`, `id`, `premise`, `hypothesis`, `gold`,
+        predictions_csv: CSV file for all pairs: `model`, `set`, `data`, `id`, `premise`, `hypothesis`, `gold`,
             `prediction`, and the probability of each label. Stored predictions are reused.
         lexical_baseline: Whether to compare scores with a lexical baseline on the same rows.
-        shuffled: Whether to compare scores with the same model on rows with shuffled words; this roughly doubles the
-            number of predictions.
-        num_proc: Number of processes that build sets and tag sentences. Results do not depend on it.
-        engine: `ray` runs on a Ray cluster, or on one on this machine (`pip install 'unbag[ray]'`). All nodes need
-            access to `output_dir`. Results do not depend on it.
-        num_gpus: GPUs per copy of the model with `engine="ray"`, from 0 to 1 (default: 1 if available).
+        shuffled: Whether to compare scores with the model's scores on shuffled words, which roughly doubles the number
+            of predictions.
+        num_proc: Number of processes to build sets and tag sentences. Results do not depend on it.
+        engine: `ray` runs on a Ray cluster or a local one (`pip install 'unbag[ray]'`). All nodes need access to
+            `output_dir`. Results do not depend on it.
+        num_gpus: GPUs per model copy with `engine="ray"`, from 0 to 1 (default: 1 if available).
         revision: Branch, tag or commit of a Hub model.
         dtype: `float32`, `bfloat16` or `float16` (default: `float32`).
         device: Torch device (default: a GPU if available).
         head: Head of a HEX model: `plain` or `residual` (default: `plain`).
-        label_map: Labels in output order, as a list or comma-separated, or a mapping from the model's labels to ours.
-        threshold: For a model of one output (a reranker, a fact checker): smallest sigmoid of a pair that counts as
-            entailment. `break-even` predicts as many entailments as there are gold labels, the highest-ranked pairs.
-        long_premise: Use of a premise that is longer than the model reads: `truncate` (default), `any-chunk` (sentences
-            are joined to chunks that fit; the chunk with the most probable entailment counts), or `every-sentence`
-            (each sentence is a premise, likewise).
-        trust_labels: Whether to continue although another label order fits the model better.
-        trust_remote_code: Whether to run Python code of the model's repository; recorded in the results.
-        model_file: Exported model to run, such as `onnx/model.onnx` (default: the only one of a folder or repository
-            without weights of PyTorch).
-        max_length: Maximum number of tokens per pair (default: that of the model).
+        label_map: Labels in output order, as a list or comma-separated text, or a mapping from the model's label names
+            to unbag's.
+        threshold: Sigmoid threshold for entailment of a model with one output (a reranker, a fact checker).
+            `break-even` predicts entailment for the highest-ranked pairs, as many as have the gold label entailment.
+        long_premise: Handling of premises that exceed the model's maximum length: `truncate` (default), `any-chunk`
+            (sentences are joined to chunks that fit, and the chunk with the highest entailment probability is used), or
+            `every-sentence` (likewise, with single sentences).
+        trust_labels: Whether to continue even if another label order fits the model better.
+        trust_remote_code: Whether to run Python code from the model repository; recorded in the results.
+        model_file: Exported model file to run, such as `onnx/model.onnx` (default: the only exported model of a folder
+            or repository without PyTorch weights).
+        max_length: Maximum number of tokens per pair (default: the model's maximum).
         batch_tokens: Maximum number of tokens per batch (default: chosen for speed).
         prompt: Prompt file of a language model (`inference.llm.prompt_file`), or several, one evaluation for each.
         num_fewshot: Few-shot examples in the prompt of a language model: 0, 3 or 6 (default: 0).
@@ -144,15 +145,15 @@ def evaluate(
             `/score`).
         separator: For `endpoint:` with `/classify`: text between premise and hypothesis, such as `[SEP]`.
         concurrency: For `endpoint:`: number of concurrent requests (default: 8).
-        retries: For `endpoint:`: number of retries of a request.
+        retries: For `endpoint:`: number of retries per request.
         train_data: Training corpora or files of a built-in model.
         max_train_pairs: Maximum number of training pairs of a built-in model.
-        pipeline: spaCy pipeline of a built-in model, which selects content words.
+        pipeline: spaCy pipeline that selects content words for a built-in model.
         progress: Whether to show progress bars on standard error.
-        progress_callback: Called instead of the bars with `(set, predicted_rows, total_rows)`.
+        progress_callback: Called with `(set, predicted_rows, total_rows)` instead of showing bars.
 
     Returns:
-        Report of the run; without results in processes other than the first.
+        Report of the run. It has no results in processes other than the first one.
 
     Raises:
         ValueError: If an argument is invalid or does not fit the model. `data.labels.LabelError` if the label order is
@@ -186,7 +187,7 @@ def evaluate(
     )
     _validate_counts(0, num_fewshot=num_fewshot, retries=retries)
     if not (output_dir is None or isinstance(output_dir, str | PathLike)) or output_dir == "":
-        raise ValueError(f"output_dir: expected the path of a folder, got {output_dir!r}")
+        raise ValueError(f"output_dir: expected the path or URL of a folder, got {output_dir!r}")
     validate_backend(engine, num_gpus, shard)
     evaluator.validate_unsharded(shard, predictions_csv)
     if predictions_csv is not None:
@@ -202,7 +203,7 @@ def evaluate(
     if output_dir is None and process_group().world > 1:
         raise ValueError("output_dir: expected a folder that all processes share, got none; pass output_dir=…")
     if shard is not None and output_dir is None:
-        raise ValueError("output_dir: expected a folder or address that all shards share, got none; pass output_dir=…")
+        raise ValueError("output_dir: expected a folder or URL that all shards share, got none; pass output_dir=…")
     address = str(output_dir) if output_dir is not None and is_address(output_dir) else None
     temporary = output_dir is None or address is not None
     folder = Path(tempfile.mkdtemp(prefix="unbag-")) if temporary else Path(str(output_dir))
@@ -212,7 +213,7 @@ def evaluate(
         result_folder.receive(address, folder)
     elif output_dir is None and is_recognised(model):
         predictions = cache_folder(PREDICTIONS)
-    report = Report((), folder, temporary=temporary)  # created first: after an error, it removes the temporary folder
+    report = Report((), folder, temporary=temporary)  # first, so that it removes the temporary folder after an error
     visible = progress and progress_callback is None and process_group().rank == 0
     with (
         progress_bars(visible=visible) as update_bars,
@@ -276,7 +277,7 @@ def _validate_sets(sets: object) -> None:
 
 def _parse_labels(label_map: Mapping[str, str] | Sequence[str] | str | None) -> Mapping[str, str] | None:
     if not (label_map is None or isinstance(label_map, str | Mapping | list | tuple)):
-        raise ValueError(f"label_map: expected labels in output order or a mapping to our labels, got {label_map!r}")
+        raise ValueError(f"label_map: expected labels in output order or a mapping to NLI labels, got {label_map!r}")
     if label_map is None or isinstance(label_map, Mapping):
         return label_map
     return parse_label_map(label_map if isinstance(label_map, str) else ",".join(map(str, label_map)))
@@ -301,19 +302,19 @@ def _requests(
     full: bool,
     on_failure: Callable[[Failure], None],
 ) -> list[Request]:
-    """Build the requests: of the suite, in which sets may be skipped, or of the given names and requests."""
+    """Build the requests of the suite, in which sets may be skipped, or of the given names and requests."""
     if sets is None:
         requests = pairs.requests(suite.names(from_text=pairs.text is not None), on_failure=on_failure)
         return requests if full else [suite.sampled(request) for request in requests]
     if not sets:
-        raise ValueError(f"sets: expected one or more of {', '.join(suite.names())}, got none; omit sets for all")
+        raise ValueError(f"sets: expected one or more of {', '.join(suite.names())}, got none; omit sets to use all")
     if full:
-        raise ValueError("full: expected no sets, since named sets take all examples; omit full")
+        raise ValueError("full: expected no sets, since sets given by name use all examples; omit full")
     names = [sets] if isinstance(sets, str | Request) else sets
     if given := [each.name for each in names if isinstance(each, Request)]:
         if pairs.is_given():
             raise ValueError(
-                f"sets: expected no corpus, data or max_examples beside the request for {given[0]}; omit them"
+                f"sets: expected no corpus, data or max_examples together with the request for {given[0]}; omit them"
             )
         return [each if isinstance(each, Request) else suite.request(each) for each in names]
     return pairs.requests([str(each) for each in names])

@@ -86,12 +86,12 @@ def test_it_is_listed_with_its_options_and_is_in_the_suite(installed):
 def test_it_is_evaluated_and_shown_in_the_terminal(runs):
     [_, result] = results.read(runs / "letters" / "results.json")
     assert (result.set, result.config["marks"], result.scores["accuracy"].n) == ("capitals", 2, 30)
-    terminal.write([*terminal.views([result])], runs / "table.txt")
+    terminal.write_views([*terminal.build_result_views([result])], runs / "table.txt")
     assert "Right on" in (runs / "table.txt").read_text()
 
 
 def test_it_is_in_the_report_and_the_comparison(runs):
-    html.write([runs / "letters", runs / "neutral"], runs / "report.html")
+    html.write_report([runs / "letters", runs / "neutral"], runs / "report.html")
     text = re.sub(r"<[^>]*>", " ", (runs / "report.html").read_text(encoding="utf-8"))
     for words in ("Is it right when it is shouted at?", "Accuracy in capitals", "Right on"):
         assert words in text

@@ -105,7 +105,7 @@ def test_scores_of_a_part_of_the_rows_are_those_of_its_mirrors():
 def test_table_fits_a_terminal_and_lists_operations_in_order():
     console = Console(width=80, highlight=False)
     with console.capture() as capture:
-        terminal.show(terminal.views([_result(_misses_double)]), console)
+        terminal.print_views(terminal.build_result_views([_result(_misses_double)]), console)
     lines = capture.get().splitlines()
     assert max(map(len, lines)) <= 80
     names = [line.split("  ")[0].strip() for line in lines]

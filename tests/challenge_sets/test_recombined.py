@@ -86,7 +86,7 @@ def test_two_way_predictions_in_either_order_are_scored_alike():
 def test_model_of_contradictions_alone_is_rejected():
     rows = _rows()
     answers = SetPredictions(np.eye(2)[[0] * len(rows)], CONTRADICTION_OR_NOT, has_probabilities=True)
-    with pytest.raises(LabelError, match="expected labels that fold into"):
+    with pytest.raises(LabelError, match="expected labels that map to"):
         recombined_scores(_columns(rows), answers)
 
 
@@ -143,7 +143,7 @@ def test_partial_rows_are_scored_by_what_is_there():
 def test_table_fits_a_terminal_and_lists_size_position_and_operation():
     console = Console(width=80, highlight=False)
     with console.capture() as capture:
-        terminal.show(terminal.views([_result(_finds_words)]), console)
+        terminal.print_views(terminal.build_result_views([_result(_finds_words)]), console)
     lines = capture.get().splitlines()
     assert max(map(len, lines)) <= 80
     names = [line.split("  ")[0].strip() for line in lines]

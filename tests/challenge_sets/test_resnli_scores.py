@@ -124,7 +124,7 @@ def _result(scores, **model):
 def _shown(scores):
     console = Console(width=80, highlight=False)
     with console.capture() as capture:
-        terminal.show([terminal.view(_result(scores))], console)
+        terminal.print_views([terminal.build_result_view(_result(scores))], console)
     return capture.get()
 
 

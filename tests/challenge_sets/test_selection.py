@@ -60,7 +60,7 @@ def test_official_pairs_that_a_corpus_replaces_are_said(monkeypatch, capsys):
     monkeypatch.setattr("unbag.cli.options._warned", set())
     breaking, _ = _requests(["breaking_nli", "plain"], corpus=["snli"])
     assert breaking.config == "snli-validation"
-    expected = "breaking_nli: generated from snli; omit --corpus for the authors' own pairs"
+    expected = "breaking_nli: generated from snli; omit --corpus to use the authors' original pairs"
     assert [expected] == capsys.readouterr().err.splitlines()
     _requests(["breaking_nli", "plain"])
     assert not capsys.readouterr().err

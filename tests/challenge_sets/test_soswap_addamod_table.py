@@ -40,7 +40,7 @@ RESULT = Result(
 def test_the_table_fits_a_terminal_and_has_a_column_a_kind():
     console = Console(width=80, highlight=False)
     with console.capture() as capture:
-        terminal.show(terminal.views([RESULT]), console)
+        terminal.print_views(terminal.build_result_views([RESULT]), console)
     lines = capture.get().splitlines()
     assert max(len(line) for line in lines) <= 80
     [contradiction] = [line for line in lines if "contradiction" in line]

@@ -24,7 +24,7 @@ def test_no_two_numbers_of_the_table_share_row_and_column():
     data = {"name": "snli", "split": "test", "rows": 4, "excluded": {}}
     console = Console(width=80, highlight=False)
     with console.capture() as capture:
-        terminal.show([table.table(Result("swapped", {}, {"name": "m"}, data, SCORES, {}))], console)
+        terminal.print_views([table.table(Result("swapped", {}, {"name": "m"}, data, SCORES, {}))], console)
     shown = " ".join(capture.get().split())
     assert "accuracy as given exchanged drop" in shown
     assert "both labels 0.667 0.333" in shown

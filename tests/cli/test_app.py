@@ -297,7 +297,7 @@ def test_evaluate_offline_rejects_remote_endpoint_and_accepts_local_one(folder, 
     asked = ["evaluate", "always:predict", "endpoint:tiny", "--offline", "--sets", "plain", "--data", "pairs.csv"]
     refused = CliRunner(env={"COLUMNS": "300"}).invoke(cli.app, [*asked, "--base-url", "https://example.org/v1"])
     assert refused.exit_code == 2
-    assert "endpoint:tiny: expected no model behind a network with --offline" in refused.output
+    assert "endpoint:tiny: expected a local model with --offline, got an endpoint" in refused.output
     here = CliRunner().invoke(cli.app, [*asked, "--base-url", "http://127.0.0.1:9/v1"])
     assert "cannot reach http://127.0.0.1:9/v1" in str(here.exception), "a server on this machine needs no network"
 

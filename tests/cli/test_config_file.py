@@ -107,9 +107,9 @@ def test_config_command_line_takes_precedence(here, asked):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("max-exmaples: 3", "no option 'max-exmaples', did you mean max-examples?"),
-        ("config: other.yaml", "no option 'config', "),
-        ("zebra: 3", "no option 'zebra', expected some of models, sets, full, "),
+        ("max-exmaples: 3", "expected an option of this command, got 'max-exmaples'; did you mean max-examples?"),
+        ("config: other.yaml", "expected an option of this command, got 'config'; "),
+        ("zebra: 3", "expected an option of this command, got 'zebra'; the options are models, sets, full, "),
         ("split: [a, b]", "expected one value for split, got ['a', 'b']"),
         ("sets: [plain", "expected a YAML file of options, got bad.yaml: while parsing"),
         ("- plain", "expected options with values, such as corpus: snli, got ['plain']"),
@@ -185,7 +185,7 @@ def test_config_alone_does_not_enable_remote_code(here):
     done = unbag("evaluate", "--config", "run.yaml", "--sets", "plain", "--data", "pairs.jsonl")
     assert done.exit_code == 2
     words = " ".join(done.output.replace("│", " ").split())
-    assert "run.yaml: expected --trust-remote-code on the command line too, got it in the file only; add" in words
+    assert "run.yaml: expected --trust-remote-code on the command line too, got it only in the file; add" in words
 
 
 def test_check_evaluates_with_the_options_of_the_earlier_run(here):

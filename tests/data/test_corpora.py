@@ -71,7 +71,7 @@ def test_content_that_changed_is_refused():
     from unbag.utils.safe_io import DataError
 
     tampered = replace(CORPORA["sick"], contents={"validation": "0" * 64})
-    with pytest.raises(DataError, match=r"split validation: expected rows with the sha256 000"):
+    with pytest.raises(DataError, match=r"split validation: expected rows with sha256 000"):
         open_corpus(tampered, "validation")
     assert open_corpus(tampered, "validation", revision="main").count()["labelled"] == 495
 
@@ -79,7 +79,7 @@ def test_content_that_changed_is_refused():
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"hub_id": "nobody/nothing"}, "nobody/nothing .*could not be loaded"),
+        ({"hub_id": "nobody/nothing"}, "nobody/nothing .*expected a readable dataset"),
         ({"premise": "first"}, "expected the columns 'first' for the premise, got"),
     ],
 )
@@ -108,7 +108,7 @@ def test_a_data_set_of_the_users_is_read_from_the_hub():
     source = open_data("RobZamp/sick", split="validation", labels=labels)
     assert source.count()["labelled"] == 495
     assert len(source.revision) == 40, "a branch is resolved to the commit it stood at"
-    with pytest.raises(DataError, match="name the split"):
+    with pytest.raises(DataError, match="expected a split of the dataset"):
         open_data("RobZamp/sick")
     with pytest.raises(DataError, match="nobody/nothing"):
         open_data("nobody/nothing", split="test")

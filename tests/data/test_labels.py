@@ -60,7 +60,7 @@ def test_a_label_map_names_what_id2label_does_not(text):
     "names", [("no", "yes"), ("false", "true"), ("inconsistent", "consistent"), ("unsupported", "supported")]
 )
 def test_resolve_order_spellings_of_gold_labels_are_refused_of_models(names):
-    with pytest.raises(LabelError, match="does not say which output is which label"):
+    with pytest.raises(LabelError, match="expected label names in the model's id2label"):
         resolve_order(dict(enumerate(names)))
 
 
@@ -84,12 +84,12 @@ def test_canonical_gold_without_a_meaning_of_its_own_is_refused(name):
 
 
 def test_a_label_map_that_leaves_an_output_out_is_refused():
-    with pytest.raises(LabelError, match=re.escape("omits ['LABEL_2']")):
+    with pytest.raises(LabelError, match=re.escape("got none for ['LABEL_2']")):
         resolve_order({0: "LABEL_0", 1: "LABEL_1", 2: "LABEL_2"}, parse_label_map("LABEL_0=neutral,LABEL_1=entailment"))
 
 
 def test_a_label_map_that_names_what_is_not_there_is_refused():
-    with pytest.raises(LabelError, match=re.escape("names ['3']")):
+    with pytest.raises(LabelError, match=re.escape("got the unknown ['3']")):
         resolve_order({0: "a", 1: "b", 2: "c"}, parse_label_map("entailment,neutral,contradiction,neutral"))
 
 
@@ -102,7 +102,7 @@ def test_the_two_forms_of_a_label_map_do_not_mix():
     "names", [("entailment", "entailment", "neutral"), ("entailment", "neutral"), ("neutral",) * 3]
 )
 def test_names_that_are_no_label_space_are_refused(names):
-    with pytest.raises(LabelError, match="expected outputs that are an order of"):
+    with pytest.raises(LabelError, match="expected the outputs to be a permutation of"):
         resolve_order(dict(enumerate(names)))
 
 
@@ -121,7 +121,7 @@ def test_a_two_label_model_of_contradictions_folds_entailment_and_neutral():
 
 @pytest.mark.parametrize(("label", "space"), [("not_entailment", CONTRADICTION_OR_NOT), ("not_contradiction", TWO_WAY)])
 def test_one_two_label_space_does_not_fold_into_the_other(label, space):
-    with pytest.raises(LabelError, match=r"use pairs of three labels \(entailment, neutral, contradiction\)"):
+    with pytest.raises(LabelError, match=r"use pairs with three labels \(entailment, neutral, contradiction\)"):
         fold(label, space)
 
 
@@ -130,13 +130,12 @@ def test_one_two_label_space_does_not_fold_into_the_other(label, space):
     [
         (
             ("entailment", "contradiction"),
-            "pass --label-map entailment,not_entailment if contradiction stands for not_entailment too, or "
-            "not_contradiction,contradiction if entailment stands for not_contradiction too",
+            "pass --label-map entailment,not_entailment if contradiction means not_entailment, or "
+            "not_contradiction,contradiction if entailment means not_contradiction",
         ),
         (
             ("neutral", "entailment"),
-            "got neutral,entailment; pass --label-map not_entailment,entailment if neutral stands for not_entailment "
-            "too",
+            "got neutral,entailment; pass --label-map not_entailment,entailment if neutral means not_entailment",
         ),
         (("not_entailment", "contradiction"), "got not_entailment,contradiction"),
     ],

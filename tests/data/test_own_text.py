@@ -125,7 +125,7 @@ def test_open_text_without_text_column_names_the_option(tmp_path):
 def test_text_files_folder_gives_its_texts_sorted(tmp_path):
     names = [_write(tmp_path / name, "x") for name in ("b.txt", "a.md", "c.pdf")]
     assert text_files([tmp_path]) == sorted(names[:2])
-    with pytest.raises(DataError, match="ends in"):
+    with pytest.raises(DataError, match="ending in"):
         text_files([names[2]])
 
 
@@ -168,12 +168,12 @@ def test_build_breaking_nli_from_text_adds_numbers_that_a_file_of_pairs_lacks(pi
     assert set(pairs.rows["category"]).isdisjoint(numbers)
 
 
-def test_dataset_publication_of_a_text_is_named_by_its_files_and_needs_a_licence(pipeline, tmp_path):
+def test_dataset_publication_of_a_text_is_named_by_its_files_and_needs_a_license(pipeline, tmp_path):
     files = [_write(tmp_path / name, MARKDOWN) for name in ("farm.md", "field.md")]
     request = Request("soswap_addamod", None, {"text": files, "pipeline": pipeline})
     assert published_name(request) == "farm-and-1-more"
     assert published_name(replace(request, config="fields")) == "fields"
-    with pytest.raises(ValueError, match="farm-and-1-more: expected a licence"):
+    with pytest.raises(ValueError, match="farm-and-1-more: expected a license"):
         dataset_publication([request], "me/farm", tmp_path)
 
 

@@ -65,8 +65,8 @@ def test_unlabelled_rows_are_dropped_and_counted(tmp_path):
 @pytest.mark.parametrize(
     ("label", "said"),
     [
-        ("1.5", "expected a whole number for a label, got 1.5"),
-        ("Infinity", "expected a whole number for a label, got inf"),
+        ("1.5", "expected a whole number as a label, got 1.5"),
+        ("Infinity", "expected a whole number as a label, got inf"),
         ("[1]", "expected a label as text or a number"),
     ],
 )
@@ -78,7 +78,7 @@ def test_what_is_no_label_is_refused_by_its_line(tmp_path, label, said):
 
 def test_numbers_need_names(tmp_path):
     path = _write(tmp_path / "a.csv", ["A man.,A dog.,1"])
-    with pytest.raises(DataError, match=re.escape("a.csv, line 2: expected a label by name, got the number 1")):
+    with pytest.raises(DataError, match=re.escape("a.csv, line 2: expected a label name, got the number 1")):
         open_data(path).count()
     named = open_data(path, labels=["contradiction", "entailment", "neutral"])
     assert _pairs(named) == [("A man.", "A dog.", "entailment")]
@@ -127,8 +127,8 @@ def test_ids_are_taken_where_they_are_and_must_be_unique(tmp_path):
         (
             ["A man.,A dog.,neutral", "A man.,A dog.,Not-Entailment"],
             "premise,hypothesis,label",
-            "line 3: expected a gold label of entailment, neutral, contradiction, as in the rest of the data, got "
-            "not_entailment; use the same labels in all rows, or give its meaning with --labels Not-Entailment=…",
+            "line 3: expected one of entailment, neutral, contradiction, as in the other rows, got "
+            "not_entailment; use the same labels in all rows, or pass its meaning with --labels Not-Entailment=…",
         ),
         (
             ["A man.,A dog.,neutral", "A man., ,neutral"],
@@ -156,10 +156,10 @@ def test_what_is_wrong_is_named_with_its_line(tmp_path, rows, header, words):
 )
 def test_open_data_names_all_missing_columns_at_once(tmp_path, columns, wanted):
     path = _write(tmp_path / "a.csv", ["A man.,A dog.,neutral"], "one,two,three")
-    with pytest.raises(DataError, match=f"; name yours with {re.escape(wanted)}$") as caught:
+    with pytest.raises(DataError, match=f"; pass the column names with {re.escape(wanted)}$") as caught:
         open_data(path, columns=columns)
     assert "got ['one', 'two', 'three']" in str(caught.value)
-    with command_options(["--corpus"]), pytest.raises(DataError, match=r"; name them so in the data$"):
+    with command_options(["--corpus"]), pytest.raises(DataError, match=r"; rename the columns in the data$"):
         open_data(path, columns=columns)
 
 
@@ -187,13 +187,13 @@ def test_open_data_reads_commas_where_a_header_has_both(tmp_path):
 def test_open_data_says_which_option_reads_labels_in_another_spelling(tmp_path, theirs, remedy):
     path = tmp_path / "a.jsonl"
     path.write_text(json.dumps({"premise": "A man.", "hypothesis": "A dog.", "label": theirs}) + "\n")
-    with pytest.raises(DataError, match=re.escape(f"give their meanings with {remedy}")):
+    with pytest.raises(DataError, match=re.escape(f"pass their meanings with {remedy}")):
         list(open_data(path).examples())
     with (
         command_options(["--corpus"]),
         pytest.raises(
             DataError,
-            match=r"; write entailment, neutral and contradiction, or entailment and not_entailment, in the data$",
+            match=r"; use entailment, neutral and contradiction, or entailment and not_entailment, in the data$",
         ),
     ):
         list(open_data(path).examples())
@@ -229,7 +229,7 @@ def test_open_data_meanings_apply_to_padded_labels_and_floats(tmp_path):
         (["E=entailment", "E=neutral"], "got 'E' twice"),
         (["E=perhaps"], "expected a label such as"),
         (["E=not_entailment", "N=neutral"], "or of entailment, not_entailment, got both (E=not_entailment,N=neutral)"),
-        (["neutral", "not_entailment"], "or of entailment, not_entailment once at most, got neutral, not_entailment"),
+        (["neutral", "not_entailment"], "or of entailment, not_entailment at most once, got neutral, not_entailment"),
     ],
 )
 def test_open_data_rejects_meanings_of_labels_that_say_nothing(tmp_path, labels, words):
@@ -264,7 +264,7 @@ def test_a_column_named_twice_is_refused(tmp_path, ending):
     else:
         between = "," if ending == "csv" else "\t"
         path.write_text(f"{between.join(names)}\n{between.join(values)}\n")
-    with pytest.raises(DataError, match=rf"a\.{ending}(, line 1)?: expected each name once, got 'label' again"):
+    with pytest.raises(DataError, match=rf"a\.{ending}(, line 1)?: expected unique names, got 'label' repeatedly"):
         open_data(path).count()
 
 
@@ -272,7 +272,7 @@ def test_a_later_json_line_with_a_column_twice_is_named(tmp_path):
     path = tmp_path / "a.jsonl"
     good = '{"premise": "A", "hypothesis": "B", "label": "neutral"}\n'
     path.write_text(good + '{"premise": "A", "premise": "C", "hypothesis": "B", "label": "neutral"}\n')
-    with pytest.raises(DataError, match="line 2: expected each name once, got 'premise' again"):
+    with pytest.raises(DataError, match="line 2: expected unique names, got 'premise' repeatedly"):
         open_data(path).count()
 
 
@@ -289,7 +289,7 @@ def test_a_json_line_without_a_column_is_named(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("name", "words"), [("no.csv", "no such file"), ("test_sources.py", "expected a file that ends in")]
+    ("name", "words"), [("no.csv", "no such file"), ("test_sources.py", "expected a file name ending in")]
 )
 def test_a_file_that_is_missing_or_of_another_kind(name, words, request):
     with pytest.raises(DataError, match=words):

@@ -75,7 +75,7 @@ def test_open_data_two_candidates_are_named_with_the_option(tmp_path, columns, o
         f"expected one column for the {ours}, got {both}; choose one with --columns {ours}={first}"
     )
     assert _labels(open_data(path, columns={ours: first})) == ["entailment"]
-    with command_options(["--corpus"]), pytest.raises(DataError, match=r"rename all but one in the data$"):
+    with command_options(["--corpus"]), pytest.raises(DataError, match=r"rename all but one of them in the data$"):
         open_data(path)
 
 
@@ -120,7 +120,7 @@ def test_open_data_numbers_are_refused_until_they_have_names(tmp_path, ending):
         pq.write_table(pa.table({"document": [DOCUMENT] * 2, "claim": CLAIMS, "supported": [1, 0]}), path)
     else:
         {"csv": _csv, "jsonl": _jsonl}[ending](path, [1, 0], label="supported")
-    with pytest.raises(DataError, match="got the number 1, whose meaning nothing states; pass --labels") as caught:
+    with pytest.raises(DataError, match="got the number 1, whose meaning is unknown; pass --labels") as caught:
         _labels(open_data(path))
     assert f"{TO_TRUE} if 1 means entailed or supported, {TO_FALSE} if 0 does, or the names of" in str(caught.value)
     for labels in (TWO_WAY, TWO_WAY[::-1], ("supported", "unsupported")):
@@ -156,7 +156,7 @@ def test_open_data_truth_values_of_a_column_of_support_are_read(tmp_path, name, 
 )
 def test_open_data_truth_values_of_another_column_are_refused_until_they_have_names(tmp_path, column, values):
     path = _jsonl(tmp_path / "a.jsonl", values, label=column)
-    with pytest.raises(DataError, match=f"truth value true, whose meaning the column '{column}' does not") as caught:
+    with pytest.raises(DataError, match=f"value true, whose meaning in the column '{column}' is unknown") as caught:
         _labels(open_data(path, columns={"label": column}))
     assert str(caught.value).endswith(f"; pass {TO_TRUE} if true means entailed or supported, {TO_FALSE} if false does")
     source = open_data(path, columns={"label": column}, labels=TWO_WAY)  # false, true
@@ -177,12 +177,12 @@ def test_open_data_names_of_the_user_precede_the_columns_name(tmp_path):
         (
             ["unsupported", "entailment", "neutral"],
             4,
-            "expected a gold label of entailment, not_entailment, as in the",
+            "expected one of entailment, not_entailment, as in the other rows",
         ),
         (
             ["entailment", "neutral", "unsupported"],
             4,
-            "expected a gold label of entailment, neutral, contradiction, as",
+            "expected one of entailment, neutral, contradiction, as",
         ),
         (["supported", "perhaps"], 3, "expected a label such as entailment"),
     ],
@@ -195,7 +195,7 @@ def test_open_data_labels_of_two_label_spaces_are_refused_by_line(tmp_path, labe
 
 def test_open_data_a_third_label_may_be_declared_not_entailment(tmp_path):
     path = _csv(tmp_path / "a.csv", ["entailment", "neutral", "Contradiction"])
-    with pytest.raises(DataError, match=r"or give its meaning with --labels Contradiction=not_entailment$"):
+    with pytest.raises(DataError, match=r"or pass its meaning with --labels Contradiction=not_entailment$"):
         _labels(open_data(path, labels=["neutral=not_entailment"]))
     source = open_data(path, labels=["neutral=not_entailment", "Contradiction=not_entailment"])
     assert source.labels == TWO_WAY

@@ -11,7 +11,7 @@ from unbag import evaluate
 from unbag.challenge_sets import loading
 from unbag.challenge_sets.request import Request, build
 from unbag.data.labels import LABELS
-from unbag.reports.terminal import view
+from unbag.reports.terminal import build_result_view
 from unbag.scripts import module
 from unbag.utils.safe_io import DataError
 
@@ -198,7 +198,7 @@ def test_antonyms_of_wordnet_below_a_threshold_are_not_made(wordnet, tmp_path):
 def test_another_file_is_refused(official, tmp_path):
     other = tmp_path / "other.zip"
     other.write_bytes(b"something else")
-    with pytest.raises(DataError, match=r"other\.zip: expected breaking_nli_dataset\.zip with the sha256"):
+    with pytest.raises(DataError, match=r"other\.zip: expected breaking_nli_dataset\.zip with sha256"):
         loading.load("breaking_nli", "official", file=str(other))
     with pytest.raises(DataError, match=r"expected a zip file with data/dataset\.jsonl"):
         list(builder.read_rows(other))
@@ -237,7 +237,7 @@ def test_a_model_is_scored_by_category_and_a_tie_is_wrong(official, tmp_path):
     }
     assert result.scores["unanswered"] == 2
     assert "by_similarity" not in result.scores
-    assert view(result)
+    assert build_result_view(result)
 
 
 def test_the_official_counts(shared):

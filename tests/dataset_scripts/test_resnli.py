@@ -113,7 +113,7 @@ def test_resnli_of_two_labels_names_the_missing_one(tmp_path, words, missing):
     kept = [pair for pair in _pairs(60) if pair["label"] not in (missing, "-")]
     path = tmp_path / "two.jsonl"
     path.write_text("".join(json.dumps(pair) + "\n" for pair in kept))
-    complaint = rf"two\.jsonl: expected pairs of all three labels, .* got .*\b0 {missing}\b.*evaluate on other sets"
+    complaint = rf"two\.jsonl: expected pairs with all three labels, .* got .*\b0 {missing}\b.*choose other sets"
     with pytest.raises(loading.UnfitError, match=complaint):
         build(Request("resnli", None, {"data": str(path), "embeddings": str(words)}))
 
@@ -158,7 +158,7 @@ def test_other_vectors_under_the_same_name_are_not_taken_from_the_cache(pairs, w
         ({"validation_size": -1}, "validation_size: expected at least 0, got -1"),
         ({"test_size": 5000}, "of at most the number of examples"),
         ({"words": "./absent.txt"}, "got './absent.txt'"),
-        ({"words": "", "language": "zh"}, "embeddings: expected a table for the language 'zh'"),
+        ({"words": "", "language": "zh"}, "embeddings: expected embeddings for the language 'zh'"),
     ],
 )
 def test_invalid_options_raise(pairs, words, options, complaint):
@@ -230,7 +230,7 @@ def test_embeddings_that_the_hub_does_not_have_are_named():
 def test_ids_must_be_unique_over_splits(pairs, words):
     made = loading.builder("resnli", data=str(pairs), embeddings=str(words), cache_dir=pairs.parent / "cache")
     twice = made.sources() * 2
-    with pytest.raises(DataError, match="the id 'p1' occurs twice"):
+    with pytest.raises(DataError, match="expected unique ids over all splits, got 'p1' twice"):
         made.plan(twice)
 
 

@@ -156,9 +156,9 @@ def test_two_label_models_are_scored_on_three(file):
 @pytest.mark.parametrize(
     ("config", "options", "words"),
     [
-        ("official", {"space": "two_way"}, "expected one of the label spaces four_way, seven_way, three_way"),
+        ("official", {"space": "two_way"}, "space: expected one of four_way, seven_way, three_way"),
         ("official", {"folding": "random"}, "folding: expected one of contiguous, spread, whole_seeds, got 'random'"),
-        ("official", {"combinations": True}, "'official' modifies no sentences"),
+        ("official", {"combinations": True}, "'official', which modifies no sentences"),
         (None, {"data": "x.csv", "file": "y.csv"}, "expected a file with the config 'official' only"),
         (None, {"data": "x.csv", "language": "zh"}, "expected English pairs"),
         (None, {}, "expected one of a corpus, data and text"),

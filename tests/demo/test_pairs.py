@@ -11,5 +11,5 @@ def test_the_pairs_come_in_one_order_and_threes_of_labels():
 
 
 def test_an_unknown_split_is_refused_with_those_there_are():
-    with pytest.raises(ValueError, match="expected one of the demonstration's splits train, validation, got 'test'"):
+    with pytest.raises(ValueError, match="expected one of the demo splits train, validation, got 'test'"):
         demo.pairs("test")

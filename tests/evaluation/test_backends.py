@@ -6,9 +6,9 @@ import unbag
 from tests.cli.test_options import unbag as command
 
 REFUSED = [
-    ({"engine": "spark"}, "--engine: expected ray, or none, got 'spark'"),
+    ({"engine": "spark"}, "--engine: expected 'ray' or no value, got 'spark'"),
     ({"num_gpus": 0.5}, "--num-gpus: expected --engine ray, got none"),
-    ({"engine": "ray", "shard": "0/2"}, "--engine and --shard both distribute the work; use one of them"),
+    ({"engine": "ray", "shard": "0/2"}, "--engine: expected no --shard, which also distributes the run, got both"),
 ]
 
 

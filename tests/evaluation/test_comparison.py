@@ -105,7 +105,7 @@ def test_paired_by_mcnemar_where_examples_count_whole(runs):
 def test_bootstrap_of_few_examples_adds_a_note(runs, monkeypatch):
     monkeypatch.setattr(comparison, "FEW", len(PAIRS) + 1)
     notes = unbag.compare(runs / "weak", runs / "strong").notes
-    assert "Permuted · ours.jsonl: the bootstrap has only 120 source examples; p values are too small" in notes
+    assert "Permuted · ours.jsonl: the bootstrap has only 120 source examples; p-values are too small" in notes
 
 
 def test_too_few_resamples_for_the_correction_add_a_note(runs):
@@ -113,7 +113,7 @@ def test_too_few_resamples_for_the_correction_add_a_note(runs):
     [note] = [note for note in compared.notes if "resamples" in note]
     tested = sum(each.p is not None for each in compared.differences)
     assert note.startswith(
-        f"a bootstrap of 99 resamples gives no p below 0.02, which is not significant among {tested} tests"
+        f"with 99 bootstrap resamples, p is at least 0.02, which is not significant among {tested} tests"
     )
     assert not any("resamples" in note for note in unbag.compare(runs / "weak", runs / "strong").notes)
 
@@ -144,7 +144,7 @@ def test_three_systems_are_compared_pairwise_and_a_missing_set_adds_a_note(runs)
     found = unbag.compare(runs / "weak", runs / "strong", runs / "a-0")
     assert {(each.first, each.second) for each in found.differences} == {("A", "B"), ("A", "C"), ("B", "C")}
     assert [each.set for each in found.differences if each.second == "C"] == ["plain"] * 4
-    assert found.notes == ["Permuted · ours.jsonl: evaluated for A, B only"]
+    assert found.notes == ["Permuted · ours.jsonl: evaluated only for A, B"]
 
 
 def test_without_its_examples_a_run_is_compared_by_its_intervals(runs, tmp_path):
@@ -153,7 +153,7 @@ def test_without_its_examples_a_run_is_compared_by_its_intervals(runs, tmp_path)
     found = unbag.compare(runs / "weak", tmp_path)
     assert {each.test for each in found.differences} == {"unpaired"}
     assert all(each.p is None and found.significant(each) is None for each in found.differences)
-    assert any("B stored no examples; intervals unpaired, no test" in note for note in found.notes)
+    assert any("B stored no examples; intervals unpaired, without a test" in note for note in found.notes)
     alone = _by_name(found)["plain", "accuracy"].difference
     together = paired["plain", "accuracy"].difference
     assert alone.value == together.value
@@ -173,7 +173,8 @@ def test_runs_without_examples_add_one_note_per_set(runs, tmp_path):
 
 def test_compare_other_data_is_rejected_unless_across_data(runs):
     with pytest.raises(
-        ValueError, match=r"not evaluated on the same plain set \(data sha256: .* max_examples: none and 50"
+        ValueError,
+        match=r"expected results on the same plain set, got different ones \(data sha256: .* max_examples: none and 50",
     ):
         unbag.compare(runs / "weak", runs / "fewer")
     found = unbag.compare(runs / "weak", runs / "fewer", across_data=True)
@@ -203,16 +204,16 @@ def test_the_folder_of_a_recipe_is_its_seeds(runs, tmp_path):
         shutil.copytree(runs / f"a-{seed}", tmp_path / "a" / f"seed-{seed}" / "evaluation")
     found = unbag.compare(tmp_path / "a", runs / "weak")
     assert found.systems[0].seeds == ["0", "1", "2"]
-    with pytest.raises(ValueError, match="two models or more to compare, got one, runs/a, with seeds 0, 1, 2"):
+    with pytest.raises(ValueError, match="at least two models to compare, got one, runs/a, with seeds 0, 1, 2"):
         unbag.compare(tmp_path / "a")
-    with pytest.raises(ValueError, match="runs/a, seed 0, has the set plain twice"):
+    with pytest.raises(ValueError, match="runs/a, seed 0: expected one result on plain, got two"):
         unbag.compare(tmp_path / "a", runs / "a-0", runs / "weak")
 
 
 def test_compare_quantities_select_any_number(runs):
     found = unbag.compare(runs / "weak", runs / "strong", quantities=["by_label.*", "omega_all"])
     assert set(_by_name(found)) == {("plain", f"by_label.{n}") for n in range(3)} | {("permuted", "omega_all")}
-    with pytest.raises(ValueError, match="no number matches nonsense"):
+    with pytest.raises(ValueError, match="no metric matches nonsense"):
         unbag.compare(runs / "weak", runs / "strong", quantities=["nonsense"])
 
 
@@ -227,7 +228,7 @@ def test_a_long_name_is_not_cut(runs):
     path = "by_category.synonyms_and_nationalities.accuracy"
     long = replace(found, differences=[each._replace(label=path) for each in found.differences])
     console = Console(width=80, record=True, file=StringIO())
-    console.print(compared.view(long))
+    console.print(compared.build_comparison_view(long))
     lines = console.export_text().splitlines()
     assert f"↓ {path}" in lines
     assert max(map(len, lines)) <= 80
@@ -238,23 +239,23 @@ def test_damaged_or_foreign_examples_are_refused(runs, tmp_path):
     shutil.copytree(runs / "strong", tmp_path / "other")
     [file] = (tmp_path / "other" / "samples").glob("*plain.parquet")
     shutil.copy(next((runs / "weak" / "samples").glob("*plain.parquet")), file)
-    with pytest.raises(ValueError, match="does not belong to the results beside it"):
+    with pytest.raises(ValueError, match="expected samples of the results in the same run, got others"):
         unbag.compare(runs / "weak", tmp_path / "other")
     file.write_bytes(file.read_bytes()[:100])
-    with pytest.raises(ValueError, match="cannot be read"):
+    with pytest.raises(ValueError, match="expected readable samples"):
         unbag.compare(runs / "weak", tmp_path / "other")
 
 
 def test_compare_without_results_is_refused(tmp_path):
-    with pytest.raises(ValueError, match=r"expected the results of two models or more to compare, got none; name the"):
+    with pytest.raises(ValueError, match=r"expected the results of at least two models to compare, got none; pass"):
         comparison.compare()
     results.write([], tmp_path / results.FILE)
-    with pytest.raises(ValueError, match=rf"{tmp_path}: expected results, got files without any"):
+    with pytest.raises(ValueError, match=rf"{tmp_path}: expected results, got empty results files"):
         comparison.compare(tmp_path)
 
 
 def test_no_results_are_named(tmp_path):
-    with pytest.raises(ValueError, match=r"expected a results\.json or a folder with one"):
+    with pytest.raises(ValueError, match=r"expected a results\.json file or a results folder"):
         unbag.compare(tmp_path, tmp_path)
 
 

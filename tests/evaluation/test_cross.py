@@ -55,7 +55,7 @@ def test_a_table_of_corpora_says_what_was_truncated(crossed):
     cut = replace(one, model={**one.model, "truncated_pairs": 50, "truncated_share": 0.25})
     console = Console(width=200)
     with console.capture() as captured:
-        console.print(terminal.cross_table([cut, other]))
+        console.print(terminal.build_cross_table([cut, other]))
     name = cut.model["name"]
     expected = f"{cut.corpus}: 25.0 % of the pairs (50) are longer than the longest input that {name} reads"
     assert expected in captured.get()

@@ -344,9 +344,9 @@ def test_pairs_of_entailment_or_not_are_refused_of_a_model_that_finds_contradict
     lines = [json.dumps({"id": name, "contradiction": 0.2, "not_contradiction": 0.8}) for name in folded["id"][:]]
     path = tmp_path / "predictions.jsonl"
     path.write_text("\n".join(lines) + "\n")
-    with pytest.raises(LabelError, match="got not_entailment, which may be either; use pairs of three labels"):
+    with pytest.raises(LabelError, match="got not_entailment, which may be either; use pairs with three labels"):
         evaluate_file(path, two, output_dir=tmp_path / "scored", lexical_baseline=False)
-    with pytest.raises(LabelError, match="use pairs of three labels"):
+    with pytest.raises(LabelError, match="use pairs with three labels"):
         validate_label_space(names, CONTRADICTION_OR_NOT)
     validate_label_space(names, TWO_WAY)
     validate_label_space(names, LABELS)
@@ -366,8 +366,8 @@ def test_language_model_with_confused_words_warning_names_its_options(tmp_path, 
     assert result.model["label_probe"] == {"en": "4 of 12"}
     [said] = [record.getMessage() for record in caplog.records if record.name == "unbag.evaluation.label_check"]
     assert said.startswith(
-        "tiny gets 4 of 12 obvious pairs right, and 12 of 12 if its answers are read with Maybe as contradiction and "
-        "No as neutral: "
+        "tiny predicts 4 of 12 obvious pairs correctly, but 12 of 12 if 'Maybe' means contradiction and "
+        "'No' means neutral: "
     )
     options = {option.removeprefix("no-").replace("-", "_") for option in re.findall(r"--([a-z-]+)", said)}
     assert options == ({"num_fewshot", "apply_chat_template"} if kind == "causal" else {"num_fewshot"})
@@ -381,7 +381,7 @@ def test_unanswered_pairs_count_as_wrong(tmp_path, request_, caplog, kind):
     [result] = unbag.evaluate(model, [request_], output_dir=tmp_path / "out")
     assert result.scores["accuracy"].value == 0  # though the first of equal labels is entailment
     assert result.model["n_abstained"] == len(build(request_).rows)
-    assert "answers name no label; they count as wrong" in caplog.text
+    assert "answers contain no label; they count as wrong" in caplog.text
 
 
 def test_predictions_are_found_by_their_ids_in_any_order_and_where_hashes_agree(tmp_path, monkeypatch):

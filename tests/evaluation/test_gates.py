@@ -78,21 +78,21 @@ def test_check_number_without_value_stops_only_a_strict_build():
 @pytest.mark.parametrize(
     ("text", "side", "words"),
     [
-        ("plain:score", "min", "expected SET:SCORE=BOUND, such as permuted:score=.2, got 'plain:score'"),
-        ("plain:score=high", "min", "expected SET:SCORE=BOUND"),
-        ("plain:score=nan", "min", "expected SET:SCORE=BOUND"),
+        ("plain:score", "min", "expected SET:METRIC=BOUND, such as permuted:score=.2, got 'plain:score'"),
+        ("plain:score=high", "min", "expected SET:METRIC=BOUND"),
+        ("plain:score=nan", "min", "expected SET:METRIC=BOUND"),
         ("plane:score=.2", "min", "expected a challenge set of "),
-        ("swapped:acuracy_after=.2", "min", "did you mean accuracy_after? it has score, accuracy_before, "),
+        ("swapped:acuracy_after=.2", "min", "did you mean accuracy_after? the metrics are score, accuracy_before, "),
         ("swapped:drop=.2", "min", "expected --max, since lower values of swapped:drop are better"),
         (
             "plain:accuracy=75",
             "min",
-            "--min plain:accuracy=75: expected a bound from 0 to 1, got 75; of percent, write 0.75",
+            "--min plain:accuracy=75: expected a bound from 0 to 1, got 75; write a percentage as 0.75",
         ),
         ("plain:accuracy=-.1", "min", "expected a bound from 0 to 1, got -0.1"),
         ("plain:accuracy=750", "min", "expected a bound from 0 to 1, got 750"),
-        ("swapped:drop=10", "max", "expected a bound from -1 to 1, got 10; of percent, write 0.1"),
-        ("permuted:score=20", "min", "expected a bound of at most 1, got 20; of percent, write 0.2"),
+        ("swapped:drop=10", "max", "expected a bound from -1 to 1, got 10; write a percentage as 0.1"),
+        ("permuted:score=20", "min", "expected a bound of at most 1, got 20; write a percentage as 0.2"),
         ("swapped:score=.2", "max", "expected --min, since higher values of swapped:score are better"),
     ],
 )
@@ -123,7 +123,7 @@ def test_a_coin_fails_at_a_bound_on_the_scale_and_an_oracle_passes():
 
 
 def test_check_set_without_results_is_rejected():
-    with pytest.raises(ValueError, match="expected results of swapped, got results of plain"):
+    with pytest.raises(ValueError, match="expected results on swapped, got results on plain"):
         gates.check([result()], [gates.bound("swapped:score=.2", "min")])
 
 
@@ -174,7 +174,7 @@ def test_no_worse_than_respects_the_direction(tmp_path):
     [checked], _ = gates.no_worse_than(after, before, ["drop"])
     assert checked.estimate.value == pytest.approx(1 - few.scores["drop"].value)
     assert checked.outcome == "fails"
-    with pytest.raises(ValueError, match=r"expected a number with a direction, got overall\.drop of swapped"):
+    with pytest.raises(ValueError, match=r"expected a metric with a direction, got overall\.drop of swapped"):
         gates.no_worse_than(after, before, ["overall.drop"])
 
 
@@ -184,7 +184,7 @@ def test_baselines_beside_a_model_do_not_count_and_two_models_are_refused(tmp_pa
     assert check(beside, "--min", "plain:accuracy=.5")[0] == 0
     assert [each.outcome for each in gates.no_worse_than(beside, alone)[0]] == ["passes"]
     two = run(tmp_path / "two", result("mine", 0.9), result("yours", 0.2))
-    with pytest.raises(ValueError, match=r"expected the results of one model, got those of mine, yours"):
+    with pytest.raises(ValueError, match=r"expected the results of one model, got results of mine, yours"):
         check(two, "--min", "plain:accuracy=.5")
 
 
@@ -262,9 +262,9 @@ def test_no_worse_than_unchecked_sets_are_in_the_notes(tmp_path):
     blank.scores[SKILL] = None
     checked, notes = gates.no_worse_than(run(tmp_path / "after", result("new", 0.8), blank), before)
     assert [each.set for each in checked] == ["plain"]
-    assert notes == ["Swapped: not checked, the number is not in both runs"]
+    assert notes == ["Swapped: not checked, because only one run has the metric"]
     checked, notes = gates.no_worse_than(run(tmp_path / "less", result("new", 0.8)), before)
-    assert notes == ["Swapped · ours.jsonl: evaluated for A only"]
+    assert notes == ["Swapped · ours.jsonl: evaluated only for A"]
 
 
 def test_no_worse_than_without_skill_scores_names_the_reason_and_the_option(tmp_path):

@@ -80,9 +80,9 @@ def test_the_seed_decides():
 @pytest.mark.parametrize(
     ("n", "pairs", "words"),
     [
-        (N, 6, "a number of pairs that is a multiple of 4, got 6"),
-        (N, 0, "that is a multiple of 4, got 0"),
-        (N, 40, r"expected 10 shorter examples of D\^c with an order that the model accepts, got 6"),
+        (N, 6, "--num-pairs: expected a positive multiple of 4, got 6"),
+        (N, 0, "expected a positive multiple of 4, got 0"),
+        (N, 40, r"expected 10 shorter examples of D\^c with an accepted order, got 6"),
     ],
 )
 def test_what_cannot_be_drawn_is_refused(n, pairs, words):
@@ -137,19 +137,19 @@ def test_score_ignores_pairs_without_a_label(folder):
     assert scores["answered"] == 4
     assert scores["accuracy"].value == scores["macro_f1"].value == 1
     assert scores["d_f"].value is None
-    with pytest.raises(ValueError, match="expected labels in the column label, got none"):
+    with pytest.raises(ValueError, match="expected labels in the column 'label', got none"):
         human_study.score(folder, folder / "sheet.csv")
 
 
 def test_a_sheet_of_other_pairs_is_refused(folder):
     (folder / "other.csv").write_text("number,label\n9,neutral\n")
-    with pytest.raises(ValueError, match=r"other.csv: expected each number of .*key.csv once, got '9'"):
+    with pytest.raises(ValueError, match=r"other.csv: expected each 'number' of .*key.csv once, got '9'"):
         human_study.score(folder, folder / "other.csv")
     (folder / "other.csv").write_text("number,answer\n1,neutral\n")
-    with pytest.raises(ValueError, match="got none named label"):
+    with pytest.raises(ValueError, match="got none named 'label'"):
         human_study.score(folder, folder / "other.csv")
     (folder / "other.csv").write_text("number,label\n1,not_entailment\n")
-    with pytest.raises(DataError, match=r"line 2: expected a label of entailment, neutral, contradiction, got"):
+    with pytest.raises(DataError, match=r"line 2: expected 'label' to be one of entailment, neutral, contradiction"):
         human_study.score(folder, folder / "other.csv")
 
 

@@ -13,6 +13,7 @@ from unbag import cli
 from unbag.challenge_sets import results
 from unbag.data import demo
 from unbag.data.labels import LABELS
+from unbag.data.predictions import NONE
 from unbag.evaluation import gates, parity, samples
 from unbag.evaluation.row_labels import RowLabels
 from unbag.inference.function import CallablePredictor
@@ -26,7 +27,7 @@ def run(folder, name="model", *, changed=0, source=None, **options):
     ids = np.arange(ROWS) % 3
     ids[:changed] = (ids[:changed] + 1) % 3
     source = np.arange(ROWS) if source is None else source
-    labels = RowLabels(source, np.array(LABELS)[ids])
+    labels = RowLabels(source.astype(np.int32), ids.astype(np.int8), (*LABELS, NONE))
     samples.write([made], folder, labels={0: labels})
     results.write([made], folder / results.FILE)
     return folder
@@ -56,6 +57,14 @@ def test_compare_labels_of_rows_that_share_sources_counts_the_sources(tmp_path):
     [found], _ = parity.compare_labels(runs[1], runs[0])
     assert (found.sources, found.estimate.n) == (30, ROWS)
     np.testing.assert_allclose(found.estimate[1:3], beta.ppf([0.025, 0.975], [1, 2], [30, 29]), atol=1e-9)
+
+
+def test_labels_are_compared_by_name():
+    source = np.zeros(4, dtype=np.int32)
+    ours = RowLabels(source, np.array([0, 1, 2, 3], dtype=np.int8), (*LABELS, NONE))
+    theirs = RowLabels(source, np.array([2, 0, 1, 3], dtype=np.int8), ("neutral", "other", "entailment", NONE))
+    assert ours.differs_from(theirs).tolist() == [False, False, True, False]
+    assert theirs.differs_from(ours).tolist() == [False, False, True, False]
 
 
 @pytest.mark.parametrize(

@@ -78,7 +78,7 @@ def test_all_that_is_missing_is_named():
 
     some = [Requirement("a", fail), Requirement("b", dict), Requirement("c", fail)]
     assert prefetch.missing(some) == {"a": "not there", "c": "not there"}
-    with pytest.raises(MissingError, match="2 of the things this needs are not on this machine: a; c"):
+    with pytest.raises(MissingError, match="expected all files to be available offline, got 2 missing: a; c"):
         prefetch.require(some)
 
 

@@ -59,7 +59,7 @@ def test_check_models_of_which_neither_side_has_all_are_rejected(tmp_path, store
     if fits:
         result_folder.check(tmp_path, dict.fromkeys(asked), {"swapped"})
         return
-    with pytest.raises(ValueError, match=f"got results of {', '.join(stored)}; name another folder with --output-dir"):
+    with pytest.raises(ValueError, match=f"got results of {', '.join(stored)}; use another --output-dir"):
         result_folder.check(tmp_path, dict.fromkeys(asked), {"swapped"})
 
 
@@ -67,7 +67,7 @@ def test_check_same_model_with_other_options_is_rejected(tmp_path):
     _write(tmp_path, _result(options={"dtype": "bfloat16"}))
     same = {"name": "a", "options": {"dtype": "bfloat16"}}
     result_folder.check(tmp_path, {"a": same}, {"swapped"})
-    with pytest.raises(ValueError, match="results of a with default options, got some with dtype=bfloat16"):
+    with pytest.raises(ValueError, match="results of a with default options, got results with dtype=bfloat16"):
         result_folder.check(tmp_path, {"a": {"name": "a", "options": {}}}, {"plain"})
 
 
@@ -75,13 +75,13 @@ def test_check_new_weights_pass_only_where_all_sets_are_repeated(tmp_path):
     _write(tmp_path, _result(revision="1" * 40), _result(set_name="swapped", revision="1" * 40))
     trained_on = {"name": "a", "options": {}, "revision": "2" * 40}
     result_folder.check(tmp_path, {"a": trained_on}, {"plain", "swapped"})
-    with pytest.raises(ValueError, match="at revision 222222222222, got those on swapped at revision 111111111111"):
+    with pytest.raises(ValueError, match="at revision 222222222222, got results on swapped at revision 111111111111"):
         result_folder.check(tmp_path, {"a": trained_on}, {"plain"})
 
 
 def test_check_damaged_results_are_rejected(tmp_path):
     (tmp_path / results.FILE).write_text("{")
-    with pytest.raises(ValueError, match="or remove that file"):
+    with pytest.raises(ValueError, match="or remove the file"):
         result_folder.check(tmp_path, {"a": None}, {"plain"})
 
 
@@ -152,7 +152,7 @@ def test_evaluate_other_model_is_rejected_before_anything_is_predicted(tmp_path)
 
     calls = []
     known = CallablePredictor(other, identity={"name": "other"})
-    with pytest.raises(ValueError, match="no results but those of other, got results of neutral"):
+    with pytest.raises(ValueError, match="only results of other, got results of neutral"):
         unbag.evaluate(known, "plain", output_dir=tmp_path, **asked)
     assert not calls
     assert (tmp_path / results.FILE).read_bytes() == before

@@ -25,5 +25,5 @@ def test_a_count_or_a_column_takes_no_whole_file(kind, tmp_path, monkeypatch):
     assert (len(rows), rows.column_names) == (4, ["id", "premise"])
     assert rows.unique("premise") == ["x", "y", "z"]
     assert [meta_of(folder, name) for name in ("a", "b", "damaged", "none")] == [{"key": "a"}, {"key": "b"}, None, None]
-    with pytest.raises(DataError, match="damaged cannot be read"):
+    with pytest.raises(DataError, match="damaged: expected a readable file"):
         list(RowsInParts(folder, ["damaged"]).iter(10))

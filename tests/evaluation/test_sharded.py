@@ -70,7 +70,7 @@ def test_incomplete_tasks_name_missing_chunks_and_the_rest_is_scored(tmp_path, r
     predictions = Folder(tmp_path / "shared" / "predictions")
     key = json.loads((predictions / "tasks").read("000-001.json"))["key"]
     (predictions / key).remove("part-00000.parquet")
-    with pytest.raises(StoreError, match=r"1 of 1 chunks are missing in .*: 0; start a shard again"):
+    with pytest.raises(StoreError, match=r"expected all 1 chunks, got 1 missing \(0\); rerun a shard"):
         score_tasks(predictions, output_dir=tmp_path / "again")
     failures = []
     [plain] = score_tasks(predictions, output_dir=tmp_path / "again", on_failure=failures.append)
@@ -168,7 +168,7 @@ def test_what_cannot_be_shared_is_refused(tmp_path, requests, monkeypatch):
         (["score", "--run-dir", "x", "--no-lexical-baseline"], "--no-lexical-baseline: expected no --run-dir"),
         (["score"], "expected FILE or --run-dir, got neither"),
         (["score", "--run-dir", "nowhere"], "got a folder without tasks"),
-        (["report", "runs", "--output", "s3://bucket/report.html"], "of this machine"),
+        (["report", "runs", "--output", "s3://bucket/report.html"], "expected a local path"),
     ],
 )
 def test_a_command_refuses_in_a_line(words, said, tmp_path, monkeypatch):
@@ -204,5 +204,5 @@ def test_a_task_that_someone_spoilt_is_refused_by_its_name(tmp_path, requests):
     (predictions / "tasks").write("000-000.json", json.dumps(later).encode())
     assert len(score_tasks(predictions, output_dir=tmp_path / "again")) == 2
     (predictions / "tasks").write("000-000.json", json.dumps({**task, "schema": 3}).encode())
-    with pytest.raises(ValueError, match="of version 2, got version 3; start the shards again"):
+    with pytest.raises(ValueError, match="with version 2, got version 3; rerun the shards"):
         score_tasks(predictions, output_dir=tmp_path / "again")

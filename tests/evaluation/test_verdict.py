@@ -21,8 +21,8 @@ from unbag.evaluation.lexical_baseline import BaselinePredictions
 from unbag.evaluation.model_loading import predictor_of
 from unbag.evaluation.scoring import score_answers
 from unbag.reports import terminal
-from unbag.reports.html.data import gather
-from unbag.reports.html.page import render
+from unbag.reports.html.data import load_report_data
+from unbag.reports.html.page import render_page
 
 TRAIN = "demo-train.jsonl.gz"
 EXAMPLES = {"sicck": 15, "permuted": 150, "resnli": None, "cs_lambda": None}
@@ -190,12 +190,12 @@ def test_a_bag_of_words_and_a_constant_lose_nothing_by_order(results, kind):
 def test_every_surface_says_the_same(results, kind, tmp_path):
     own = results[kind]
     console = Console(width=2_000, record=True, file=open("/dev/null", "w"))
-    terminal.show([*terminal.views(own), *terminal.together(own)], console)
+    terminal.print_views([*terminal.build_result_views(own), *terminal.build_summary_views(own)], console)
     shown = console.export_text()
     sentence = verdict.sentence(verdict.of_model(own))
     assert f"Verdict: {sentence}" in shown
     write(own, tmp_path / FILE)
-    page = render(gather([tmp_path]))
+    page = render_page(load_report_data([tmp_path]))
     assert sentence in page
     for each in verdict.of_model(own):
         number = f"{each.score.value:.3f}"

@@ -1,4 +1,4 @@
-"""The YAML at the head of a README.md, which the Hub reads tags, licence and configurations from."""
+"""The YAML at the head of a README.md, which the Hub reads tags, license and configurations from."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ _RECORD_SIZE = 48  # of every record of a shard, the header of the shard include
 _SHARD_TAG = b"HFRepoMetaData"
 _LAST_FILE = b"\xff" * _HASH_SIZE  # in place of a file's hash, ends the list of files
 _HAS_VERIFICATION = 1 << 31  # flag of a file: one more record for each segment
-_HAS_SHA256 = 1 << 30  # flag of a file: one more record, with the sha256
+_HAS_SHA256 = 1 << 30  # flag of a file: one more record, with sha256
 _CHUNK_HEADER_SIZE = 8  # version, packed size (3 bytes), compression, plain size (3 bytes)
 
 

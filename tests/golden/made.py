@@ -213,7 +213,9 @@ def _shown(
     for name, found in runs.items():
         _without_versions(folders[name] / _RESULTS)
         seen = f"{under}runs/{name}"
-        terminal.write([*terminal.views(found), *terminal.together(found)], Path("table.txt"))
+        terminal.write_views(
+            [*terminal.build_result_views(found), *terminal.build_summary_views(found)], Path("table.txt")
+        )
         yield f"{seen}/table.txt", Path("table.txt").read_text(encoding="utf-8")
         yield f"{seen}/results.json", (folders[name] / _RESULTS).read_text(encoding="utf-8")
         shown = folders[name] / "examples.json"
@@ -227,7 +229,7 @@ def _shown(
             yield f"{seen}/report.txt", _report([folders[name]])
     if "words" in runs:
         plain = [result for result in runs["words"] if result.set == "plain"]
-        terminal.write(terminal.views(plain, crossed=True), Path("table.txt"))
+        terminal.write_views(terminal.build_result_views(plain, crossed=True), Path("table.txt"))
         yield "runs/words/crossed.txt", Path("table.txt").read_text(encoding="utf-8")
 
 
@@ -243,7 +245,7 @@ def _without_sentences(chosen: Mapping[str, Any]) -> dict[str, Any]:
 
 def _report(folders: Sequence[Path]) -> str:
     """Return what is read on the page of some runs, a line a piece of text."""
-    html.write(folders, Path("report.html"))
+    html.write_report(folders, Path("report.html"))
     text = Path("report.html").read_text(encoding="utf-8")
     text = re.sub(r"<(script|style|svg)\b.*?</\1>", "", text, flags=re.DOTALL)
     pieces = (unescape(piece) for piece in re.split(r"<[^>]*>", text))
@@ -257,7 +259,7 @@ def _compared(one: str, two: str) -> Iterator[tuple[str, str]]:
     yield f"{name}.json", json.dumps(found.as_json(), indent=1, ensure_ascii=False)
     console = Console(width=80, highlight=False, force_terminal=False)
     with console.capture() as capture:
-        console.print(compared.view(found))
+        console.print(compared.build_comparison_view(found))
     yield f"{name}.txt", capture.get()
 
 
@@ -284,13 +286,13 @@ def _files_of(under: str, asked: Mapping[str, Request]) -> Iterator[tuple[str, s
             if request.name == name
         ]
         owned = [request for request in configs if "data" in request.options]
-        for kind, some, licence in (
+        for kind, some, license in (
             ("own", owned, "cc-by-4.0"),
             ("official", [request for request in configs if request not in owned], None),
         ):
             if not some:
                 continue
-            published = dataset.dataset_publication(some, f"org/{name}", Path("published", kind), licence=licence)
+            published = dataset.dataset_publication(some, f"org/{name}", Path("published", kind), license=license)
             card = published.files["README.md"]
             assert callable(card)
             yield f"{under}hub/{name}-{kind}.md", card(None).decode()
@@ -380,8 +382,8 @@ def _on_hub(under: str, found: Sequence[Result], beside: Sequence[Result]) -> It
         own=ours,
         residual=[],
         compare_with={"lexical": [result for result in theirs if result.model["name"] == "lexical"]} if theirs else {},
-        organisation="org",
-        base_licence="mit",
+        organization="org",
+        base_license="mit",
     )
     yield f"{under}hub/model_card.md", model_card.build_model_card(about)
 

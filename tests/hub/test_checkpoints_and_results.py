@@ -144,7 +144,7 @@ def test_the_card_and_the_results_are_as_the_clients_read_them(published, benchm
 
     for repo in published:
         card = ModelCard.load(repo)
-        # What it was trained on is a file of somebody's: nobody knows its licence.
+        # What it was trained on is a file of somebody's: nobody knows its license.
         assert (card.data.license, card.data.pipeline_tag, card.data.language) == (
             "other",
             "text-classification",
@@ -252,7 +252,7 @@ def test_results_of_a_folder_whose_model_is_not_published_are_refused_with_what_
     process = unbag(hub, home, ALICE, "publish", "results-dataset", *given)
     _, errors = process.communicate()
     assert process.returncode == 1
-    assert errors.strip().endswith("; publish the folder's model there first (unbag publish model)")
+    assert errors.strip().endswith("; publish the model of the folder first (unbag publish model)")
 
 
 @pytest.mark.nightly

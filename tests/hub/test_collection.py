@@ -1,4 +1,4 @@
-"""The collection of an organisation over HTTP: created once, completed, and not changed by a second publication."""
+"""The collection of an organization over HTTP: created once, completed, and not changed by a second publication."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _as(token: str):
 
 
 def _titled(repo_id: str):
-    """Give the collection a title of its own, since all tests share an organisation."""
+    """Give the collection a title of its own, since all tests share an organization."""
     return mock.patch("unbag.hub.collection.TITLE", f"unbag {repo_id}")
 
 
@@ -126,5 +126,5 @@ def test_a_collection_of_others_is_rejected_with_the_reason(repo_id):
     from unbag.hub.collection import plan_collection, publish_collection
     from unbag.hub.push import HubError
 
-    with _as(BOB), _titled(repo_id), pytest.raises(HubError, match=r"collection org: expected a token that may write"):
+    with _as(BOB), _titled(repo_id), pytest.raises(HubError, match=r"org: expected a token with write access"):
         publish_collection(plan_collection("org", _publications(repo_id, 1)))

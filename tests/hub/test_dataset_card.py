@@ -7,13 +7,13 @@ from unbag.hub.cards import find_blocks, join_card, set_block, split_card
 from unbag.hub.dataset_card import ConfigCard, merge_card
 
 
-def _config(name, licence="cc-by-sa-4.0", rows=10):
+def _config(name, license="cc-by-sa-4.0", rows=10):
     split = {"rows": rows, "examples": rows, "labels": {"entailment": rows}}
     return ConfigCard(
         name=name,
         data_files={"test": f"data/{name}/test-*.parquet"},
         dataset_info={"features": [], "splits": [{"name": "test", "num_bytes": 1, "num_examples": rows}]},
-        record={"licences": [licence], "languages": ["en"], "sources": ["org/corpus"], "splits": {"test": split}},
+        record={"licences": [license], "languages": ["en"], "sources": ["org/corpus"], "splits": {"test": split}},
         citation="@misc{corpus}",
     )
 
@@ -56,15 +56,15 @@ def test_merge_card_keeps_chosen_default_config():
     assert 'load_dataset("org/set", "b")' in merged.decode()
 
 
-def test_merge_card_lists_licences_of_published_configs():
+def test_merge_card_lists_licenses_of_published_configs():
     both = _merged(None, _config("a"), _config("b", "cc-by-nc-4.0"))
     assert _metadata(both)["license"] == ["cc-by-sa-4.0", "cc-by-nc-4.0"]
-    assert "The configs have different licences" in both.decode()
+    assert "The configs have different licenses" in both.decode()
     assert _metadata(_merged(both, _config("b")))["license"] == "cc-by-sa-4.0"
 
 
-def test_merge_card_with_laxer_licence_raises():
-    with pytest.raises(ValueError, match=r"expected a licence no laxer than cc-by-sa-4.0 of the config a, got mit"):
+def test_merge_card_with_laxer_license_raises():
+    with pytest.raises(ValueError, match=r"at least as restrictive as cc-by-sa-4.0 of the config a, got mit"):
         _merged(b"---\nlicense: mit\n---\n# mine\n", _config("a"))
 
 

@@ -101,7 +101,7 @@ def test_merge_tasks_has_one_task_per_config_and_keeps_other_entries():
 
 @pytest.mark.parametrize("content", [b"[", b"- a", b"tasks: [1]", b"tasks: [{config: a}]"])
 def test_merge_tasks_with_malformed_file_raises(content):
-    with pytest.raises(ValueError, match=r"the published eval.yaml cannot be read .*; correct or delete it first"):
+    with pytest.raises(ValueError, match=r"eval.yaml on the Hub: expected a valid file.*; correct or delete"):
         merge_tasks(content, "swapped", {})
 
 
@@ -126,5 +126,5 @@ def test_merge_model_index_replaces_own_entries_only():
 
 @pytest.mark.parametrize("index", ["text", [{"name": "a"}], [{"name": "a", "results": [{}]}]])
 def test_merge_model_index_with_malformed_index_raises(index):
-    with pytest.raises(ValueError, match="the model-index of the card: expected the form that the Hub documents"):
+    with pytest.raises(ValueError, match="model-index of the card: expected the format documented by the Hub"):
         eval_results.merge_model_index(index, "ours", eval_results.build_model_index([plain()], "org"))

@@ -147,7 +147,7 @@ def test_the_pages_are_tested_with_the_gradio_that_runs_them():
 
 def test_a_space_is_named_like_a_module():
     with pytest.raises(
-        ValueError, match=r"name is a Python module name, e.g. org/natural_logic, got 'org/natural-logic'"
+        ValueError, match=r"name is a Python module name, such as org/natural_logic, got 'org/natural-logic'"
     ):
         metric_space("natural_logic", "org/natural-logic")
 
@@ -196,7 +196,7 @@ def test_scores_html_escapes_text():
             "options: expected a JSON object",
         ),
         (ONE, "{", "options: expected JSON"),
-        (ONE, '{"seed": 1.5}', "a cell or an option has an unexpected value"),
+        (ONE, '{"seed": 1.5}', "table or options: expected valid values"),
         (ONE, '{"resamples": 1000000000}', "resamples: expected at most 10,000 on this page, got 1000000000"),
         (ONE, '{"resamples": "a"}', "on this page, got 'a'"),
     ],

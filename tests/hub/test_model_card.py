@@ -72,19 +72,19 @@ def own(folder, made=plain, **more):
 
 
 @pytest.mark.parametrize(
-    ("corpus", "base", "licence", "said"),
+    ("corpus", "base", "license", "said"),
     [
         (("snli",), "apache-2.0", "cc-by-sa-4.0", "`cc-by-sa-4.0`, which meets the terms of all sources"),
         (("anli",), "mit", "cc-by-nc-4.0", "`cc-by-nc-4.0`, which meets"),
-        (("snli", "anli"), "mit", "other", "No single licence meets the terms of all sources"),
-        (("snli", "mnli"), "mit", "other", "No single licence meets the terms of all sources"),
+        (("snli", "anli"), "mit", "other", "No single license meets the terms of all sources"),
+        (("snli", "mnli"), "mit", "other", "No single license meets the terms of all sources"),
         (("snli",), None, "other", "| org/base | unknown |\n| stanfordnlp/snli | cc-by-sa-4.0 |"),
     ],
 )
-def test_model_card_inherits_licence(run, corpus, base, licence, said):
-    found = card(checkpoint_publication(run(*corpus), "me/model", base_licence=base))
-    assert found.data.license == licence
-    assert (found.data.get("license_name") is not None) == (licence == "other")
+def test_model_card_inherits_license(run, corpus, base, license, said):
+    found = card(checkpoint_publication(run(*corpus), "me/model", base_license=base))
+    assert found.data.license == license
+    assert (found.data.get("license_name") is not None) == (license == "other")
     assert said in found.text
     assert found.data.datasets == [corpora.CORPORA[name].hub_id for name in corpus]
     assert (found.data.base_model, found.data.library_name) == ("org/base", "transformers")

@@ -86,7 +86,7 @@ def test_running_space_is_a_server_with_the_tool_predict(space, tmp_path):
     assert set(properties) == {"premise", "hypothesis", "gold", "name"}
     assert all("description" in each for each in properties.values())
     assert properties["gold"]["enum"] == ["unknown", *LABELS]
-    assert "model: expected a Hub id as organisation/name, got" in result.content[0].text
+    assert "model: expected a Hub id as organization/name, got" in result.content[0].text
 
 
 PAIR = {"premise": "A dog sleeps.", "hypothesis": "A cat runs.", "gold": "unknown"}
@@ -152,7 +152,7 @@ def test_summarize_counts_unchanged_predictions():
 
 
 def test_load_transformer_with_invalid_hub_id_raises():
-    with pytest.raises(ValueError, match="expected a Hub id as organisation/name"):
+    with pytest.raises(ValueError, match="expected a Hub id as organization/name"):
         pair_page.load_transformer("../../etc", lambda labels: labels)
 
 

@@ -27,7 +27,7 @@ def test_offline_everything_that_is_missing_is_named_at_once_and_then_fetched(fr
     n = len(unbag.hub.requests())
     asked = ["majority", "--sets", "plain", "--sets", "swapped", "--corpus", "snli", "--train-data", "snli"]
     refused = unbag("evaluate", *asked, "--offline", "--output-dir", tmp_path / "a", code=1)
-    assert "offline, and 3 of the things this needs are not on this machine" in refused
+    assert "expected all files to be available offline, got 3 missing" in refused
     for name in ("split validation", "split train", "the spaCy pipeline"):
         assert name in refused
     assert len(unbag.hub.requests()) == n, "a request was made offline"
@@ -97,7 +97,7 @@ def test_a_language_model_is_fetched_whole(fresh_commands, tmp_path):
     (tmp_path / "pairs.csv").write_text("premise,hypothesis,label\nA dog runs.,An animal moves.,entailment\n")
     asked = ["causal:alice/lm", "--sets", "plain", "--data", tmp_path / "pairs.csv"]
     refused = unbag("evaluate", *asked, "--offline", "--output-dir", tmp_path / "a", code=1)
-    assert "offline, and 1 of the things this needs is not on this machine: the model alice/lm. Fetch them" in refused
+    assert "expected all files to be available offline, got 1 missing: the model alice/lm; download" in refused
     assert "the model alice/lm: here" in unbag("prefetch", *asked)
     n = len(unbag.hub.requests())
     unbag("evaluate", *asked, "--apply-chat-template", "--offline", "--output-dir", tmp_path / "a")

@@ -1,4 +1,4 @@
-"""Publication of all sets to one organisation; if one set fails, the others are still published."""
+"""Publication of all sets to one organization; if one set fails, the others are still published."""
 
 import json
 
@@ -37,7 +37,7 @@ def test_publish_all_publishes_buildable_sets_and_names_others(commands, tmp_pat
 @pytest.mark.nightly
 def test_one_repository_for_all_is_refused(commands):
     refused = PYTHON.run("-m", "unbag", "publish", "all", "--repo-id", "org/name", env=commands.env)
-    assert "--repo-id: expected an organisation" in refused.stderr
+    assert "--repo-id: expected an organization" in refused.stderr
 
 
 def _published(monkeypatch, *corpus, absent=()):

@@ -150,13 +150,13 @@ def test_another_config_leaves_the_first_and_the_default_alone(commands):
     assert [entry["config_name"] for entry in metadata["dataset_info"]] == ["snli-validation", "snli-test"]
 
 
-def test_own_data_needs_a_licence_and_a_corpus_keeps_its_own(commands, tmp_path, capsys):
+def test_own_data_needs_a_license_and_a_corpus_keeps_its_own(commands, tmp_path, capsys):
     pairs = tmp_path / "mine.jsonl"
     rows = [{"premise": "A man sleeps.", "hypothesis": "A man rests.", "label": "entailment"}]
     pairs.write_text("".join(json.dumps(row) + "\n" for row in rows))
     own = ["publish", "dataset", "swapped", "--repo-id", "org/own", "--data", pairs]
-    assert run(app, list(map(str, own))) == 1  # here, since nothing is read before the licence is known
-    assert "name it with --license" in capsys.readouterr().err
+    assert run(app, list(map(str, own))) == 1  # here, since nothing is read before the license is known
+    assert "pass it with --license" in capsys.readouterr().err
     corpus = ["publish", "dataset", "swapped", "--repo-id", "org/own", "--corpus", "snli", "--license", "mit"]
     assert run(app, corpus) == 1
     assert "which drops attribution and share-alike" in capsys.readouterr().err

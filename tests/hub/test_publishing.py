@@ -182,17 +182,17 @@ def test_an_upload_by_xet_is_outlasted_too(repo_id, hub, tmp_path):
     ("token", "fault", "complaint"),
     [
         ("", None, "expected a token, got none"),
-        ("hf_nobodys", None, "does not accept the token (401"),
-        (ALICE_READS, None, "may write to org, got one that may not (403"),
-        (BOB, None, "may write to org, got one that may not (403"),
-        (ALICE, {"path": "/commit/", "status": 401, "times": 99}, "does not accept the token (401"),
+        ("hf_nobodys", None, "expected a valid token, got a rejected one (401"),
+        (ALICE_READS, None, "write access to org, got one without (403"),
+        (BOB, None, "write access to org, got one without (403"),
+        (ALICE, {"path": "/commit/", "status": 401, "times": 99}, "expected a valid token, got a rejected one (401"),
         (ALICE, {"path": "/commit/", "status": 409, "times": 99}, "other commits came first at every attempt (409"),
-        (ALICE, {"path": "/commit/", "status": 503, "times": 99}, "out of order (503: an armed fault)"),
+        (ALICE, {"path": "/commit/", "status": 503, "times": 99}, "server error of the Hub (503: an armed fault)"),
         (ALICE, {"path": "/commit/", "status": 400}, "the Hub rejected the request (400: an armed fault"),
         (
             ALICE,
             {"path": "/commit/", "status": 429, "headers": {"Retry-After": "4000"}},
-            "run the command again in 4000 s",
+            "rerun the command in 4000 s",
         ),
     ],
 )
@@ -258,12 +258,12 @@ def test_a_refusal_advises_a_pull_request_only_where_one_can_help(repo_id, hub):
         return str(error.value)
 
     to_create = refused()
-    assert "may not (403" in to_create
+    assert "got one without (403" in to_create
     assert "--pull-request" not in to_create, "there is no repository to propose anything to"
     with _as(ALICE):
         publish_files(_publication(repo_id, a=b"1"))
     assert refused().endswith(
-        "use another token, name another organisation with --repo-id, or propose the change with --pull-request"
+        "use another token, use another organization with --repo-id, or propose the change with --pull-request"
     )
     with command_options(["--push-results"]):
         assert refused().endswith("; use another token")

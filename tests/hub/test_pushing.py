@@ -105,15 +105,15 @@ def test_a_mended_model_in_a_job_is_published_with_both_evaluations(
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (("evaluate", "majority", "--push-results", "a/b/c"), "expected a repository of the Hub"),
+        (("evaluate", "majority", "--push-results", "a/b/c"), "expected a Hub repository"),
         (
             ("evaluate", "majority", "--push-results", "org", "--data", "pairs.csv"),
             "got --data pairs.csv",
         ),
-        (("evaluate", "majority", "--push-results", "org", "--offline"), "expected a network, got --offline"),
+        (("evaluate", "majority", "--push-results", "org", "--offline"), "expected to run online, got --offline"),
         (
             ("train", "finetune", "--model", "m", "--output-dir", "o", "--push-results", "a/b/c"),
-            "expected a repository",
+            "expected a Hub repository",
         ),
         (
             ("train", "finetune", "--model", "m", "--output-dir", "o", "--push-results", "org", "--seeds", "1,2"),

@@ -11,7 +11,7 @@ from huggingface_hub import HfApi
 from tests.fake_hub.accounts import ALICE
 from tests.inference.conftest import make_model, tiny_bert  # noqa: F401  (fixtures)
 from unbag.challenge_sets import results
-from unbag.reports.reproduce import rerun
+from unbag.reports.reproduce import build_reproduce_command
 
 pytestmark = pytest.mark.nightly
 
@@ -24,7 +24,7 @@ def test_rerun_evaluates_same_commit(commands, make_model, tiny_bert, tmp_path):
     commands(*asked, "--max-examples", 9, "--output-dir", tmp_path / "first")
     api.upload_folder(repo_id="alice/moving", folder_path=make_model(seed=1))
     for result in results.read(tmp_path / "first" / results.FILE):
-        command, remark = rerun(result)
+        command, remark = build_reproduce_command(result)
         assert not remark
         commands(*shlex.split(command)[1:], "--output-dir", tmp_path / "again")
         assert results.read(tmp_path / "again" / results.FILE) == [result]

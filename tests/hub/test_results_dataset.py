@@ -67,7 +67,7 @@ def test_merge_result_rows_replaces_row_with_same_key():
 def test_merge_result_rows_with_other_columns_raises():
     file = io.BytesIO()
     pq.write_table(pa.table({"a": [1]}), file)
-    with pytest.raises(ValueError, match="got a; check that the repository is a data set of results"):
+    with pytest.raises(ValueError, match="got a; check that the repository is a results dataset"):
         merge_result_rows(result_rows([plain()]), file.getvalue())
 
 
@@ -76,7 +76,7 @@ def test_results_publication_without_published_results_raises():
     with pytest.raises(ValueError, match="got only results on your own pairs"):
         results_publication("org/results", [own])
     with pytest.raises(
-        ValueError, match="is a folder, got none; publish the model and name its repository with --model"
+        ValueError, match=r"expected the Hub id of the folder .*, got none; publish the model and pass its Hub id"
     ):
         results_publication("org/results", [plain(model("runs/a", "sha256:0", model="folder"))])
 

@@ -124,7 +124,7 @@ def test_a_run_is_stored_and_resumed(made, tiny_bert, tmp_path, monkeypatch):
 @pytest.mark.parametrize("made", [cross_encoder, pipeline])
 def test_what_its_outputs_mean_must_be_known(made, make_model):
     unnamed = make_model(order=("LABEL_0", "LABEL_1", "LABEL_2"))
-    with pytest.raises(LabelError, match="does not say which output is which label"):
+    with pytest.raises(LabelError, match="expected label names in the model's id2label"):
         predictor_of(made(unnamed))
     mapped, _ = predictor_of(made(unnamed), label_map=dict(zip("012", ORDER, strict=True)))
     assert mapped.order == ORDER
@@ -150,7 +150,8 @@ class WithPredict:
 @pytest.mark.parametrize("model", [WithPredict(), 42])
 def test_what_is_no_predictor_is_refused(model):
     with pytest.raises(
-        ValueError, match=r"expected a model as text .* a CrossEncoder, .*got \S+; wrap it in a function"
+        ValueError,
+        match=r"expected the name of a model .* a CrossEncoder, .*got an object of type \S+; wrap it in a function",
     ):
         predictor_of(model)
 

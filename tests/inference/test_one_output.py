@@ -16,7 +16,7 @@ from unbag.data.labels import TWO_WAY, LabelError
 from unbag.data.predictions import SetPredictions
 from unbag.inference import ModelError, TransformerPredictor, single_output
 from unbag.inference.label_probe import probe
-from unbag.reports.reproduce import remarks, rerun
+from unbag.reports.reproduce import build_reproduce_command, list_remarks
 
 PREMISES, HYPOTHESES = zip(*PAIRS, strict=True)
 REVERSED = {"0": "not_entailment", "1": "entailment"}
@@ -133,10 +133,10 @@ def test_an_evaluation_records_and_says_how_the_output_was_read(scorer, tmp_path
     assert verified["thresholds"]
     for row in verified["thresholds"]:
         assert min(abs(expected - row["threshold"])) < 1e-5
-    [said] = remarks(result)
+    [said] = list_remarks(result)
     assert "one output" in said
     assert ("its threshold is unknown" in said) == (threshold == "break-even")
-    assert f"--threshold {threshold}" in rerun(result).command
+    assert f"--threshold {threshold}" in build_reproduce_command(result).command
 
 
 CODE = """

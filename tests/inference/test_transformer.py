@@ -247,8 +247,12 @@ for asked in ({"model": "org/missing"}, {"model": "missing"}, {"model": "org/tin
         run = PYTHON.run("-c", code, env=hub.env(tmp_path / "home"), check=True)
     found, missing, plain_404, without_revision = run.stdout.splitlines()
     assert found == commit
-    assert missing.startswith("no model org/missing on the Hub; check the spelling, or if it is private, ")
-    assert plain_404.startswith("no model missing on the Hub; check the spelling, or if it is private, ")
+    assert missing.startswith(
+        "org/missing: expected a model on the Hub, got none; check the spelling, or if it is private, "
+    )
+    assert plain_404.startswith(
+        "missing: expected a model on the Hub, got none; check the spelling, or if it is private, "
+    )
     assert without_revision.startswith("the model org/tiny has no revision 'v9'")
 
 

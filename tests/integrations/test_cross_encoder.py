@@ -61,5 +61,5 @@ def test_what_cannot_be_asked_is_refused(make_model, tiny_bert, requests, tmp_pa
     with pytest.raises(ValueError, match=r"primary: expected one of swapped_skill_no_lexical"):
         unbag.CrossEncoderEvaluator(requests[1:], primary="p_c")
     (tmp_path / evaluator.csv_file).write_text("epoch,steps,Accuracy\n")
-    with pytest.raises(ValueError, match="to be of the same sets, got other columns"):
+    with pytest.raises(ValueError, match="with the columns of these sets, got other columns"):
         evaluator(CrossEncoder(str(tiny_bert), device="cpu"), str(tmp_path))

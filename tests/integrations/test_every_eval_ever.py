@@ -243,9 +243,9 @@ def test_export_eee_writes_records_with_the_evaluator(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["eee"], "RUN: expected results.json"),
+        (["eee"], "RUN: expected a results.json file"),
         (["lm-eval", "runs"], "RUN: expected none for lm-eval"),
-        (["eee", "runs", "--hub", "org/name"], "--hub: expected an organisation"),
+        (["eee", "runs", "--hub", "org/name"], "--hub: expected an organization"),
     ],
 )
 def test_export_with_arguments_of_the_other_kind_names_them(arguments, message, tmp_path, capsys):

@@ -162,7 +162,7 @@ def test_callback_invalid_settings_are_rejected(tiny_bert, pairs_file, requests,
         unbag.UnbagCallback(trainer, requests)
     trainer = trainer_of(tiny_bert, pairs_file, tmp_path)
     for sets in ([], [requests[0], requests[0]]):
-        with pytest.raises(ValueError, match="expected challenge sets, each once"):
+        with pytest.raises(ValueError, match="expected unique challenge sets"):
             unbag.UnbagCallback(trainer, sets)
     with pytest.raises(ValueError, match=r"expected a challenge set of .*'permute'"):
         unbag.UnbagCallback(trainer, "permute")
@@ -203,7 +203,7 @@ def test_train_begin_logs_rows_of_one_evaluation(tiny_bert, pairs_file, requests
     [told] = [each for each in caplog.messages if "each evaluation runs" in each]
     rows = sum(len(each.pairs[0]) for each in callback._sets)
     assert f"each evaluation runs {rows:,} rows of permuted, swapped: about " in told
-    assert told.endswith("rows per second; max_rows=… limits it")
+    assert told.endswith("rows per second; set max_rows=… to limit it")
 
 
 @pytest.mark.parametrize("max_rows", [400, 100, 50])
@@ -220,7 +220,7 @@ def test_max_rows_bounds_all_sets_together(tiny_bert, pairs_file, requests, tmp_
 
 def test_max_rows_without_room_for_one_example_is_rejected(tiny_bert, pairs_file, requests, tmp_path):
     trainer = trainer_of(tiny_bert, pairs_file, tmp_path)
-    with pytest.raises(ValueError, match="set max_rows higher or name fewer sets"):
+    with pytest.raises(ValueError, match="increase max_rows or pass fewer sets"):
         unbag.UnbagCallback(trainer, requests, max_rows=3)
     with pytest.raises(ValueError, match="max_rows"):
         unbag.UnbagCallback(trainer, requests, max_rows=0)

@@ -22,20 +22,20 @@ def _lexical(made):
 )
 def test_it_counts_the_challenge_sets_and_not_the_corpus_itself(right, words):
     verdicts = of_model([_lexical(result(right=right, set_name="swapped")), _lexical(result(right=1.0))])
-    assert badge.words(verdicts) == ("reads more than words", words)
+    assert badge.format_badge_text(verdicts) == ("reads more than words", words)
 
 
 def test_words_without_baselines_or_control_only_claim_better_than_chance():
     made = result(set_name="swapped")
-    assert badge.words(of_model([made])) == ("better than chance", "shown on 1 of 1 set")
+    assert badge.format_badge_text(of_model([made])) == ("better than chance", "shown on 1 of 1 set")
     made.scores[SKILL]["baseline"] = 0.0  # its answers to shuffled words are not known
-    assert badge.words(of_model([made])) == ("better than chance", "shown on 1 of 1 set")
+    assert badge.format_badge_text(of_model([made])) == ("better than chance", "shown on 1 of 1 set")
 
 
 def test_both_forms_say_the_same(tmp_path):
     verdicts = of_model([_lexical(result(set_name="swapped"))])
-    badge.write(verdicts, tmp_path / "badge.json")
-    badge.write(verdicts, tmp_path / "badge.svg")
+    badge.write_badge(verdicts, tmp_path / "badge.json")
+    badge.write_badge(verdicts, tmp_path / "badge.svg")
     told = json.loads((tmp_path / "badge.json").read_text())
     assert told == {
         "schemaVersion": 1,
@@ -51,6 +51,6 @@ def test_both_forms_say_the_same(tmp_path):
 
 def test_what_cannot_be_a_badge_is_refused(tmp_path):
     with pytest.raises(ValueError, match=r"badge: expected a file name ending in \.svg or \.json, got .*badge\.png"):
-        badge.write(of_model([result(set_name="swapped")]), tmp_path / "badge.png")
+        badge.write_badge(of_model([result(set_name="swapped")]), tmp_path / "badge.png")
     with pytest.raises(ValueError, match="expected results on at least one challenge set, got none"):
-        badge.words(of_model([result()]))
+        badge.format_badge_text(of_model([result()]))

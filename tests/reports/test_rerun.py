@@ -15,7 +15,7 @@ from unbag.baselines.lexical.words import ALL
 from unbag.challenge_sets import loading, results
 from unbag.challenge_sets.request import Request
 from unbag.data.labels import LABELS
-from unbag.reports.reproduce import rerun
+from unbag.reports.reproduce import build_reproduce_command
 
 FILE = Path("out") / results.FILE
 ALWAYS = "def predict(premises, hypotheses):\n    return ['neutral'] * len(premises)\n"
@@ -52,7 +52,7 @@ def repeats(*arguments):
     first = run(*arguments)
     printed = []
     for result in first:
-        words = shlex.split(rerun(result).command)
+        words = shlex.split(build_reproduce_command(result).command)
         assert words[0] == "unbag"
         FILE.unlink()
         assert run(*words[1:]) == [result]
@@ -197,9 +197,12 @@ def test_examples_and_options_of_the_set(here):
 def test_the_authors_pairs_are_downloaded_or_named(here, shared):
     told = ["--sets", "sicck", "--official-file", str(shared / "data" / "sicck")]
     [result] = run("evaluate", "always:predict", *told)
-    assert rerun(result).command == "unbag evaluate always:predict --sets sicck --no-lexical-baseline"
-    assert rerun(result).remark == "The command downloads the authors' file; pass a local copy with --official-file."
-    assert run(*shlex.split(rerun(result).command)[1:], *told[2:]) == [result]
+    assert build_reproduce_command(result).command == "unbag evaluate always:predict --sets sicck --no-lexical-baseline"
+    assert (
+        build_reproduce_command(result).remark
+        == "The command downloads the authors' file; pass a local copy with --official-file."
+    )
+    assert run(*shlex.split(build_reproduce_command(result).command)[1:], *told[2:]) == [result]
 
 
 def test_data_with_columns_and_labels_of_its_own(here):
@@ -207,7 +210,7 @@ def test_data_with_columns_and_labels_of_its_own(here):
     asked = ["--data", "odd.csv", "--columns", columns, "--labels", "contradiction,neutral,entailment"]
     [words] = repeats("evaluate", "always:predict", "--sets", "swapped", *asked)
     assert columns in words
-    assert rerun(run(*words)[0]).remark == "Run the command in the folder that contains odd.csv."
+    assert build_reproduce_command(run(*words)[0]).remark == "Run the command in the folder that contains odd.csv."
 
 
 def test_predictions_made_elsewhere(here):
@@ -225,7 +228,7 @@ def test_results_without_a_command_state_the_reason(here, tiny_bert):  # noqa: F
         shutil.rmtree("out", ignore_errors=True)
         [result] = unbag.evaluate(model, [request], output_dir="out", **options)
         [result] = results.read(FILE)
-        command, remark = rerun(result)
+        command, remark = build_reproduce_command(result)
         assert not command
         return remark
 
@@ -241,10 +244,10 @@ def test_a_data_set_of_the_hub_is_named_with_its_split(here):
     )
     commit = "c" * 40
     data = {**result.data, "name": "org/pairs", "split": "dev", "origin": "org/pairs", "revision": commit}
-    command, remark = rerun(replace(result, data=data))
+    command, remark = build_reproduce_command(replace(result, data=data))
     assert "--data org/pairs --split dev" in command
     assert commit in remark
-    lost = rerun(replace(result, data={**data, "load_options": {"data_config": "main"}}))
+    lost = build_reproduce_command(replace(result, data={**data, "load_options": {"data_config": "main"}}))
     assert "data_config=main is available only in Python" in lost.remark
 
 
@@ -263,5 +266,5 @@ def test_model_with_its_own_command_names_it(here):
 
     always = CallablePredictor(lambda premises, _: ["neutral"] * len(premises), identity={"command": "unbag demo"})
     [result] = unbag.evaluate(always, [Request("plain", options={"data": "pairs.csv"})], output_dir="out")
-    assert rerun(result).command == "unbag demo"
-    assert "Only this command" in rerun(result).remark
+    assert build_reproduce_command(result).command == "unbag demo"
+    assert "Only this command" in build_reproduce_command(result).remark

@@ -5,7 +5,7 @@ from rich.console import Console
 from unbag.challenge_sets.base import SKILL
 from unbag.challenge_sets.results import Result
 from unbag.reports import terminal
-from unbag.reports.reproduce import remarks
+from unbag.reports.reproduce import list_remarks
 from unbag.scoring.bootstrap import Estimate
 
 
@@ -32,7 +32,7 @@ def _result(name, share, model="org/a", data="snli", width=0.02, sources=2000):
 def _shown(results):
     console = Console(width=80, highlight=False)
     with console.capture() as capture:
-        terminal.show(terminal.together(results), console)
+        terminal.print_views(terminal.build_summary_views(results), console)
     lines = capture.get().splitlines()
     assert max(map(len, lines), default=0) <= 80
     return [line.split() for line in lines]
@@ -58,9 +58,9 @@ def test_the_verdict_says_what_share_of_which_sets_was_truncated():
     said = " ".join(word for row in rows for word in row)
     assert said.endswith("Truncated pairs: Corpus (100 %), Permuted (3.1 %).")
     assert "Truncated" not in " ".join(word for row in _shown([whole]) for word in row)
-    [line] = remarks(replace(cut, model={**cut.model, "max_length": "512"}))
+    [line] = list_remarks(replace(cut, model={**cut.model, "max_length": "512"}))
     assert line == "3.1 % of the pairs (3) exceed the maximum input length of org/a (512 tokens) and were truncated."
-    assert remarks(whole) == []
+    assert list_remarks(whole) == []
 
 
 def test_the_interval_shown_is_that_of_the_verdict():

@@ -13,7 +13,7 @@ from unbag import cli
 from unbag.evaluation import comparison, quantities
 from unbag.reports import comparison as compared
 from unbag.reports import formats, run_tables
-from unbag.reports.formats import ExportedTable, Table
+from unbag.reports.formats import ExportedTable, GroupedTable
 
 NASTY = r"o_rg/50%_&_$x$#{1}~^\a--b|*c*`d`<e> 中é[1]"
 _COMMAND = re.compile(r"\\(?:[A-Za-z]+|.)")
@@ -82,7 +82,7 @@ def markdown_rows(text):
 
 
 def test_who_is_better_is_named(folders):
-    exported = compared.exported(comparison.compare(*folders))
+    exported = compared.export_comparison(comparison.compare(*folders))
     by_number = {(row["set"], row["label"]): row for row in csv.DictReader(io.StringIO(exported.text("csv")))}
     accuracy = by_number["plain", "accuracy"]
     assert accuracy["better"] == NASTY
@@ -108,17 +108,17 @@ def test_the_better_is_who_is_lower_where_that_is_better(tmp_path):
     assert drop.difference.high < 0
     assert found.better(drop) == "B"
     assert [each["better"] for each in found.as_json()["differences"] if each["quantity"] == "drop"] == ["B"]
-    assert "Swapped · ours.jsonl drop (b better than a)" in compared.verdict(found, named=True)
+    assert "Swapped · ours.jsonl drop (b better than a)" in compared.format_comparison_verdict(found, named=True)
 
 
 def test_nothing_is_better_without_a_test_or_a_direction(folders):
     undirected = comparison.compare(*folders, quantities=["by_label.*"])
     assert any(undirected.significant(each) for each in undirected.differences)
     assert {undirected.better(each) for each in undirected.differences} == {None}
-    assert "(B above A)" in compared.verdict(undirected)
+    assert "(B above A)" in compared.format_comparison_verdict(undirected)
     (folders[1] / "samples" / "00-plain.parquet").unlink()
     untested = [each for each in comparison.compare(*folders).differences if each.set == "plain"]
-    records = compared.exported(comparison.compare(*folders)).records
+    records = compared.export_comparison(comparison.compare(*folders)).records
     assert untested
     assert all(each["better"] is None and each["significant"] is None for each in records if each["set"] == "plain")
 
@@ -126,12 +126,16 @@ def test_nothing_is_better_without_a_test_or_a_direction(folders):
 def test_verdict_without_significant_differences(tmp_path):
     folder = run(tmp_path / "a", result("a"))
     same = comparison.compare(folder, run(tmp_path / "b", result("b")))
-    assert compared.verdict(same) == "Verdict: none of 2 differences is significant."
+    assert compared.format_comparison_verdict(same) == "Verdict: none of 2 differences is significant."
 
 
 @pytest.mark.parametrize("of", ["compared", "runs"])
 def test_latex_compiles_as_it_is_whatever_a_model_is_called(folders, of):
-    exported = compared.exported(comparison.compare(*folders)) if of == "compared" else run_tables.exported(folders)
+    exported = (
+        compared.export_comparison(comparison.compare(*folders))
+        if of == "compared"
+        else run_tables.export_runs(folders)
+    )
     text = exported.text("latex")
     rows = check_latex(text)
     assert any(r"$\downarrow$" in cell for row in rows for cell in row)
@@ -141,7 +145,7 @@ def test_latex_compiles_as_it_is_whatever_a_model_is_called(folders, of):
 
 
 def test_the_strict_reader_of_latex_finds_what_tex_would():
-    good = ExportedTable([Table("t", ("a", "b"), [[("x", "1")]])], [], None).text("latex")
+    good = ExportedTable([GroupedTable("t", ("a", "b"), [[("x", "1")]])], [], None).text("latex")
     check_latex(good)
     for broken in ("x_y & 1 \\\\", "x & \\\\ 1", "x % & 1 \\\\", "{x & 1 \\\\", "x & 1 & 2 \\\\", "\\foo & 1 \\\\"):
         with pytest.raises(AssertionError):
@@ -149,15 +153,15 @@ def test_the_strict_reader_of_latex_finds_what_tex_would():
 
 
 def test_labels_are_formulas_and_signs_are_minus():
-    assert formats.numbers_and_labels("CS_0.7, P^c′ and 1 − 2") == (
+    assert formats.format_latex_cell("CS_0.7, P^c′ and 1 − 2") == (
         r"$\mathrm{CS}_{\mathrm{0.7}}$, $P^{\mathrm{c}}$$'$ and 1 $-$ 2"
     )
-    assert formats.numbers_and_labels("ORG/P_c") == r"ORG/P\_c", "a name is none"
-    assert formats.numbers_and_labels("[-0.1, 0.2], a-b") == r"{[}$-$0.1, 0.2{]}, a-b"
+    assert formats.format_latex_cell("ORG/P_c") == r"ORG/P\_c", "a name is none"
+    assert formats.format_latex_cell("[-0.1, 0.2], a-b") == r"{[}$-$0.1, 0.2{]}, a-b"
 
 
 def test_markdown_keeps_its_columns_whatever_a_model_is_called(folders):
-    text = compared.exported(comparison.compare(*folders)).text("md")
+    text = compared.export_comparison(comparison.compare(*folders)).text("md")
     head, rule, *rows = markdown_rows(text)
     assert r"\|\*c\*\`d\`\<e>" in head[3]
     assert set(rule) <= {"---", "---:"}
@@ -165,7 +169,7 @@ def test_markdown_keeps_its_columns_whatever_a_model_is_called(folders):
 
 
 def test_runs_have_a_line_for_each_number_that_their_sets_describe(folders):
-    exported = run_tables.exported(folders)
+    exported = run_tables.export_runs(folders)
     rows = list(csv.DictReader(io.StringIO(exported.text("csv"))))
     assert {row["model"] for row in rows} == {"weak", NASTY}
     for name in ("plain", "swapped"):
@@ -189,8 +193,8 @@ def test_the_commands_print_what_is_exported(folders, tmp_path):
         assert done.exit_code == 0, done.output
         return done.output
 
-    to_compare = compared.exported(comparison.compare(*folders))
-    to_report = run_tables.exported(folders)
+    to_compare = compared.export_comparison(comparison.compare(*folders))
+    to_report = run_tables.export_runs(folders)
     for form in ("md", "csv", "latex", "json"):
         assert said("compare", *folders, "--format", form) == to_compare.text(form)
         assert said("report", *folders, "--format", form) == to_report.text(form)

@@ -37,7 +37,7 @@ RESULT = Result(
 def _shown(result=RESULT):
     console = Console(width=80, highlight=False)
     with console.capture() as capture:
-        terminal.show(terminal.views([result]), console)
+        terminal.print_views(terminal.build_result_views([result]), console)
     return capture.get()
 
 
@@ -65,12 +65,12 @@ def test_the_reading_says_p_c_and_no_more(p_c, words):
 
 
 def test_the_written_table_is_the_shown_one(tmp_path):
-    terminal.write(terminal.views([RESULT]), tmp_path / "table.txt")
+    terminal.write_views(terminal.build_result_views([RESULT]), tmp_path / "table.txt")
     assert (tmp_path / "table.txt").read_text() == _shown()
 
 
 def test_an_empty_line_parts_one_view_from_the_next(tmp_path):
-    terminal.write(terminal.views([RESULT, RESULT]), tmp_path / "two.txt")
+    terminal.write_views(terminal.build_result_views([RESULT, RESULT]), tmp_path / "two.txt")
     one = _shown()
     assert (tmp_path / "two.txt").read_text() == one + one
     assert one.endswith("\n\n")

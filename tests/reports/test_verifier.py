@@ -53,7 +53,9 @@ def group_of(*made):
 
 def test_view_plain_shows_the_four_numbers_within_80_columns():
     made = verified(noise=0.3)
-    text = shown(terminal.view(replace(made, scores={**made.scores, "by_label": [made.scores["accuracy"]] * 3})))
+    text = shown(
+        terminal.build_result_view(replace(made, scores={**made.scores, "by_label": [made.scores["accuracy"]] * 3}))
+    )
     assert max(map(len, text.splitlines())) <= 80
     assert "Verifier: 100 entailed pairs, 200 others" in text
     for name in ("AUROC ↑", "balanced accuracy ↑", "false entailment ↓", "false contradiction ↓"):
@@ -149,7 +151,7 @@ def test_compare_by_name_tests_all_but_average_precision(folders):
     }
     better = {each.label: compared.better(each) for each in compared.differences}
     assert better["AUROC"] == better["false entailment"] == better["Brier score"] == compared.systems[0].letter
-    assert "Corpus · ours.jsonl: average precision not tested, interval unpaired" in compared.notes
+    assert "Corpus · ours.jsonl: average precision is not tested; its interval is unpaired" in compared.notes
 
 
 def test_compare_by_default_leaves_the_verifier_out(folders):
@@ -157,7 +159,7 @@ def test_compare_by_default_leaves_the_verifier_out(folders):
 
 
 def test_exports_have_the_numbers_of_verifiers(folders):
-    exported = run_tables.exported(folders)
+    exported = run_tables.export_runs(folders)
     assert "**Verification metrics of sharp, dull**" in exported.text("md")
     assert "false entailment" in exported.text("latex")
     rows = list(csv.DictReader(io.StringIO(exported.text("csv"))))
@@ -166,7 +168,7 @@ def test_exports_have_the_numbers_of_verifiers(folders):
         pytest.approx(area)
     ]
     assert {each.name for each in VERIFIER} <= {each["number"] for each in exported.as_json["numbers"]}
-    plain = run_tables.exported([run(folders[0].parent / "none", result("none"))])
+    plain = run_tables.export_runs([run(folders[0].parent / "none", result("none"))])
     assert "Verification metrics" not in plain.text("md")
 
 
@@ -223,7 +225,7 @@ def test_report_has_a_section_of_the_verifier(folders, tmp_path):
         replace(each, scores={**each.scores, "by_label": [each.scores["accuracy"]] * 3})
         for each in (verified("sharp"), verified("dull", 0.5))
     ]
-    html.write([run(tmp_path / each.model["name"], each) for each in made], tmp_path / "report.html")
+    html.write_report([run(tmp_path / each.model["name"], each) for each in made], tmp_path / "report.html")
     text = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert '<details class="verifier" open>' in text
     for title in (

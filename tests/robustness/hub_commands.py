@@ -67,6 +67,7 @@ COMMANDS = {
     "models init, encoder": [
         *("models", "init", "dan", "--corpus", "pairs.csv", "--encoder", "alice/tiny", "--output-dir", "out/dan"),
     ],
+    "models interpolate": ["models", "interpolate", "alice/tiny", "alice/tiny", "--output-dir", "out/half"],
     "export": ["export", "lm-eval", "--output-dir", "out/tasks", *_PLAIN],
     "publish dataset": ["publish", "dataset", "plain", *_OF_SNLI, "--repo-id", "alice/data"],
     "publish metric": ["publish", "metric", "category_accuracy", "--repo-id", "alice"],

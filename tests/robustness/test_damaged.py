@@ -33,7 +33,7 @@ def test_a_built_set_is_built_again(sixty_pairs, tmp_path, caplog, damage, endin
         caplog.clear()
         damaged = do(damage, path, seed)
         assert build()[0] == expected
-        assert ("set aside" in caplog.text and path.name in caplog.text) == damaged
+        assert ("renamed to" in caplog.text and path.name in caplog.text) == damaged
 
 
 def test_a_built_set_without_one_of_its_files_is_built_again(sixty_pairs, tmp_path):
@@ -58,7 +58,7 @@ def test_a_fitted_lexical_model_is_fitted_again(sixty_pairs, caplog, damage, nam
                 LexicalModel.load(folder)
         assert fit_cached(recipe) == folder
         assert {path.name: path.read_bytes() for path in folder.iterdir()} == expected
-        assert "set aside" in caplog.text
+        assert "renamed to" in caplog.text
 
 
 @pytest.mark.parametrize("name", ["model.safetensors", "config.json"])

@@ -46,7 +46,7 @@ def test_the_checkpoint_before_a_damaged_one_is_taken(finetune, broken, tmp_path
     _, unbroken = finetune(output_dir=tmp_path / "unbroken")
     do(truncated, broken / "step-00000008" / "model.safetensors")
     _, weights = finetune(save_steps=2)
-    assert "step-00000008/model.safetensors is damaged" in caplog.text
+    assert "step-00000008/model.safetensors is corrupted" in caplog.text
     assert "resuming after step 6 of 12" in caplog.text
     assert same(weights, unbroken)
 
@@ -73,7 +73,7 @@ def test_a_damaged_checkpoint_is_never_gone_on_from(finetune, broken, caplog, da
 
 def test_a_named_checkpoint_that_is_damaged_is_refused(finetune, broken, tmp_path):  # noqa: F811
     do(flipped, broken / "step-00000008" / "optimizer.bin")
-    with pytest.raises(ValueError, match=r"step-00000008/optimizer.bin is damaged.*; resume from another checkpoint"):
+    with pytest.raises(ValueError, match=r"step-00000008/optimizer.bin is corrupted.*; resume from another checkpoint"):
         finetune(output_dir=tmp_path / "other", resume_from_checkpoint=str(broken))
     finetune(output_dir=tmp_path / "another", resume_from_checkpoint=str(broken / "step-00000006"), save_steps=2)
 
@@ -81,5 +81,5 @@ def test_a_named_checkpoint_that_is_damaged_is_refused(finetune, broken, tmp_pat
 def test_a_finished_model_that_is_damaged_is_not_called_finished(finetune, options):  # noqa: F811
     finetune()
     do(flipped, options["output_dir"] / "model.safetensors")
-    with pytest.raises(ValueError, match=r"model.safetensors is damaged.*; remove .* to train again"):
+    with pytest.raises(ValueError, match=r"model.safetensors is corrupted.*; remove .* to train again"):
         finetune()

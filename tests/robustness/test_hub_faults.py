@@ -111,6 +111,8 @@ def test_what_does_not_pass_is_one_line_that_names_the_host(stocked_hub: Running
             assert not list(Path("out").rglob("*.parquet")), (fault, after)
             if fault != "another answer":  # which may mean that there is no such thing
                 assert "127.0.0.1" in said or "localhost" in said, (fault, after, said)
-                assert any(
-                    told in said for told in ("HF_ENDPOINT", "run the command again", "give the command again")
-                ), (fault, after, said)
+                assert any(told in said for told in ("HF_ENDPOINT", "rerun the command", "run the command again")), (
+                    fault,
+                    after,
+                    said,
+                )

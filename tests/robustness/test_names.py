@@ -1,4 +1,4 @@
-"""Names that strangers choose: of configs, repositories, licences. None leads out of its place or takes in others'."""
+"""Names that strangers choose: of configs, repositories, licenses. None leads out of its place or takes in others'."""
 
 from dataclasses import replace
 from fnmatch import fnmatchcase
@@ -77,22 +77,22 @@ def test_no_such_config_is_built_or_written(pairs, tmp_path, capsys, config):
     if config:
         with pytest.raises(ValueError, match="config"):
             dataset_publication(
-                [Request("plain", config, {"data": str(pairs)})], "org/plain", tmp_path / "built", licence="mit"
+                [Request("plain", config, {"data": str(pairs)})], "org/plain", tmp_path / "built", license="mit"
             )
     assert files_below(tmp_path) == before
 
 
 @pytest.mark.parametrize("repo", some(REPOSITORIES, 6))
 def test_no_such_repository_is_published_to(pairs, tmp_path, capsys, repo):
-    with pytest.raises(ValueError, match="expected a repository"):
+    with pytest.raises(ValueError, match="expected a Hub repository"):
         Publication(repo, "dataset", {}, "Publish")
-    if repo not in ("org", "org/", "/x"):  # an organisation; --repo-id drops a slash at its ends
+    if repo not in ("org", "org/", "/x"):  # an organization; --repo-id drops a slash at its ends
         refused(capsys, "publish", "dataset", "plain", f"--repo-id={repo}", "--data", pairs, "--license", "mit")
 
 
 @pytest.mark.parametrize("path", ["../x", "/x", "a/../b", "a//b", "", ".", "a/.git/b", "a\nb", "a\\b", "a\0b", "./a"])
 def test_no_file_leads_out_of_its_repository(path):
-    with pytest.raises(ValueError, match="expected the path of a file"):
+    with pytest.raises(ValueError, match="expected a file path"):
         Publication("org/name", "dataset", {path: b""}, "Publish")
 
 

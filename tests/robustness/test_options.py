@@ -60,7 +60,7 @@ TRAIN = "train finetune --model org/model --output-dir out --validation"
 @pytest.mark.parametrize("empty", [",", " , "])
 def test_a_list_that_names_nothing_is_not_taken_for_one_that_is_not_given(pairs, capsys, told, empty):
     data = [] if "--output-dir" in told else ["--data", pairs]
-    assert re.search("expected (comma-separated names|values)", refused(capsys, *told.split(), empty, *data))
+    assert re.search("expected comma-separated (names|values)", refused(capsys, *told.split(), empty, *data))
     assert files_below(Path.cwd()) == []
 
 
@@ -174,7 +174,7 @@ def test_what_cannot_be_is_refused_and_leaves_nothing(pairs, capsys, command):
 def test_what_can_be_still_passes(pairs, capsys):
     assert ask(capsys, "build", "plain", "--data", pairs, "--max-examples", "3", "--output", "out.parquet")[0] == 0
     requests = [Request("plain", "snli-test")]
-    with pytest.raises(ValueError, match=r"organisation.*got '\.\./x'"):
+    with pytest.raises(ValueError, match=r"organization.*got '\.\./x'"):
         export_tasks("lm-eval", requests, Path("tasks"), hub="../x")
 
 
@@ -223,7 +223,7 @@ def test_no_value_of_another_kind_is_a_name_or_a_path(value):
 def test_corpus_with_white_space_around_it_is_refused_with_a_suggestion(capsys, corpus):
     for command in (("build", "plain", "--output", "out.parquet"), ("evaluate", "majority", "--sets", "plain")):
         said = " ".join(refused(capsys, *command, "--corpus", corpus).replace("│", " ").split())
-        assert "expected a name without white space around it" in said
+        assert "expected a name without whitespace around it" in said
         assert f"did you mean '{corpus.strip()}'?" in said
     assert files_below(Path.cwd()) == []
 

@@ -142,7 +142,7 @@ def test_no_spoilt_training_record_is_a_traceback(tmp_path):
         said = ""
         try:
             with explain_damaged_records(folder):
-                checkpoint_publication(folder, "org/name", base_licence="mit")
+                checkpoint_publication(folder, "org/name", base_license="mit")
         except ValueError as error:
             said = str(error)
         assert "\n" not in said

@@ -77,7 +77,7 @@ def test_markup_in_a_metrics_name_is_text():
 
 
 def test_without_a_column_it_says_so():
-    with pytest.raises(ValueError, match="expected a data set of results, got one without the columns"):
+    with pytest.raises(ValueError, match="expected a results dataset, got one without the columns"):
         drop_malformed_rows(pd.DataFrame([{"model": "a"}]))
     assert len(drop_malformed_rows(pd.DataFrame([], columns=list(GOOD)))) == 0
 

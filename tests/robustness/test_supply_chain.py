@@ -134,8 +134,8 @@ def test_every_dependency_comes_from_a_registry_and_is_pinned_for_the_tests():
     assert {canonicalize_name(each.name) for each in _direct()} - set(pins) <= optional
 
 
-def licence(name):
-    """Return what an installed distribution says of its licence, in a few words."""
+def license(name):
+    """Return what an installed distribution says of its license, in a few words."""
     about = metadata(name)
     told = about.get("License-Expression") or ""
     classified = [each.split(" :: ")[-1] for each in about.get_all("Classifier") or () if each.startswith("License ::")]
@@ -162,9 +162,9 @@ def closure():
 
 
 def test_no_dependency_forbids_what_ours_allows():
-    """Apache-2.0 goes with permissive licences; copyleft of whole works would bind whoever ships unbag."""
-    told = {name: licence(name) for name in closure()}
+    """Apache-2.0 goes with permissive licenses; copyleft of whole works would bind whoever ships unbag."""
+    told = {name: license(name) for name in closure()}
     assert len(told) > 15
     copyleft = {name: text for name, text in told.items() if re.search(r"\b(A?GPL|GNU (Affero )?General)", text)}
     assert not {name for name, text in copyleft.items() if "Lesser" not in text and "LGPL" not in text}, copyleft
-    assert not [name for name, text in told.items() if not text], "a dependency that says nothing of its licence"
+    assert not [name for name, text in told.items() if not text], "a dependency that says nothing of its license"

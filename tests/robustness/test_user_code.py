@@ -48,10 +48,10 @@ def test_module_that_raises_at_its_import_is_named_with_the_error_and_the_line(s
         ("no_such_module:predict", "'no_such_module:predict': No module named 'no_such_module'"),
         ("broken_model.inner:predict", "No module named 'broken_model.inner'"),
         ("broken_model:none", "has no attribute 'none'"),
-        ("broken_model:number", "which is of type int; name a function"),
-        (":predict", "':predict'; name a module and a function in it"),
-        ("broken_model:", "'broken_model:'; name a module and a function in it"),
-        (".broken_model:predict", "'.broken_model:predict'; name a module and a function in it"),
+        ("broken_model:number", "which has type int; pass a function"),
+        (":predict", "':predict'; pass a module and one of its functions"),
+        ("broken_model:", "'broken_model:'; pass a module and one of its functions"),
+        (".broken_model:predict", "'.broken_model:predict'; pass a module and one of its functions"),
     ],
 )
 def test_name_that_leads_to_no_function_is_refused(sixty_pairs, capsys, model, expected):

@@ -41,7 +41,9 @@ def test_a_second_training_is_refused_and_a_signal_says_that_the_first_can_resum
     more = () if number == signal.SIGINT else ("--dataloader-num-workers", "1")
     first = start(pairs_file, with_dropout, out, "--max-steps", "3000", *more)
     wait_until((tmp_path / "out.unfinished" / "checkpoints" / "step-00000002").exists, first)
-    with pytest.raises(locks.LockedError, match=rf"out is being written by process {first.pid} on .* \(training since"):
+    with pytest.raises(
+        locks.LockedError, match=rf"out: expected no other writer, got process {first.pid} on .* \(training since"
+    ):
         finetune(output_dir=out)
     os.kill(first.pid, number)
     assert first.wait() == code

@@ -28,7 +28,7 @@ from unbag.inference import TransformerPredictor
 from unbag.inference.hub_files import folder_revision
 from unbag.inference.label_probe import ProbeReport
 from unbag.inference.predictor import ModelError
-from unbag.reports.training import kfold_table
+from unbag.reports.training import build_kfold_table
 from unbag.scoring.bootstrap import Estimate
 from unbag.training import kfold
 from unbag.training.config import TrainConfig
@@ -273,7 +273,7 @@ def test_seeds_differ_and_are_summarised(validate):
     assert done["summary"]["modifier_type"]["negation"]["pairs"] == 24
     console = Console(width=80)
     with console.capture() as capture:
-        console.print(kfold_table(done))
+        console.print(build_kfold_table(done))
     shown = capture.get()
     assert "fine-tuned" in shown
     assert "±" in shown

@@ -19,7 +19,7 @@ from unbag import scripts
 from unbag.data.labels import LABELS
 from unbag.data.sources import Example
 from unbag.inference import TransformerPredictor
-from unbag.reports.training import rearranged_table
+from unbag.reports.training import build_rearranged_table
 from unbag.scoring.bootstrap import Estimate
 from unbag.training import rearranged
 from unbag.training.config import TrainConfig
@@ -147,7 +147,7 @@ def test_the_table_shows_both_columns_and_the_papers():
     ours = terminal.console(width=120, file=StringIO())
     console = Console(width=120, file=StringIO())
     for each in (ours, console):
-        each.print(rearranged_table(done))
+        each.print(build_rearranged_table(done))
     assert "HEX, f([h, 0])" in ours.file.getvalue()
     lines = [" ".join(line.split()) for line in console.file.getvalue().splitlines()]
     assert "HEX, f([h, 0]) 0.790 [0.780, 0.800] 0.620 [0.610, 0.630] 0.720 0.520" in lines

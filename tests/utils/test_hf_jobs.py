@@ -67,7 +67,9 @@ def test_is_on_volume_without_table_of_mounts_is_false(tmp_path):
 def test_output_outlives_job_with_push_address_or_outside_jobs(in_job, monkeypatch):
     validate_outlives_job("--output-dir", "runs/a", "org/name", push_option="--push-results")
     validate_outlives_job("--output-dir", "s3://bucket/run", None, push_option="--push-results")
-    with pytest.raises(ValueError, match="--output-dir: expected a place that outlives job 699d874f1aad19adb8aaeadc"):
+    with pytest.raises(
+        ValueError, match="--output-dir: expected persistent output for the Hugging Face job 699d874f1aad19adb8aaeadc"
+    ):
         validate_outlives_job("--output-dir", "runs/a", None, push_option="--push-results")
     monkeypatch.delenv("MEMORY")
     validate_outlives_job("--output-dir", "runs/a", None, push_option="--push-results")
@@ -79,7 +81,7 @@ def test_every_recipe_in_a_job_needs_a_push(in_job, tmp_path, monkeypatch, capsy
     arguments = [name.replace("_", "-"), "--model", "org/model", "--output-dir", str(tmp_path / "run")]
     assert run(train.app, arguments) == 1
     message = capsys.readouterr().err
-    assert "expected a place that outlives job 699d874f1aad19adb8aaeadc" in message
+    assert "expected persistent output for the Hugging Face job 699d874f1aad19adb8aaeadc" in message
     assert ("add --push-results ORG/NAME" in message) == (name not in ("kfold", "rearranged"))
     assert "hf jobs run -v hf://buckets/ORG/BUCKET:/output" in message
 

@@ -95,4 +95,4 @@ def test_an_evaluation_a_set_and_scores_go_to_an_object_store(bucket, tmp_path, 
 def test_a_bucket_that_is_not_there_is_told_before_anything_is_computed(bucket):
     done = command("evaluate", "majority", "--output-dir", "s3://nosuchbucket/run")
     assert done.exit_code == 2
-    assert "expected a writable address" in " ".join(done.output.replace("│", " ").split())
+    assert "expected a writable folder" in " ".join(done.output.replace("│", " ").split())

@@ -44,7 +44,7 @@ def test_an_unreachable_hub_is_told_once_in_seconds_and_left_alone(endpoint, wai
 
 def test_a_corpus_that_is_neither_here_nor_to_be_had_is_told_so(endpoint, waits):
     with pytest.raises(
-        readers.DataError, match=rf"org/pairs, split test, is not on this machine, and {endpoint} cannot"
+        readers.DataError, match=rf"org/pairs, split test: expected a local copy, got none, and {endpoint} cannot"
     ):
         readers.open_hub("org/pairs", None, "test", "a" * 40)
     assert sum(waits) <= 3, "the clients' own tries would take 23 s"

@@ -269,7 +269,7 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
             description=sys.modules[type(self).__module__].__doc__,
             features=features(self.SCHEMA, self.LABEL_NAMES or (TWO_WAY if base and base.is_two_way else LABELS)),
             citation="\n".join([self.CITATION, *([base.citation] if base else [])]),
-            license=base.licence if base else "",
+            license=base.license if base else "",
         )
 
     @property

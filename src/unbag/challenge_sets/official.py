@@ -70,7 +70,7 @@ class OfficialSet(ChallengeSetBuilder):
 
     Attributes:
         FILE: Published file of the authors.
-        LICENCE: Licence of the authors' pairs.
+        LICENCE: License of the authors' pairs.
         CREATORS: Creators of the authors' sentences and labels, in the format of `creators`.
     """
 
@@ -106,7 +106,7 @@ class OfficialSet(ChallengeSetBuilder):
         with atomic_write(path) as tmp:
             tmp.write_bytes(lines)
         source = open_data(path, columns=columns)
-        return replace(source, name=OFFICIAL, licence=self.LICENCE, origin=self.FILE.url, revision=self.FILE.sha256)
+        return replace(source, name=OFFICIAL, license=self.LICENCE, origin=self.FILE.url, revision=self.FILE.sha256)
 
     def creators(self) -> dict[Made, list[str]]:
         """List the creators of the sentences and of the labels."""

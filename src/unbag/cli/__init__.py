@@ -47,7 +47,7 @@ app = typer.Typer(
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
     help="Challenge sets that show whether an NLI model reads sentences or counts words.\n\n"
-    "`unbag evaluate ORG/MODEL` evaluates a model of the Hub. `unbag demo` runs offline, in a minute.",
+    "`unbag evaluate ORG/MODEL` evaluates a model from the Hub. `unbag demo` runs offline in a minute.",
 )
 
 
@@ -91,5 +91,5 @@ typer_utils.escape_help(app)
 
 
 def main() -> None:
-    """Run the command line; exit code 0 on success, 1 on failure, 2 on wrong usage."""
+    """Run the command line. The exit code is 0 on success, 1 on failure and 2 on incorrect usage."""
     sys.exit(run(app))

@@ -1,4 +1,4 @@
-"""The frame of every command: cache settings, signals, and errors as one line with an exit code."""
+"""Entry point of all commands: cache settings, signal handling, and one-line errors with an exit code."""
 
 import logging
 import os
@@ -24,7 +24,7 @@ _CACHES: Final = ("UNBAG_CACHE", "XDG_CACHE_HOME", "HF_HOME", "HF_HUB_CACHE", "H
 def normalize_cache_env() -> None:
     """Remove empty cache variables from the environment.
 
-    Libraries disagree on an empty value, and read the variables when they are imported: call this first.
+    Libraries interpret an empty value differently and read the variables at import, so call this function first.
 
     Raises:
         ValueError: If a variable names a path below a file.
@@ -39,7 +39,7 @@ def normalize_cache_env() -> None:
         path = Path(value).expanduser()
         above = next((each for each in (path, *path.parents) if each.exists()), path)
         if not above.is_dir():
-            raise ValueError(f"environment variable {name}: expected a folder, got {value!r}: {above} is a file")
+            raise ValueError(f"environment variable {name}: expected a folder, got {value!r}, where {above} is a file")
 
 
 FAILED: Final = 1
@@ -48,7 +48,7 @@ _SIGNAL_EXIT: Final = 128  # plus the signal number, as in shells
 _RETRY_DELAY: Final = 0.05  # seconds
 _INTERRUPTED: Final = _SIGNAL_EXIT + signal.SIGINT
 _RESUMABLE: Final = (("evaluate",), ("train",), ("publish",), ("prefetch",), ("human-study", "sample"))
-"""Commands that resume after a stop. Other commands start over."""
+"""Commands that can resume after an interruption. Other commands start over."""
 
 
 class _Formatter(logging.Formatter):
@@ -63,8 +63,8 @@ def run(command: typer.Typer, arguments: Sequence[str] | None = None, *, is_resu
 
     Args:
         command: Command to run.
-        arguments: Command-line arguments (default: those of the process).
-        is_resumable: Whether the command resumes after a stop (default: by the command's name).
+        arguments: Command-line arguments (default: `sys.argv[1:]`).
+        is_resumable: Whether the command can resume after an interruption (default: depends on the command's name).
     """
     logging.basicConfig(format="%(levelname)s %(message)s", level=logging.WARNING)
     for handler in logging.getLogger().handlers:
@@ -78,18 +78,18 @@ def run(command: typer.Typer, arguments: Sequence[str] | None = None, *, is_resu
             command(args=arguments)
         except ImportError as error:
             return _report_failure(install_hint(error))
-        except (ValueError, OSError) as error:  # a mistake of the user, a disk or a network: no traceback needed
-            if received:  # worker processes got the signal too, and the error reports their end
+        except (ValueError, OSError) as error:  # user, disk or network errors need no traceback
+            if received:  # worker processes received the signal too; the error reports that they stopped
                 return _report_stop(received, is_resumable=is_resumable)
             return _report_failure(disk_full_message(error) if is_disk_full(error) else str(error))
         except MemoryError as error:
             return _report_failure(f"out of memory ({error}); use fewer examples, or a machine with more memory")
         except KeyboardInterrupt:
             return _report_stop(received, is_resumable=is_resumable)
-        except SystemExit as done:  # how click ends every command
+        except SystemExit as done:  # click ends every command this way
             if received or done.code == _INTERRUPTED:
                 return _report_stop(received, is_resumable=is_resumable)
-            # Looked up, not imported: only a run of several processes has loaded the module.
+            # Looked up instead of imported: only a run with several processes has loaded the module.
             if connected := sys.modules.get("unbag.inference.distributed"):
                 connected.destroy_process_group()  # not after a failure: other ranks may wait in a collective
             return done.code if isinstance(done.code, int) else FAILED
@@ -98,12 +98,14 @@ def run(command: typer.Typer, arguments: Sequence[str] | None = None, *, is_resu
                 return _report_failure(disk_full_message(error))
             if (connected := sys.modules.get("unbag.inference.distributed")) and connected.is_lost_connection(error):
                 hint = _resume_hint(is_resumable=is_resumable)
-                return _report_failure(f"another process of this run has ended and reports the cause{hint}")
+                return _report_failure(f"another process of this run has failed and reports the cause{hint}")
             raise
         except BaseException as error:
             if not is_panic(error):
                 raise
-            return _report_failure(f"a library crashed while it read a file ({error}); check your files for damage")
+            return _report_failure(
+                f"a library crashed while reading a file ({error}); check whether your files are corrupted"
+            )
     return 0
 
 
@@ -114,7 +116,7 @@ def _report_failure(reason: str) -> int:
 
 
 def _report_stop(received: Sequence[int], *, is_resumable: bool) -> int:
-    """Print that the command was stopped, and compute the exit code of the signal."""
+    """Report that the command was stopped, and compute the exit code for the signal."""
     number = received[0] if received else signal.SIGINT
     how = "interrupted" if number == signal.SIGINT else "terminated"
     echo(f"unbag: {how}{_resume_hint(is_resumable=is_resumable)}", err=True)
@@ -131,9 +133,9 @@ def _is_resumable(arguments: Sequence[str]) -> bool:
 
 @contextmanager
 def _sigterm_as_interrupt() -> Iterator[list[int]]:
-    """Handle SIGTERM as Ctrl-C, so that cleanup runs; yields the list of received signals.
+    """Handle SIGTERM like Ctrl-C, so that cleanup runs. Yields the list of received signals.
 
-    Off under a launcher: its processes may wait for each other in calls that no Python signal handler interrupts.
+    Disabled under a launcher: its processes may block in collective calls that Python signal handlers cannot interrupt.
     """
     received: list[int] = []
     if threading.current_thread() is not threading.main_thread() or "LOCAL_RANK" in os.environ:
@@ -186,5 +188,5 @@ def _reset_signals_in_child() -> None:
 
 if hasattr(os, "register_at_fork"):
     # Blocked during the fork: Python drops a signal that arrives before the child runs its first instruction. A parent
-    # that terminates a process pool and joins it would wait for ever for a child that had just been forked.
+    # that terminates and joins a process pool would wait forever for a child that had just been forked.
     os.register_at_fork(before=_block_sigterm, after_in_parent=_unblock_sigterm, after_in_child=_reset_signals_in_child)

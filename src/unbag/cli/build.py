@@ -10,7 +10,7 @@ from unbag.cli.options import Engine, NumProc, Offline, PairOptions, with_shared
 from unbag.cli.output import AsJson, console, echo, print_json
 from unbag.cli.typer_utils import set_or_address_to_write
 
-_MAX_EXAMPLES: Final = 2  # options in the example command of a set
+_MAX_EXAMPLES: Final = 2  # options shown in a set's example command
 
 
 @with_shared_options
@@ -24,7 +24,7 @@ def build(
         typer.Option(
             callback=set_or_address_to_write,
             metavar="PATH",
-            help="Parquet file, folder for all splits, or address such as s3://BUCKET/SET.",
+            help="Parquet file, folder for all splits, or a URL such as s3://BUCKET/SET.",
         ),
     ],
     num_proc: NumProc = 1,
@@ -34,12 +34,12 @@ def build(
 ) -> None:
     """Build a challenge set as Parquet.
 
-    A path that ends in .parquet gets one file: the split that models are
-    evaluated on. Any other path becomes a folder with a file for each split.
+    For a path ending in .parquet, writes one file with the evaluation split.
+    For any other path, creates a folder with one file per split.
 
-    With --engine ray, the folder has several files per split, which
-    load_dataset reads as one, and record.json. A stopped build resumes from
-    the files in the folder.
+    With --engine ray, writes several files per split, which load_dataset
+    reads as one split, and record.json. A stopped build resumes from the
+    files in the folder.
 
       unbag build permuted --corpus snli --split test --output permuted.parquet
       unbag build cs_lambda --corpus snli -o min_lms=0.7 --output cs_0.7.parquet
@@ -79,7 +79,7 @@ def build(
 def list_sets(
     name: Annotated[
         str | None,
-        typer.Argument(metavar="SET", autocompletion=typer_utils.sets, help="Challenge set whose options to list."),
+        typer.Argument(metavar="SET", autocompletion=typer_utils.sets, help="Challenge set; lists its options."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -118,8 +118,8 @@ def list_sets(
     table.add_column("paper", overflow="fold")  # a truncated URL is useless
     for entry in entries:
         table.add_row(entry["name"], entry["title"], entry["summary"], entry["paper"])
-    corpora = Table("corpus", "dataset", "splits (default: the first)", "licence", box=None, header_style="bold")
+    corpora = Table("corpus", "dataset", "splits (default: the first)", "license", box=None, header_style="bold")
     for c in CORPORA.values():
-        corpora.add_row(c.name, c.hub_id, " ".join(c.splits), c.licence)
+        corpora.add_row(c.name, c.hub_id, " ".join(c.splits), c.license)
     for part in (table, "", corpora):
         console().print(part)

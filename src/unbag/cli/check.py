@@ -1,4 +1,4 @@
-"""The command `unbag check`: gates for a build."""
+"""The command `unbag check`: quality gates for CI builds."""
 
 from collections.abc import Sequence
 from dataclasses import fields, replace
@@ -27,52 +27,52 @@ def check(
     model_options: ModelOptions,
     model: Annotated[
         str,
-        typer.Argument(metavar="MODEL|RUN", help="Model as in `unbag evaluate`, or the folder of a run."),
+        typer.Argument(metavar="MODEL|RUN", help="Model as in `unbag evaluate`, or a results folder."),
     ],
     lower_bounds: Annotated[
         list[str] | None,
         typer.Option(
             "--min",
-            metavar="SET:SCORE=BOUND",
+            metavar="SET:METRIC=BOUND",
             callback=comma_separated,
             autocompletion=typer_utils.bounds,
-            help="Lower bound of a score, such as permuted:score=.2 (score: skill score).",
+            help="Minimum of a metric, such as permuted:score=.2 (score is the skill score).",
         ),
     ] = None,
     upper_bounds: Annotated[
         list[str] | None,
         typer.Option(
             "--max",
-            metavar="SET:SCORE=BOUND",
+            metavar="SET:METRIC=BOUND",
             callback=comma_separated,
             autocompletion=typer_utils.bounds,
-            help="Upper bound of a score for which lower is better.",
+            help="Maximum of a metric for which lower is better, such as swapped:drop=.1.",
         ),
     ] = None,
     no_worse_than: Annotated[
         Path | None,
-        typer.Option(metavar="RUN", help="Folder of an earlier run; the model must not be worse."),
+        typer.Option(metavar="RUN", help="Results folder of an earlier run that the model must match or exceed."),
     ] = None,
     metric: Annotated[
         list[str] | None,
         typer.Option(
             callback=comma_separated,
-            help="Scores to compare with --no-worse-than (default: the skill score).",
+            help="Metrics compared by --no-worse-than (default: the skill score).",
         ),
     ] = None,
-    strict: Annotated[bool, typer.Option("--strict", help="Fail on inconclusive gates too.")] = False,
+    strict: Annotated[bool, typer.Option("--strict", help="Also fail on inconclusive gates.")] = False,
     full: Full = False,
     output_dir: Annotated[
         Path | None,
         typer.Option(
-            callback=folder_to_write, help="Folder for results of an evaluated model (default: in runs/MODEL)."
+            callback=folder_to_write, help="Folder for the results of a new evaluation (default: in runs/MODEL)."
         ),
     ] = None,
     badge: Badge = None,
     form: Shown = "table",
     as_json: AsJson = False,
 ) -> None:
-    """Check a model against bounds or an earlier run, as a gate of a build.
+    """Check a model against bounds or an earlier run, as a gate in CI.
 
     A gate fails if the whole 95 % interval of a score lies below the bound, or
     above the bound for --max. Sampling noise stops no build. With --strict, a
@@ -105,7 +105,10 @@ def check(
     if not (lower_bounds or upper_bounds or no_worse_than):
         raise typer.BadParameter("expected a gate, got none; add --min, --max or --no-worse-than")
     if metric and no_worse_than is None:
-        raise typer.BadParameter("--metric: expected --no-worse-than, got none; --min and --max name their scores")
+        raise typer.BadParameter(
+            "--metric: expected --no-worse-than, got none; for --min and --max, write the metric in their value, as in "
+            "--min permuted:score=.2"
+        )
     validate_output_form(form, as_json=as_json)
     bounds = [*_parse_bounds(lower_bounds, "min"), *_parse_bounds(upper_bounds, "max")]
     parity_bounds = [each for each in bounds if each.number == CHANGED_LABELS.name]
@@ -126,7 +129,9 @@ def check(
         plan = _build_plan(model, requests, model_options, earlier, output_dir)
         run = _evaluate(plan, visible=not as_json) / FILE
     elif options := _evaluation_options(pairs, model_options, full=full, output_dir=output_dir):
-        raise typer.BadParameter(f"{', '.join(options)}: expected a model to evaluate, got a run, {model}")
+        raise typer.BadParameter(
+            f"{', '.join(options)}: expected a model to evaluate, got the results {model}; omit these options"
+        )
     # The first process prints and exits. A launcher that sees another process fail would kill the first one.
     if process_group().rank:
         return
@@ -141,9 +146,9 @@ def check(
             checked += [*comparisons, *gates.check_parity(compared, parity_bounds)]
             notes = [*notes, *parity_notes]
         if badge is not None:
-            badges.write(of_model(results), badge)
-        view = gate_views.view(checked, notes, compared, strict=strict)
-        to_paste = gate_views.exported(checked, notes, compared, strict=strict)
+            badges.write_badge(of_model(results), badge)
+        view = gate_views.build_gate_view(checked, notes, compared, strict=strict)
+        to_paste = gate_views.export_gates(checked, notes, compared, strict=strict)
     show(form, view, to_paste, as_json=as_json)
     if any(each.stops(strict=strict) for each in checked):
         raise typer.Exit(1)
@@ -159,7 +164,7 @@ def _parse_bounds(texts: Sequence[str] | None, side: "Side") -> "list[GateBound]
 
 
 def _results_file(path: Path) -> Path | None:
-    """Find the results file of a run; None if the path is no run, so that the name is a model's."""
+    """Find the results file of a run. Returns None if the path has no results, so that the name is a model."""
     from unbag.challenge_sets.results import FILE
 
     if path.is_dir():
@@ -170,7 +175,7 @@ def _results_file(path: Path) -> Path | None:
 def _evaluation_options(
     pairs: PairOptions, model_options: ModelOptions, *, full: bool, output_dir: Path | None
 ) -> list[str]:
-    """List the options on the command line that apply to the evaluation of a model only."""
+    """List the given options that apply only to model evaluation."""
     options = [
         f"--{field.name.replace('_', '-')}"
         for group in (pairs, model_options)
@@ -181,7 +186,7 @@ def _evaluation_options(
 
 
 def _earlier_run(results: Path | None, ctx: typer.Context) -> config_file.Recorded | None:
-    """Load the options of an earlier run from the `run.yaml` beside its results; None without one."""
+    """Load the options of an earlier run from the `run.yaml` next to its results; None if there is no such file."""
     if results is None or not (file := results.parent / config_file.FILE).is_file():
         return None
     return config_file.recorded(file, ctx.command.params)
@@ -194,7 +199,7 @@ def _build_plan(
     earlier: config_file.Recorded | None,
     output_dir: Path | None,
 ) -> EvaluationPlan:
-    """Build the plan for a model: the sets of the gates, with the baselines of an earlier run."""
+    """Build the evaluation plan of a model: the sets of the gates, and the baselines of the earlier run."""
     from unbag.inference.prediction_store import PREDICTIONS
 
     if earlier is not None:
@@ -211,7 +216,7 @@ def _build_plan(
 
 
 def _evaluate(plan: EvaluationPlan, *, visible: bool) -> Path:
-    """Evaluate the model of a plan; return the folder in which the first process writes its results."""
+    """Evaluate the model of a plan. Returns the folder in which the first process writes the results."""
     from unbag.inference.distributed import process_group
 
     folder = Path(plan.place)
@@ -231,7 +236,7 @@ def _evaluate(plan: EvaluationPlan, *, visible: bool) -> Path:
 def _requests(
     sets: Sequence[str], pairs: PairOptions, run: config_file.Recorded | None, *, full: bool
 ) -> "list[Request]":
-    """Build the requests of a gate: samples of the sets, all of each with `full`, or as in an earlier run."""
+    """Build the requests of a gate: samples of the sets, entire sets with `full`, or the sets of an earlier run."""
     from unbag.challenge_sets import suite
 
     if run is None:

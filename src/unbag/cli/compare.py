@@ -12,29 +12,29 @@ from unbag.cli.typer_utils import comma_separated
 def compare(
     paths: Annotated[
         list[Path],
-        typer.Argument(metavar="RUN", help="Two or more folders of evaluate or train, or results.json files."),
+        typer.Argument(metavar="RUN", help="Two or more output folders of evaluate or train, or results.json files."),
     ],
     across_data: Annotated[
         bool,
-        typer.Option("--across-data", help="Compare results on different data or options too, unpaired and untested."),
+        typer.Option("--across-data", help="Also compare results on different data or options, without tests."),
     ] = False,
     metric: Annotated[
         list[str] | None,
         typer.Option(
             callback=comma_separated,
-            help="Scores by name or path in results.json, such as auroc,'by_category.*'.",
+            help="Metrics to compare, by name or path in results.json: auroc,'by_category.*'.",
         ),
     ] = None,
     significance_level: Annotated[
-        float, typer.Option(min=0, max=1, help="Largest corrected p value of a significant difference.")
+        float, typer.Option(min=0, max=1, help="Significance level for corrected p-values.")
     ] = 0.05,
     form: Shown = "table",
     as_json: AsJson = False,
 ) -> None:
     """Compare models with significance tests.
 
-    The test is paired: it uses the same examples of each model. The p values
-    are corrected for all tests together; intervals are 95 %. Results on
+    The tests are paired: they use the same examples for each model. P-values
+    are corrected for multiple tests. Intervals are 95 % intervals. Results on
     different data or options are rejected.
 
     Runs whose names differ only in the training seed (a/seed-1, a/seed-2)
@@ -48,10 +48,10 @@ def compare(
     validate_output_form(form, as_json=as_json)
     from unbag.challenge_sets.results import explain_damaged_records
     from unbag.evaluation import comparison
-    from unbag.reports.comparison import exported, view
+    from unbag.reports.comparison import build_comparison_view, export_comparison
 
     with explain_damaged_records(*paths):
         compared = comparison.compare(
             *paths, across_data=across_data, quantities=metric or (), level=significance_level
         )
-    show(form, view(compared), exported(compared), as_json=as_json)
+    show(form, build_comparison_view(compared), export_comparison(compared), as_json=as_json)

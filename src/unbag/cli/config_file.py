@@ -1,4 +1,4 @@
-"""`--config run.yaml`: options of a command from a file, and the file that a run writes.
+"""`--config run.yaml`: reading a command's options from a file, and writing the file of a run.
 
     models: [ORG/MODEL]
     corpus: mnli
@@ -21,10 +21,10 @@ FILE: Final = "run.yaml"
 _MAX_BYTES: Final = 100_000
 _MAX_DEPTH: Final = 4
 _NESTED: Final = "config"  # a file cannot include another file
-# Options without influence on the results, options of the machine, and the push to the Hub, which needs consent each
-# time. A file may have them, but a run does not write them.
+# Options that do not affect the results, options of the machine, and the push to the Hub, which needs consent each
+# time. A file may contain them, but a run does not write them.
 _NOT_WRITTEN: Final = ("as_json", "quiet", "verbose", "shard", "num_proc", "engine", "num_gpus", "push_results")
-_CONFIRMED: Final = ("trust_remote_code",)  # a foreign file alone must not enable these options
+_CONFIRMED: Final = ("trust_remote_code",)  # a file from someone else must not enable these options
 _UNCONFIRMED: Final = f"{__name__}.unconfirmed"  # key of a context's `meta`: file by name of the option it enables
 
 
@@ -38,7 +38,7 @@ def _read_into(ctx: typer.Context, path: Path | None) -> Path | None:
 
 
 def confirmed(ctx: typer.Context, param: typer.CallbackParam, value: bool) -> bool:
-    """Require an option on the command line too if a file enables it; the callback of the options in `_CONFIRMED`.
+    """Require that an option that a file enables is also given on the command line; callback of `_CONFIRMED` options.
 
     Raises:
         typer.BadParameter: If only the file enables the option.
@@ -46,7 +46,7 @@ def confirmed(ctx: typer.Context, param: typer.CallbackParam, value: bool) -> bo
     if not value and param.name in (files := ctx.meta.get(_UNCONFIRMED, {})):
         option = param.opts[0]
         raise typer.BadParameter(
-            f"{files[param.name]}: expected {option} on the command line too, got it in the file only; add {option} or "
+            f"{files[param.name]}: expected {option} on the command line too, got it only in the file; add {option} or "
             "remove it from the file"
         )
     return value
@@ -59,7 +59,7 @@ Config = Annotated[
         "--config",
         callback=_read_into,
         is_eager=True,
-        help=f"YAML file of long options, such as {FILE} of a run; the command line wins.",
+        help=f"YAML file of options, such as a {FILE}; command-line options override it.",
     ),
 ]
 
@@ -98,14 +98,14 @@ def _merged_sets(file: Path, resolved: Mapping[str, Any]) -> list[str]:
 
 
 class Recorded(NamedTuple):
-    """Options of an earlier run, without its model.
+    """Options of an earlier run, except its model.
 
     Attributes:
         pairs: Source pairs.
         sets: Named sets, each with all examples.
-        full: Whether the suite had all examples of each set.
-        lexical_baseline: Whether the lexical baseline was on.
-        shuffled: Whether the baseline of shuffled words was on.
+        full: Whether the suite used all examples of each set.
+        lexical_baseline: Whether the lexical baseline was enabled.
+        shuffled: Whether the shuffled-words baseline was enabled.
     """
 
     pairs: PairOptions
@@ -147,28 +147,30 @@ def _values(path: Path, params: Sequence[Any]) -> dict[str, Any]:
     for key in record:
         if key not in keys:
             similar = get_close_matches(str(key), keys, n=1)
-            hint = f"did you mean {similar[0]}?" if similar else f"expected some of {', '.join(keys)}"
-            raise typer.BadParameter(f"{path}: no option {key!r}, {hint}")
+            hint = f"did you mean {similar[0]}?" if similar else f"the options are {', '.join(keys)}"
+            raise typer.BadParameter(f"{path}: expected an option of this command, got {key!r}; {hint}")
     values = _typed(path, record, keys)
     switches = {param.name for param in params if getattr(param, "is_flag", False)}
     for key, param in keys.items():
         if param.name in switches and not isinstance(values.get(str(param.name), False), bool):
             raise typer.BadParameter(f"{path}: {key}: expected true or false, got {values[param.name]!r}")
-    # As text, which the option parses as on the command line. Otherwise `true` and 1.5 would pass as the integer 1.
+    # Values are text, which the option parses like the command line. Otherwise `true` and 1.5 would pass as integers.
     return {
         name: value if name in switches or isinstance(value, list) else str(value) for name, value in values.items()
     }
 
 
 def _typed(path: Path, record: Mapping[str, Any], keys: Mapping[str, Any]) -> dict[str, Any]:
-    """Convert the values of a file to those of the command line, by parameter name."""
+    """Convert the values of a file to command-line values, by parameter name."""
     values = {}
     for key, value in record.items():
         param = keys[key]
         is_list = getattr(param, "multiple", False) or param.nargs == -1
         if value in (None, [], {}):
             empty = "none" if value is None else value
-            raise typer.BadParameter(f"{path}: expected a value for {key}, got {empty}; omit the key for the default")
+            raise typer.BadParameter(
+                f"{path}: expected a value for {key}, got {empty}; omit the key to use the default"
+            )
         if isinstance(value, Mapping) and is_list:  # set-option: {q: 10}
             value = [f"{name}={_joined(each)}" for name, each in value.items()]
         if isinstance(value, Mapping) or (isinstance(value, list) and not is_list):

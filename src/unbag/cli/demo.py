@@ -1,4 +1,4 @@
-"""The command `unbag demo`: the whole flow offline, for first-time users."""
+"""The command `unbag demo`: the complete workflow offline, for first-time users."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
@@ -29,10 +29,10 @@ def demo(
     ] = Path("runs/demo"),
     as_json: AsJson = False,
 ) -> None:
-    """Run the whole flow offline, in a minute.
+    """Run the complete workflow offline, in a minute.
 
     Builds every challenge set from bundled captions, whose labels follow from
-    their meaning. Evaluates three models that were trained on such captions:
+    their meaning. Evaluates three models trained on such captions:
     a small network that reads the words in order, a bag of words, and a bag
     of words that sees only the hypothesis.
 
@@ -53,8 +53,9 @@ def demo(
         show_results(results, output_dir, as_json=True)
         return
     write_tables(results, output_dir)
-    terminal.show(
-        [_describe_models(), *terminal.together(results), *_describe_disagreement(disagreement(output_dir))], console()
+    terminal.print_views(
+        [_describe_models(), *terminal.build_summary_views(results), *_describe_disagreement(disagreement(output_dir))],
+        console(),
     )
     echo(f"Tables of all sets: {output_dir / terminal.FILE}")
     echo(f"Report for a browser: {(output_dir / html.FILE).resolve()}")
@@ -67,7 +68,7 @@ def _describe_models() -> str:
 
 
 def _describe_disagreement(found: "Disagreement") -> list[Any]:
-    """Describe the pairs on which the reader and the bag of words disagree, with an example."""
+    """Describe the pairs on which the models `reader` and `lexical` disagree, with an example."""
     from rich.console import Group
     from rich.table import Table
 

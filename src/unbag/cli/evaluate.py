@@ -42,18 +42,18 @@ _CROSS_CORPORA: Final = ("snli-test", "mnli-validation_matched", "mnli-validatio
 
 @dataclass(frozen=True)
 class EvaluationPlan:
-    """What a command evaluates, on what, and where the results go.
+    """Models, challenge sets, options and output locations of a command.
 
     Attributes:
         models: Models, as named on the command line.
         requests: Challenge sets to build.
         model_options: Options for loading and running the models.
-        place: Folder or address of the results.
-        predictions: Folder or address of the predictions (default: in the folder of the results).
+        place: Folder or URL of the results.
+        predictions: Folder or URL of the predictions (default: a folder in `place`).
         unfit: Sets of the suite that do not fit the pairs; printed at the end.
         absent: Sets of the suite whose files are missing offline; printed when found.
-        is_named: Whether the user named the sets, so that each of them is required.
-        cross_domain: Whether to print one table, models by corpora, without baselines.
+        is_named: Whether the user listed the sets explicitly, so that each of them is required.
+        cross_domain: Whether to print a single table of models by corpora, without baselines.
         shard: Shard of this process.
         predictions_csv: CSV file for every pair with its prediction.
     """
@@ -93,33 +93,35 @@ def evaluate(
         list[str],
         typer.Argument(
             metavar="MODEL",
-            help="Hub id, folder, module:function, causal:ID, endpoint:NAME or a built-in model.",
+            help="Hub id, folder, module:function, causal:ID, endpoint:NAME or built-in model.",
         ),
     ],
     sets: Sets = None,
     full: Full = False,
     cross_domain: Annotated[
         bool,
-        typer.Option("--cross-domain", help="Print one table instead of sets: accuracy of each model on each corpus."),
+        typer.Option(
+            "--cross-domain", help="Print the accuracy of each model on each corpus instead of challenge sets."
+        ),
     ] = False,
     output_dir: Annotated[
         str | None,
         typer.Option(
             callback=place_to_write,
             metavar="FOLDER",
-            help="Folder or address (s3://…) of the run (default: runs/MODEL/SETS-PAIRS).",
+            help="Folder or URL (s3://…) for the results (default: runs/MODEL/SETS-PAIRS).",
         ),
     ] = None,
     shard: Annotated[
         str | None,
-        typer.Option(metavar="I/N", help="Shard of this process, from 0/N; all use one shared --output-dir."),
+        typer.Option(metavar="I/N", help="Evaluate shard I of N, counted from 0; all shards share one --output-dir."),
     ] = None,
     predictions_csv: Annotated[
         Path | None,
         typer.Option(
             callback=file_to_write,
             metavar="FILE",
-            help="CSV file for each pair with gold label, prediction and probabilities.",
+            help="CSV file for all pairs with gold label, prediction and probabilities.",
         ),
     ] = None,
     push_results: Annotated[
@@ -127,7 +129,7 @@ def evaluate(
         typer.Option(
             push.OPTION,
             metavar="ORG[/NAME]",
-            help="Hub dataset to add the results to; private if new.",
+            help="Hub dataset to add the results to; created as private if missing.",
         ),
     ] = None,
     num_proc: NumProc = 1,
@@ -142,8 +144,8 @@ def evaluate(
     model. Prints a table per set, and writes tables, results.json and
     predictions to a folder. `unbag compare` reads such folders.
 
-    The same command resumes a stopped run. Results of further sets for the
-    same model are added to the folder. Results of another model are rejected.
+    Rerun the command to resume a stopped run. Results of the same model on
+    more sets are added to the folder. Results of another model are rejected.
 
     MODEL is a Hub id, a folder, module:function of your own, a language model
     (causal:ID or endpoint:NAME), or lexical, hypothesis-only or majority.
@@ -177,7 +179,7 @@ def evaluate(
     model_options.validate(models)
     push.validate_push_target(push_results, models, pairs.data, offline=model_options.offline)
     if cross_domain and (sets or full):
-        raise typer.BadParameter("--cross-domain: expected neither --sets nor --full, got one of them")
+        raise typer.BadParameter("--cross-domain: expected neither --sets nor --full, got one of them; omit it")
     requests, unfit, title = _select_requests(pairs, sets, full=full, cross_domain=cross_domain)
     parsed_shard = _parse_shard(shard)
     validate_engine(engine, num_gpus, shard)
@@ -212,7 +214,7 @@ def evaluate(
 def _select_requests(
     pairs: PairOptions, sets: Sequence[str] | None, *, full: bool, cross_domain: bool
 ) -> "tuple[list[Request], list[Failure], str]":
-    """Build the requests of a command line, the sets of the suite that do not fit the pairs, and a title for the run.
+    """Build the requests of a command, the skipped sets of the suite, and a title for the run.
 
     Raises:
         typer.BadParameter: If an option does not fit the sets.
@@ -238,7 +240,7 @@ def _default_place(
     *,
     cross_domain: bool,
 ) -> str:
-    """Choose the default folder of a run. The cross-domain table has no baselines, so their options do not count."""
+    """Choose the default folder of a run. Baseline options are ignored for the cross-domain table, which has none."""
     baselines = disabled_baselines(
         model_options.lexical_baseline or cross_domain, model_options.shuffled or cross_domain
     )
@@ -246,7 +248,7 @@ def _default_place(
 
 
 def _predictions_place(place: str, *, is_default: bool, is_shared: bool) -> str | Path | None:
-    """Choose where predictions are stored: runs in default folders share one store, shards use that of their folder."""
+    """Choose where predictions are stored: default folders share one store, shards use the store of their run."""
     from unbag.inference.prediction_store import PREDICTIONS
     from unbag.utils.storage import Folder, is_address
 
@@ -265,7 +267,7 @@ def _parse_shard(text: str | None) -> "Shard | None":
 
 
 def available_offline(plan: EvaluationPlan) -> EvaluationPlan:
-    """Validate that all files of a plan are on this machine; sets of the suite with missing files become `absent`.
+    """Validate that all files of a plan are available offline. Sets of the suite with missing files become `absent`.
 
     Raises:
         MissingError: If a file is missing for a model or a required set, or for every set of the suite.
@@ -296,7 +298,9 @@ def available_offline(plan: EvaluationPlan) -> EvaluationPlan:
         else:
             available.append(request)
     if not available:
-        raise MissingError("--offline: files are missing for every set; run `unbag prefetch` with a network")
+        raise MissingError(
+            "--offline: expected the files of at least one set, got none; run `unbag prefetch` while online"
+        )
     return replace(plan, requests=available, absent=absent)
 
 
@@ -308,14 +312,14 @@ def run_plan(
     visible: bool = True,
     quiet: bool = False,
 ) -> EvaluationOutcome:
-    """Evaluate the models of a plan, as `evaluation.evaluator.evaluate_all` does, and show the progress.
+    """Evaluate the models of a plan with `evaluation.evaluator.evaluate_all`, and show the progress.
 
     Args:
         plan: Models and sets.
         folder: Local folder for the results.
-        engine: Engine that runs the models (default: this process).
+        engine: Engine that runs the models (default: the current process).
         visible: Whether to show progress and tables.
-        quiet: Whether to show progress only.
+        quiet: Whether to show only progress.
     """
     from unbag.evaluation import evaluator
     from unbag.inference.distributed import process_group
@@ -351,7 +355,7 @@ def run_plan(
 
 
 def _show_outcome(plan: EvaluationPlan, outcome: EvaluationOutcome, folder: Path, *, as_json: bool) -> None:
-    """Print the results, and write the tables to their folder."""
+    """Print the results and write their tables to the folder."""
     show_results(
         outcome.results,
         folder,
@@ -365,7 +369,7 @@ def _show_outcome(plan: EvaluationPlan, outcome: EvaluationOutcome, folder: Path
 
 
 def _finish(plan: EvaluationPlan, outcome: EvaluationOutcome, push_results: str | None, *, as_json: bool) -> None:
-    """Print the sets without a result, push the results, and exit with code 1 after a failure."""
+    """Print the sets without results, push the results, and exit with code 1 if a required set failed."""
     from unbag.inference.distributed import process_group
 
     # The first process prints and exits. A launcher that sees another process fail would kill the first one.
@@ -374,7 +378,7 @@ def _finish(plan: EvaluationPlan, outcome: EvaluationOutcome, push_results: str 
     failures = [*plan.unfit, *outcome.failures]
     print_failures(failures, with_model=len(plan.models) > 1, is_named=plan.is_named)
     if plan.shard and not (outcome.results or failures):
-        echo(f"This shard is done. Another shard scores the predictions and writes to {plan.place}.", err=True)
+        echo(f"This shard is complete. Another shard scores the predictions and writes to {plan.place}.", err=True)
         return
     if push_results and outcome.results:
         push.push_results(list(outcome.results), plan.place, push_results, as_json=as_json)
@@ -383,7 +387,7 @@ def _finish(plan: EvaluationPlan, outcome: EvaluationOutcome, push_results: str 
 
 
 def _corpus_request(name: str, max_examples: int | None) -> "Request":
-    """Build the request for a corpus without perturbation, from `CORPUS` or `CORPUS-SPLIT`."""
+    """Build the request for an unperturbed corpus from `CORPUS` or `CORPUS-SPLIT`."""
     from unbag.challenge_sets import loading
     from unbag.challenge_sets.request import Request
 

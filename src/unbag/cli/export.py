@@ -1,4 +1,4 @@
-"""The command `unbag export`: challenge sets as tasks of other harnesses, or results as Every Eval Ever records."""
+"""The command `unbag export`: challenge sets as harness tasks, or results as Every Eval Ever records."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -26,12 +26,13 @@ _PANEL: Final = "Every Eval Ever"
 def export(
     pairs: PairOptions,
     harness: Annotated[
-        Literal[Harness, "eee"], typer.Argument(metavar="HARNESS", help="lm-eval, lighteval, inspect-ai or eee.")
+        Literal[Harness, "eee"],
+        typer.Argument(metavar="HARNESS", help="Export format: lm-eval, lighteval, inspect-ai or eee."),
     ],
-    output_dir: Annotated[Path, typer.Option(callback=folder_to_write, help="Folder for the files.")],
+    output_dir: Annotated[Path, typer.Option(callback=folder_to_write, help="Folder for the exported files.")],
     runs: Annotated[
         list[Path] | None,
-        typer.Argument(metavar="[RUN]...", help="With eee: results.json files, or folders of evaluations."),
+        typer.Argument(metavar="[RUN]...", help="For eee: results.json files or results folders."),
     ] = None,
     sets: Annotated[
         list[str],
@@ -44,18 +45,18 @@ def export(
     hub: Annotated[
         str | None,
         typer.Option(
-            metavar="ORG[/NAME]", help="Hub namespace of published sets to read rows from (default: the folder)."
+            metavar="ORG[/NAME]", help="Hub namespace of the published sets (default: build rows into the folder)."
         ),
     ] = None,
     num_fewshot: Annotated[int, typer.Option(help="Few-shot examples in the prompt: 0, 3 or 6.")] = 0,
     model: Annotated[
         str | None,
         typer.Option(
-            rich_help_panel=_PANEL, metavar="DEVELOPER/NAME", help="Model id (default: the id that the run records)."
+            rich_help_panel=_PANEL, metavar="DEVELOPER/NAME", help="Model id (default: the id recorded in the results)."
         ),
     ] = None,
     evaluator: Annotated[
-        str, typer.Option(rich_help_panel=_PANEL, help="Person or organisation that ran the evaluation.")
+        str, typer.Option(rich_help_panel=_PANEL, help="Person or organization that ran the evaluation.")
     ] = "unknown",
     relationship: Annotated[
         Relationship,
@@ -63,7 +64,7 @@ def export(
     ] = "other",
     as_json: AsJson = False,
 ) -> None:
-    """Export challenge sets as tasks of an evaluation harness, or results.
+    """Export challenge sets as tasks of an evaluation harness, or results as records.
 
     The task files contain prompt, label words and metric, so that the harness
     runs them without unbag. Rows are built into the folder or, with --hub,
@@ -87,7 +88,7 @@ def export(
             echo(f"in {output_dir}: {records}\n" + "\n".join(files))
         return
     if runs:
-        raise typer.BadParameter(f"RUN: expected none for {harness}, got {runs[0]}; results are exported with eee")
+        raise typer.BadParameter(f"RUN: expected none for {harness}, got {runs[0]}; use eee to export results")
     from unbag.integrations.harness.export import export_tasks
 
     written = export_tasks(harness, pairs.requests(sets), output_dir, hub=hub, num_fewshot=num_fewshot)
@@ -100,18 +101,18 @@ def export(
 def _export_records(
     runs: Sequence[Path], folder: Path, model: str | None, hub: str | None, evaluator: tuple[str, Relationship]
 ) -> list[str]:
-    """Write the records of runs, and return their paths below the folder.
+    """Write the records of runs. Returns their paths relative to the folder.
 
-    The time of a record is the time at which the newest results file of the runs was written.
+    The timestamp of a record is the modification time of the newest results file.
     """
     from unbag.challenge_sets.results import explain_damaged_records
     from unbag.integrations.every_eval_ever import Evaluator, export_records
     from unbag.utils.hub_names import validate_push_repo
 
     if not runs:
-        raise typer.BadParameter("RUN: expected results.json or the folder of an evaluation, got none")
+        raise typer.BadParameter("RUN: expected a results.json file or a results folder, got none")
     if hub is not None and "/" in validate_push_repo(hub):
-        raise typer.BadParameter(f"--hub: expected an organisation, got the repository {hub}")
+        raise typer.BadParameter(f"--hub: expected an organization, got the repository {hub}")
     with explain_damaged_records(*runs):
         results = read_results(runs)
         return export_records(

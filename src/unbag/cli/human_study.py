@@ -13,7 +13,7 @@ from unbag.cli.typer_utils import folder_to_write
 
 app = typer.Typer(
     no_args_is_help=True,
-    help="Have people label permuted pairs that a model accepts (Sinha et al. 2021, section 7).",
+    help="Let annotators label permuted pairs that a model accepts (Sinha et al. 2021).",
 )
 
 
@@ -23,17 +23,17 @@ def sample(
     pairs: PairOptions,
     model: Annotated[str, typer.Argument(metavar="MODEL", help="Model: Hub id, folder or module:function.")],
     output_dir: Annotated[
-        Path, typer.Option(callback=folder_to_write, help="Folder for sheet.csv, for the annotators, and key.csv.")
+        Path, typer.Option(callback=folder_to_write, help="Folder for sheet.csv (for the annotators) and key.csv.")
     ],
     num_pairs: Annotated[int, typer.Option(help="Number of pairs, a multiple of 4.")] = 200,
     label_map: LabelMap = None,
     as_json: AsJson = False,
 ) -> None:
-    """Sample permuted pairs that a model labels like the original pair.
+    """Sample permuted pairs to which a model assigns the original gold label.
 
     Half of the pairs come from examples that the model gets right in the
     original order, half from other examples. Half of each are short, half are
-    long. Annotators fill in the column label of sheet.csv.
+    long. Annotators fill in the column 'label' of sheet.csv.
 
     Stored predictions of `unbag evaluate` are reused.
 
@@ -77,11 +77,11 @@ def sample(
 
 @app.command()
 def score(
-    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder of `unbag human-study sample`.")],
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder written by `unbag human-study sample`.")],
     sheets: Annotated[list[Path], typer.Argument(metavar="SHEET", help="Filled-in sheets, one per annotator.")],
     as_json: AsJson = False,
 ) -> None:
-    """Score the labels of annotators, next to those of the paper's two experts.
+    """Score the labels of annotators, next to the scores of the paper's two experts.
 
     unbag human-study score people anna.csv ben.csv
     """

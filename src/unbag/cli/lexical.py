@@ -12,7 +12,7 @@ from unbag.cli.typer_utils import comma_separated, folder_to_write
 
 app = typer.Typer(
     no_args_is_help=True,
-    help="Fit a lexical model (a bag of words), or score a pair with one.",
+    help="Fit a lexical model (a bag of words) or score a pair with it.",
 )
 TrainData = Annotated[
     list[str] | None,
@@ -32,19 +32,21 @@ Pipeline = Annotated[
 def fit(
     output_dir: Annotated[
         Path,
-        typer.Option(callback=folder_to_write, help="Folder for weights and config of the model."),
+        typer.Option(callback=folder_to_write, help="Folder for the weights and config of the model."),
     ],
     train_data: TrainData = None,
     pipeline: Pipeline = None,
     tags: Annotated[
         Literal["type", "context"],
-        typer.Option(metavar="TAGS", help="Tag of a word: type, its most frequent tag, or context, as in CS_λ."),
+        typer.Option(metavar="TAGS", help="Tag of a word: type (its most frequent tag) or context (as in CS_λ)."),
     ] = "type",
     max_train_pairs: Annotated[
         int | None, typer.Option(help="Maximum number of training pairs (default: all).")
     ] = None,
-    l2: Annotated[float | None, typer.Option(help="L2 penalty (default: the best on a held-out tenth).")] = None,
-    seed: Annotated[int, typer.Option(help="Random seed for sampling and the held-out tenth.")] = 13,
+    l2: Annotated[
+        float | None, typer.Option(help="L2 penalty (default: tuned on a held-out tenth of the pairs).")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Random seed for sampling and for the held-out tenth.")] = 13,
     num_proc: NumProc = 1,
     as_json: AsJson = False,
 ) -> None:
@@ -83,15 +85,15 @@ def fit(
 def score(
     premise: Annotated[str, typer.Option(help="Premise.")],
     hypothesis: Annotated[str, typer.Option(help="Hypothesis.")],
-    label: Annotated[str | None, typer.Option(help="Gold label (default: all three, one after the other).")] = None,
+    label: Annotated[str | None, typer.Option(help="Gold label (default: each of the three labels).")] = None,
     model: Annotated[
         str | None, typer.Option(help="Folder or Hub id of a lexical model (default: fitted on first use).")
     ] = None,
     train_data: TrainData = None,
-    top: Annotated[int, typer.Option(min=0, help="Number of misleading words to show.")] = 5,
+    top: Annotated[int, typer.Option(min=0, help="Number of words to show that favor another label most.")] = 5,
     as_json: AsJson = False,
 ) -> None:
-    """Score a pair with a lexical model, and list the words that mislead it.
+    """Score a pair with a lexical model, and list the words that favor another label.
 
     unbag lexical score --premise "A man sleeps." --hypothesis "A man runs."
     """

@@ -27,7 +27,7 @@ _BUILT_IN: Final = "Built-in models (lexical, hypothesis-only, majority)"
 _LANGUAGE_MODELS: Final = "Language models (causal:…, endpoint:…)"
 LabelMap = Annotated[
     list[str] | None,
-    typer.Option(callback=comma_separated, help="Labels of the model in output order, comma-separated or repeated."),
+    typer.Option(callback=comma_separated, help="Labels of the model's outputs in order, comma-separated or repeated."),
 ]
 Lexical = Annotated[
     bool,
@@ -36,7 +36,7 @@ Lexical = Annotated[
         rich_help_panel=_PANEL,
         envvar="UNBAG_LEXICAL_BASELINE",
         show_default=False,
-        help="Compare scores with a bag of words too (default: on).",
+        help="Compare scores with a bag-of-words baseline (default: on).",
     ),
 ]
 
@@ -46,7 +46,7 @@ Shuffled = Annotated[
         "--shuffled/--no-shuffled",
         rich_help_panel=_PANEL,
         show_default=False,
-        help="Compare scores with the same model on shuffled words (default: on).",
+        help="Compare scores with the model's scores on shuffled words (default: on).",
     ),
 ]
 
@@ -64,21 +64,21 @@ class ModelOptions:
     )
     head: Annotated[
         Head | None,
-        typer.Option(metavar="HEAD", help="Head of a HEX model: plain, f([h, 0]), or residual, F_L (default: plain)."),
+        typer.Option(metavar="HEAD", help="Head of a HEX model: plain (f([h, 0])) or residual (F_L) (default: plain)."),
     ] = None
     label_map: LabelMap = None
     threshold: Annotated[
         str | None,
         typer.Option(
             metavar="PROBABILITY",
-            help="Smallest sigmoid of a single output that counts as its label; or break-even.",
+            help="Sigmoid threshold of a model with one output, or break-even.",
         ),
     ] = None
     long_premise: Annotated[
         LongPremise | None,
         typer.Option(
             metavar="MODE",
-            help="Long premises: truncate, any-chunk, every-sentence (default: truncate).",
+            help="Long premises: truncate, any-chunk or every-sentence (default: truncate).",
         ),
     ] = None
     trust_remote_code: Annotated[
@@ -86,15 +86,17 @@ class ModelOptions:
         typer.Option(
             "--trust-remote-code",
             callback=config_file.confirmed,
-            help="Run Python code of the model's repository; recorded in results (default: off).",
+            help="Run Python code from the model repository; recorded in results (default: off).",
         ),
     ] = False
     model_file: Annotated[
         str | None,
-        typer.Option(metavar="FILE", help="Exported model to run, such as onnx/model.onnx (default: the only one)."),
+        typer.Option(
+            metavar="FILE", help="Exported model file to run, such as onnx/model.onnx (default: the only one)."
+        ),
     ] = None
     trust_labels: Annotated[
-        bool, typer.Option("--trust-labels", help="Continue although another label order fits the model better.")
+        bool, typer.Option("--trust-labels", help="Continue even if another label order fits the model better.")
     ] = False
     lexical_baseline: Lexical = True
     shuffled: Shuffled = True
@@ -126,7 +128,7 @@ class ModelOptions:
         typer.Option(
             "--apply-chat-template/--no-apply-chat-template",
             rich_help_panel=_LANGUAGE_MODELS,
-            help="causal: use the chat template (default: if the tokenizer has one).",
+            help="causal: apply the chat template (default: if the tokenizer has one).",
         ),
     ] = None
     base_url: Annotated[
@@ -152,13 +154,13 @@ class ModelOptions:
     price_in: Annotated[
         float | None,
         typer.Option(
-            metavar="PRICE", min=0, rich_help_panel=_LANGUAGE_MODELS, help="endpoint: price of a million input tokens."
+            metavar="PRICE", min=0, rich_help_panel=_LANGUAGE_MODELS, help="endpoint: price per million input tokens."
         ),
     ] = None
     price_out: Annotated[
         float | None,
         typer.Option(
-            metavar="PRICE", min=0, rich_help_panel=_LANGUAGE_MODELS, help="endpoint: price of a million output tokens."
+            metavar="PRICE", min=0, rich_help_panel=_LANGUAGE_MODELS, help="endpoint: price per million output tokens."
         ),
     ] = None
 
@@ -184,11 +186,11 @@ class ModelOptions:
         }
 
     def validate(self, models: Sequence[str]) -> None:
-        """Validate the options for some models, before anything is computed.
+        """Validate the options for the given models before the run starts.
 
         Raises:
-            typer.BadParameter: If a model is the name of a challenge set or a corpus, is reached over the network with
-                `--offline`, or if `--train-data` is given without a built-in model.
+            typer.BadParameter: If a model is the name of a challenge set or a corpus, if `--offline` is given with an
+                endpoint, or if `--train-data` is given without a built-in model.
         """
         from unbag import challenge_sets
         from unbag.data.corpora import CORPORA
@@ -207,21 +209,27 @@ class ModelOptions:
         if self.offline and not _is_local_address(self.base_url):
             for model in models:
                 if kind_of(model) is ENDPOINT:
-                    raise typer.BadParameter(f"{model}: expected no model behind a network with --offline; omit one")
+                    raise typer.BadParameter(
+                        f"{model}: expected a local model with --offline, got an endpoint; omit one of them"
+                    )
         if self.train_data and not any(kind_of(model) is BUILT_IN for model in models):
             raise typer.BadParameter(
-                f"--train-data is for {BUILT_IN.named}; use -o train_data=… for the option of a set"
+                f"--train-data: expected {BUILT_IN.named} among the models, got none; use -o train_data=… for the set "
+                "option"
             )
 
     @contextmanager
     def spending(self, models: Sequence[str]) -> Iterator["Spending | None"]:
-        """Count tokens and costs of endpoints; prints them at the end, after an error too. Yields None without any."""
+        """Count the tokens and costs of endpoints, and print them at the end, even after an error.
+
+        Yields None if no model is an endpoint.
+        """
         from unbag.evaluation.model_loading import ENDPOINT, kind_of
 
         if not any(kind_of(model) is ENDPOINT for model in models):
             if self.price_in is not None or self.price_out is not None:
                 raise typer.BadParameter(
-                    "--price-in, --price-out: expected a model endpoint:NAME, got none; omit the price"
+                    "--price-in, --price-out: expected a model endpoint:NAME, got none; omit the prices"
                 )
             yield None
             return
@@ -235,13 +243,13 @@ class ModelOptions:
 
 
 def disabled_baselines(lexical_baseline: bool, shuffled: bool = True) -> dict[str, Any]:
-    """Build the part of a run folder's options that names the baselines that are off."""
+    """Build the run-folder options for disabled baselines."""
     enabled = {"lexical_baseline": lexical_baseline, "shuffled": shuffled}
     return {name: False for name, is_on in enabled.items() if not is_on}
 
 
 def parse_label_names(label_map: list[str] | None) -> dict[str, str] | None:
-    """Parse the parts of `--label-map`."""
+    """Parse the values of `--label-map`."""
     from unbag.data.labels import parse_label_map
 
     return None if label_map is None else parse_label_map(",".join(label_map))

@@ -20,8 +20,9 @@ app = typer.Typer()
 def list_models(context: typer.Context, as_json: AsJson = False) -> None:
     """List the architectures before transformers, initialize one, or average the weights of models.
 
-    The column parameters counts the parameters above the word embeddings. The
-    column published has the authors' count; a star marks a count from memory.
+    The column 'parameters' counts the parameters above the word embeddings.
+    The column 'published' has the authors' count; a star marks a count that
+    was not verified.
 
       unbag models
       unbag models init esim --vectors glove.840B.300d.zip --output-dir esim
@@ -43,14 +44,14 @@ def list_models(context: typer.Context, as_json: AsJson = False) -> None:
         published = "" if kind.published is None else _millions(kind.published) + ("" if kind.looked_up else " *")
         table.add_row(kind.name, kind.paper, kind.sees, _millions(parameters(kind)), published)
     console().print(table)
-    echo("\n* from memory, not looked up. docs/reference/models.md explains the differences.")
+    echo("\n* from memory, not verified. docs/reference/models.md explains the differences.")
     echo("\nExample: unbag models init esim --corpus snli --vectors glove.840B.300d.zip --output-dir esim")
 
 
 @app.command()
 def init(
     name: Annotated[str, typer.Argument(metavar="MODEL", help="Architecture, such as esim; see `unbag models`.")],
-    output_dir: Annotated[Path, typer.Option(callback=folder_to_write, help="Folder for the model.")],
+    output_dir: Annotated[Path, typer.Option(callback=folder_to_write, help="Folder for the initialized model.")],
     corpus: Annotated[
         list[str] | None,
         typer.Option(
@@ -63,10 +64,10 @@ def init(
         str | None,
         typer.Option(help="Word vectors: GloVe file, spaCy, model2vec or transformer (default: random)."),
     ] = None,
-    dimensions: Annotated[int, typer.Option(min=1, help="Dimensions of random vectors.")] = 300,
+    dimensions: Annotated[int, typer.Option(min=1, help="Number of dimensions of random vectors.")] = 300,
     encoder: Annotated[
         str | None,
-        typer.Option(help="Frozen transformer whose outputs replace word vectors: Hub id or folder."),
+        typer.Option(help="Frozen transformer that replaces the word vectors: Hub id or folder."),
     ] = None,
     min_count: Annotated[int, typer.Option(min=1, help="Minimum frequency of a word in the vocabulary.")] = 1,
     model_option: Annotated[

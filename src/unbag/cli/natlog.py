@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     no_args_is_help=True,
-    help="Label sentences by natural logic, or modify a pair and prove its relation.",
+    help="Label pairs with natural logic, or modify a pair and prove its relation.",
 )
 # Copies of constants in `unbag.challenge_sets.perturbations.modifiers`; a test keeps them equal.
 Part = Literal["subject", "verb", "object"]
@@ -30,7 +30,7 @@ def label(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Label two sentences with a proof, or list the parts outside the fragment.
+    """Label a pair of sentences with a proof, or list the unsupported parts.
 
     unbag natlog label --premise "No dog is chasing a cat." --hypothesis
     "No poodle is chasing a black cat."
@@ -55,10 +55,10 @@ def modify(
     premise: Premise,
     hypothesis: Hypothesis,
     label: Label,
-    combinations: Annotated[bool, typer.Option("--combinations", help="Modify two parts at a time too.")] = False,
+    combinations: Annotated[bool, typer.Option("--combinations", help="Also modify two parts at a time.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Apply every modifier to a pair, and print the relation of each result.
+    """Apply each modifier to a pair, and print the resulting relations.
 
     unbag natlog modify --premise "a poodle is chasing a cat"
     --hypothesis "a dog is chasing a cat" --label entailment
@@ -89,7 +89,7 @@ def prove(
     ] = "premise",
     as_json: AsJson = False,
 ) -> None:
-    """Prove the relation of two modified sentences with models.
+    """Prove the relation of two modified sentences by enumerating models.
 
     unbag natlog prove --premise "a poodle is chasing a cat"
     --hypothesis "a dog is chasing a cat" --label entailment

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def with_shared_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the options that the fields of a command's dataclass parameters declare, after its own options.
+    """Add the options declared by a command's dataclass parameters, after the command's other options.
 
     The command receives one instance of each dataclass, filled from the command line:
 
@@ -49,7 +49,7 @@ def with_shared_options(command: Callable[..., None]) -> Callable[..., None]:
 
 
 _warned: Final[set[str]] = set()
-"""Lines that `_warn_once` has printed since the command began."""
+"""Warnings that `_warn_once` has printed in the current command."""
 
 
 def _go_offline(offline: bool) -> bool:
@@ -67,19 +67,19 @@ Offline = Annotated[
         "--offline",
         callback=_go_offline,
         is_eager=True,
-        help="Use no network; fails if files are missing (see `unbag prefetch`).",
+        help="Do not access the network; fails if files are missing (see `unbag prefetch`).",
     ),
 ]
 
 
 FILE: Final = "file"
-"""Option of the sets for the authors' own pairs, of which their config `official` is made."""
+"""Set option with the authors' original pairs, which the config `official` is built from."""
 
 _PANEL: Final = "Source pairs"
 
 
 def _complete(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
-    """Complete the options of the sets on the command line so far, or of all sets, with their meanings."""
+    """Complete the options of the sets given so far, or of all sets, with their descriptions."""
     from unbag import challenge_sets
     from unbag.challenge_sets import loading
 
@@ -100,7 +100,7 @@ class PairOptions:
             rich_help_panel=_PANEL,
             callback=comma_separated_names,
             autocompletion=typer_utils.corpora,
-            help="Corpus of the sets; `unbag sets` lists all (default: snli).",
+            help="Corpus to build the sets from, see `unbag sets` (default: snli).",
         ),
     ] = None
     split: Annotated[
@@ -108,14 +108,14 @@ class PairOptions:
         typer.Option(
             rich_help_panel=_PANEL,
             autocompletion=typer_utils.splits,
-            help="Split of the corpus (default: the split that the papers evaluate on).",
+            help="Split of the corpus (default: the split used in the papers).",
         ),
     ] = None
     data: Annotated[
         str | None,
         typer.Option(
             rich_help_panel=_PANEL,
-            help="Your own pairs: csv, tsv, jsonl or parquet file, or Hub dataset id.",
+            help="Your own pairs: a csv, tsv, jsonl or parquet file, or a Hub dataset id.",
         ),
     ] = None
     text: Annotated[
@@ -124,7 +124,7 @@ class PairOptions:
             rich_help_panel=_PANEL,
             callback=comma_separated_texts,
             metavar="FILE...",
-            help="Your own English text instead of pairs: files, a folder, or Hub dataset id.",
+            help="Your own English text instead of pairs: files, folder or Hub dataset id.",
         ),
     ] = None
     columns: Annotated[
@@ -140,7 +140,7 @@ class PairOptions:
         typer.Option(
             rich_help_panel=_PANEL,
             callback=comma_separated,
-            help="Names of labels 0, 1, … of --data, or E=entailment,N=neutral,…",
+            help="Label names for ids 0, 1, … in --data, or E=entailment,N=neutral,…",
         ),
     ] = None
     language: Annotated[
@@ -157,7 +157,7 @@ class PairOptions:
         str | None,
         typer.Option(
             rich_help_panel=_PANEL,
-            help="File of breaking_nli or sicck, or a folder with both (default: downloaded).",
+            help="Authors' file of breaking_nli or sicck, or a folder (default: download).",
         ),
     ] = None
     set_option: Annotated[
@@ -179,10 +179,10 @@ class PairOptions:
 
         Args:
             names: Names of the sets.
-            on_failure: Called with each set that cannot be built from these pairs; the set is then skipped.
+            on_failure: Called with each set that cannot be built from these pairs and is skipped.
 
         Raises:
-            typer.BadParameter: If no set has an option, or a value cannot be parsed.
+            typer.BadParameter: If an option does not exist in any set, or a value cannot be parsed.
             ValueError: If a set, corpus or split does not exist.
         """
         from unbag.challenge_sets import loading
@@ -209,11 +209,13 @@ class PairOptions:
             raise typer.BadParameter(str(error)) from None
         for option, takers in pairs.shared_options(names).items():
             if option == FILE and self.official_file is not None:
-                continue  # an option of its own, whose help says which sets it is for
+                continue  # an option with its own flag, whose help lists its sets
             _warn_once(f"-o {option} applies to {', '.join(takers)}; -o {takers[0]}.{option}=VALUE sets it for one set")
         for request in requests:
             if pairs.corpus and loading.official_config(request.name) not in (None, request.config):
-                _warn_once(f"{request.name}: generated from {pairs.corpus}; omit --corpus for the authors' own pairs")
+                _warn_once(
+                    f"{request.name}: generated from {pairs.corpus}; omit --corpus to use the authors' original pairs"
+                )
         return requests
 
     def _corpus(self) -> str | None:
@@ -222,7 +224,7 @@ class PairOptions:
         return None if self.corpus is None else self.corpus[0]
 
     def _texts(self, lists: frozenset[str]) -> dict[str, str]:
-        """Parse `--set-option` into text by option name; only options in `lists` may be repeated."""
+        """Parse `--set-option` into option texts by name. Only options in `lists` may be repeated."""
         texts = _by_name(self.set_option or (), "-o NAME=VALUE", lists)
         if self.official_file is not None:
             if FILE in texts:
@@ -231,13 +233,13 @@ class PairOptions:
         return texts
 
     def without_file(self) -> "PairOptions":
-        """Copy the options without the authors' file, for sets that are generated from a corpus."""
+        """Copy the options without the authors' file, for sets generated from a corpus."""
         set_options = [part for part in self.set_option or () if _bare_name(part.partition("=")[0]) != FILE]
         return replace(self, official_file=None, set_option=set_options or None)
 
 
 def _lists(names: Sequence[str]) -> frozenset[str]:
-    """Collect the options of some sets whose values are lists."""
+    """Collect the list-valued options of the given sets."""
     from unbag.challenge_sets import loading
     from unbag.utils.options import LIST
 
@@ -280,17 +282,17 @@ def _value(name: str, option: str, text: str) -> Any:
 
 
 ALL: Final = "all"
-"""Value of `--corpus` for all corpora of the papers (`data.corpora.PAPER_CORPORA`), in commands that take several."""
+"""Value of `--corpus` for all corpora of the papers (`data.corpora.PAPER_CORPORA`), in commands that accept several."""
 
 Sets = Annotated[
     list[str] | None,
     typer.Option(
         callback=comma_separated,
         autocompletion=typer_utils.sets,
-        help="Challenge sets, comma-separated or repeated (default: a sample of every set).",
+        help="Challenge sets, comma-separated or repeated (default: a sample of each set).",
     ),
 ]
-Full = Annotated[bool, typer.Option("--full", help="Use all examples of every set instead of a sample.")]
+Full = Annotated[bool, typer.Option("--full", help="Use all examples of each set instead of a sample.")]
 
 
 def selected(
@@ -300,13 +302,13 @@ def selected(
     full: bool,
     on_failure: "Callable[[Failure], None]",
 ) -> "list[Request]":
-    """Build the requests of a command: for the named sets, or for the suite of all sets.
+    """Build the requests of a command: for the given sets, or for the suite of all sets.
 
     Args:
         pairs: Source pairs and set options.
         sets: Names of the sets (default: the suite). A set that does not fit the pairs raises.
-        full: Whether the suite takes all examples instead of a sample.
-        on_failure: Called with each set of the suite that does not fit the pairs; the set is then skipped.
+        full: Whether the suite uses all examples instead of a sample.
+        on_failure: Called with each set of the suite that does not fit the pairs and is skipped.
     """
     from unbag.challenge_sets import suite
 
@@ -321,24 +323,24 @@ def selected(
 
 
 def corpora_of(pairs: PairOptions) -> Sequence[str]:
-    """List the corpora of `--corpus`, in a command that takes several."""
+    """List the corpora of `--corpus`, in a command that accepts several."""
     return PAPER_CORPORA if pairs.corpus == [ALL] else pairs.corpus or ()
 
 
 def of_each_corpus(
     pairs: PairOptions, sets: Sequence[str], *, on_failure: "Callable[[Failure, str], None]"
 ) -> "list[Request]":
-    """Build the requests for sets of several corpora, without duplicates.
+    """Build requests for each set on each corpus, without duplicates.
 
-    With a file of the authors, their own pairs are added once. Without one, sets come from the corpora only.
+    With an authors' file, the authors' original pairs are added once. Otherwise sets come only from the corpora.
 
     Args:
         pairs: Source pairs and set options.
         sets: Names of the sets.
-        on_failure: Called with each set that does not fit a corpus, and the corpus.
+        on_failure: Called with (failure, corpus) for each set that does not fit a corpus.
 
     Raises:
-        typer.BadParameter: If `--split` is given too.
+        typer.BadParameter: If `--split` is also given.
         ValueError: If a set or corpus does not exist.
     """
     corpora = corpora_of(pairs)
@@ -353,7 +355,7 @@ def of_each_corpus(
         requests += replace(without_file, corpus=[name]).requests(sets, on_failure=unfit.append)
         for failure in unfit:
             on_failure(failure, name)
-    if pairs != without_file:  # the authors' own pairs come from no corpus
+    if pairs != without_file:  # the authors' original pairs do not come from a corpus
         official = replace(pairs, corpus=None).requests(sets, on_failure=lambda failure: None)
         requests += [request for request in official if FILE in request.options]
     # A set of official pairs is the same for every corpus. Requests are not hashable.
@@ -365,7 +367,7 @@ Engine = Annotated[
     typer.Option(
         "--engine",
         metavar="ENGINE",
-        help="ray: run on a Ray cluster (pip install 'unbag[ray]').",
+        help="ray: run on a Ray cluster; needs pip install 'unbag[ray]' (default: off).",
     ),
 ]
 NumGpus = Annotated[
@@ -373,8 +375,8 @@ NumGpus = Annotated[
     typer.Option(
         "--num-gpus",
         min=0,
-        max=1,  # one copy of a model uses one GPU at most
-        help="GPUs per copy of the model with --engine ray (default: 1 if available).",
+        max=1,  # a copy of a model uses at most one GPU
+        help="GPUs per model copy with --engine ray (default: 1 if available).",
     ),
 ]
 
@@ -398,6 +400,6 @@ NumProc = Annotated[
     typer.Option(
         "--num-proc",
         min=1,
-        help="Processes that build sets and tag sentences, at most one per core.",
+        help="Number of processes to build sets and tag sentences, at most one per core.",
     ),
 ]

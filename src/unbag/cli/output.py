@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 
 _OPTIONS: Final = {
-    "quiet": typer.Option("--quiet", "-q", help="Print results and errors only, no progress and no warnings."),
-    "verbose": typer.Option("--verbose", "-v", help="Print debug messages, and tracebacks of errors."),
+    "quiet": typer.Option("--quiet", "-q", help="Print only results and errors, without progress and warnings."),
+    "verbose": typer.Option("--verbose", "-v", help="Print debug messages and error tracebacks."),
 }
 _CONTEXT: Final = "context"
 _NO_BARS: Final = ("HF_HUB_DISABLE_PROGRESS_BARS", "HF_DATASETS_DISABLE_PROGRESS_BARS")
@@ -34,7 +34,7 @@ _logger = logging.getLogger("unbag")
 
 
 def add_to(app: typer.Typer) -> None:
-    """Add `--quiet` and `--verbose` to every command of an app and of its groups."""
+    """Add `--quiet` and `--verbose` to all commands of an app and of its groups."""
     for command in app.registered_commands:
         if command.callback is not None:
             command.callback = _with_options(command.callback)
@@ -81,17 +81,17 @@ def _long_options(ctx: typer.Context) -> Iterator[str]:
 
 @contextmanager
 def _log_level(*, quiet: bool, verbose: bool) -> Iterator[None]:
-    """Set log levels and progress bars while a command runs."""
+    """Configure log levels and progress bars while a command runs."""
     root, before = logging.getLogger(), (logging.getLogger().level, _logger.level)
     settings = {name: os.environ.get(name) for name in _NO_BARS}
     if quiet:
         root.setLevel(logging.ERROR)
-        os.environ.update(dict.fromkeys(_NO_BARS, "1"))  # the clients read them when they are imported
+        os.environ.update(dict.fromkeys(_NO_BARS, "1"))  # the clients read them at import
     if verbose:
         _logger.setLevel(logging.DEBUG)
     try:
         yield
-    except (ValueError, ImportError, OSError) as error:  # `app.run` prints one line of them
+    except (ValueError, ImportError, OSError) as error:  # `app.run` prints them in one line
         _logger.debug("traceback of the error:", exc_info=error)
         raise
     finally:
@@ -119,7 +119,7 @@ def show(form: Shown, view: "RenderableType", to_paste: "ExportedTable", *, as_j
     Args:
         form: Value of `--format`.
         view: Table for the terminal.
-        to_paste: The same as an exported table.
+        to_paste: The same table for export.
         as_json: Whether `--json` was given.
 
     Raises:
@@ -135,7 +135,7 @@ def show(form: Shown, view: "RenderableType", to_paste: "ExportedTable", *, as_j
 
 
 def validate_output_form(form: str, *, as_json: bool) -> None:
-    """Validate `--format` and `--json` together, before anything is computed.
+    """Validate that `--format` and `--json` are compatible, before the run starts.
 
     Raises:
         typer.BadParameter: If `--json` contradicts `--format`.
@@ -145,23 +145,23 @@ def validate_output_form(form: str, *, as_json: bool) -> None:
 
 
 def print_to_paste(text: str, form: "Format") -> None:
-    """Print exported text without control characters that a terminal would obey."""
+    """Print exported text with control characters escaped, so that a terminal does not execute them."""
     typer.echo(terminal.escape_json(text) if form == "json" else terminal.escape_control_chars(text), nl=False)
 
 
 def console(*, err: bool = False) -> "Console":
-    """Build a console that does not highlight numbers."""
+    """Create a console that does not highlight numbers."""
     return terminal.console(stderr=err)
 
 
 def echo(text: str, *, err: bool = False, fg: str | None = None, nl: bool = True) -> None:
-    """Print text that may quote foreign files: credentials and control characters are removed."""
+    """Print text from untrusted files, with credentials redacted and control characters escaped."""
     typer.secho(terminal.escape_control_chars(redact(text)), err=err, fg=fg, nl=nl)
 
 
 @contextmanager
 def progress(*, visible: bool) -> Iterator["OnProgress | None"]:
-    """Show one progress bar per set on standard error; yields its `OnProgress`, or None if not visible."""
+    """Show one progress bar per set on standard error. Yields a progress callback, or None if `visible` is false."""
     if not visible or is_quiet():
         yield None
         return
@@ -188,17 +188,17 @@ def show_results(
     is_shown: bool = False,
     place: str | None = None,
 ) -> None:
-    """Print results and write the tables to their folder; does nothing in processes without results.
+    """Print results and write their tables to the folder. Does nothing in processes without results.
 
-    The summary covers all results in the folder, those of earlier runs too.
+    The summary covers all results in the folder, including those of earlier runs.
 
     Args:
         results: Results of this run.
         folder: Folder of the results.
-        as_json: Whether to print `results.json` and every score with its direction instead of tables.
-        cross_domain: Whether to print one table, models by corpora.
-        is_shown: Whether each result has been printed before, so that only the summary remains.
-        place: Final address of the folder (default: `folder`).
+        as_json: Whether to print `results.json` and all metrics with their directions instead of tables.
+        cross_domain: Whether to print a single table of models by corpora.
+        is_shown: Whether each result has already been printed, so that only the summary is missing.
+        place: Final URL of the folder (default: `folder`).
     """
     if not results:
         return
@@ -216,7 +216,7 @@ def show_results(
         more = summarize_verdicts(verdicts(everything)) | ({"over_prompts": spreads} if spreads else {})
         print_json(json.loads(file.read_text(encoding="utf-8")) | more)
         return
-    terminal.show(summary if is_shown or (summary and is_quiet()) else [*views, *summary], console())
+    terminal.print_views(summary if is_shown or (summary and is_quiet()) else [*views, *summary], console())
     files = " ".join(sorted(path.name for path in folder.iterdir()))
     separator = "\n  " if len(f"in {place or folder}: {files}") > _COLUMNS else " "
     echo(f"in {place or folder}:{separator}{files}")
@@ -225,34 +225,34 @@ def show_results(
 def write_tables(
     results: Any, folder: Path, *, cross_domain: bool = False
 ) -> "tuple[list[RenderableType], list[RenderableType]]":
-    """Write the tables and the HTML report of a folder; return the tables of the run, and the summary of all results.
+    """Write the tables and the HTML report of a folder. Returns the tables of the run and the summary of all results.
 
     Args:
         results: Results of the run.
-        folder: Folder of the results, with those of earlier runs.
-        cross_domain: Whether the run has one table, models by corpora.
+        folder: Folder of the results, which may contain results of earlier runs.
+        cross_domain: Whether the run has a single table of models by corpora.
     """
     from unbag.challenge_sets.results import FILE, read
     from unbag.evaluation.result_folder import combined
     from unbag.reports import html, terminal
 
-    views = terminal.views(results, crossed=cross_domain)
+    views = terminal.build_result_views(results, crossed=cross_domain)
     # Results of this run come from memory, results of earlier runs from the file.
     entries = combined(read(folder / FILE), results)
     others = [entry.result for entry in entries if entry.number is not None]
-    summary = [] if cross_domain else terminal.together([entry.result for entry in entries])
-    terminal.write([*views, *terminal.views(others), *summary], folder / terminal.FILE)
-    html.write([folder], folder / html.FILE)
+    summary = [] if cross_domain else terminal.build_summary_views([entry.result for entry in entries])
+    terminal.write_views([*views, *terminal.build_result_views(others), *summary], folder / terminal.FILE)
+    html.write_report([folder], folder / html.FILE)
     return views, summary
 
 
 def print_failures(failures: "Sequence[Failure]", *, with_model: bool, is_named: bool = False) -> None:
-    """Print the sets without a result and the reason on standard error, one line per reason.
+    """Print the sets without a result to standard error, one line per reason.
 
     Args:
         failures: Sets that failed or were skipped.
-        with_model: Whether to name the model too.
-        is_named: Whether the user named the sets, so that each of them is required (`Failure.counts`).
+        with_model: Whether to print the model's name.
+        is_named: Whether the user listed the sets explicitly, so that each of them is required (`Failure.counts`).
     """
     sets_of: dict[tuple[str, str], list[str]] = {}
     for failure in failures:
@@ -264,5 +264,5 @@ def print_failures(failures: "Sequence[Failure]", *, with_model: bool, is_named:
 
 
 def print_json(value: Any) -> None:
-    """Print a value as one line of JSON."""
+    """Print a value as JSON on one line."""
     typer.echo(terminal.escape_json(json.dumps(value, ensure_ascii=False)))

@@ -16,20 +16,22 @@ if TYPE_CHECKING:
 @with_shared_options
 def prefetch(
     pairs: PairOptions,
-    models: Annotated[list[str] | None, typer.Argument(metavar="MODEL", help="Models as in `unbag evaluate`.")] = None,
+    models: Annotated[
+        list[str] | None, typer.Argument(metavar="MODEL", help="Models to download, as in `unbag evaluate`.")
+    ] = None,
     sets: Sets = None,
     full: Full = False,
     revision: Annotated[str | None, typer.Option(help="Branch, tag or commit of the models.")] = None,
     model_file: Annotated[
         str | None,
-        typer.Option(metavar="FILE", help="Exported model to download instead of the weights of PyTorch."),
+        typer.Option(metavar="FILE", help="Exported model file to download instead of PyTorch weights."),
     ] = None,
     train_data: Annotated[
         list[str] | None,
         typer.Option(
             callback=comma_separated,
             autocompletion=typer_utils.corpora,
-            help="Training corpora or files of `unbag train` or the built-in models.",
+            help="Training corpora or files for `unbag train` or the built-in models.",
         ),
     ] = None,
     lexical_baseline: Annotated[
@@ -39,7 +41,7 @@ def prefetch(
             envvar="UNBAG_LEXICAL_BASELINE",
             rich_help_panel="Baselines",
             show_default=False,
-            help="Fetch the training data of the lexical baseline too (default: on).",
+            help="Download the training data of the lexical baseline (default: on).",
         ),
     ] = True,
     offline: Offline = False,
@@ -52,7 +54,7 @@ def prefetch(
     files into their caches, and lists what cannot be downloaded. Files in the
     caches are not downloaded again.
 
-    With --offline, it only lists missing files. For `unbag train`, name the
+    With --offline, only lists missing files. For `unbag train`, pass the
     corpora with --train-data.
 
       unbag prefetch ORG/MODEL
@@ -65,9 +67,7 @@ def prefetch(
     from unbag.evaluation.model_loading import validate_model
 
     if train_data and not models:
-        raise typer.BadParameter(
-            "--train-data: expected a model, got none; use -o train_data=… for the option of a set"
-        )
+        raise typer.BadParameter("--train-data: expected a model, got none; use -o train_data=… for the set option")
     corpora = tuple(train_data) if train_data else None
     validate_corpus_names(corpora or ())
     for model in models or ():
@@ -93,12 +93,12 @@ def prefetch(
     for need in wanted:
         lacking |= prefetch.missing([need])
         if not as_json:
-            state = f"missing: {lacking[need.name]}" if need.name in lacking else "here"
+            state = f"missing: {lacking[need.name]}" if need.name in lacking else "available"
             echo(f"{need.name}: {state}")
     if as_json:
         record: dict[str, Any] = {"here": [n.name for n in wanted if n.name not in lacking], "missing": lacking}
         print_json(record)
     if lacking:
         raise MissingError(
-            f"{len(lacking)} of {len(wanted)} files are missing: {'; '.join(lacking)}; rerun with a network"
+            f"{len(lacking)} of {len(wanted)} files are missing: {'; '.join(lacking)}; rerun while online"
         )

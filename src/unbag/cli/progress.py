@@ -1,7 +1,7 @@
-"""The progress display of an evaluation, and the bar for sets that are built in advance.
+"""Progress display of an evaluation, and progress bar for sets that are built in advance.
 
-No thread draws the bar while worker processes are forked: a fork would inherit the locks of the drawing thread, and
-nothing in the fork would release them.
+No thread draws the bar while worker processes are forked. A fork would inherit the locks of the drawing thread and
+never release them.
 """
 
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class BuildingBar:
-    """A progress bar over the sets that are built; hidden if the console is no terminal.
+    """Progress bar for building sets; hidden if the console is not a terminal.
 
     Args:
         console: Console to draw on.
@@ -41,7 +41,7 @@ class BuildingBar:
         self._task: Any = None
 
     def update(self, description: str, done: int, total: int) -> None:
-        """Draw the number of built sets. The bar stops at the last set, so that the models' bars get the terminal."""
+        """Show the number of built sets. The bar stops after the last set to free the terminal for the models' bars."""
         if self._task is None:
             self._bars.start()
             self._task = self._bars.add_task(description, total=total)
@@ -57,20 +57,20 @@ class BuildingBar:
 
 
 class ProgressDisplay:
-    """Callbacks of an evaluation that show nothing; `_Display` draws bars."""
+    """Callbacks of an evaluation that display nothing. The subclass `_Display` draws progress bars."""
 
     def on_set(self, name: str) -> None:
-        """Start a set (`evaluation.evaluator.OnSet`)."""
+        """Show that a set starts (`evaluation.evaluator.OnSet`)."""
 
     def progress_callback(self, name: str, done: int, total: int) -> None:
-        """Update the predicted rows of a set (`evaluation.evaluator.OnProgress`)."""
+        """Update the number of predicted rows of a set (`evaluation.evaluator.OnProgress`)."""
 
     def on_result(self, result: "Result") -> None:
         """Show the result of a set (`evaluation.evaluator.OnResult`)."""
 
 
 class _Display(ProgressDisplay):
-    """Two bars on standard error, for sets and for rows of the current set; results on standard output above them."""
+    """Progress bars for sets and rows on standard error, with results on standard output above them."""
 
     def __init__(self, bars: Any, num_sets: int, *, building: BuildingBar, quiet: bool) -> None:
         self._bars, self._building, self._quiet = bars, building, quiet
@@ -82,7 +82,7 @@ class _Display(ProgressDisplay):
     def on_set(self, name: str) -> None:
         from huggingface_hub.utils.tqdm import disable_progress_bars
 
-        disable_progress_bars()  # only now: the download of a model has its own bar
+        disable_progress_bars()  # not earlier: a model download shows its own bar
         self._bars.start()
         self._bars.update(self._sets, completed=self._started)  # failed sets count as done
         self._started += 1
@@ -91,14 +91,14 @@ class _Display(ProgressDisplay):
     def progress_callback(self, name: str, done: int, total: int) -> None:
         from unbag.challenge_sets.request import BUILDING
 
-        if name == BUILDING:  # comes before the first set
+        if name == BUILDING:  # precedes the first set
             self._building.update(name, done, total)
             return
         self._show_rows(name, total)
         self._bars.update(self._rows, completed=done)
 
     def _show_rows(self, description: str, total: int | None) -> None:
-        """Replace the lower bar if its description changes."""
+        """Replace the lower progress bar if its description changes."""
         if description != self._description:
             if self._rows is not None:
                 self._bars.remove_task(self._rows)
@@ -110,22 +110,21 @@ class _Display(ProgressDisplay):
             return
         from unbag.reports import terminal
 
-        # Tables go to standard output, bars to standard error. Both may be the same terminal, so that only one may
-        # write at a time. When the display restarts, it clears the line above, for which the table ends with an empty
-        # line.
+        # Tables go to standard output and bars to standard error. Both may be the same terminal, so only one of them
+        # may write at a time. The table ends with an empty line, because the display clears the line above on restart.
         self._bars.stop()
-        terminal.show([terminal.view(result)], console())
+        terminal.print_views([terminal.build_result_view(result)], console())
         self._bars.start()
 
 
 @contextmanager
 def show_progress(num_sets: int, *, visible: bool, quiet: bool = False) -> Iterator[ProgressDisplay]:
-    """Show the progress of an evaluation; yields its callbacks.
+    """Show the progress of an evaluation. Yields its callbacks.
 
     Args:
         num_sets: Number of sets.
         visible: Whether to show anything.
-        quiet: Whether to show bars only, and no results.
+        quiet: Whether to show only bars, without results.
     """
     if is_quiet():
         import datasets

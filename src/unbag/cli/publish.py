@@ -29,20 +29,20 @@ logger = logging.getLogger(__name__)
 _PANEL: Final = "Publication"
 _CARD: Final = "README.md"
 _CARD_LINES: Final = 30
-_MAX_FILES: Final = 40  # in the preview; further files are summed up
+_MAX_FILES: Final = 40  # files listed in the preview; the others are summarized
 
 app = typer.Typer(
     no_args_is_help=True,
     help="Publish to the Hub, one commit per repository.\n\n"
     "Without --yes, nothing is written: a preview lists the files, their sizes and the head of the card. Unchanged "
-    "content makes no commit. The same command resumes a stopped publication. The token comes from `hf auth login` or "
-    "HF_TOKEN.",
+    "content creates no commit. Rerun the command to resume a stopped publication. The token comes from `hf auth "
+    "login` or HF_TOKEN.",
 )
 
 
 @dataclass(frozen=True)
 class PublishingOptions:
-    """Options of all publishing commands: the target, and whether to write."""
+    """Options of all publishing commands: target repository, and whether to write or preview."""
 
     repo_id: Annotated[
         str,
@@ -50,18 +50,18 @@ class PublishingOptions:
             rich_help_panel=_PANEL,
             metavar="ORG[/NAME]",
             parser=lambda text: text.strip("/"),
-            help="Organisation or user on the Hub, and a repository name (default: our name).",
+            help="Hub organization or user, optionally with a repository name.",
         ),
     ]
     private: Annotated[
-        bool, typer.Option("--private", rich_help_panel=_PANEL, help="Make a new repository private.")
+        bool, typer.Option("--private", rich_help_panel=_PANEL, help="Create missing repositories as private.")
     ] = False
     pull_request: Annotated[
         bool,
         typer.Option(
             "--pull-request",
             rich_help_panel=_PANEL,
-            help="Open a pull request instead of a commit, or update your open one.",
+            help="Create a pull request instead of committing, or update your open one.",
         ),
     ] = False
     yes: Annotated[
@@ -70,12 +70,12 @@ class PublishingOptions:
     as_json: AsJson = False
 
     def repo(self, name: str) -> str:
-        """Build the repository id of `--repo-id`, with a default name for an organisation."""
+        """Build the repository id from `--repo-id`; an organization gets the default name."""
         return target_repo(self.repo_id, name)
 
 
 def target_repo(repo_id: str, name: str) -> str:
-    """Complete an organisation with a repository name; an id with a name stays as it is."""
+    """Append a repository name to an organization. An id that already has a name is unchanged."""
     from unbag.utils.hub_names import validate_push_repo
 
     return validate_push_repo(repo_id) if "/" in repo_id else f"{validate_push_repo(repo_id)}/{name}"
@@ -84,15 +84,15 @@ def target_repo(repo_id: str, name: str) -> str:
 def publish_all(
     publications: "Sequence[Publication]", options: PublishingOptions, collection: str | None = None
 ) -> None:
-    """Publish one repository after another with `--yes`, or print a preview of each.
+    """Publish repositories one by one with `--yes`, or print a preview of each.
 
     Args:
-        publications: Publications, each of another repository.
+        publications: Publications, each for a different repository.
         options: Target of the command, and whether to write.
-        collection: Organisation whose collection lists the repositories at the end (default: no collection).
+        collection: Organization whose collection lists the repositories afterwards (default: no collection).
 
     Raises:
-        HubError: At the first publication that fails. Earlier ones are complete, and are not published again.
+        HubError: If a publication fails. Earlier publications are complete and are not repeated by a rerun.
         ValueError: If several publications have the same repository.
     """
     from unbag.hub.push import plan_publication, publish_files
@@ -100,7 +100,7 @@ def publish_all(
     targets = [(publication.kind, publication.repo) for publication in publications]
     if len(set(targets)) < len(targets):
         raise ValueError(
-            f"--repo-id: expected an organisation for {len(targets)} repositories, got {options.repo_id!r}; "
+            f"--repo-id: expected an organization for {len(targets)} repositories, got {options.repo_id!r}; "
             "omit the name"
         )
     records: list[dict[str, Any]] = []
@@ -127,7 +127,7 @@ def publish_all(
 def _publish_collection(
     namespace: str, publications: "Sequence[Publication]", options: PublishingOptions
 ) -> dict[str, Any]:
-    """Update the collection of an organisation with `--yes`, or print the change, and return its record."""
+    """Update the collection of an organization with `--yes`, or preview the change. Returns its record."""
     from unbag.hub.collection import TITLE, plan_collection, publish_collection
 
     planned = plan_collection(namespace, publications)
@@ -187,7 +187,7 @@ def _print_preview(planned: "Plan") -> None:
 
 
 def print_outcome(outcome: "Outcome", *, err: bool = False) -> None:
-    """Print the files and the commit of a publication, on standard error with `err`."""
+    """Print the files and the commit of a publication; to standard error if `err` is true."""
     planned = outcome.plan
     if outcome.commit is None:
         echo(f"{outcome.url}: nothing to change", err=err)
@@ -238,26 +238,26 @@ def dataset(
         list[str] | None,
         typer.Option(
             callback=comma_separated,
-            help="Config names, such as snli-test, instead of --corpus and --split.",
+            help="Config names such as snli-test, instead of --corpus and --split.",
         ),
     ] = None,
-    licence: Annotated[
+    license: Annotated[
         str | None,
         typer.Option(
             "--license",
-            help="License id of --data on the Hub; sets of a corpus inherit its license.",
+            help="Hub license id for --data; sets from a corpus inherit its license.",
         ),
     ] = None,
     benchmark: Annotated[
         bool,
-        typer.Option(help="Add an eval.yaml, which the Hub needs for benchmark leaderboards."),
+        typer.Option(help="Add an eval.yaml, which the Hub requires for benchmark leaderboards."),
     ] = True,
     num_proc: NumProc = 1,
 ) -> None:
     """Publish a challenge set as a dataset for `load_dataset`.
 
-    The repository gets Parquet files and a card with features, sizes, label
-    counts, license and provenance. A repository holds many configs: earlier
+    The repository contains Parquet files and a card with features, sizes,
+    label counts, license and provenance. It can hold many configs: earlier
     configs remain, and the first published config is the default.
 
     The set is built first, for the preview too, and cached. With --data or
@@ -275,21 +275,21 @@ def dataset(
     requests = [request]
     if config and request.own_names:
         if len(config) > 1:
-            raise typer.BadParameter("--config: expected one name for your own pairs or text, got several")
+            raise typer.BadParameter(f"--config: expected one name for --data or --text, got {', '.join(config)}")
         requests = [replace(request, config=config[0])]
     elif config:
         if request.config != config_name(name, None, None, {})[0]:
-            raise typer.BadParameter("--config: expected no --corpus, --split or -o beside it, got one of them")
+            raise typer.BadParameter("--config: expected no --corpus, --split or -o, got one of them; omit it")
         requests = [replace(request, config=each) for each in config]
     with TemporaryDirectory(prefix="unbag-") as folder:
         repo = options.repo(name)
         with parallel.worker_count(num_proc):
-            built = dataset_publication(requests, repo, Path(folder), licence=licence, benchmark=benchmark)
+            built = dataset_publication(requests, repo, Path(folder), license=license, benchmark=benchmark)
         publish_all([built], options)
 
 
 ResultFiles = Annotated[
-    list[Path], typer.Argument(metavar="RESULTS", help="Folders of `unbag evaluate`, or results.json files.")
+    list[Path], typer.Argument(metavar="RESULTS", help="Results folders of `unbag evaluate`, or results.json files.")
 ]
 
 
@@ -297,7 +297,7 @@ ResultFiles = Annotated[
 def results(
     options: PublishingOptions,
     files: ResultFiles,
-    sets_org: Annotated[str, typer.Option(metavar="ORG", help="Organisation of the published challenge sets.")],
+    sets_org: Annotated[str, typer.Option(metavar="ORG", help="Hub organization of the published challenge sets.")],
 ) -> None:
     """Add results to a model on the Hub: .eval_results and the model-index.
 
@@ -326,12 +326,15 @@ def results(
 def results_dataset(
     options: PublishingOptions,
     files: ResultFiles,
-    model: Annotated[str | None, typer.Option(help="Hub id of the model, for results of a local folder.")] = None,
+    model: Annotated[
+        str | None, typer.Option(help="Hub id of the model, for results of a model in a local folder.")
+    ] = None,
 ) -> None:
     """Add results to a results dataset.
 
-    One row per model, set, config and metric. Concurrent additions of other
-    users are merged. Read it with load_dataset("ORG/unbag-results").
+    The dataset has one row per model, set, config and metric. Concurrent
+    additions by other users are merged. Load the dataset with
+    load_dataset("ORG/unbag-results").
 
       unbag publish results-dataset runs/results.json --repo-id ORG --yes
     """
@@ -344,14 +347,14 @@ def results_dataset(
 
 
 def read_results(paths: Iterable[Path]) -> "list[Result]":
-    """Load the results of files, or of folders of evaluations."""
+    """Load results from results.json files or results folders."""
     from unbag.challenge_sets.results import read
 
     return [result for path in paths for result in read(results_file(path))]
 
 
 def results_file(path: Path) -> Path:
-    """Locate the results file: the path, or the file in the folder."""
+    """Locate the results file: the path itself, or the file in the folder."""
     from unbag.challenge_sets.results import FILE
 
     return path / FILE if path.is_dir() else path
@@ -364,37 +367,37 @@ _BEFORE: Final = Path("before")  # results of the original model, in the folder 
 @with_shared_options
 def model(
     options: PublishingOptions,
-    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder of `unbag train`.")],
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder written by `unbag train`.")],
     results: Annotated[
         list[Path] | None,
         typer.Option(
             callback=comma_separated_paths,
-            help="Results of the model (default: FOLDER/evaluation, if present).",
+            help="Results of the model (default: FOLDER/evaluation if present).",
         ),
     ] = None,
     compare_with: Annotated[
         list[Path] | None,
         typer.Option(
             callback=comma_separated_paths,
-            help="Results of other models for the card (default: FOLDER/before, if present).",
+            help="Results of other models for the card (default: FOLDER/before if present).",
         ),
     ] = None,
     sets_org: Annotated[
         str | None,
-        typer.Option(metavar="ORG", help="Organisation of the published challenge sets (default: of --repo-id)."),
+        typer.Option(metavar="ORG", help="Hub organization of the published sets (default: as in --repo-id)."),
     ] = None,
     with_code: Annotated[
         bool,
         typer.Option(
             "--with-code",
-            help="Add the code of a model of `unbag models`, to load without unbag.",
+            help="Add the code of an `unbag models` architecture to load it without unbag.",
         ),
     ] = False,
 ) -> None:
     """Publish a trained model with a model card and its results.
 
-    With --with-code, transformers loads the model without unbag if remote
-    code is trusted.
+    With --with-code, transformers can load the model without unbag, if
+    trust_remote_code is set.
 
       unbag publish model runs/hex --repo-id ORG/NAME --yes
       unbag publish model runs/hex --repo-id ORG/NAME --results runs/eval --yes
@@ -415,10 +418,10 @@ def model_publication(
     sets_org: str | None = None,
     with_code: bool = False,
 ) -> "Publication":
-    """Build the publication of a trained model; the arguments are the options of `unbag publish model`."""
+    """Build the publication of a trained model. The arguments equal the options of `unbag publish model`."""
     from unbag.challenge_sets.results import explain_damaged_records
     from unbag.hub.eval_results import fetch_result_context
-    from unbag.hub.licences import fetch_model_licence
+    from unbag.hub.licenses import fetch_model_license
     from unbag.hub.model import checkpoint_publication, find_base_model
 
     base = find_base_model(folder)
@@ -433,8 +436,8 @@ def model_publication(
             repo,
             results=own_results,
             compare_with=read_results(compare_with),
-            organisation=sets_org,
-            base_licence=fetch_model_licence(*base) if base else None,
+            organization=sets_org,
+            base_license=fetch_model_license(*base) if base else None,
             with_code=with_code,
             about_results=fetch_result_context(
                 own_results, sets_org or repo.partition("/")[0], map(results_file, results)
@@ -449,7 +452,7 @@ def metric(
         typer.Argument(
             metavar="METRIC",
             autocompletion=typer_utils.metrics,
-            help="Metrics (default: all).",
+            help="Metrics to publish (default: all).",
             show_default=False,
         ),
     ] = None,
@@ -482,23 +485,25 @@ def leaderboard(
     from unbag.hub.leaderboard import NAME, leaderboard_space
     from unbag.hub.results_dataset import NAME as DATASET
 
-    organisation = options.repo_id.partition("/")[0]
-    publish_all([leaderboard_space(options.repo(NAME), results_dataset or f"{organisation}/{DATASET}")], options)
+    organization = options.repo_id.partition("/")[0]
+    publish_all([leaderboard_space(options.repo(NAME), results_dataset or f"{organization}/{DATASET}")], options)
 
 
 @with_shared_options
 def pair(
-    model: Annotated[str, typer.Option(metavar="ORG/NAME", help="Hub model of the Space; visitors can enter others.")],
+    model: Annotated[
+        str, typer.Option(metavar="ORG/NAME", help="Default Hub model of the Space; visitors can enter another one.")
+    ],
     lexical_model: Annotated[
         Path | None,
-        typer.Option(help="Folder of an English `unbag lexical fit` (default: 20,000 pairs of SNLI)."),
+        typer.Option(help="Folder of an English lexical model (default: fit to 20,000 SNLI pairs)."),
     ] = None,
     *,
     options: PublishingOptions,
 ) -> None:
     """Publish a Space that runs a model and a bag of words on one pair.
 
-    The Space shows the predictions for the original and for shuffled words.
+    The Space shows predictions for the original and for shuffled word order.
 
       unbag publish pair --repo-id ORG --model ORG/NAME --yes
     """
@@ -508,7 +513,7 @@ def pair(
 
 
 def fit_default_lexical_model() -> Path:
-    """Fit the English lexical baseline on first use, and return its folder."""
+    """Fit the English lexical baseline on first use. Returns its folder."""
     from unbag.baselines.lexical.fitting import Recipe, fit_cached
     from unbag.evaluation.lexical_baseline import PAIRS
 
@@ -524,19 +529,19 @@ def everything(
         list[Path] | None,
         typer.Option(
             callback=comma_separated_paths,
-            help="Results for the results dataset and the leaderboard.",
+            help="Results to publish as a results dataset and a leaderboard.",
         ),
     ] = None,
     pair_model: Annotated[
         str | None,
-        typer.Option(metavar="ORG/NAME", help="Hub model of the Space for single pairs (default: no such Space)."),
+        typer.Option(metavar="ORG/NAME", help="Hub model of a Space for single pairs (default: no Space)."),
     ] = None,
 ) -> None:
-    """Publish all challenge sets and metrics to one organisation.
+    """Publish all challenge sets and metrics to one organization.
 
     With --results, publishes a results dataset and a leaderboard too. With
     several corpora, or --corpus all, each set has a config per corpus. A
-    collection of the organisation lists all of them.
+    collection of the organization lists all of them.
 
     Each repository gets one commit, or none if it is up to date: the same
     command resumes a stopped publication. If one set fails, the others are
@@ -553,14 +558,16 @@ def everything(
     from unbag.hub import leaderboard, metric_space, pair_space, results_dataset
 
     if "/" in options.repo_id:
-        raise typer.BadParameter(f"--repo-id: expected an organisation for many repositories, got {options.repo_id!r}")
+        raise typer.BadParameter(
+            f"--repo-id: expected an organization for several repositories, got {options.repo_id!r}; omit the name"
+        )
     if results:
         with explain_damaged_records(*results):
-            stored = read_results(results)  # first, since sets take long to build
+            stored = read_results(results)  # validated first, since building sets takes long
     failures: list[Failure] = []
     publications: list[Publication] = []
     with TemporaryDirectory(prefix="unbag-") as folder:
-        # A set without perturbation is the corpus itself, which its authors publish.
+        # A set without perturbation is the corpus itself, which its authors have published.
         names = [name for name in challenge_sets.names() if not challenge_sets.get(name).is_control]
         for name, requests in _requests_by_set(pairs, names, failures).items():
             publications += _set_publications(requests, options.repo(name), Path(folder) / name, failures)
@@ -586,12 +593,12 @@ def everything(
 
 
 def _requests_by_set(pairs: PairOptions, names: Sequence[str], failures: "list[Failure]") -> "dict[str, list[Request]]":
-    """Build the requests by set: one per corpus, or one for a set that does not depend on the corpus.
+    """Group requests by set: one per corpus, or one for a set that does not depend on the corpus.
 
     Args:
         pairs: Source pairs, of one or several corpora.
         names: Names of the sets.
-        failures: List to which sets that cannot be built from a corpus are appended.
+        failures: List that receives the sets that cannot be built from a corpus.
     """
 
     def unfit(failure: "Failure", corpus: str) -> None:
@@ -610,13 +617,13 @@ def _requests_by_set(pairs: PairOptions, names: Sequence[str], failures: "list[F
 def _set_publications(
     requests: "Sequence[Request]", repo: str, folder: Path, failures: "list[Failure]"
 ) -> "list[Publication]":
-    """Build the publication of a set with the configs that can be built; an empty list if all fail.
+    """Build the publication of a set with all configs that can be built. Returns an empty list if all fail.
 
     Args:
         requests: Configs of the set.
         repo: Repository id.
         folder: Folder for the files.
-        failures: List to which configs that cannot be built are appended.
+        failures: List that receives the configs that cannot be built.
     """
     from unbag.challenge_sets.failures import Failure
     from unbag.hub.dataset import dataset_publication

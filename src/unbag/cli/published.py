@@ -17,26 +17,26 @@ def papers(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Print the figures of the papers, with their source.
+    """Print the published scores of the papers, with their sources.
 
     unbag papers cs_lambda
     unbag papers --json
     """
     from unbag.challenge_sets.papers import tables
-    from unbag.reports.papers import record, view
+    from unbag.reports.papers import build_paper_view, convert_tables_to_json
 
     paper_tables = tables(name)
     if as_json:
-        print_json(record(paper_tables))
+        print_json(convert_tables_to_json(paper_tables))
         return
     for table in paper_tables:
-        console().print(view(table))
+        console().print(build_paper_view(table))
 
 
 def report(
     folders: Annotated[
         list[Path],
-        typer.Argument(metavar="RUN", help="Folders of `unbag evaluate`."),
+        typer.Argument(metavar="RUN", help="Results folders of `unbag evaluate`."),
     ],
     output: Annotated[
         Path | None,
@@ -53,9 +53,9 @@ def report(
 ) -> None:
     """Write an HTML report or tables from stored results.
 
-    Models on the same rows share tables and charts. The report describes the
-    first model. The csv format has one line per score, with direction,
-    interval and n. No model is run.
+    Models evaluated on the same rows share tables and charts. The report
+    describes the first model. The csv format has one line per metric, with
+    direction, interval and n. No model is run.
 
       unbag report runs/my-model/permuted-snli runs/other/permuted-snli
       unbag report runs/my-model/suite-snli-validation --format latex
@@ -69,12 +69,12 @@ def report(
     validate_output_form(form, as_json=as_json)
     with explain_damaged_records(*folders):
         if badge is not None:
-            badges.write(run_tables.subject(folders), badge)
+            badges.write_badge(run_tables.compute_subject_verdicts(folders), badge)
         if form == "html":
             file = output or Path(html.FILE)
-            html.write(folders, file)
+            html.write_report(folders, file)
         else:
-            text = run_tables.exported(folders).text(form)
+            text = run_tables.export_runs(folders).text(form)
     if form == "html":
         size = file.stat().st_size
         if as_json:

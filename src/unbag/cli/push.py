@@ -1,4 +1,4 @@
-"""`--push-results` and `--push-checkpoints`: publish a run at its end, in one commit, like `unbag publish`."""
+"""`--push-results` and `--push-checkpoints`: publish a completed run in one commit, like `unbag publish`."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -16,16 +16,16 @@ OPTION: Final = "--push-results"
 
 
 def validate_push(repo_id: str, *, offline: bool, option: str = OPTION) -> None:
-    """Validate the target of a push before the run: the name, the account and its token.
+    """Validate the target of a push before the run: repository name, account and token.
 
     Args:
-        repo_id: Organisation, or repository in an organisation.
+        repo_id: Organization, or repository in an organization.
         offline: Whether the Hub cannot be reached.
-        option: Option that names the target, for the message.
+        option: Command-line option of the target, for error messages.
 
     Raises:
         typer.BadParameter: If `offline` is set, or the name is invalid on the Hub.
-        ValueError: If there is no token, or the token cannot write to the namespace.
+        ValueError: If the token is missing or cannot write to the namespace.
     """
     from huggingface_hub import HfApi, get_token
 
@@ -35,7 +35,7 @@ def validate_push(repo_id: str, *, offline: bool, option: str = OPTION) -> None:
     from unbag.utils.hub_names import validate_push_repo
 
     if offline:
-        raise typer.BadParameter(f"{option}: expected a network, got --offline; omit one of them")
+        raise typer.BadParameter(f"{option}: expected to run online, got --offline; omit one of them")
     try:
         validate_push_repo(repo_id)
     except ValueError as error:
@@ -52,9 +52,9 @@ def validate_push(repo_id: str, *, offline: bool, option: str = OPTION) -> None:
 
 
 def _validate_write_access(account: Mapping[str, Any], repo_id: str, option: str) -> None:
-    """Validate that the token can write and that its account belongs to the namespace.
+    """Validate that the token has write access and that its account belongs to the namespace.
 
-    The rights of a fine-grained token are not part of the account: the Hub checks them at the first write.
+    The Hub checks the permissions of fine-grained tokens at the first write.
     """
     namespace = repo_id.partition("/")[0]
     role = account.get("auth", {}).get("accessToken", {}).get("role")
@@ -67,21 +67,21 @@ def _validate_write_access(account: Mapping[str, Any], repo_id: str, option: str
     if namespace not in namespaces:
         raise ValueError(
             f"{option} {repo_id}: expected a namespace of {account['name']} ({', '.join(namespaces)}), got "
-            f"{namespace}; name one of these, or use another token"
+            f"{namespace}; use one of these, or another token"
         )
 
 
 def validate_push_target(repo_id: str | None, models: Sequence[str], data: str | None, *, offline: bool) -> None:
-    """Validate the target of `--push-results`, and that its dataset accepts the results, before the run.
+    """Validate the target of `--push-results` before the run, and that the results may be published there.
 
     Args:
-        repo_id: Target of the push; None for no push.
+        repo_id: Target of the push; None if nothing is pushed.
         models: Models to evaluate.
         data: Value of `--data`.
         offline: Whether the Hub cannot be reached.
 
     Raises:
-        typer.BadParameter: If a model is a folder or the pairs are the user's own; see also `validate_push`.
+        typer.BadParameter: If a model is a folder, or `--data` is given; see also `validate_push`.
         ValueError: See `validate_push`.
     """
     if repo_id is None:
@@ -100,8 +100,8 @@ def push_results(results: "Sequence[Result]", place: str, repo_id: str, *, as_js
 
     Args:
         results: Results of Hub models on corpora.
-        place: Folder or address of the results, for the command in an error message.
-        repo_id: Organisation or repository.
+        place: Folder or URL of the results, for the command in an error message.
+        repo_id: Organization or repository.
         as_json: Whether standard output holds JSON, so that the report goes to standard error.
 
     Raises:
@@ -118,7 +118,7 @@ def push_model(folder: Path, repo_id: str, *, as_json: bool) -> None:
 
     Args:
         folder: Folder of the training run.
-        repo_id: Organisation or repository.
+        repo_id: Organization or repository.
         as_json: Whether standard output holds JSON, so that the report goes to standard error.
 
     Raises:
@@ -135,8 +135,8 @@ def _push(build: "Callable[[], Publication]", command: str, *, as_json: bool) ->
 
     try:
         publication = build()
-        # A new repository is private, like checkpoints: the user has not seen a preview of its content.
+        # A new repository is private, like checkpoints, since the user has not seen a preview of its content.
         outcome = publish_files(publication, private=fetch_remote(publication.repo, publication.kind) is None)
     except (ValueError, OSError) as error:
-        raise ValueError(f"{error}; the run is complete, retry the push with `{command}`") from error
+        raise ValueError(f"{error}; the run is complete; retry the push with `{command}`") from error
     print_outcome(outcome, err=as_json)

@@ -1,4 +1,4 @@
-"""The default folder of a run: runs whose scores may differ get different folders.
+"""Default folder of a run: runs whose scores may differ get different folders.
 
 runs/MODEL/SETS-PAIRS                        default options
 runs/MODEL/SETS-PAIRS-q=5-dtype=bfloat16     other options
@@ -19,14 +19,18 @@ CROSS: Final = "cross-domain"
 ALL_CORPORA: Final = "all-corpora"
 _MAX_NAME: Final = 120  # characters of a folder name; file systems allow 255 bytes
 _MAX_OPTIONS: Final = 60
-_UNLISTED: Final = ("data", "text", "file")  # data is in the name already; the authors' file has a pinned content
+_UNLISTED: Final = (
+    "data",
+    "text",
+    "file",
+)  # the name already contains the data; the content of the authors' file is pinned
 
 
 def run_folder(names: Sequence[str], requests: "Sequence[Request]", options: Mapping[str, Any], *, title: str) -> Path:
-    """Build the default folder of a run; the same command gets the same folder.
+    """Build the default folder of a run. The same command always gets the same folder.
 
     Args:
-        names: Models, or the file of predictions, as named on the command line.
+        names: Models or predictions file, as given on the command line.
         requests: Challenge sets.
         options: Options of the models.
         title: Names of the sets, `suite`, `full`, or `cross-domain` with the corpora of the command line.
@@ -45,7 +49,7 @@ def run_folder(names: Sequence[str], requests: "Sequence[Request]", options: Map
 
 
 def _pairs_name(requests: "Sequence[Request]") -> str:
-    """Build the part of the name for the source pairs."""
+    """Build the folder-name component for the source pairs."""
     from unbag.challenge_sets import suite
 
     first, *_ = requests
@@ -53,7 +57,7 @@ def _pairs_name(requests: "Sequence[Request]") -> str:
         return _readable(str(texts[0])) if len(texts) == 1 else f"{len(texts)}-texts-{_hash(json.dumps(texts))}"
     if "data" in first.options:
         return _readable(str(first.options["data"]))
-    # The config of the first set stands for the others, unless their default configs have other pairs.
+    # The config of the first set represents the others, unless their default configs use other pairs.
     default = {request.name: suite.request(request.name).config for request in requests}
     others = [
         str(request.config)
@@ -87,12 +91,12 @@ def _non_default_options(request: "Request", *, in_suite: bool) -> dict[str, Any
 def _model_options(options: Mapping[str, Any]) -> dict[str, Any]:
     from unbag.evaluation.model_loading import cache_key_config
 
-    device = options.get("device")  # devices round differently
+    device = options.get("device")  # rounding differs between devices
     return cache_key_config(options) | ({} if device is None else {"device": device})
 
 
 def _name_parts(options: Mapping[str, Any]) -> list[str]:
-    """Format options as parts of a name: readable ones in full, shortest first, up to a limit; a hash of the rest.
+    """Format options as components of a folder name: the shortest ones in full, and a hash of the others.
 
     >>> _name_parts({"q": 5, "train_data": ("my data.csv",)})
     ['q=5', 'dfac582f']
@@ -112,7 +116,7 @@ def _name_parts(options: Mapping[str, Any]) -> list[str]:
 
 
 def _readable(name: str) -> str:
-    """Build a unique folder name for a model or a file.
+    """Build a unique, readable folder name for a model or a file.
 
     >>> _readable("org/model"), _readable("./mine"), _readable("causal:org/lm")
     ('org__model', 'mine', 'causal--org__lm')

@@ -23,14 +23,16 @@ def score(
     pairs: PairOptions,
     predictions: Annotated[
         Path | None,
-        typer.Argument(metavar="FILE", help="csv, tsv, jsonl or parquet: id, and prediction or a column per label."),
+        typer.Argument(
+            metavar="FILE", help="File of predictions with an id, and a prediction or one column per label."
+        ),
     ] = None,
     run_dir: Annotated[
         str | None,
         typer.Option(
             "--run-dir",
             metavar="FOLDER",
-            help="Folder or address of a sharded `unbag evaluate` run, instead of FILE.",
+            help="Folder or URL of a sharded `unbag evaluate` run, instead of FILE.",
         ),
     ] = None,
     name: Annotated[
@@ -39,7 +41,7 @@ def score(
             "--set",
             metavar="NAME|FILE",
             autocompletion=typer_utils.sets,
-            help="Challenge set, or Parquet file of `unbag build` (default: permuted).",
+            help="Challenge set, or Parquet file from `unbag build` (default: permuted).",
         ),
     ] = None,
     output_dir: Annotated[
@@ -47,7 +49,7 @@ def score(
         typer.Option(
             callback=place_to_write,
             metavar="FOLDER",
-            help="Folder or address for results (default: runs/FILE/SET-PAIRS or --run-dir).",
+            help="Folder or URL for results (default: runs/FILE/SET-PAIRS or --run-dir).",
         ),
     ] = None,
     lexical_baseline: Lexical = True,
@@ -56,9 +58,10 @@ def score(
 ) -> None:
     """Score a file of predictions.
 
-    FILE has one row for each row of the set (see `unbag build`): the id, and
-    either the predicted label (column prediction) or the probabilities
-    (columns entailment, neutral and contradiction).
+    FILE (csv, tsv, jsonl or parquet) has one row for each row of the set
+    (see `unbag build`): the id, and either the predicted label (column
+    'prediction') or the probabilities (columns 'entailment', 'neutral' and
+    'contradiction').
 
     With --run-dir, scores the complete sets of a sharded run, and lists the
     missing chunks of the other sets.
@@ -75,20 +78,20 @@ def score(
     if run_dir is not None:
         if predictions is not None or name is not None or pairs != PairOptions():
             raise typer.BadParameter(
-                "--run-dir: expected no FILE, --set or source pairs, since the run has them; omit them"
+                "--run-dir: expected no FILE, --set or source pairs, which the run already defines; omit them"
             )
         source = ctx.get_parameter_source("lexical_baseline")
         # Only the flag is an error: UNBAG_LEXICAL_BASELINE in the environment applies to all commands.
         if not lexical_baseline and source and source.name == "COMMANDLINE":
             raise typer.BadParameter(
-                "--no-lexical-baseline: expected no --run-dir, since the run has its baselines; pass it to the shards"
+                "--no-lexical-baseline: expected no --run-dir, which defines the baselines; pass it to the shards"
             )
         _score_shards(run_dir, output_dir or run_dir, as_json=as_json)
         return
     if predictions is None:
         raise typer.BadParameter("expected FILE or --run-dir, got neither")
     parquet = name if name and name.endswith(".parquet") else None
-    if name is None and is_exported(predictions):  # a built set with an added column of predictions
+    if name is None and is_exported(predictions):  # a built set with an additional column of predictions
         parquet = str(predictions)
     if parquet is not None:
         if pairs != PairOptions():
@@ -112,7 +115,7 @@ def score(
 
 
 def _score_shards(run: str, place: str, *, as_json: bool) -> None:
-    """Score the complete sets of a sharded run, and print the results."""
+    """Score the complete sets of a sharded run and print the results."""
     from unbag.evaluation.result_folder import local_folder
     from unbag.evaluation.sharded import score_tasks
     from unbag.inference.prediction_store import PREDICTIONS

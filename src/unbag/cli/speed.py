@@ -9,7 +9,7 @@ from unbag.cli.model_options import ModelOptions
 from unbag.cli.options import PairOptions, with_shared_options
 from unbag.cli.output import AsJson, Shown, show, validate_output_form
 
-_SHOWN: Final = ("dtype", "device", "weight_layout", "engine")
+_SHOWN: Final = ("kind", "model_file", "dtype", "device")
 """Keys of a predictor's identity that explain its speed."""
 
 

@@ -1,4 +1,4 @@
-"""Commands for training: `unbag train RECIPE`, one per recipe of `trainers/`, with the options of its config."""
+"""Training commands: one `unbag train RECIPE` per recipe in `trainers/`, with the options of its config."""
 
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -23,19 +23,19 @@ if TYPE_CHECKING:
     from unbag.training.loop import OnStep
 
 _RUN: Final = "Checkpoints and logging"
-_SHOWN: Final = ("accuracy", "omega_max", "p_c")  # scores of a set in the table; the result files have all
+_SHOWN: Final = ("accuracy", "omega_max", "p_c")  # metrics shown in the table; the result files contain all
 
 app = typer.Typer(
     no_args_is_help=True,
-    help="Train a model: plain fine-tuning, or a recipe against reliance on single words.",
+    help="Train a model with plain fine-tuning or with a debiasing recipe.",
 )
 
 
 class GreedyListCommand(TyperCommand):
-    """Command without arguments whose list options accept several values in a row, as in `--seeds 1 2 3`."""
+    """Command without arguments, whose list options accept several values in a row, as in `--seeds 1 2 3`."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Join the values of each list option with commas, before click parses them."""
+        """Join the values of each list option with commas before click parses them."""
         lists = {name for each in self.params if each.metavar == _LIST for name in each.opts}
         values: dict[str, list[str]] = {}
         others: list[str] = []
@@ -50,7 +50,7 @@ class GreedyListCommand(TyperCommand):
                 into.append(arg)
             if into is None:
                 others.append(arg)
-        # An option without a value keeps its form, so that click reports it.
+        # An option without a value is unchanged, so that click reports the error.
         joined = [part for name, given in values.items() for part in ([name, ",".join(given)] if given else [name])]
         return super().parse_args(ctx, [*others, *joined])
 
@@ -64,7 +64,7 @@ def add(recipe: Recipe, to: typer.Typer) -> None:
 
 
 def main(*some: Recipe, arguments: Sequence[str] | None = None) -> int:
-    """Run one recipe, or one of several, as `python trainers/RECIPE.py` does; return the exit code."""
+    """Run one recipe, or one of several, as `python trainers/RECIPE.py` does. Returns the exit code."""
     from unbag.cli.app import run
 
     alone = typer.Typer(
@@ -99,8 +99,10 @@ def _command(recipe: Recipe) -> Callable[..., None]:
             "--output-dir", config.output_dir, push, push_option=pushing.OPTION if can_push and not seeds else None
         )
         if push is not None:
-            if seeds and recipe.protocol is None:  # a protocol of one model takes one seed at most
-                raise typer.BadParameter(f"{pushing.OPTION}: expected one model, got several --seeds; publish each one")
+            if seeds and recipe.protocol is None:  # a protocol with one model accepts at most one seed
+                raise typer.BadParameter(
+                    f"{pushing.OPTION}: expected one model, got several --seeds; publish each model separately"
+                )
             pushing.validate_push(push, offline=offline)
         if config.push_checkpoints is not None:
             pushing.validate_push(config.push_checkpoints, offline=offline, option="--push-checkpoints")
@@ -121,7 +123,7 @@ def _command(recipe: Recipe) -> Callable[..., None]:
 
 
 def _parameter(name: str, hint: Any, declared: Any) -> Parameter:
-    """Build the option of a config field; a tuple is text until `_read` parses it."""
+    """Build the option for a config field. A tuple is passed as text, which `_read` parses."""
     many = get_origin(hint) is tuple
     default = declared.default
     if many:
@@ -130,7 +132,7 @@ def _parameter(name: str, hint: Any, declared: Any) -> Parameter:
     elif default is MISSING:
         default = Parameter.empty
     option = typer.Option(
-        # No --no-… form: every flag is off by default.
+        # No --no-… form, since all flags are off by default.
         *([f"--{name.replace('_', '-')}"] if hint is bool else []),
         help=declared.metadata.get("help"),
         rich_help_panel=declared.metadata.get("panel"),
@@ -152,7 +154,7 @@ _SHARED: Final = (
                 metavar=_LIST,
                 rich_help_panel=_RUN,
                 show_default=False,
-                help="Random seeds, one run and subfolder each; reports mean and deviation.",
+                help="Random seeds, each in its own run and subfolder; reports mean and deviation.",
             ),
         ],
     ),
@@ -166,7 +168,7 @@ _SHARED: Final = (
                 metavar=_LIST,
                 rich_help_panel=_RUN,
                 show_default=False,
-                help="Challenge sets to evaluate the model on after training.",
+                help="Challenge sets to evaluate after training.",
             ),
         ],
     ),
@@ -179,7 +181,7 @@ _SHARED: Final = (
             typer.Option(
                 metavar="ORG[/NAME]",
                 rich_help_panel=_RUN,
-                help="Hub repository for the model and its results; private if new.",
+                help="Hub repository for model and results; created as private if missing.",
             ),
         ],
     ),
@@ -189,7 +191,7 @@ _SHARED: Final = (
 
 
 def _excluded(recipe: Recipe) -> tuple[str, ...]:
-    """List the shared options that a recipe does not take: protocols evaluate their models themselves."""
+    """List the shared options that a recipe does not accept. Protocols evaluate their models themselves."""
     if recipe.protocol is None:
         return ()
     return ("evaluate",) if recipe.protocol.has_one_model else ("evaluate", "push_results")
@@ -199,14 +201,14 @@ def _read(name: str, text: str, kind: Callable[[str], Any]) -> tuple[Any, ...]:
     try:
         values = tuple(kind(part.strip()) for part in text.split(",") if part.strip())
     except ValueError:
-        raise typer.BadParameter(f"--{name}: expected numbers, got {text!r}") from None
-    if text and not values:  # otherwise text of commas alone would count as an option without a value
-        raise typer.BadParameter(f"--{name.replace('_', '-')}: expected values, got {text!r}")
+        raise typer.BadParameter(f"--{name}: expected comma-separated numbers, got {text!r}") from None
+    if text and not values:  # otherwise commas alone would count as an option without a value
+        raise typer.BadParameter(f"--{name.replace('_', '-')}: expected comma-separated values, got {text!r}")
     return values
 
 
 def _run(recipe: Recipe, config: Any, seeds: Sequence[int], sets: Sequence[str], *, as_json: bool) -> "list[Failure]":
-    """Train and evaluate, show the results, and return the sets that could not be evaluated."""
+    """Train and evaluate a model and show the results. Returns the sets that could not be evaluated."""
     from unbag.training.output import alone_in_group
     from unbag.training.seeds import run_seeds
 
@@ -247,7 +249,7 @@ def _run(recipe: Recipe, config: Any, seeds: Sequence[int], sets: Sequence[str],
 
 
 def _show_evaluations(done: Any) -> None:
-    """Show the scores and the verdict of each model, as `unbag evaluate` does."""
+    """Show the scores and the verdict of each model, like `unbag evaluate`."""
     from unbag.challenge_sets.results import FILE, read
     from unbag.reports import terminal
 
@@ -255,11 +257,11 @@ def _show_evaluations(done: Any) -> None:
         file = Path(run["evaluation"]) / FILE
         if run["verdict"] is not None and file.is_file():
             console().print()
-            terminal.show(terminal.together(read(file)), console())
+            terminal.print_views(terminal.build_summary_views(read(file)), console())
 
 
 def _quiet(*, first: bool) -> None:
-    """Silence other progress bars and warnings, and log in the first process only."""
+    """Silence the progress bars and warnings of other libraries, and log only in the first process."""
     import datasets
     import transformers
 
@@ -273,7 +275,7 @@ def _quiet(*, first: bool) -> None:
 
 @contextmanager
 def _bars(*, visible: bool) -> "Iterator[Callable[[str], OnStep | None] | None]":
-    """Show progress bars; yields a function that builds the `OnStep` of a run from its name."""
+    """Show progress bars. Yields a function that builds the step callback of a run from its name."""
     if not visible or is_quiet():
         yield None
         return
@@ -288,7 +290,7 @@ def _bars(*, visible: bool) -> "Iterator[Callable[[str], OnStep | None] | None]"
             def update(done: int, total: int, status: str) -> None:
                 if not tasks:
                     tasks.append(bars.add_task(name, total=total, status=status))
-                # Prerequisite runs share the bar and have another total.
+                # Prerequisite runs share the bar but have a different total.
                 bars.update(tasks[0], completed=done, total=total, status=status)
 
             return update
@@ -306,7 +308,9 @@ def _show(done: Any, out: Path) -> None:
     table = Table("", *(["mean", "standard deviation"] if several else ["value [95 %]"]), box=None, pad_edge=False)
     table.add_column("n", justify="right")
     for name, statistics in done["summary"].items():
-        if "." in name and (name.rsplit(".", 1)[-1] not in _SHOWN or "=" in name):  # "=": one part, such as one lambda
+        if "." in name and (
+            name.rsplit(".", 1)[-1] not in _SHOWN or "=" in name
+        ):  # "=": one subset, such as one lambda
             continue
         mean, spread = statistics["mean"], statistics["standard_deviation"]
         if several:
@@ -324,7 +328,7 @@ def _show(done: Any, out: Path) -> None:
 
 
 def _bias_note(bias_accuracy: float, best: Mapping[str, Any]) -> str:
-    """Describe the accuracy of the biased model on the training pairs, with a warning if the model's is lower."""
+    """Describe the biased model's accuracy on the training pairs. Warns if the trained model's accuracy is lower."""
     from unbag.training.loop import ALL
 
     text = f"Accuracy of the biased model: {bias_accuracy:.1%} of the training pairs that it predicts"

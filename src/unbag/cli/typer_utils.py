@@ -1,4 +1,4 @@
-"""Option parsing: comma-separated lists, early validation of output paths, shell completion, help without markup."""
+"""Option parsing: comma-separated lists, validation of output paths, shell completion, and escaped help texts."""
 
 import re
 from collections.abc import Callable, Iterable, Sequence
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
 
 def comma_separated(values: list[str] | None) -> list[str] | None:
-    """Split the values of a list option at commas; the callback of the option.
+    """Split the values of a list option at commas (option callback).
 
     >>> comma_separated(["permuted, swapped", "plain"])
     ['permuted', 'swapped', 'plain']
 
     Raises:
-        typer.BadParameter: If the values hold no name. Commas alone must not count as an absent option.
+        typer.BadParameter: If the values contain no name. Commas alone must not count as an absent option.
     """
     names = [value for value in split_names(*values) if value] if values else values
     if values and not names:
@@ -33,40 +33,40 @@ def comma_separated(values: list[str] | None) -> list[str] | None:
 
 
 def comma_separated_names(values: list[str] | None) -> list[str] | None:
-    """Split a list of fixed names at commas, and reject white space around a value; the callback of the option.
+    """Split a list of fixed names at commas, and reject whitespace around a value (option callback).
 
-    The Python API rejects such names too. A space after a comma is allowed.
+    The Python API also rejects such names. A space after a comma is allowed.
 
     Raises:
-        typer.BadParameter: If the values hold no name, or a value begins or ends with white space.
+        typer.BadParameter: If the values contain no name, or a value begins or ends with whitespace.
     """
     names = comma_separated(values)
     for value in values or ():
         if value != value.strip():
             raise typer.BadParameter(
-                f"expected a name without white space around it, got {value!r}; did you mean {value.strip()!r}?"
+                f"expected a name without whitespace around it, got {value!r}; did you mean {value.strip()!r}?"
             )
     return names
 
 
 def comma_separated_paths(values: list[Path] | None) -> list[Path] | None:
-    """Split a list of paths at commas, except in the name of an existing file; the callback of the option."""
+    """Split a list of paths at commas, except within existing file names (option callback)."""
     names = comma_separated_texts([str(value) for value in values or ()])
     return values if names is None else list(map(Path, names))
 
 
 def comma_separated_texts(values: list[str] | None) -> list[str] | None:
-    """Split a list of paths or Hub ids at commas, except in existing paths; the callback of the option."""
+    """Split a list of paths or Hub ids at commas, except within existing paths (option callback)."""
     if not values:
         return None
     return [name for each in values for name in ([each] if Path(each).exists() else comma_separated([each]) or ())]
 
 
 class TextCommand(TyperCommand):
-    """Command whose option `--text` takes several values in a row, as the shell writes them for `--text docs/*.md`."""
+    """Command whose option `--text` accepts several values, as in the shell expansion of `--text docs/*.md`."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Repeat the option before each further value, before click parses them."""
+        """Insert the option before each additional value before click parses them."""
         repeated: list[str] = []
         following = False
         for n, arg in enumerate(args):
@@ -83,7 +83,7 @@ _PARQUET: Final = ".parquet"
 
 
 def place_to_write(place: str | None) -> str | None:
-    """Validate that a folder or an address is writable; the callback of the option."""
+    """Validate that a folder or URL is writable (option callback)."""
     from unbag.utils.storage import Folder, is_address
 
     if place is None:
@@ -94,7 +94,7 @@ def place_to_write(place: str | None) -> str | None:
 
 
 def set_or_address_to_write(place: str) -> str:
-    """Validate that a Parquet file or a folder of them, local or at an address, is writable; the option's callback."""
+    """Validate that a Parquet file or folder, given as a path or URL, is writable (option callback)."""
     from unbag.utils.storage import Folder, is_address
 
     if not is_address(place):
@@ -111,23 +111,23 @@ def _validate_address(place: str, folder: "Folder") -> str:
 
 
 def folder_to_write(path: Path | None) -> Path | None:
-    """Validate that a folder is writable; the callback of the option."""
+    """Validate that a folder is writable (option callback)."""
     return None if path is None else _writable(path, folder=True)
 
 
 def file_to_write(path: Path | None) -> Path | None:
-    """Validate that a file is writable; the callback of the option."""
+    """Validate that a file is writable (option callback)."""
     return None if path is None else _writable(path, folder=False)
 
 
 def set_to_write(path: Path) -> Path:
-    """Validate that a local Parquet file or a folder of them is writable."""
+    """Validate that a local Parquet file or folder is writable."""
     return _writable(path, folder=path.suffix != _PARQUET)
 
 
 def _validate_badge(path: Path | None) -> Path | None:
     if path is not None and path.suffix not in _BADGE_SUFFIXES:
-        raise typer.BadParameter(f"expected a file name with {' or '.join(_BADGE_SUFFIXES)}, got {path}")
+        raise typer.BadParameter(f"expected a file name ending in {' or '.join(_BADGE_SUFFIXES)}, got {path}")
     return file_to_write(path)
 
 
@@ -145,7 +145,7 @@ Badge = Annotated[
     typer.Option(
         "--badge",
         callback=_validate_badge,
-        help="Badge to write for the model card: .svg, or .json for shields.io.",
+        help="Badge file for the model card: .svg, or .json for shields.io.",
     ),
 ]
 
@@ -165,7 +165,7 @@ def corpora(incomplete: str) -> list[str]:
 
 
 def splits(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Complete a split of the corpora on the command line so far, or of all corpora."""
+    """Complete the name of a split of the corpora given so far, or of all corpora."""
     from unbag.data.corpora import CORPORA
 
     named = [name for name in ctx.params.get("corpus") or () if name in CORPORA] or list(CORPORA)
@@ -180,7 +180,7 @@ def metrics(incomplete: str) -> list[str]:
 
 
 def bounds(incomplete: str) -> list[str]:
-    """Complete the `SET:SCORE=` of a gate."""
+    """Complete the prefix `SET:METRIC=` of a bound."""
     from unbag import challenge_sets
     from unbag.evaluation.quantities import CHANGED_LABELS, quantities
 
@@ -189,18 +189,18 @@ def bounds(incomplete: str) -> list[str]:
 
 
 def _completed(incomplete: str, names: Iterable[str]) -> list[str]:
-    """Complete the last name of a comma-separated list; names that the list has already are left out."""
+    """Complete the last name of a comma-separated list. Names already in the list are excluded."""
     before, comma, last = incomplete.rpartition(",")
     listed_names: Sequence[str] = before.split(",")
     return [f"{before}{comma}{name}" for name in names if name.startswith(last) and name not in listed_names]
 
 
 _TAG: Final = re.compile(r"(\\*)(\[[a-zA-Z#/@][^\[]*?\])")
-"""What Rich reads as a tag, with the backslashes before it (`rich.markup.escape`, which is slow to import)."""
+"""Pattern of a Rich tag and the backslashes before it, as in `rich.markup.escape`, which is slow to import."""
 
 
 def escape_markup(text: str) -> str:
-    r"""Escape square brackets that Rich would read as markup.
+    r"""Escape square brackets that Rich would interpret as markup.
 
     >>> print(escape_markup("pip install 'unbag[ray]', [0, 1]"))
     pip install 'unbag\[ray]', [0, 1]
@@ -209,9 +209,9 @@ def escape_markup(text: str) -> str:
 
 
 def escape_help(app: typer.Typer) -> None:
-    """Have the help of every command, option and argument of an app printed as written.
+    """Escape the help texts of all commands, options and arguments of an app, so that they are printed unchanged.
 
-    Typer passes help texts to Rich, which would drop `[ray]` from "unbag[ray]" as an unknown style.
+    Typer passes help texts to Rich, which would remove `[ray]` from "unbag[ray]" as an unknown style.
     """
     if app.registered_callback is not None and app.registered_callback.callback is not None:
         app.registered_callback.callback = _with_escaped_help(app.registered_callback.callback)
@@ -244,7 +244,7 @@ def _with_escaped_help(callback: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _escaped_annotation(annotation: Any) -> Any:
-    """Copy an `Annotated[kind, option]` with the option's help escaped; several commands may share one option."""
+    """Copy an `Annotated[type, option]` with the option's help escaped. Several commands may share one option."""
     if not hasattr(annotation, "__metadata__"):
         return annotation
     kind, option = get_args(annotation)

@@ -1,1 +1,1 @@
-"""Labels, corpora, readers and text: the input of challenge sets and of training."""
+"""Input of challenge sets and training: labels, corpora, readers and text processing."""

@@ -1,4 +1,4 @@
-"""Columns of challenge sets: the common ones, declared decimals, rows as tables, and columns as arrays."""
+"""Columns of challenge sets: common columns, rounding, and conversion to tables and arrays."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
@@ -15,41 +15,40 @@ from unbag.utils.duplicates import DigestFile, may_have_duplicates
 
 PAIR: Final = (
     ("id", pa.string()),  # unique
-    ("source_id", pa.string()),  # id of the example that the row is derived from
+    ("source_id", pa.string()),  # id of the example from which the row is derived
     ("premise", pa.string()),
     ("hypothesis", pa.string()),
     ("label", pa.int64()),
 )
-"""The columns of every set. The set's own columns follow them."""
+"""Columns that all sets have. The columns of a specific set follow them."""
 
 _DECIMALS: Final = b"decimals"  # the key in a field's metadata
 
 
 def real(name: str, decimals: int) -> pa.Field:
-    """Declare a floating-point column of a set, with the number of decimals of its values.
+    """Declare a floating-point column of a set with a fixed number of decimals.
 
-    The last digits of a value depend on the processor and the number of threads. A set stores rounded values. Every
-    decision that depends on a value (the rows of a subset, their order) uses the rounded one, so that all machines
-    build the same rows.
+    The last digits of a value depend on the processor and the number of threads, so sets store rounded values. Subsets
+    and orders that depend on a value use the rounded value, so that all machines build the same rows.
 
     Args:
         name: Name of the column.
-        decimals: Decimals that its values are rounded to.
+        decimals: Number of decimals to which values are rounded.
     """
     return pa.field(name, pa.float64(), metadata={_DECIMALS: str(decimals)})
 
 
 def decimals(field: pa.Field) -> int:
-    """Look up the number of decimals of a column that `real` declared.
+    """Look up the number of decimals of a column declared with `real`.
 
     Raises:
-        KeyError: If `real` did not declare the column.
+        KeyError: If the column was not declared with `real`.
     """
     return int((field.metadata or {})[_DECIMALS])
 
 
 def round_to_field(values: ArrayLike, field: pa.Field) -> NDArray[Any]:
-    """Round values to the decimals of their column, so that they equal decimal literals such as 0.7.
+    """Round values to the decimals of their column, so that they are equal to decimal literals such as 0.7.
 
     >>> round_to_field(np.array([0.70004, 1 / 3]), real("lms", 4)).tolist()
     [0.7, 0.3333]
@@ -59,11 +58,11 @@ def round_to_field(values: ArrayLike, field: pa.Field) -> NDArray[Any]:
 
 
 ROWS_PER_TABLE: Final = 10_000
-"""Rows in memory at a time: some MB."""
+"""Number of rows in memory at a time (some MB)."""
 
 
 def tables(rows: Iterable[Mapping[str, Any]], schema: pa.Schema, *, size: int = ROWS_PER_TABLE) -> Iterator[pa.Table]:
-    """Convert rows to tables of `size` rows each. The last table may have fewer."""
+    """Convert rows to tables with `size` rows each; the last table may be smaller."""
     stream = iter(rows)
     while batch := list(islice(stream, size)):
         yield pa.Table.from_pylist(batch, schema=schema)
@@ -81,14 +80,14 @@ def numbers(rows: Any, name: str) -> NDArray[Any]:
 
 
 def values(rows: Any, name: str) -> Any:
-    """Read one column of a `datasets.Dataset` in the form of metrics: numbers as an array, other values as a list."""
+    """Read one column of a `datasets.Dataset` for a metric: numbers as an array, other values as a list."""
     array = column(rows, name)
     is_number = pa.types.is_integer(array.type) or pa.types.is_floating(array.type) or pa.types.is_boolean(array.type)
     if is_number:
         return array.to_numpy(zero_copy_only=False)
     if not pa.types.is_string(array.type):
         return array.to_pylist()
-    # Rows of one example share its id: with a dictionary, equal texts are one Python string in memory.
+    # Rows of one example share its id. The dictionary encoding stores equal texts as one Python string.
     coded = array.dictionary_encode()
     names = coded.dictionary.to_pylist()
     return [None if code is None else names[code] for code in coded.indices.to_pylist()]
@@ -97,19 +96,19 @@ def values(rows: Any, name: str) -> Any:
 def count_distinct(rows: Any, name: str) -> int:
     """Count the distinct texts in a column of a `datasets.Dataset`.
 
-    Memory does not grow with the number of rows if equal texts are adjacent, as they mostly are.
+    Memory use does not grow with the number of rows if equal texts are adjacent, which is usually the case.
     """
     runs, last = 0, None
     with TemporaryDirectory(prefix="unbag-") as folder:
         with DigestFile(Path(folder) / "digests") as file:
             for batch in rows.select_columns([name]).with_format("arrow").iter(batch_size=ROWS_PER_TABLE):
                 texts = batch.column(name).combine_chunks()
-                # The first text of a batch is compared with the last one of the batch before.
+                # The first text of a batch is compared with the last text of the previous batch.
                 is_new = np.append(True, pc.not_equal(texts[1:], texts[:-1]).to_numpy(zero_copy_only=False))
                 is_new[0] = texts[0].as_py() != last
                 last = texts[-1].as_py()
                 runs += int(is_new.sum())
                 for text in texts.filter(pa.array(is_new)).to_pylist():
                     file.add(text)
-        # The digests are small, so the exact and expensive count is only for texts that come back after others.
+        # Digests are small, so the expensive exact count is needed only if a text occurs again after other texts.
         return len(rows.unique(name)) if may_have_duplicates([Path(folder) / "digests"]) else runs

@@ -1,7 +1,7 @@
-"""The base corpora: repositories, columns, labels, licences and citations.
+"""Base corpora: repositories, columns, labels, licenses and citations.
 
-Each corpus is pinned to a commit of its repository on the Hub. A repository without a fixed commit is pinned by the
-hash of its rows.
+Each corpus is pinned to a commit of its Hub repository. Corpora without a stable commit are pinned by the hash of their
+rows.
 """
 
 from collections.abc import Mapping
@@ -73,31 +73,31 @@ LANGUAGES: Final[Mapping[str, str]] = MappingProxyType(
         "vi": "Vietnamese",
     }
 )
-"""The languages of pairs by code: those of XNLI."""
+"""Languages of pairs by code, as in XNLI."""
 
 
 @dataclass(frozen=True)
 class Corpus:
-    """A published NLI corpus.
+    """Published NLI corpus.
 
     Attributes:
         name: Name for `--corpus`.
-        hub_id: Data set repository on the Hub.
+        hub_id: Dataset repository on the Hub.
         config: Config of the repository.
-        revision: Commit to read, or the ref if `contents` pins the rows.
+        revision: Commit to read, or a ref if `contents` pins the rows.
         splits: Names of the splits; the first one is evaluated by default.
         train, validation, test: Splits with training, validation and test data. The test splits of MNLI and OCNLI have
-            no labels: MNLI's mismatched pairs serve as test data. OCNLI's validation pairs do so too, so it has no
-            validation data. ANLI's three rounds are one corpus.
+            no labels. MNLI uses its mismatched pairs as test data. OCNLI uses its validation pairs as test data and has
+            no validation data. The three rounds of ANLI are one corpus.
         premise, hypothesis, label: Names of the columns.
-        labels: Our names of the label ids 0, 1, …; two for a corpus of entailment or not.
+        labels: unbag's names of the label ids 0, 1, …; two for a corpus with two labels.
         language: One of `LANGUAGES`.
-        licence: SPDX id, or the Hub's name for the licence. Challenge sets derived from the corpus inherit it.
-        licence_link: Address of the licence's text, if the Hub has no name for the licence.
+        license: SPDX id, or the Hub's name of the license. Challenge sets derived from the corpus inherit it.
+        license_link: URL of the license text, if the Hub has no name for the license.
         citation: BibTeX.
-        labels_by, sentences_by: Creators of the labels and the sentences, in the Hub's terms for data set cards.
-        label_meanings: Our names of textual labels with a meaning of their own in this corpus.
-        contents: sha256 of the rows of each split (`unbag.utils.hashing`), for a corpus without a fixed commit.
+        labels_by, sentences_by: Creators of the labels and the sentences, with the Hub's values for dataset cards.
+        label_meanings: unbag's names of textual labels that have a special meaning in this corpus.
+        contents: sha256 of the rows of each split (`unbag.utils.hashing`), for a corpus without a stable commit.
     """
 
     name: str
@@ -108,7 +108,7 @@ class Corpus:
     train: tuple[str, ...]
     validation: tuple[str, ...]
     test: tuple[str, ...]
-    licence: str
+    license: str
     citation: str
     premise: str = "premise"
     hypothesis: str = "hypothesis"
@@ -116,7 +116,7 @@ class Corpus:
     labels: tuple[str, ...] = LABELS
     label_meanings: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     language: str = "en"
-    licence_link: str = ""
+    license_link: str = ""
     labels_by: tuple[str, ...] = ("crowdsourced",)
     sentences_by: tuple[str, ...] = ("crowdsourced",)
     contents: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
@@ -127,7 +127,7 @@ class Corpus:
         return NOT_ENTAILMENT in self.labels
 
     def split(self, name: str | None) -> str:
-        """Validate the name of a split; None stands for the default split.
+        """Validate the name of a split. None is the default split.
 
         Raises:
             ValueError: If the corpus has no such split.
@@ -135,7 +135,7 @@ class Corpus:
         if name is None:
             return self.splits[0]
         if name not in self.splits:
-            raise ValueError(f"expected a split of {self.name} ({', '.join(self.splits)}), got {name!r}")
+            raise ValueError(f"--split: expected a split of {self.name} ({', '.join(self.splits)}), got {name!r}")
         return name
 
 
@@ -149,7 +149,7 @@ _ALL: Final = (
         train=("train",),
         validation=("validation",),
         test=("test",),
-        licence="cc-by-sa-4.0",
+        license="cc-by-sa-4.0",
         citation=SNLI,
     ),
     Corpus(
@@ -161,8 +161,8 @@ _ALL: Final = (
         train=("train",),
         validation=("validation_matched",),
         test=("validation_mismatched",),
-        licence="other",  # OANC, CC BY 3.0, CC BY-SA 3.0 and MIT, by genre
-        licence_link="https://huggingface.co/datasets/nyu-mll/multi_nli#licensing-information",
+        license="other",  # OANC, CC BY 3.0, CC BY-SA 3.0 and MIT, by genre
+        license_link="https://huggingface.co/datasets/nyu-mll/multi_nli#licensing-information",
         citation=MNLI,
         sentences_by=("found", "crowdsourced"),
     ),
@@ -175,7 +175,7 @@ _ALL: Final = (
         train=("train_r1", "train_r2", "train_r3"),
         validation=("dev_r1", "dev_r2", "dev_r3"),
         test=("test_r1", "test_r2", "test_r3"),
-        licence="cc-by-nc-4.0",
+        license="cc-by-nc-4.0",
         citation=ANLI,
         sentences_by=("found", "crowdsourced"),
     ),
@@ -183,14 +183,14 @@ _ALL: Final = (
         name="sick",
         hub_id="RobZamp/sick",
         config="default",
-        revision="refs/convert/parquet",  # the Hub's own conversion, a moving ref: hence `contents`
+        revision="refs/convert/parquet",  # the Hub's automatic conversion is a moving ref, so `contents` pins the rows
         splits=("test", "validation", "train"),
         train=("train",),
         validation=("validation",),
         test=("test",),
         premise="sentence_A",
         hypothesis="sentence_B",
-        licence="cc-by-nc-sa-3.0",
+        license="cc-by-nc-sa-3.0",
         citation=SICK,
         contents=MappingProxyType(
             {
@@ -205,7 +205,7 @@ _ALL: Final = (
         hub_id="clue/clue",
         config="ocnli",
         revision="28178267a609dd08bdc703dd6c931dfc2c2f4431",
-        splits=("validation", "train"),  # its test split has no labels
+        splits=("validation", "train"),  # its test split is unlabelled
         train=("train",),
         validation=(),
         test=("validation",),
@@ -213,13 +213,13 @@ _ALL: Final = (
         hypothesis="sentence2",
         labels=(NEUTRAL, ENTAILMENT, CONTRADICTION),
         language="zh",
-        licence="cc-by-nc-2.0",
+        license="cc-by-nc-2.0",
         citation=OCNLI,
         labels_by=("other",),  # language students
         sentences_by=("found", "other"),
     ),
     Corpus(
-        name="fever",  # each claim with its evidence (Nie et al. 2019); the test split has no labels
+        name="fever",  # each claim with its evidence (Nie et al. 2019); the test split is unlabelled
         hub_id="pietrolesci/nli_fever",
         config="default",
         revision="1eddac63112eee1fdf1966e0bca27a5ff248c772",
@@ -227,9 +227,9 @@ _ALL: Final = (
         train=("train",),
         validation=(),
         test=("dev",),
-        premise="hypothesis",  # the repository swaps the sides: its premise is the claim
+        premise="hypothesis",  # the repository swaps the sentences: its premise is the claim
         hypothesis="premise",
-        licence="unknown",  # its card names none
+        license="unknown",  # its card names none
         citation=FEVER,
     ),
     *(
@@ -245,8 +245,8 @@ _ALL: Final = (
             premise=premise,
             hypothesis=hypothesis,
             labels=TWO_WAY,
-            licence="other",  # each task has its authors' own
-            licence_link="https://huggingface.co/datasets/nyu-mll/glue#licensing-information",
+            license="other",  # each task has a separate license
+            license_link="https://huggingface.co/datasets/nyu-mll/glue#licensing-information",
             citation=GLUE,
         )
         # QNLI labels whether the sentence answers the question.
@@ -265,13 +265,13 @@ _ALL: Final = (
         hypothesis="sentence2",
         label="gold_label",
         labels=TWO_WAY,
-        # "neutral" stands for every pair without support: its annotators did not label contradictions.
+        # "neutral" includes all pairs without support, since the annotators did not label contradictions.
         label_meanings=MappingProxyType({"entailment": ENTAILMENT, "entails": ENTAILMENT, "neutral": NOT_ENTAILMENT}),
-        licence="unknown",  # its card names none
+        license="unknown",  # its card names none
         citation=SCITAIL,
     ),
     Corpus(
-        name="paws",  # a paraphrase is entailed; all other pairs are not_entailment
+        name="paws",  # paraphrases are entailment; all other pairs are not_entailment
         hub_id="google-research-datasets/paws",
         config="labeled_final",
         revision="161ece9501cf0a11f3e48bd356eaa82de46d6a09",
@@ -282,8 +282,8 @@ _ALL: Final = (
         premise="sentence1",
         hypothesis="sentence2",
         labels=(NOT_ENTAILMENT, ENTAILMENT),
-        licence="other",  # for any purpose, with thanks to Google
-        licence_link="https://github.com/google-research-datasets/paws/blob/master/LICENSE",
+        license="other",  # any use, with an acknowledgment of Google
+        license_link="https://github.com/google-research-datasets/paws/blob/master/LICENSE",
         citation=PAWS,
     ),
     *(
@@ -293,35 +293,35 @@ _ALL: Final = (
             config=language,
             revision="b8dd5d7af51114dbda02c0e3f6133f332186418e",
             splits=("validation", "test", "train"),
-            train=("train",),  # MNLI's, translated by machine
+            train=("train",),  # machine translation of MNLI
             validation=("validation",),
             test=("test",),
             language=language,
-            licence="cc-by-nc-4.0",
+            license="cc-by-nc-4.0",
             citation=XNLI,
         )
         for language in sorted(LANGUAGES)
     ),
 )
 CORPORA: Final[Mapping[str, Corpus]] = MappingProxyType({corpus.name: corpus for corpus in _ALL})
-"""The base corpora by name."""
+"""Base corpora by name."""
 
 PAPER_CORPORA: Final = ("snli", "mnli", "anli", "sick", "ocnli")
-"""The corpora that the papers of the sets evaluate on: the meaning of `--corpus all`."""
+"""Corpora that the papers of the sets evaluate on, selected by `--corpus all`."""
 
 OFFICIAL: Final = "official"
-"""The name in place of a corpus for the authors' own pairs of a set. Further configs of these are `official-…`."""
+"""Config name for the authors' original pairs of a set, in place of a corpus. Other such configs are `official-…`."""
 
 
 def corpus(name: str) -> Corpus:
     """Look up a corpus by name.
 
     Raises:
-        ValueError: If there is no such corpus.
+        ValueError: If the corpus does not exist.
     """
     if name not in CORPORA:
         raise ValueError(
             f"expected a corpus ({', '.join(CORPORA)}), got {name!r}{did_you_mean(name, CORPORA)}"
-            + first_fitting("; pass data of your own with --data")
+            + first_fitting("; pass your own data with --data")
         )
     return CORPORA[name]

@@ -1,4 +1,4 @@
-"""Files of other authors at fixed addresses: download, check against a pinned hash, cache."""
+"""Third-party files at fixed URLs: download, verification against a pinned hash, and caching."""
 
 import hashlib
 from dataclasses import dataclass
@@ -15,15 +15,15 @@ _CHUNK = 1 << 20
 
 
 class MissingFileError(DataError):
-    """A file that is not on this machine and cannot be downloaded."""
+    """Error for a file that is not available locally and cannot be downloaded."""
 
 
 @dataclass(frozen=True)
 class PinnedFile:
-    """A remote file with pinned content.
+    """Remote file with pinned content.
 
     Attributes:
-        url: Address that names a version, for example a commit.
+        url: URL of a fixed version, for example of a commit.
         sha256: Hash of the file's bytes, in hexadecimal.
         name: Name of the file in the cache.
     """
@@ -34,17 +34,17 @@ class PinnedFile:
 
 
 def find_local_copy(pinned: PinnedFile, path: Path) -> Path:
-    """Find a user's copy of a file.
+    """Find the user's copy of a file.
 
     Args:
         pinned: The file.
-        path: The copy, or a folder that contains the copy under its own name at any depth.
+        path: The copy, or a folder that contains it under its original name at any depth.
 
     Raises:
         DataError: If there is no copy, or the folder contains several.
     """
     if not path.exists():
-        raise DataError(f"{path}: no such file or folder; expected a copy of {pinned.url}")
+        raise DataError(f"{path}: expected a copy of {pinned.url}, got no such file or folder")
     if not path.is_dir():
         return validate_file(path)
     copies = sorted(file for file in path.rglob(pinned.name) if file.is_file())
@@ -52,34 +52,34 @@ def find_local_copy(pinned: PinnedFile, path: Path) -> Path:
         return copies[0]
     if not copies:
         raise DataError(
-            f"{path}: expected {pinned.name}, a copy of {pinned.url}, in this folder or below; "
-            + all_fitting("leave out --official-file to download the file", "name other sets (--sets)", "add the file")
+            f"{path}: expected {pinned.name}, a copy of {pinned.url}, in this folder or a subfolder, got none; "
+            + all_fitting("omit --official-file to download the file", "choose other sets (--sets)", "add the file")
         )
     raise DataError(
-        f"{path}: expected {pinned.name} once, got {len(copies)} copies; name one: {', '.join(map(str, copies))}"
+        f"{path}: expected one {pinned.name}, got {len(copies)} copies; pass one of {', '.join(map(str, copies))}"
     )
 
 
 def fetch_pinned_file(pinned: PinnedFile, *, local_copy: Path | None = None, cache: Path | None = None) -> Path:
-    """Locate the file: the user's own copy, the copy in the cache, or a fresh download.
+    """Locate the file: the user's copy, the cached copy, or a new download.
 
-    The HTTP client is the session of huggingface_hub. It follows redirects, and uses the certificates and the proxy
-    that the user has set for the Hub (`set_client_factory`). No token is sent. The file appears in the cache complete
-    and checked, or not at all.
+    The HTTP client is the huggingface_hub session. It follows redirects, and uses the certificates and the proxy that
+    the user has configured for the Hub (`set_client_factory`). No token is sent. Only complete and verified files are
+    cached.
 
     Args:
         pinned: The file.
-        local_copy: The user's copy (`find_local_copy`); with one, nothing is downloaded.
+        local_copy: The user's copy (`find_local_copy`), which replaces the download.
         cache: Folder of the cache (default: `unbag/files` in the user's cache folder).
 
     Raises:
-        DataError: If `local_copy` has other content than the pinned file.
+        DataError: If the content of `local_copy` differs from the pinned file.
         MissingFileError: If the download fails.
     """
     if local_copy is not None:
         _check(pinned, file_hash(local_copy), str(local_copy))
         return local_copy
-    # The folder is named after the hash, so that two versions of a file never share a path.
+    # The folder is named after the hash, so that versions of a file never share a path.
     path = (cache or cache_folder("files")) / pinned.sha256[:16] / pinned.name
     if path.is_file() and file_hash(path) == pinned.sha256:
         return path
@@ -89,19 +89,19 @@ def fetch_pinned_file(pinned: PinnedFile, *, local_copy: Path | None = None, cac
 
 
 def _download_with_retries(pinned: PinnedFile, path: Path) -> str:
-    """Download the file to `path`, with retries after transient errors, and return its sha256."""
+    """Download the file to `path`, with retries after transient errors. Returns its sha256."""
     httpx = hub_http()
 
     try:
         return with_retries(lambda: _download(pinned, path), tries=READ_TRIES, unreachable=False)
     except httpx.HTTPStatusError as error:
         raise MissingFileError(
-            f"{pinned.url}: expected the file {pinned.name}, got the answer {error.response.status_code} "
-            f"{error.response.reason_phrase} of the server; {_by_hand(pinned)}"
+            f"{pinned.url}: expected the file {pinned.name}, got the HTTP status {error.response.status_code} "
+            f"{error.response.reason_phrase}; {_by_hand(pinned)}"
         ) from error
     except (httpx.HTTPError, OSError) as error:
         raise MissingFileError(
-            f"{pinned.url}: could not be downloaded ({type(error).__name__}: {error}); {_by_hand(pinned)}"
+            f"{pinned.url}: expected a download, got {type(error).__name__} ({error}); {_by_hand(pinned)}"
         ) from error
 
 
@@ -120,10 +120,10 @@ def _download(pinned: PinnedFile, path: Path) -> str:
 def _check(pinned: PinnedFile, sha256: str, where: str) -> None:
     if sha256 != pinned.sha256:
         raise DataError(
-            f"{where}: expected {pinned.name} with the sha256 {pinned.sha256}, got {sha256} (another version, or an "
+            f"{where}: expected {pinned.name} with sha256 {pinned.sha256}, got {sha256} (another version, or an "
             f"incomplete download); {_by_hand(pinned)}"
         )
 
 
 def _by_hand(pinned: PinnedFile) -> str:
-    return all_fitting("try again", f"get {pinned.name} elsewhere and pass its path (--official-file)")
+    return all_fitting("try again", f"obtain {pinned.name} elsewhere and pass its path (--official-file)")

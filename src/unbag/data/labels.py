@@ -1,9 +1,9 @@
 """NLI labels: names, ids, label spaces, and the order of a model's outputs.
 
-This is the only module that knows the numbers of labels. All other modules use names, because models disagree on the
-numbers. Data sets have the order entailment, neutral, contradiction. Most cross-encoders have contradiction,
-entailment, neutral. The MNLI heads of the BART and RoBERTa family have contradiction, neutral, entailment. A silent
-mix-up gives scores near zero or, worse, plausible ones.
+This is the only module that contains label ids. All other modules use names, because models disagree on the ids.
+Datasets use the order entailment, neutral, contradiction. Most cross-encoders use contradiction, entailment, neutral.
+The MNLI heads of BART and RoBERTa use contradiction, neutral, entailment. An unnoticed mismatch causes scores near zero
+or, worse, plausible scores.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,22 +17,22 @@ NOT_ENTAILMENT: Final = "not_entailment"
 NOT_CONTRADICTION: Final = "not_contradiction"
 
 LABELS: Final = (ENTAILMENT, NEUTRAL, CONTRADICTION)
-"""The three labels in the order of their ids 0, 1, 2 (a `datasets.ClassLabel` of these names)."""
+"""The three labels in the order of their ids 0, 1, 2 (as names of a `datasets.ClassLabel`)."""
 
 TWO_WAY: Final = (ENTAILMENT, NOT_ENTAILMENT)
-"""The labels of a two-label model. Gold labels fold into them: neutral and contradiction are both `not_entailment`."""
+"""Labels of a two-label model. The gold labels neutral and contradiction are mapped to `not_entailment`."""
 
 CONTRADICTION_OR_NOT: Final = (CONTRADICTION, NOT_CONTRADICTION)
-"""The labels of a two-label model that detects contradictions: entailment and neutral are both `not_contradiction`."""
+"""Labels of a two-label contradiction detector. Entailment and neutral are mapped to `not_contradiction`."""
 
 LABEL_SPACES: Final = (LABELS, TWO_WAY, CONTRADICTION_OR_NOT)
-"""The label spaces of models."""
+"""Label spaces of models."""
 
 FORWARD_ENTAILMENT: Final = "forward_entailment"
 REVERSE_ENTAILMENT: Final = "reverse_entailment"
 FOUR_WAY: Final = (FORWARD_ENTAILMENT, REVERSE_ENTAILMENT, CONTRADICTION, NEUTRAL)
-"""The labels of SICCK (Akoju et al. 2023, section 4.1): entailment in either direction, contradiction, neutral. Names
-only: no model has them as outputs."""
+"""Labels of SICCK (Akoju et al. 2023, section 4.1): entailment in either direction, contradiction, neutral. No model
+has these outputs."""
 
 _SPELLINGS: Final = {
     "entailment": ENTAILMENT,
@@ -68,8 +68,8 @@ _GOLD_SPELLINGS: Final = {
     "not_enough_info": NEUTRAL,
     "not_enough_information": NEUTRAL,
 }
-"""Further spellings, of gold labels only. They do not resolve the outputs of models: authors of detectors define
-"consistent" or "supported" in different ways, so the label map of such a model must be explicit."""
+"""Additional spellings of gold labels. They are not used for model outputs, because authors of detectors define
+"consistent" and "supported" differently, so that such a model needs an explicit label map."""
 
 _TRUTH_VALUES: Final = {"true": True, "yes": True, "false": False, "no": False}
 
@@ -77,11 +77,11 @@ _UNLABELLED: Final = frozenset({"-", "-1", ""})  # SNLI's jsonl, its ids on the 
 
 
 class LabelError(ValueError):
-    """A label, or an order of a model's labels, that only a guess could resolve."""
+    """Error for an ambiguous label, or an ambiguous label order of a model."""
 
 
 def canonical(name: str) -> str:
-    """Resolve a spelling of a label to our name: in any case, with `-`, `_` or a space between words.
+    """Resolve a label spelling to its canonical name, ignoring case and the separator (`-`, `_` or space).
 
     Raises:
         LabelError: If the spelling is unknown.
@@ -98,11 +98,11 @@ def canonical(name: str) -> str:
 
 
 def canonical_gold(name: str) -> str:
-    """Resolve the spelling of a gold label in data: those of `canonical`, and those of fact-checking data sets.
+    """Resolve the spelling of a gold label, including the spellings of fact-checking datasets.
 
     Raises:
-        LabelError: If the name is none of the known spellings. Truth values (`yes`, `false`) are none of them: their
-            meaning depends on the column (`truth_value`).
+        LabelError: If the spelling is unknown. Truth values (`yes`, `false`) are not resolved, because their meaning
+            depends on the column (`truth_value`).
 
     >>> canonical_gold("SUPPORTS"), canonical_gold("NOT ENOUGH INFO"), canonical_gold("Unsupported")
     ('entailment', 'neutral', 'not_entailment')
@@ -114,7 +114,7 @@ def canonical_gold(name: str) -> str:
 
 
 def truth_value(name: str) -> bool | None:
-    """Parse `true`, `yes`, `false` or `no`, in any case; None for any other text.
+    """Parse `true`, `yes`, `false` or `no`, ignoring case; None for any other text.
 
     >>> truth_value("Yes"), truth_value("FALSE"), truth_value("entailment")
     (True, False, None)
@@ -130,19 +130,19 @@ def gold_label(name: str) -> str:
     """Resolve a spelling of a label to one of `LABELS`.
 
     Raises:
-        LabelError: If it is a spelling of none of them.
+        LabelError: If it is not a spelling of any of them.
 
     >>> gold_label("Contradiction")
     'contradiction'
     """
     label = canonical(name)
     if label not in LABELS:
-        raise LabelError(f"expected a label of {', '.join(LABELS)}, got {name!r}")
+        raise LabelError(f"expected one of {', '.join(LABELS)}, got {name!r}")
     return label
 
 
 def is_unlabelled(value: str | int | None) -> bool:
-    """Check whether a gold label stands for "no agreement": -1, `-`, an empty cell or a missing value."""
+    """Check whether a gold label means "no agreement": -1, `-`, an empty cell or a missing value."""
     return value is None or str(value).strip() in _UNLABELLED
 
 
@@ -157,15 +157,14 @@ def label_id(name: str) -> int:
     """
     if name == NOT_ENTAILMENT:
         raise LabelError(
-            f"expected pairs labelled {', '.join(LABELS)}, got {NOT_ENTAILMENT}: pairs of two labels make sets such as "
-            "plain and permuted, and nothing is fitted on them; to train on them, run `unbag train` with "
-            "`--not-entailment-as neutral`"
+            f"expected pairs labelled {', '.join(LABELS)}, got {NOT_ENTAILMENT}; use two-label pairs only for sets "
+            "such as plain and permuted, or train on them with `unbag train … --not-entailment-as neutral`"
         )
     return LABELS.index(name)
 
 
 def gold_id(name: str) -> int:
-    """Look up the id of a gold label in its own label space: that of `label_id`, or 1 for `not_entailment`.
+    """Look up the id of a gold label in its label space: as in `label_id`, or 1 for `not_entailment`.
 
     >>> gold_id("contradiction"), gold_id("not_entailment")
     (2, 1)
@@ -174,7 +173,7 @@ def gold_id(name: str) -> int:
 
 
 def parse_label_map(text: str) -> dict[str, str]:
-    """Parse the value of `--label-map`: names in output order, or pairs of the model's name and ours.
+    """Parse the value of `--label-map`: label names in output order, or `MODEL_NAME=LABEL` pairs.
 
     Raises:
         LabelError: If a name is unknown, or the two forms are mixed.
@@ -188,7 +187,7 @@ def parse_label_map(text: str) -> dict[str, str]:
     named = ["=" in part for part in parts]
     if any(named) and not all(named):
         raise LabelError(
-            f"expected either names in output order (contradiction,entailment,neutral) or pairs "
+            f"--label-map: expected either names in output order (contradiction,entailment,neutral) or pairs "
             f"(LABEL_0=contradiction,…), got a mixture: {text!r}"
         )
     pairs = [part.split("=", 1) for part in parts] if all(named) else [[str(i), part] for i, part in enumerate(parts)]
@@ -199,15 +198,15 @@ def resolve_order(id2label: Mapping[int, str], label_map: Mapping[str, str] | No
     """Resolve the labels of a model's outputs, in output order.
 
     Args:
-        id2label: The model's own name of each output, as in `config.id2label`.
-        label_map: Our name of each output, by the model's name or by the number of the output as text. It takes
-            precedence over `id2label`.
+        id2label: Name of each output in the model's config, as in `config.id2label`.
+        label_map: Label of each output, by the model's name or by the index of the output as text. Takes precedence
+            over `id2label`.
 
     Returns:
         A permutation of one of `LABEL_SPACES`.
 
     Raises:
-        LabelError: If a name has no meaning (`LABEL_0`), is unknown, or the names are not one of the label spaces.
+        LabelError: If a name is generic (`LABEL_0`) or unknown, or if the names do not form a label space.
 
     >>> resolve_order({0: "CONTRADICTION", 1: "NEUTRAL", 2: "ENTAILMENT"})
     ('contradiction', 'neutral', 'entailment')
@@ -219,20 +218,20 @@ def resolve_order(id2label: Mapping[int, str], label_map: Mapping[str, str] | No
             order = tuple(canonical(theirs[i]) for i in outputs)
         except LabelError as error:
             raise LabelError(
-                f"the model's id2label is {theirs}, which does not say which output is which label ({error}); "
-                "look up the order on its model card and pass it, e.g. --label-map contradiction,entailment,neutral"
+                f"expected label names in the model's id2label, got {theirs} ({error}); look up the order on the "
+                "model card and pass it, such as --label-map contradiction,entailment,neutral"
             ) from None
     else:
         names = {name for i in outputs for name in (str(i), theirs[i])}
         if unknown := sorted(set(label_map) - names):
-            raise LabelError(f"the label map names {unknown}, the model has {theirs}; name each output once")
+            raise LabelError(f"--label-map: expected each output of {theirs} once, got the unknown {unknown}")
         missing = [theirs[i] for i in outputs if str(i) not in label_map and theirs[i] not in label_map]
         if missing:
-            raise LabelError(f"the label map omits {missing}, the model has {theirs}; name each output once")
+            raise LabelError(f"--label-map: expected each output of {theirs} once, got none for {missing}")
         order = tuple(label_map.get(str(i)) or label_map[theirs[i]] for i in outputs)
     if sorted(order) not in map(sorted, LABEL_SPACES):
         raise LabelError(
-            f"expected outputs that are an order of {_listed(LABEL_SPACES)}, got {','.join(order)}"
+            f"expected the outputs to be a permutation of {_listed(LABEL_SPACES)}, got {','.join(order)}"
             f"{_two_label_advice(order)}"
         )
     return order
@@ -244,7 +243,7 @@ def _listed(spaces: Sequence[Sequence[str]]) -> str:
 
 
 def _two_label_advice(order: Sequence[str]) -> str:
-    """Name the label maps that fit a model of two outputs whose names are of no label space; empty for other models."""
+    """Suggest label maps for a model with two outputs that form no label space; empty for other models."""
     if len(order) != 2:
         return ""
     choices = []
@@ -253,22 +252,22 @@ def _two_label_advice(order: Sequence[str]) -> str:
         for space in (TWO_WAY, CONTRADICTION_OR_NOT):
             if label == space[0] and other in LABELS and other != label:
                 both = space if number == 0 else space[::-1]
-                choices.append(f"{','.join(both)} if {other} stands for {space[1]} too")
+                choices.append(f"{','.join(both)} if {other} means {space[1]}")
     return f"; pass --label-map {', or '.join(choices)}" if choices else ""
 
 
 def single_output_labels(name: str, label_map: Mapping[str, str] | None = None) -> tuple[str, ...]:
-    """Resolve the two labels of a model of one output: that of scores above the threshold, then that of the others.
+    """Resolve the labels of a model with one output: the label above the threshold, then the one below.
 
-    A high score means entailment by default. It means another label if the output is named after it (`contradiction`),
-    or if the label map names it.
+    By default, a high score means entailment. It means another label if the output has its name (`contradiction`), or
+    if the label map assigns it.
 
     Args:
-        name: The model's own name of its output.
-        label_map: The label of a high score and that of a low one, `{"0": …, "1": …}`.
+        name: Name of the output in the model's config.
+        label_map: Labels of high and of low scores, `{"0": …, "1": …}`.
 
     Raises:
-        LabelError: If the map does not name both labels of a two-label space.
+        LabelError: If the map does not contain both labels of a two-label space.
 
     >>> single_output_labels("LABEL_0"), single_output_labels("CONTRADICTION")
     (('entailment', 'not_entailment'), ('contradiction', 'not_contradiction'))
@@ -277,8 +276,8 @@ def single_output_labels(name: str, label_map: Mapping[str, str] | None = None) 
     if label_map is not None:
         if sorted(label_map.items()) not in [[("0", high), ("1", low)] for high, low in orders]:
             raise LabelError(
-                "a model of one output has a label for high scores and one for low ones; expected --label-map "
-                f"{' or '.join(','.join(order) for order in orders)}, got {dict(label_map)}"
+                f"--label-map: expected {' or '.join(','.join(order) for order in orders)} for a model with one "
+                f"output, got {','.join(f'{name}={label}' for name, label in label_map.items())}"
             )
         return label_map["0"], label_map["1"]
     try:
@@ -289,16 +288,16 @@ def single_output_labels(name: str, label_map: Mapping[str, str] | None = None) 
 
 
 def two_label_orders() -> list[tuple[str, ...]]:
-    """List every order of the outputs of a two-label model."""
+    """List all possible orders of the outputs of a two-label model."""
     return [order for space in (TWO_WAY, CONTRADICTION_OR_NOT) for order in permutations(space)]
 
 
 def candidate_orders(declared: Sequence[str], *, allow_two_labels: bool = False) -> list[tuple[str, ...]]:
-    """List the possible orders of outputs, the declared one first.
+    """List the possible output orders, starting with the declared one.
 
     Args:
-        declared: The order that a model or a file declares.
-        allow_two_labels: Whether to add the orders of two labels to those of three.
+        declared: Order declared by a model or a file.
+        allow_two_labels: Whether to include the orders of two labels for a model with three labels.
 
     >>> candidate_orders(("entailment", "not_entailment"))[:2]
     [('entailment', 'not_entailment'), ('not_entailment', 'entailment')]
@@ -309,7 +308,7 @@ def candidate_orders(declared: Sequence[str], *, allow_two_labels: bool = False)
 
 
 def label_space_of(order: Sequence[str]) -> tuple[str, ...]:
-    """Find the label space of which `order` is a permutation, in our order.
+    """Find the label space that `order` permutes, in canonical order.
 
     >>> label_space_of(("contradiction", "entailment", "neutral"))
     ('entailment', 'neutral', 'contradiction')
@@ -318,7 +317,7 @@ def label_space_of(order: Sequence[str]) -> tuple[str, ...]:
 
 
 def positive_label(label_space: Sequence[str]) -> str:
-    """Name the positive label of a two-label space.
+    """Look up the positive label of a two-label space.
 
     >>> positive_label(TWO_WAY), positive_label(CONTRADICTION_OR_NOT)
     ('entailment', 'contradiction')
@@ -329,8 +328,8 @@ def positive_label(label_space: Sequence[str]) -> str:
 def fold(label: str, label_space: Sequence[str]) -> str:
     """Map a three-way gold label to a model's label space.
 
-    For two-label models, neutral and contradiction are both `not_entailment`; McCoy et al. (2019, section 4) fold HANS
-    in the same way. For models that detect contradictions, entailment and neutral are both `not_contradiction`.
+    For two-label models, neutral and contradiction become `not_entailment`, as in McCoy et al. (2019, section 4) for
+    HANS. For contradiction detectors, entailment and neutral become `not_contradiction`.
 
     Raises:
         LabelError: If label and space belong to different two-label spaces.
@@ -343,7 +342,7 @@ def fold(label: str, label_space: Sequence[str]) -> str:
     rest = NOT_CONTRADICTION if NOT_CONTRADICTION in label_space else NOT_ENTAILMENT
     if {label, rest} == {NOT_ENTAILMENT, NOT_CONTRADICTION}:
         raise LabelError(
-            f"expected labels that fold into {', '.join(label_space)}, got {label}, which may be either; use pairs of "
+            f"expected labels that map to {', '.join(label_space)}, got {label}, which may be either; use pairs with "
             f"three labels ({', '.join(LABELS)})"
         )
     return rest

@@ -1,8 +1,8 @@
-"""Sentences of a user's own English text, as premises of sets that need no labels and no hypotheses.
+"""Sentences of user-provided English text, as premises of sets that need neither labels nor hypotheses.
 
-A text is a file of plain text or Markdown, a table with a text column, or a Hub data set with one. Its sentences are
-split, filtered and parsed once, and kept in the cache beside the reason for each excluded one. The pair of a sentence
-is the sentence itself: it entails itself, so that sets which read claims find one.
+A text is a plain-text or Markdown file, a table with a text column, or a Hub dataset with such a column. Its sentences
+are split, filtered and parsed once, and cached together with the reasons for excluded sentences. Each sentence is
+paired with itself, which is an entailment, so that sets that need a hypothesis find one.
 """
 
 import hashlib
@@ -30,31 +30,31 @@ from unbag.utils.options import did_you_mean
 from unbag.utils.safe_io import DataError, lines, validate_file
 
 LANGUAGE: Final = "en"
-"""The language of texts: every set that is made from text knows English grammar only."""
+"""Language of texts. All sets built from text depend on English grammar."""
 
 _MARKDOWN: Final = (".md", ".markdown")
 _PLAIN: Final = (".txt",)
 ENDINGS: Final = (*_PLAIN, *_MARKDOWN, *readers.ENDINGS)
 _COLUMN: Final = "text"
 _RECOGNISED: Final = ("text", "content", "sentence", "body", "document", "passage", "article", "paragraph")
-"""Usual names of a text column, in any case."""
+"""Usual names of a text column, compared without case."""
 
-_MOST_FILES: Final = 10_000  # of a folder: more are a disk, and not somebody's documents
-_CHUNK: Final = 2_000  # sentences in memory, as the parser takes them
-_LANGUAGE_SAMPLE: Final = 2_000  # paragraphs that decide whether a text is English
+_MOST_FILES: Final = 10_000  # files in a folder; more suggest a wrong folder
+_CHUNK: Final = 2_000  # sentences in memory, as in the parser
+_LANGUAGE_SAMPLE: Final = 2_000  # paragraphs used to detect whether a text is English
 _LAYOUT: Final = 1
 _SCHEMA: Final = pa.schema([("id", pa.string()), ("text", pa.string()), ("reason", pa.string())])
 
 
 class Document(NamedTuple):
-    """A text with a name, and a function that reads its paragraphs."""
+    """Text with a name, and a function that reads its paragraphs."""
 
     name: str
     paragraphs: Callable[[], Iterable[str]]
 
 
 class Candidate(NamedTuple):
-    """A sentence of a text with the reason for its exclusion, if any."""
+    """Sentence of a text with the reason for its exclusion, if any."""
 
     id: str
     text: str
@@ -62,12 +62,12 @@ class Candidate(NamedTuple):
 
 
 def text_files(names: Sequence[str | os.PathLike[str]]) -> list[str]:
-    """List the files of a text: each named file, and the text and Markdown files in each named folder, sorted.
+    """List the files of a text: the given files, and the sorted text and Markdown files in the given folders.
 
-    The id of a Hub data set stays as it is.
+    The id of a Hub dataset is returned unchanged.
 
     Raises:
-        DataError: If a file does not exist or has another ending, or a folder has none of them or too many.
+        DataError: If a file does not exist or has another extension, or a folder has no such files or too many.
     """
     files: list[str] = []
     for each_name in names:
@@ -76,8 +76,8 @@ def text_files(names: Sequence[str | os.PathLike[str]]) -> list[str]:
         if readers.is_hub_id(name):
             if len(names) > 1:
                 raise DataError(
-                    f"text: expected files or one data set of the Hub, got {name} beside {len(names) - 1} other names; "
-                    "name the model before --text, and read one data set at a time"
+                    f"--text: expected files or one Hub dataset, got {name} and {len(names) - 1} other names; put the "
+                    "model before --text, and use one dataset at a time"
                 )
             return [name]
         if path.is_dir():
@@ -85,21 +85,19 @@ def text_files(names: Sequence[str | os.PathLike[str]]) -> list[str]:
             inside = sorted(str(each) for each in islice(found, _MOST_FILES + 1) if each.is_file())
             if not 0 < len(inside) <= _MOST_FILES:
                 n = f"more than {_MOST_FILES:,}" if inside else "none"
-                raise DataError(
-                    f"{path}: expected a folder with files that end in .txt or .md, got {n}; name the files"
-                )
+                raise DataError(f"{path}: expected a folder with .txt or .md files, got {n}; pass the files")
             files += inside
             continue
         if readers.file_ending(validate_file(path)) not in ENDINGS:
-            raise DataError(f"{path}: expected a file that ends in {', '.join(ENDINGS)} (or one of these and .gz)")
+            raise DataError(f"{path}: expected a file name ending in {', '.join(ENDINGS)}, optionally followed by .gz")
         files.append(name)
     if not files:
-        raise DataError("text: expected files, a folder or a data set of the Hub, got none; name one")
+        raise DataError("--text: expected files, a folder or a Hub dataset, got none; pass one")
     return list(dict.fromkeys(files))
 
 
 def text_names(files: Sequence[str]) -> list[str]:
-    """Name the files of a text for records, without their folders; the id of a data set of the Hub stays as it is."""
+    """Build the names of a text's files for records, without folders. The id of a Hub dataset is unchanged."""
     return [name if readers.is_hub_id(name) else Path(name).name for name in files]
 
 
@@ -112,24 +110,24 @@ def open_text(
     config: str | None = None,
     revision: str | None = None,
 ) -> Source:
-    """Open a text as pairs of each of its sentences with itself, labelled entailment.
+    """Open a text as pairs of each sentence with itself, labelled entailment.
 
-    Nothing is parsed before the first row is read. The sentences are then kept in the cache (`unbag/sentences`) by the
-    content of the text and the identity of the parser.
+    Parsing starts when the first row is read. The sentences are then cached (`unbag/sentences`) by the content of the
+    text and the identity of the parser.
 
     Args:
-        names: Files or folders (`text_files`), or the id of one Hub data set.
+        names: Files or folders (`text_files`), or the id of one Hub dataset.
         pipeline: spaCy pipeline that parses the sentences: a package, a folder or a Hub repository.
-        split: Split of a Hub data set; None for files.
-        columns: Name of the text column of tables, by `text`.
-        config: Config of a Hub data set.
-        revision: Revision of a Hub data set (default: the latest commit).
+        split: Split of a Hub dataset; None for files.
+        columns: Name of the text column in tables, under the key `text`.
+        config: Config of a Hub dataset.
+        revision: Revision of a Hub dataset (default: the latest commit).
 
     Raises:
-        DataError: If a file or data set cannot be read, or has no text column.
+        DataError: If a file or dataset cannot be read, or has no text column.
     """
     if unknown := sorted(set(columns or {}) - {_COLUMN}):
-        raise DataError(f"columns: expected a name for the column {_COLUMN}, got {', '.join(unknown)}")
+        raise DataError(f"--columns: expected a name for the column {_COLUMN!r}, got {', '.join(unknown)}")
     column = (columns or {}).get(_COLUMN)
     files = text_files(names)
     if readers.is_hub_id(files[0]):
@@ -140,13 +138,13 @@ def open_text(
         origin = Path(files[0]).name + (f" and {len(files) - 1} more" if len(files) > 1 else "")
         name, split = origin, ""
     key = "\0".join([commit, str(column), str(config), split])
-    # Once per source, so that each pass over its rows does not load the parser again.
+    # Cached per source, so that the parser is not loaded again for each pass over the rows.
     stored = cache(partial(_sentences, key, pipeline, documents, str(names[0])))
     return Source(
         name=name,
         split=split,
         language=LANGUAGE,
-        licence="unknown",
+        license="unknown",
         citation="",
         origin=origin,
         revision=commit,
@@ -165,7 +163,7 @@ def _as_example(row: readers.Row) -> Example | str:
 
 
 def _sentences(key: str, pipeline: str, documents: Callable[[], Iterator[Document]], where: str) -> Path:
-    """Find the stored sentences of a text, or split, filter, parse and store them."""
+    """Load the stored sentences of a text, or split, filter, parse and store them."""
     parser = Parser(pipeline)
     digest = hashlib.sha256(f"{key}\0{parser.identity}\0{_LAYOUT}\0{_rules_hash()}".encode()).hexdigest()[:32]
     path = cache_folder("sentences") / f"{digest}.parquet"
@@ -183,7 +181,7 @@ def _sentences(key: str, pipeline: str, documents: Callable[[], Iterator[Documen
 
 @cache
 def _rules_hash() -> str:
-    """Compute the hash of the code that decides which sentences are used."""
+    """Compute the hash of the code that selects sentences."""
     digest = hashlib.sha256()
     for file in (__file__, sentences.__file__, paragraphs.__file__):
         digest.update(Path(str(file)).read_bytes())
@@ -191,14 +189,14 @@ def _rules_hash() -> str:
 
 
 def _sample(documents: Iterable[Document]) -> Iterator[str]:
-    """Iterate over the first paragraphs, for the language of a text."""
+    """Iterate over the first paragraphs, for language detection."""
     return islice((paragraph for document in documents for paragraph in document.paragraphs()), _LANGUAGE_SAMPLE)
 
 
 def _candidates(documents: Iterable[Document]) -> Iterator[Candidate]:
-    """Iterate over all sentences of some documents, with the reasons that need no parse.
+    """Iterate over all sentences of documents, with the exclusion reasons that need no parse.
 
-    Memory grows by a hash of eight bytes per distinct sentence.
+    Memory use grows by an 8-byte hash per distinct sentence.
     """
     seen: set[bytes] = set()
     for document in documents:
@@ -213,7 +211,7 @@ def _candidates(documents: Iterable[Document]) -> Iterator[Candidate]:
 
 
 def _parsed(candidates: Iterator[Candidate], parser: Parser) -> Iterator[Candidate]:
-    """Iterate over candidates in order, with the reasons that their parses give."""
+    """Iterate over candidates in order, with the exclusion reasons from their parses."""
     while chunk := list(islice(candidates, _CHUNK)):
         parses = parser.parses(each.text for each in chunk if each.reason is None)
         for each in chunk:
@@ -244,14 +242,14 @@ def _hub_documents(
     repo_id: str, config: str | None, split: str | None, revision: str, column: str | None
 ) -> tuple[Callable[[], Iterator[Document]], str]:
     if split is None:
-        raise DataError(f"{repo_id}: expected a split of the data set, got none; name it, e.g. --split train")
+        raise DataError(f"{repo_id}: expected a split of the dataset, got none; pass one, such as --split train")
     table, commit = readers.open_hub(repo_id, config, split, revision)
     name = _text_column(table.columns, column, repo_id)
     return (lambda: _cells(table, name, split)), commit
 
 
 def _cells(table: readers.Table, column: str, name: str) -> Iterator[Document]:
-    """Iterate over the cells of a text column, each a document."""
+    """Iterate over the cells of a text column. Each cell is a document."""
     for row in table.read():
         text = readers.cell(row, column)
         if text is None or text == "":
@@ -273,8 +271,8 @@ def _text_column(present: Sequence[str], named: str | None, where: str) -> str:
             if name.lower() == usual:
                 return name
     raise DataError(
-        f"{where}: expected a text column ({', '.join(_RECOGNISED)}), got {list(present)[:20]}; name it with --columns "
-        "text=…"
+        f"{where}: expected a text column ({', '.join(_RECOGNISED)}), got {list(present)[:20]}; pass its name with "
+        "--columns text=…"
     )
 
 
@@ -297,14 +295,14 @@ def _text_lines(path: Path) -> Iterator[str]:
 
 
 def _unique_names(files: Sequence[str]) -> list[str]:
-    """Name each file by its name, without the folder, so that records do not depend on it; numbered if repeated."""
+    """Build unique file names without folders, so that records do not depend on them. Repeated names are numbered."""
     names = [Path(file).name for file in files]
     times = Counter(names)
     return [name if times[name] == 1 else f"{number}-{name}" for number, name in enumerate(names)]
 
 
 def _hash_of(files: Sequence[str]) -> str:
-    """Compute the sha256 of several files: of one, that of its bytes."""
+    """Compute the sha256 of several files; for a single file, the sha256 of its bytes."""
     if len(files) == 1:
         return file_hash(Path(files[0]))
     digest = hashlib.sha256()

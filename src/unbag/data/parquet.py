@@ -1,7 +1,7 @@
-"""Limits for Parquet files from untrusted authors: a few bytes of such a file may expand to any number of rows.
+"""Limits for untrusted Parquet files, of which a few bytes may expand to any number of rows.
 
-Parquet stores a text once that many rows share, and a value once that a long run of rows has. Texts are therefore read
-as dictionaries, and their sizes are added up before any row gets a copy of its own.
+Parquet stores a text that many rows share, or a value that many consecutive rows share, only once. Texts are therefore
+read as dictionaries, and their total size is computed before rows get separate copies.
 """
 
 from collections.abc import Iterator, Sequence
@@ -15,13 +15,13 @@ import pyarrow.parquet as pq
 from unbag.utils.safe_io import GIGABYTE, LONGEST_LINE, MOST_COLUMNS, MOST_UNPACKED, DataError
 
 _BATCH: Final = 1000  # rows
-_LARGE_BATCH: Final = 64 << 20  # bytes; the rows of a larger batch are yielded one by one
+_LARGE_BATCH: Final = 64 << 20  # bytes; rows of a larger batch are yielded one by one
 
 
 def batches(
     file: Path | IO[bytes], place: object, size: int, groups: Sequence[int] | None = None
 ) -> Iterator[pa.RecordBatch]:
-    """Iterate over batches of the rows of a file. Columns of text are dictionaries.
+    """Iterate over batches of the rows of a file. Text columns are dictionary-encoded.
 
     Args:
         file: Path, or seekable file.
@@ -31,13 +31,13 @@ def batches(
 
     Raises:
         DataError: If the file exceeds a limit of SECURITY.md.
-        pyarrow.ArrowException, OSError: If the file is damaged, or is not Parquet.
+        pyarrow.ArrowException, OSError: If the file is corrupted or is not a Parquet file.
     """
     footer = pq.read_metadata(file)
     columns = [footer.schema.column(index) for index in range(len(footer.schema))]
     if len(columns) > MOST_COLUMNS:
         raise DataError(f"{place}: expected at most {MOST_COLUMNS:,} columns, got {len(columns):,}")
-    # Only the totals of a group are safe to read: pyarrow 26 aborts the process on damaged metadata of a column.
+    # Only the totals of a group are safe to read: pyarrow 26 aborts the process if column metadata is corrupted.
     all_groups = (footer.row_group(index) for index in range(footer.num_row_groups))
     _validate_expansion(sum(group.total_byte_size for group in all_groups), place, size)
     texts = [column.path for column in columns if column.physical_type == "BYTE_ARRAY"]
@@ -47,7 +47,7 @@ def batches(
         for group in range(footer.num_row_groups) if groups is None else groups:
             for batch in rows.iter_batches(batch_size=_BATCH, row_groups=[group]):
                 held = sum(_bytes(column, place) for column in batch.columns)
-                # At least one byte per cell: in some types, nulls have no bytes at all.
+                # At least one byte per cell, since nulls have no bytes in some types.
                 unpacked += held + batch.num_rows * batch.num_columns
                 _validate_expansion(unpacked, place, size)
                 step = 1 if held > _LARGE_BATCH else _BATCH
@@ -55,7 +55,7 @@ def batches(
 
 
 def validate_unpacked_size(file: Path | IO[bytes], place: object, size: int) -> None:
-    """Validate that a whole file may be read into memory; `batches` describes arguments and errors."""
+    """Validate that an entire file may be read into memory. Arguments and errors are those of `batches`."""
     for _ in batches(file, place, size):
         pass
 
@@ -63,13 +63,13 @@ def validate_unpacked_size(file: Path | IO[bytes], place: object, size: int) -> 
 def _validate_expansion(unpacked: int, place: object, size: int) -> None:
     if unpacked > GIGABYTE and unpacked > MOST_UNPACKED * size:
         raise DataError(
-            f"{place}: unpacks to more than {MOST_UNPACKED} times its {size:,} bytes, more than text does; if you "
+            f"{place}: expected at most {MOST_UNPACKED} times its {size:,} bytes after decompression, got more; if you "
             "trust the file, convert it to jsonl"
         )
 
 
 def _bytes(array: Any, place: object) -> int:
-    """Compute the size of an array in bytes if each row had a copy of its value."""
+    """Compute the size of an array in bytes if each row had a separate copy of its value."""
     kind = array.type
     if pa.types.is_dictionary(kind):
         if not (pa.types.is_string(kind.value_type) or pa.types.is_binary(kind.value_type)):

@@ -1,4 +1,4 @@
-"""A model's predictions on the rows of a challenge set, in the form of metrics. Needs numpy alone."""
+"""Predictions of a model on the rows of a challenge set, in the form that metrics use. Needs only numpy."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple, TypeAlias
@@ -9,23 +9,23 @@ from numpy.typing import ArrayLike, NDArray
 from unbag.data.labels import LABELS, NOT_ENTAILMENT, TWO_WAY, fold
 
 NO_ANSWER: Final = -1
-"""The value of `SetPredictions.predicted` for a row without an answer. It is wrong for every gold label."""
+"""Value of `SetPredictions.predicted` for a row without an answer, which is wrong for every gold label."""
 
 NONE: Final = "none"
-"""The name of `NO_ANSWER` among names of labels."""
+"""Label name of `NO_ANSWER`."""
 
 Columns: TypeAlias = Mapping[str, Any]
-"""Columns of n rows by name, each a list or an array, shape (n,); `label` has the gold ids."""
+"""Columns of n rows by name, each a list or an array, shape (n,); `label` contains the gold ids."""
 
 
 class SetPredictions(NamedTuple):
-    """A model's predictions on n rows, in their order.
+    """Predictions of a model on n rows, in row order.
 
     Attributes:
         probabilities: Probability of each label, shape (n, len(label_space)).
         label_space: Labels of the columns, one of `data.labels.LABEL_SPACES`.
         has_probabilities: Whether the probabilities express the model's confidence; False for bare labels.
-        unanswered: Rows without an answer, shape (n,); None for models that always answer.
+        unanswered: Mask of rows without an answer, shape (n,); None for models that always answer.
     """
 
     probabilities: NDArray[Any]
@@ -51,7 +51,7 @@ class SetPredictions(NamedTuple):
         return gold
 
     def in_space(self, label_space: Sequence[str]) -> "SetPredictions":
-        """Convert to a label space of at most as many labels. Probabilities of labels that become one are summed."""
+        """Convert to a label space with equally many or fewer labels. Probabilities of merged labels are summed."""
         if tuple(label_space) == tuple(self.label_space):
             return self
         columns = [list(label_space).index(fold(label, label_space)) for label in self.label_space]
@@ -61,13 +61,13 @@ class SetPredictions(NamedTuple):
         return self._replace(probabilities=probabilities, label_space=tuple(label_space))
 
     def for_gold(self, names: Sequence[str]) -> "SetPredictions":
-        """Convert to a label space that the gold labels allow.
+        """Convert to a label space that fits the gold labels.
 
         Args:
-            names: Names of the gold ids. If `not_entailment` is among them, neutral and contradiction are one label.
+            names: Names of the gold ids. If they include `not_entailment`, neutral and contradiction are merged.
 
         Raises:
-            labels.LabelError: If `not_entailment` is among the names, and the predictions are of contradiction or not.
+            labels.LabelError: If the gold labels separate entailment and the predictions separate contradiction.
         """
         validate_label_space(names, self.label_space)
         return self.in_space(TWO_WAY) if NOT_ENTAILMENT in names else self
@@ -86,14 +86,14 @@ def validate_label_space(gold: Sequence[str], label_space: Sequence[str]) -> Non
         label_space: Label space of the model.
 
     Raises:
-        labels.LabelError: If the pairs are labelled entailment or not, and the model predicts contradiction or not.
+        labels.LabelError: If the gold labels separate entailment and the model separates contradiction.
     """
     if NOT_ENTAILMENT in gold:
         fold(NOT_ENTAILMENT, label_space)
 
 
 def predictions_from_labels(predicted: Sequence[int]) -> "SetPredictions":
-    """Build predictions from bare label ids, in which `NO_ANSWER` stands for none."""
+    """Build predictions from label ids without probabilities; `NO_ANSWER` marks rows without an answer."""
     ids = np.asarray(predicted, dtype=np.intp)
     unanswered = ids == NO_ANSWER
     probabilities = np.eye(len(LABELS))[np.where(unanswered, 0, ids)]
@@ -113,8 +113,8 @@ def scatter_predictions(answers: SetPredictions, mask: NDArray[np.bool_]) -> "Se
     """Expand the predictions on m selected rows to all n rows, with `NO_ANSWER` for the others.
 
     Args:
-        answers: Predictions on the selected rows, in their order.
-        mask: Which of all rows are selected, shape (n,).
+        answers: Predictions on the selected rows, in row order.
+        mask: Mask of the selected rows, shape (n,).
     """
     probabilities = np.zeros((len(mask), len(answers.label_space)), dtype=answers.probabilities.dtype)
     probabilities[mask] = answers.probabilities

@@ -1,8 +1,8 @@
-"""Readers of rows from csv, tsv, jsonl and Parquet files and from Hub data sets.
+"""Readers for the rows of csv, tsv, jsonl and Parquet files and of Hub datasets.
 
-Each row has its number and, for error messages, its place. Several processes can read parts of one text file. One pass
-over the file finds the starts of rows, line by line and without parsing. If a line of csv has quotation marks, the csv
-reader finds the end of the row, since a quoted cell may contain line breaks.
+Each row has its number and, for error messages, its location. Several processes can read different ranges of one text
+file. One pass over the file finds the starts of rows, line by line and without parsing. If a csv line has quotation
+marks, the csv reader finds the end of the row, since a quoted cell may contain line breaks.
 """
 
 import csv
@@ -27,7 +27,7 @@ from unbag.utils.safe_io import MOST_COLUMNS, DataError, lines, parse_json, vali
 
 
 class Row(NamedTuple):
-    """One row: number from 0, place for messages (file and line), values by column."""
+    """Row of a file or dataset: number from 0, location for messages (file and line), and values by column."""
 
     number: int
     place: str
@@ -35,21 +35,21 @@ class Row(NamedTuple):
 
 
 def cell(row: Row, name: str) -> Any:
-    """Look up a row's value in a column.
+    """Look up the value of a row in a column.
 
     Raises:
-        DataError: If the row has no such column, since each line of a jsonl file has its own keys.
+        DataError: If the row has no such column, as lines of a jsonl file may have different keys.
     """
     if name not in row.values:
-        raise DataError(f"{row.place}: expected a value of {name!r} as in the first row, got {list(row.values)[:20]}")
+        raise DataError(f"{row.place}: expected a value for {name!r} as in the first row, got {list(row.values)[:20]}")
     return row.values[name]
 
 
 def validate_unique_columns(names: Sequence[str], place: object) -> None:
-    """Validate that column names are unique. Empty names may repeat: spreadsheets write them, and nothing reads them.
+    """Validate that column names are unique. Empty names may repeat, as in exported spreadsheets.
 
     Raises:
-        DataError: If a name repeats, or there are too many columns.
+        DataError: If a name is repeated, or there are too many columns.
     """
     validate_column_count(names, place)
     if problem := repeated_names_error(names):
@@ -57,7 +57,7 @@ def validate_unique_columns(names: Sequence[str], place: object) -> None:
 
 
 def validate_column_count(names: Collection[str], place: object) -> None:
-    """Validate that there are at most as many columns as SECURITY.md allows.
+    """Validate that a file has at most `MOST_COLUMNS` columns (see SECURITY.md).
 
     Raises:
         DataError: If there are more.
@@ -67,15 +67,15 @@ def validate_column_count(names: Collection[str], place: object) -> None:
 
 
 def repeated_names_error(names: Sequence[str]) -> str:
-    """Build the error text for column names that repeat; empty if none does."""
+    """Build the error message for repeated column names; empty if there are none."""
     repeated = [name for name, n in Counter(names).items() if name and n > 1]
-    message = f"expected each name once, got {' and '.join(map(repr, repeated))} again; remove or rename all but one"
+    message = f"expected unique names, got {' and '.join(map(repr, repeated))} repeatedly; remove or rename all but one"
     return message if repeated else ""
 
 
 _PARTS: Final = 16
-"""Maximum parts of a row group. To reach the start of a part, all earlier rows of its group are decoded. Decoding takes
-a hundredth of the time of converting to Python rows, so that 16 parts cost little."""
+"""Maximum number of parts of a row group. All preceding rows of the group are decoded to reach the start of a part. As
+decoding is 100 times faster than the conversion to Python rows, 16 parts have little overhead."""
 
 
 def read_parquet(path: Path, start: int = 0, stop: int | None = None) -> Iterator[Row]:
@@ -111,7 +111,7 @@ def read_parquet(path: Path, start: int = 0, stop: int | None = None) -> Iterato
 
 
 def parquet_spans(path: Path, size: int) -> list[tuple[int, int | None]]:
-    """Split a Parquet file into ranges of about `size` rows or more. No range crosses a row group.
+    """Split a Parquet file into ranges of about `size` rows or more, within row groups.
 
     Raises:
         DataError: If the file cannot be read.
@@ -128,7 +128,7 @@ def parquet_spans(path: Path, size: int) -> list[tuple[int, int | None]]:
 
 
 def _bounds(metadata: Any) -> list[int]:
-    """List the first row of each row group, then the number of all rows."""
+    """List the first row of each row group, followed by the total number of rows."""
     return list(accumulate((metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)), initial=0))
 
 
@@ -138,12 +138,14 @@ def _values(batch: Any, name: str, path: Path) -> Sequence[Any]:
     try:
         values: Sequence[Any] = column.to_pylist()
     except (ValueError, ArithmeticError, LookupError, ImportError, NotImplementedError) as error:
-        raise DataError(f"{path}: the column {name!r} cannot be read ({column.type}: {first_line(error)})") from None
+        raise DataError(
+            f"{path}: expected a readable column {name!r}, got an error ({column.type}: {first_line(error)})"
+        ) from None
     return values
 
 
 class Start(NamedTuple):
-    """Start of a row: number of the row from 0, and the numbers of lines and of bytes before it."""
+    """Start of a row: its number from 0, and the numbers of lines and bytes before it."""
 
     row: int
     lines: int
@@ -151,9 +153,9 @@ class Start(NamedTuple):
 
 
 def csv_delimiter(path: Path) -> str:
-    """Detect the delimiter of a csv file: a semicolon if the header has one and no comma, else a comma.
+    """Detect the delimiter of a csv file: a semicolon if the header contains one and no comma, otherwise a comma.
 
-    Spreadsheets write semicolons in languages whose numbers have a decimal comma.
+    Spreadsheets use semicolons in languages with a decimal comma.
 
     Raises:
         DataError: If the file cannot be read.
@@ -162,14 +164,14 @@ def csv_delimiter(path: Path) -> str:
         if not _is_blank_record(number, line):
             try:
                 cells = next(csv.reader([_text(number, line)]), [])
-            except csv.Error:  # a damaged header, which `_read_separated` reports with its line
+            except csv.Error:  # a corrupted header, which `_read_separated` reports with its line
                 break
             return ";" if len(cells) == 1 and ";" in cells[0] else ","
     return ","
 
 
 def jsonl_starts(path: Path, every: int) -> Iterator[Start]:
-    """Iterate over the starts of every `every`-th row of a jsonl file, without that of the first row.
+    """Iterate over the start of every `every`-th row of a jsonl file, except the first row.
 
     Raises:
         DataError: If the file cannot be read, or a line is too long.
@@ -178,13 +180,13 @@ def jsonl_starts(path: Path, every: int) -> Iterator[Start]:
 
 
 def separated_starts(path: Path, every: int, *, quotes: bool) -> Iterator[Start]:
-    """Iterate over the starts of every `every`-th row of a csv or tsv file, without that of the first row.
+    """Iterate over the start of every `every`-th row of a csv or tsv file, except the first row.
 
-    The iteration ends early at malformed csv. The reader that continues from the last start reports the error.
+    The iteration stops at malformed csv. The reader that continues from the last start reports the error.
 
     Args:
         path: File with a header.
-        every: Rows between two starts.
+        every: Number of rows between two starts.
         quotes: Whether quotation marks enclose cells, which may then contain line breaks. In tsv, they are ordinary
             characters.
 
@@ -215,11 +217,11 @@ def _starts(
 
 
 def _bytes_behind(line: str, following: Iterator[tuple[int, bytes]], delimiter: str) -> int:
-    """Consume the further lines of a row and count their bytes.
+    """Consume the remaining lines of a row and count their bytes.
 
     Args:
         line: First line of the row.
-        following: Numbers and bytes of the lines after it.
+        following: Numbers and bytes of the following lines.
         delimiter: Delimiter of the cells.
     """
     n_bytes = 0
@@ -236,28 +238,28 @@ def _bytes_behind(line: str, following: Iterator[tuple[int, bytes]], delimiter: 
 
 
 def _is_blank_json(number: int, line: bytes) -> bool:
-    """Check whether a line is white space only, in the same way as the jsonl reader."""
-    if line.startswith(b"{"):  # decides nearly every line without decoding it
+    """Check whether a line contains only whitespace, like the jsonl reader."""
+    if line.startswith(b"{"):  # sufficient for nearly all lines, without decoding
         return False
     return not _text(number, line).strip()
 
 
 def _text(number: int, line: bytes) -> str:
-    """Decode a line. Bytes that are not UTF-8 are replaced here; the reader of the row reports them."""
+    """Decode a line. Invalid UTF-8 is replaced here and reported by the reader of the row."""
     return line.decode("utf-8-sig" if number == 1 else "utf-8", errors="replace")
 
 
 def _is_blank_record(number: int, line: bytes) -> bool:
-    """Check whether a line is empty, in the same way as the csv reader."""
+    """Check whether a line is empty, like the csv reader."""
     return not line.strip(b"\r\n")
 
 
 FIRST: Final = Start(0, 0, 0)
-"""The start of a file."""
+"""Start of the first row of a file."""
 
 
 def read_csv(path: Path, start: Start = FIRST) -> Iterator[Row]:
-    """Iterate over the rows of a csv file, from a start on. The delimiter is a comma or a semicolon.
+    """Iterate over the rows of a csv file, starting at `start`. The delimiter is a comma or a semicolon.
 
     Raises:
         DataError: If a line is malformed; the message has its number.
@@ -266,9 +268,9 @@ def read_csv(path: Path, start: Start = FIRST) -> Iterator[Row]:
 
 
 def read_tsv(path: Path, start: Start = FIRST) -> Iterator[Row]:
-    """Iterate over the rows of a tsv file, from a start on.
+    """Iterate over the rows of a tsv file, starting at `start`.
 
-    A quotation mark is a character of the sentence, as in the files of SNLI and HANS.
+    Quotation marks are part of the sentence, as in the files of SNLI and HANS.
 
     Raises:
         DataError: If a line is malformed; the message has its number.
@@ -277,7 +279,7 @@ def read_tsv(path: Path, start: Start = FIRST) -> Iterator[Row]:
 
 
 def read_jsonl(path: Path, start: Start = FIRST) -> Iterator[Row]:
-    """Iterate over the rows of a jsonl file, from a start on.
+    """Iterate over the rows of a jsonl file, starting at `start`.
 
     Raises:
         DataError: If a line is malformed; the message has its number.
@@ -299,7 +301,7 @@ def read_jsonl(path: Path, start: Start = FIRST) -> Iterator[Row]:
 
 
 def _lines(path: Path, start: Start = FIRST) -> Iterator[tuple[int, str]]:
-    """Iterate over line numbers from 1 and decoded lines. Each line is decoded alone, so that errors name the line."""
+    """Iterate over line numbers (from 1) and lines. Lines are decoded one by one, so that errors name the line."""
     for number, line in lines(path, start=start.bytes, before=start.lines):
         try:
             text = line.decode("utf-8-sig" if number == 1 else "utf-8")
@@ -346,21 +348,21 @@ _TEXT: Final[Mapping[str, tuple[Callable[[Path, Start], Iterator[Row]], Callable
     ".tsv": (read_tsv, partial(separated_starts, quotes=False)),
     ".jsonl": (read_jsonl, jsonl_starts),
 }
-"""The reader of rows and the finder of their starts, by the ending of a text file."""
+"""Function that reads rows and function that finds their starts, by the extension of a text file."""
 
 ENDINGS: Final = (*_TEXT, _PARQUET)
 
 
 @dataclass(frozen=True)
 class File:
-    """A csv, tsv, jsonl or parquet file."""
+    """Rows of a csv, tsv, jsonl or parquet file."""
 
     path: Path
     columns: Sequence[str]
     _starts: list[Start] = field(default_factory=list, repr=False, compare=False)  # filled by `spans`
 
     def read(self, start: int = 0, stop: int | None = None) -> Iterator[Row]:
-        """Iterate over a range of rows. Before a call of `spans`, all earlier lines of a text file are read too."""
+        """Iterate over a range of rows. Reads all preceding lines of a text file unless `spans` was called before."""
         if file_ending(self.path) == _PARQUET:
             return read_parquet(self.path, start, stop)
         read, _ = _TEXT[file_ending(self.path)]
@@ -370,11 +372,11 @@ class File:
         return islice(rows, start - begin.row, None if stop is None else max(start, stop) - begin.row)
 
     def label_names(self, column: str) -> Sequence[str] | None:
-        """Return None, since files have no names of label ids."""
+        """Return None, since files do not store label names."""
         return None
 
     def spans(self, size: int) -> tuple[tuple[int, int | None], ...]:
-        """Split the file into ranges of about `size` rows, of Parquet within row groups; one open range for `.gz`."""
+        """Split the file into ranges of about `size` rows; a single open range for `.gz`."""
         if file_ending(self.path) == _PARQUET:
             return tuple(parquet_spans(self.path, size))
         if self.path.suffix == ".gz":  # gzip has no random access
@@ -390,14 +392,14 @@ class File:
 
 
 def open_file(path: Path) -> File:
-    """Open a file by its ending.
+    """Open a file with the reader for its extension.
 
     Raises:
-        DataError: If the path does not exist, is not a regular file, has an unknown ending, or the file has no rows.
+        DataError: If the path does not exist, is not a regular file, has an unknown extension, or has no rows.
     """
     validate_file(path)
     if file_ending(path) not in ENDINGS:
-        raise DataError(f"{path}: expected a file that ends in {', '.join(ENDINGS)} (or one of these and .gz)")
+        raise DataError(f"{path}: expected a file name ending in {', '.join(ENDINGS)}, optionally followed by .gz")
     first = next(File(path, ()).read(), None)
     if first is None:
         raise DataError(f"{path}: expected rows, got none")
@@ -405,7 +407,7 @@ def open_file(path: Path) -> File:
 
 
 def file_ending(path: Path) -> str:
-    """Extract the ending of a file's name, without a final `.gz`."""
+    """Extract the extension of a file name, ignoring a final `.gz`."""
     return path.suffixes[-2] if path.suffix == ".gz" and len(path.suffixes) > 1 else path.suffix
 
 
@@ -413,7 +415,7 @@ _BATCH = 1000
 
 
 class Table(Protocol):
-    """Rows that can be read repeatedly."""
+    """Interface of a table whose rows can be read repeatedly."""
 
     @property
     def columns(self) -> Sequence[str]:
@@ -425,17 +427,17 @@ class Table(Protocol):
         ...
 
     def label_names(self, column: str) -> Sequence[str] | None:
-        """Look up the names that the data stores for the label ids of a column; None if there are none."""
+        """Look up the stored label names of a column; None if there are none."""
         ...
 
     def spans(self, size: int) -> tuple[tuple[int, int | None], ...]:
-        """Split the table into ranges of about `size` rows; one open range without random access."""
+        """Split the table into ranges of about `size` rows; a single open range without random access."""
         ...
 
 
 @dataclass(frozen=True)
 class HubTable:
-    """One split of a data set on the Hub, memory-mapped from the cache or streamed."""
+    """Split of a Hub dataset, memory-mapped from the cache or streamed."""
 
     name: str
     data: Any  # datasets.Dataset or IterableDataset
@@ -459,23 +461,23 @@ class HubTable:
                 number += 1
 
     def label_names(self, column: str) -> Sequence[str] | None:
-        """Look up the names of a `ClassLabel` column; None for other columns."""
+        """Look up the label names of a `ClassLabel` column; None for other columns."""
         return getattr((self.data.features or {}).get(column), "names", None)
 
     def spans(self, size: int) -> tuple[tuple[int, int | None], ...]:
-        """Split the table into ranges of `size` rows; one open range for a stream."""
+        """Split the table into ranges of `size` rows; a single open range for a stream."""
         if not hasattr(self.data, "num_rows"):
             return ((0, None),)
         n = self.data.num_rows
         return tuple((start, min(start + size, n)) for start in range(0, n, size)) or ((0, 0),)
 
     def content_hash(self, columns: Sequence[str]) -> str:
-        """Compute the hash of all rows of some columns (`unbag.utils.hashing`)."""
+        """Compute the hash of all rows of the given columns (`unbag.utils.hashing`)."""
         return content_hash(self.data.with_format("arrow").iter(batch_size=_BATCH), columns)
 
 
 def is_hub_id(name: str) -> bool:
-    """Check whether a name has the form `org/name` of the Hub, and is neither an existing path nor a data file's name.
+    """Check whether a name is a Hub id `org/name`, and neither an existing path nor the name of a data file.
 
     >>> is_hub_id("org/my.pairs"), is_hub_id("folder/pairs.csv"), is_hub_id("./model")
     (True, False, False)
@@ -489,10 +491,10 @@ def is_hub_id(name: str) -> bool:
 
 
 def hub_commit(repo_id: str, revision: str) -> str:
-    """Resolve a branch, tag or other ref of a data set to a commit; offline, return the ref unchanged.
+    """Resolve a branch, tag or other ref of a dataset to a commit. Returns the ref unchanged if offline.
 
     Raises:
-        DataError: If there is no such repository or ref.
+        DataError: If the repository or ref does not exist.
     """
     if len(revision) == 40:  # already a commit
         return revision
@@ -500,29 +502,29 @@ def hub_commit(repo_id: str, revision: str) -> str:
     from huggingface_hub.errors import HfHubHTTPError
 
     try:
-        info = hub_read(f"the data set {repo_id}", lambda: HfApi().dataset_info(repo_id, revision=revision))
+        info = hub_read(f"the dataset {repo_id}", lambda: HfApi().dataset_info(repo_id, revision=revision))
         return str(info.sha or revision)
     except HubReadError as error:
         if was_reached(error):
             raise DataError(str(error)) from error
         return revision
     except HfHubHTTPError as error:
-        absent = missing_repo_message(error, "data set", repo_id)
+        absent = missing_repo_message(error, "dataset", repo_id)
         raise DataError(absent or f"{repo_id} at {revision}: {first_line(error)}") from error
-    except OSError:  # offline: `load_dataset` reads the cache, and reports if the data set is not there
+    except OSError:  # offline: `load_dataset` reads the cache, and raises if the dataset is missing
         return revision
 
 
 def open_hub(
     repo_id: str, config: str | None, split: str, revision: str, *, streaming: bool = False
 ) -> tuple[HubTable, str]:
-    """Open one split of a data set on the Hub.
+    """Open a split of a Hub dataset.
 
     Returns:
-        The table, and the commit that it was read at.
+        The table, and the commit from which it is read.
 
     Raises:
-        DataError: If the data set or split does not exist, or the Hub cannot be reached.
+        DataError: If the dataset or split does not exist, or the Hub cannot be reached.
     """
     with unless_unreachable() as unreachable:
         return _open_hub(repo_id, config, split, revision, streaming=streaming, unreachable=unreachable)
@@ -537,7 +539,7 @@ def _open_hub(
     commit = hub_commit(repo_id, revision)
 
     if datasets.config.HF_HUB_OFFLINE:
-        datasets.utils.logging.set_verbosity_error()  # or it warns for each split that it uses the cache
+        datasets.utils.logging.set_verbosity_error()  # otherwise it warns for each split that it uses the cache
 
     def load(**how: Any) -> Any:
         data = datasets.load_dataset(repo_id, config, split=split, revision=commit, streaming=streaming, **how)
@@ -545,11 +547,11 @@ def _open_hub(
             return data
         if datasets.config.HF_HUB_OFFLINE:
             raise DataError(
-                f"{repo_id}: expected commit {commit}, got another one in the cache of this machine, which is offline; "
-                "fetch the commit while there is a network (unbag prefetch)"
+                f"{repo_id}: expected commit {commit} in the local cache, got another one; download the commit while "
+                "online (unbag prefetch)"
             )
-        # If the Hub does not answer, `datasets` silently uses any cached commit. The error leads to a retry.
-        raise ConnectionAbortedError("the Hub does not answer, and the cache of this machine has another commit")
+        # If the Hub does not respond, `datasets` silently uses any cached commit. The error causes a retry.
+        raise ConnectionAbortedError("the Hub does not respond, and the local cache has another commit")
 
     what = f"{repo_id} (config {config}, split {split}, revision {commit})"
     try:
@@ -565,19 +567,21 @@ def _open_hub(
         raise DataError(str(error)) from error
     except (datasets.exceptions.DatasetsError, HfHubHTTPError, OSError, ValueError) as error:
         if unreachable:
-            raise DataError(f"{repo_id}, split {split}, is not on this machine, and {unreachable}") from error
-        raise DataError(f"{what} could not be loaded: {first_line(error.__cause__ or error)}") from error
+            raise DataError(f"{repo_id}, split {split}: expected a local copy, got none, and {unreachable}") from error
+        raise DataError(
+            f"{what}: expected a readable dataset, got an error ({first_line(error.__cause__ or error)})"
+        ) from error
     return HubTable(repo_id, data), commit
 
 
 def is_damage(error: BaseException) -> bool:
-    """Check whether an error of `datasets` means that a file in its cache is damaged.
+    """Check whether an error of `datasets` indicates a corrupted file in its cache.
 
-    A full disk or a failed network does not count: such errors have an errno or a type of their own.
+    Full disks and network failures do not count: their errors have an errno or a specific type.
     """
     import datasets
     import pyarrow as pa
 
     cause = error.__cause__ if isinstance(error, datasets.exceptions.DatasetGenerationError) else error
-    is_truncated = type(cause) is OSError and cause.errno is None  # Arrow's error for a file that ends too early
+    is_truncated = type(cause) is OSError and cause.errno is None  # Arrow's error for a truncated file
     return is_truncated or isinstance(cause, pa.ArrowInvalid) or type(cause) is FileNotFoundError

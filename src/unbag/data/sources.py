@@ -1,4 +1,4 @@
-"""Labelled pairs from a corpus or a user's own data, one example at a time."""
+"""Labelled pairs from a corpus or from user-provided data, one example at a time."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -36,35 +36,35 @@ _RECOGNISED: Final = {
     "label": ("label", "gold_label", "entailment_judgment", "entailment_label", "supported", "is_supported"),
     "id": ("id", "pairID", "uid"),
 }
-"""Usual names of each column, in any case."""
+"""Usual names of each column, compared without case."""
 
 _SUPPORT: Final = ("supported", "is_supported")
-"""Label columns whose name states the meaning of `true`: the premise supports the hypothesis."""
+"""Label columns whose name implies that `true` means that the premise supports the hypothesis."""
 
 LONGEST_SENTENCE: Final = 10_000
-"""Characters of a sentence, for sets that tokenize or parse sentences. The time for that can grow faster than the
-length of the text. The longest sentence of the published corpora has less than a fifth of this limit."""
+"""Maximum number of characters of a sentence in sets that tokenize or parse, since the time for that can grow faster
+than the length. The longest sentence of the published corpora has less than a fifth of this limit."""
 
 TOO_LONG: Final = f"longer than {LONGEST_SENTENCE:,} characters"
 EXCLUSION_REASONS: Final = ("unlabelled", "empty", TOO_LONG, *sentences.REASONS)
 """Reasons to exclude a row of the data, or a sentence of a text."""
 
-_LISTED: Final = 20  # columns that a message names
-_LONGEST_LABEL: Final = 20  # characters of a label that a message repeats as part of an option
+_LISTED: Final = 20  # maximum number of columns listed in a message
+_LONGEST_LABEL: Final = 20  # maximum number of characters of a label that a message quotes in an option
 _ANY: Final = (*LABELS, NOT_ENTAILMENT)
 _ANNOTATORS: Final = "annotator_labels"  # as in the jsonl files of SNLI and MNLI
 SPAN: Final = 500
-"""Rows per span, approximately. Spans are small so that processes share a source of a few thousand rows evenly."""
+"""Approximate number of rows per span. Spans are small to divide a source of a few thousand rows evenly."""
 
 Spans = tuple[tuple[int, int | None], ...]
-"""Row ranges (start, stop). A stop of None is the end of the source."""
+"""Row ranges (start, stop). A stop of None means the end of the source."""
 
 
 class Example(NamedTuple):
-    """A labelled pair.
+    """Labelled pair.
 
     Attributes:
-        source_id: Id that is unique in its source.
+        source_id: Unique id in the source.
         premise: First sentence or document.
         hypothesis: Second sentence.
         label: Gold label, one of `Source.labels`.
@@ -80,25 +80,25 @@ class Example(NamedTuple):
 
 @dataclass(frozen=True)
 class Source:
-    """One split of a corpus, or one file or Hub data set of a user's.
+    """Split of a corpus, or a user-provided file or Hub dataset.
 
     Attributes:
         name: Name of the corpus, file or repository.
         split: Name of the split; empty for a file.
         language: One of `data.corpora.LANGUAGES`.
-        licence: SPDX id, or `unknown`.
+        license: SPDX id, or `unknown`.
         citation: BibTeX, or empty.
         origin: Hub id and config, or the name of the file.
         revision: Commit of the repository, or sha256 of the file.
-        has_ids: Whether the data has ids of its own. Otherwise ids are row numbers, which are unique.
-        longest: Maximum characters of a sentence; pairs with a longer one are excluded. None for no limit.
+        has_ids: Whether the data contains ids. Otherwise the ids are row numbers, which are unique.
+        longest: Maximum number of characters of a sentence; pairs with longer ones are excluded. None for no limit.
         labels: Label space of the gold labels, `data.labels.LABELS` or `TWO_WAY`.
     """
 
     name: str
     split: str
     language: str
-    licence: str
+    license: str
     citation: str
     origin: str
     revision: str
@@ -111,18 +111,18 @@ class Source:
 
     @cached_property
     def spans(self) -> Spans:
-        """Row ranges that cover the source, for several processes; one open range if only one process can read it.
+        """Row ranges that cover the source, for several processes; a single open range if it cannot be divided.
 
-        The property is lazy, because the ranges of a text file take one pass over the file.
+        The property is lazy, because computing the ranges of a text file requires a pass over the file.
         """
         return self._spans()
 
     def with_one_span(self) -> "Source":
-        """Copy the source with one range of rows, for one process."""
+        """Copy the source with a single range of rows, for one process."""
         return replace(self, _spans=_one_span)
 
     def validate_first_row(self) -> None:
-        """Read rows up to the first labelled one, so that errors of columns and labels come before expensive work.
+        """Read rows up to the first labelled one, to detect errors in columns and labels before expensive work.
 
         Raises:
             DataError: If a row cannot be read; the message names it.
@@ -146,8 +146,8 @@ class Source:
             stop: Row after the last one; None for the end.
             counts: Counter that is updated during the iteration: `rows`, and the excluded rows by reason
                 (`EXCLUSION_REASONS`).
-            id_callback: Called with each of the data's own ids; the caller then checks that they are unique. Without
-                it, this method does so, with all ids in memory.
+            id_callback: Called with each id in the data; the caller then validates that ids are unique. Without the
+                callback, this method validates them and keeps all ids in memory.
 
         Raises:
             DataError: If a row cannot be read; the message names it.
@@ -168,11 +168,11 @@ class Source:
                     id_callback(parsed.source_id)
                 elif parsed.source_id in ids:
                     how = first_fitting(
-                        "Name another id column (--columns id=…), or none (--columns id=) to number the rows",
-                        "Rename the column to number the rows",
+                        "use another id column (--columns id=…), or none (--columns id=) to number the rows",
+                        "rename the column to number the rows",
                     )
                     raise DataError(
-                        f"{row.place}: expected unique ids, got {parsed.source_id!r} for the second time. {how}"
+                        f"{row.place}: expected unique ids, got {parsed.source_id!r} for the second time; {how}"
                     )
                 else:
                     ids.add(parsed.source_id)
@@ -201,11 +201,11 @@ def open_corpus(
         corpus: One of `data.corpora.CORPORA`.
         split: Name of the split (default: the default split of the corpus).
         revision: Revision to read instead of the pinned one.
-        streaming: Whether to read over the network row by row instead of downloading first.
+        streaming: Whether to stream rows over the network instead of downloading the split.
 
     Raises:
-        ValueError: If there is no such split.
-        DataError: If the Hub does not have the corpus, cannot be reached, or has other content than the pinned one.
+        ValueError: If the split does not exist.
+        DataError: If the corpus is missing on the Hub or differs from the pinned content, or the Hub is unreachable.
     """
     split = corpus.split(split)
     table, commit = readers.open_hub(
@@ -213,7 +213,7 @@ def open_corpus(
     )
     where, space = f"{corpus.hub_id} at {commit}", TWO_WAY if corpus.is_two_way else LABELS
     named = tuple(corpus.label_meanings.items())
-    # A two-way task may store names for its ids that are not ours (PAWS: "0" and "1"); `corpus.labels` translates them.
+    # A two-way corpus may store other label names (PAWS: "0" and "1"), which `corpus.labels` translates.
     stored = None if corpus.is_two_way and corpus.labels != TWO_WAY else table.label_names(corpus.label)
     names = _label_names(stored, corpus.labels, where, (space,))
     reader = _GoldLabels(corpus.label, names, named, space)
@@ -223,9 +223,9 @@ def open_corpus(
         sha256 = table.content_hash(list(columns.values()))
         if sha256 != corpus.contents[split]:
             raise DataError(
-                f"{corpus.hub_id}, split {split}: expected rows with the sha256 {corpus.contents[split]}, got "
-                f"{sha256}; delete the data set from the cache of the Hub and try again, or pass another revision in "
-                "Python (unbag.load(…, revision=…))"
+                f"{corpus.hub_id}, split {split}: expected rows with sha256 {corpus.contents[split]}, got {sha256}; "
+                "delete the dataset from the Hub cache and try again, or pass another revision in Python "
+                "(unbag.load(…, revision=…))"
             )
 
     def parse(row: readers.Row) -> Example | str:
@@ -236,7 +236,7 @@ def open_corpus(
         name=corpus.name,
         split=split,
         language=corpus.language,
-        licence=corpus.licence,
+        license=corpus.license,
         citation=corpus.citation,
         origin=f"{corpus.hub_id} ({corpus.config})",
         revision=commit,
@@ -259,28 +259,28 @@ def open_data(
     revision: str | None = None,
     has_options: bool = True,
 ) -> Source:
-    """Open data of a user's own, with three labels or with two.
+    """Open user-provided data with three or two labels.
 
-    The labels are two (`entailment`, `not_entailment`) if `labels` says so, or else if the first label that belongs to
-    one label space alone is `not_entailment`. To find it, the label column is read up to that row.
+    The data has two labels (`entailment`, `not_entailment`) if `labels` lists them, or otherwise if the first label
+    that belongs to only one label space is `not_entailment`. The label column is read up to that row.
 
     Args:
-        data: A csv, tsv, jsonl or parquet file (the first three also with .gz), or the id of a data set on the Hub.
-        split: Split of a Hub data set; None for a file.
-        columns: The user's names of `premise`, `hypothesis`, `label` and `id`. Other columns are recognised by their
-            usual names. An empty name for `id` numbers the rows instead.
-        labels: Names of the label ids 0, 1, … (also of false and true), for data whose labels are numbers or truth
-            values without names; or the meaning of each label, as `E=entailment`.
+        data: A csv, tsv, jsonl or parquet file (the first three also with .gz), or a Hub dataset id.
+        split: Split of a Hub dataset; None for a file.
+        columns: Names of the `premise`, `hypothesis`, `label` and `id` columns. Columns that are not given are
+            recognized by their usual names. An empty name for `id` numbers the rows instead.
+        labels: Names of the label ids 0, 1, … (or of false and true), for data whose labels are unnamed numbers or
+            truth values; or the meaning of each label, as `E=entailment`.
         language: One of `data.corpora.LANGUAGES`.
-        config: Config of a Hub data set.
-        revision: Revision of a Hub data set (default: the latest commit). The commit is recorded.
-        has_options: Whether the caller offers `columns` and `labels` to the user, so that errors name these options.
+        config: Config of a Hub dataset.
+        revision: Revision of a Hub dataset (default: the latest commit). The commit is recorded.
+        has_options: Whether the user can set `columns` and `labels`, so that errors suggest these options.
 
     Raises:
-        DataError: If the data cannot be found or read, its columns are not recognised, or its labels are unknown.
+        DataError: If the data cannot be found or read, or if its columns or labels are not recognized.
     """
     if language not in LANGUAGES:
-        raise DataError(f"expected a language of {', '.join(LANGUAGES)}, got {language!r}")
+        raise DataError(f"--language: expected one of {', '.join(LANGUAGES)}, got {language!r}")
     path = Path(data)
     table: readers.Table
     if not readers.is_hub_id(str(data)):
@@ -289,8 +289,8 @@ def open_data(
     else:
         if split is None:
             how = first_fitting(
-                "expected a split of the data set, got none; name the split to read, e.g. --split test",
-                "expected a file, got the id of a data set",
+                "expected a split of the dataset, got none; pass one, such as --split test",
+                "expected a file, got a dataset id",
             )
             raise DataError(f"{data}: {how}")
         table, commit = readers.open_hub(str(data), config, split, revision or "main")
@@ -317,7 +317,7 @@ def open_data(
         name=str(data) if split else origin,
         split=split,
         language=language,
-        licence="unknown",
+        license="unknown",
         citation="",
         origin=origin,
         revision=commit,
@@ -333,7 +333,7 @@ def validate_corpus_names(names: Iterable[str]) -> None:
     """Validate that each name is a base corpus or a readable file, without reading all rows.
 
     Raises:
-        DataError: If a name is neither; the message has the first such name.
+        DataError: If a name is neither; the message contains the first such name.
     """
     for name in names:
         if name not in CORPORA:
@@ -351,13 +351,13 @@ def _require(columns: Mapping[str, str], present: Sequence[str], where: str) -> 
 def _recognise(
     named: Mapping[str, str], present: Sequence[str], where: str, *, has_options: bool = True
 ) -> dict[str, str]:
-    """Map our columns to those of the data: as the user named them, or by their usual names."""
+    """Map the standard columns to the columns of the data, by the user's names or by usual names."""
     if unknown := sorted(set(named) - set(_RECOGNISED)):
-        raise DataError(f"expected names for the columns {', '.join(_RECOGNISED)}, got {', '.join(unknown)}")
+        raise DataError(f"--columns: expected names for {', '.join(_RECOGNISED)}, got {', '.join(unknown)}")
     if nameless := [ours for ours, theirs in named.items() if not theirs and ours != "id"]:
         raise DataError(
-            f"{where}: expected a column for the {nameless[0]}, got no name (--columns {nameless[0]}=); name one of "
-            f"{', '.join(map(repr, present[:_LISTED]))}, or leave {nameless[0]} out; only id may be empty"
+            f"{where}: expected a column for the {nameless[0]}, got no name (--columns {nameless[0]}=); use one of "
+            f"{', '.join(map(repr, present[:_LISTED]))}, or omit {nameless[0]} (only id may be empty)"
         )
     columns = {ours: theirs for ours, theirs in named.items() if theirs}
     missing = {ours: repr(theirs) for ours, theirs in columns.items() if theirs not in present}
@@ -368,7 +368,7 @@ def _recognise(
         candidates = [name for name in candidates if name not in columns.values()]
         if len(candidates) > 1 and ours != "id":
             by_option = f"choose one with --columns {ours}={candidates[0]}"
-            in_data = "rename all but one in the data"
+            in_data = "rename all but one of them in the data"
             raise DataError(
                 f"{where}: expected one column for the {ours}, got {_listed(candidates)}; "
                 f"{first_fitting(by_option, in_data) if has_options else in_data}"
@@ -379,10 +379,10 @@ def _recognise(
             missing[ours] = f"one of {', '.join(usual)}"
     if missing:
         wanted = " and ".join(f"the {ours} ({names})" for ours, names in missing.items())
-        by_option = f"name yours with --columns {','.join(f'{ours}=…' for ours in missing)}"
-        in_data = "name them so in the data"
+        by_option = f"pass the column names with --columns {','.join(f'{ours}=…' for ours in missing)}"
+        in_data = "rename the columns in the data"
         raise DataError(
-            f"{where}: expected a column for {wanted}; got {list(present)[:_LISTED]}; "
+            f"{where}: expected a column for {wanted}, got {list(present)[:_LISTED]}; "
             f"{first_fitting(by_option, in_data) if has_options else in_data}"
         )
     return columns
@@ -394,10 +394,10 @@ def _listed(names: Sequence[str]) -> str:
 
 
 class UnknownLabelError(DataError):
-    """A gold label whose meaning nothing states: an unknown spelling, a bare number or a bare truth value.
+    """Error for a gold label of unknown meaning: an unknown spelling, or a number or truth value without a name.
 
     Attributes:
-        label: The label as the data has it.
+        label: The label as written in the data.
     """
 
     def __init__(self, message: str, label: str) -> None:
@@ -406,10 +406,10 @@ class UnknownLabelError(DataError):
 
 
 def _label_meanings(labels: Sequence[str], where: str) -> tuple[Sequence[str] | None, dict[str, str]]:
-    """Split `labels` into names of the ids 0, 1, … and meanings of labels of the data, such as `E=entailment`.
+    """Split `labels` into names of the ids 0, 1, … and meanings of labels in the data, such as `E=entailment`.
 
     Raises:
-        DataError: If both forms are mixed, a label occurs twice, or a name of ours is unknown.
+        DataError: If both forms are mixed, a label occurs twice, or a label name is unknown.
     """
     pairs = [each.partition("=") for each in labels]
     if not any(equals for _, equals, _ in pairs):
@@ -436,10 +436,10 @@ def _label_meanings(labels: Sequence[str], where: str) -> tuple[Sequence[str] | 
 
 
 def _label_advice(label: str, *, has_options: bool) -> str:
-    """Build the advice for a label in an unknown spelling: the option to type, where the command has it."""
+    """Build the advice for a label of unknown spelling: the option to use, if the command has it."""
     initials = {name[0]: name for name in LABELS}
     if label.lstrip("-").isdecimal() and label not in ("0", "1"):
-        by_option = f"name the labels 0, 1, 2 with e.g. --labels {','.join(LABELS)}"
+        by_option = f"pass the names of labels 0, 1, 2, such as --labels {','.join(LABELS)}"
     elif label in ("0", "1") or truth_value(label) is not None:
         high, low = ("1", "0") if label in ("0", "1") else ("true", "false")
         three = f", or the names of labels 0, 1, 2, such as --labels {','.join(LABELS)}" if high == "1" else ""
@@ -449,22 +449,22 @@ def _label_advice(label: str, *, has_options: bool) -> str:
         )
     elif label.lower() in initials:
         example = ",".join(f"{letter.upper() if label.isupper() else letter}={initials[letter]}" for letter in initials)
-        by_option = f"give their meanings with --labels {example}"
+        by_option = f"pass their meanings with --labels {example}"
     else:
         theirs = f"{label}=…,…" if label.isalnum() and len(label) <= _LONGEST_LABEL else f"THEIRS={ENTAILMENT},…"
-        by_option = f"give their meanings with --labels {theirs} (each {', '.join(LABELS)} or {NOT_ENTAILMENT})"
-    in_data = f"write {', '.join(LABELS[:-1])} and {LABELS[-1]}, or {' and '.join(TWO_WAY)}, in the data"
+        by_option = f"pass their meanings with --labels {theirs} (each {', '.join(LABELS)} or {NOT_ENTAILMENT})"
+    in_data = f"use {', '.join(LABELS[:-1])} and {LABELS[-1]}, or {' and '.join(TWO_WAY)}, in the data"
     return first_fitting(by_option, in_data) if has_options else in_data
 
 
 @dataclass(frozen=True, eq=False)  # hashed by identity: every label of every row is a key of the cache below
 class _GoldLabels:
-    """The reading of the gold labels of one source.
+    """Interpretation of the gold labels of one source.
 
     Attributes:
         column: Name of the label column.
-        names: Labels by id 0, 1, …; None where nothing names them.
-        meanings: Labels as the data has them, each with ours.
+        names: Labels by id 0, 1, …; None if they have no names.
+        meanings: unbag's label for each label as written in the data.
         space: Label space of the source.
     """
 
@@ -474,11 +474,11 @@ class _GoldLabels:
     space: tuple[str, ...]
 
     def read(self, gold: Any, place: str) -> str:
-        """Parse one label.
+        """Parse a gold label.
 
         Raises:
-            UnknownLabelError: If nothing states its meaning.
-            DataError: If it is not a label of the space.
+            UnknownLabelError: If its meaning is unknown.
+            DataError: If it is not in the label space.
         """
         try:
             return _read_label(gold, self)
@@ -490,27 +490,27 @@ class _GoldLabels:
             raise DataError(f"{place}: {error}") from None
 
     def of_truth_value(self, truth: bool, *, is_text: bool) -> str:
-        """Resolve a truth value.
+        """Resolve a truth value to a label.
 
-        Names of two ids take precedence: false is 0, true is 1. Without them, the name of the column must state the
-        meaning of `true`. The name `label` does so for text, which is an annotator's answer. It does not for booleans:
-        they may be a detector's flag, in which true means that the hypothesis is *not* supported.
+        Names of two ids take precedence: false is 0, true is 1. Without them, the name of the column must imply the
+        meaning of `true`. The name `label` does so for text, which is an annotator's answer. It does not for booleans,
+        which may be the flag of a detector and mean that the hypothesis is *not* supported.
 
         Raises:
-            LabelError: If neither states the meaning.
+            LabelError: If neither determines the meaning.
         """
         if self.names is not None:
             if len(self.names) != len(TWO_WAY):
                 raise ValueError(
-                    f"expected a label of {', '.join(self.names)}, got the truth value {str(truth).lower()}; name two "
-                    f"labels for false and true, e.g. --labels {','.join(TWO_WAY[::-1])}"
+                    f"expected one of {', '.join(self.names)}, got the truth value {str(truth).lower()}; pass two "
+                    f"labels for false and true, such as --labels {','.join(TWO_WAY[::-1])}"
                 )
             return self.names[truth]
         names = _RECOGNISED["label"] if is_text else _SUPPORT
         if self.column.lower() not in names:
             raise LabelError(
-                f"expected a label by name, got the truth value {str(truth).lower()}, whose meaning the column "
-                f"{self.column!r} does not state"
+                f"expected a label name, got the truth value {str(truth).lower()}, whose meaning in the column "
+                f"{self.column!r} is unknown"
             )
         return ENTAILMENT if truth else NOT_ENTAILMENT
 
@@ -518,9 +518,9 @@ class _GoldLabels:
 def _stored_names(
     table: readers.Table, column: str, id_names: Sequence[str] | None, meanings: Mapping[str, str], where: str
 ) -> Sequence[str] | None:
-    """Resolve the names that a Hub data set stores for its label ids; None if they have no meaning.
+    """Resolve the label names that a Hub dataset stores; None if they are not meaningful.
 
-    Numerals have none. Truth values and unknown names give way to names by the user.
+    Numerals are not meaningful. Names from the user override truth values and unknown names.
     """
     stored = [meanings.get(name, name) for name in table.label_names(column) or ()]
     if not stored or all(map(str.isdecimal, stored)):
@@ -537,9 +537,9 @@ def _stored_names(
 
 
 def _label_space(reader: _GoldLabels, table: readers.Table) -> tuple[str, ...]:
-    """Find the label space of a user's data: the declared one, or that of the first label that is not entailment.
+    """Find the label space of user-provided data: the declared one, or that of the first label except entailment.
 
-    A set declares its labels before its rows are read, so the space cannot wait for them.
+    A set declares its labels before its rows are read, so the label space is needed in advance.
     """
     in_any = replace(reader, space=_ANY)
 
@@ -551,7 +551,7 @@ def _label_space(reader: _GoldLabels, table: readers.Table) -> tuple[str, ...]:
             if not is_unlabelled(gold):
                 yield in_any.read(gold, row.place)
 
-    with suppress(DataError):  # the reading of the examples reports the row
+    with suppress(DataError):  # reading the examples reports the row
         for label in labels():
             if label != ENTAILMENT:
                 return TWO_WAY if label == NOT_ENTAILMENT else LABELS
@@ -561,9 +561,9 @@ def _label_space(reader: _GoldLabels, table: readers.Table) -> tuple[str, ...]:
 def _label_names(
     stored: Sequence[str] | None, expected: Sequence[str] | None, where: str, spaces: Sequence[tuple[str, ...]]
 ) -> tuple[str, ...] | None:
-    """Combine stored and expected names of the label ids; None if there are neither.
+    """Combine stored and expected label names; None if there are neither.
 
-    They must agree, and be labels of one of the spaces.
+    Both must agree and belong to one of the label spaces.
     """
     try:
         named = tuple(map(canonical_gold, stored)) if stored else None
@@ -573,7 +573,7 @@ def _label_names(
     for names in (named, declared):
         if names and (len(set(names)) < len(names) or not any(set(names) <= set(space) for space in spaces)):
             one_of = " or of ".join(", ".join(space) for space in spaces)
-            raise DataError(f"{where}: expected each of {one_of} once at most, got {', '.join(names)}")
+            raise DataError(f"{where}: expected each of {one_of} at most once, got {', '.join(names)}")
     if named and declared and named != declared:
         raise DataError(f"{where}: expected the names {list(declared)} for the label ids 0, 1, …, got {list(named)}")
     return named or declared
@@ -587,9 +587,9 @@ def _parse(
     *,
     keep_empty: bool,
 ) -> Example | str:
-    """Convert a row to an example, or to the reason for its exclusion."""
+    """Convert a row to an example, or to an exclusion reason."""
     values = row.values
-    _require(columns, list(values), row.place)  # each line of a jsonl file has keys of its own
+    _require(columns, list(values), row.place)  # lines of a jsonl file may have different keys
     gold = values[columns["label"]]
     if is_unlabelled(gold):
         return "unlabelled"
@@ -606,8 +606,8 @@ def _parse(
     for side, text in zip(("premise", "hypothesis", "id"), (*sentences, source_id), strict=True):
         if not _is_text(text):
             raise DataError(
-                f"{row.place}: expected the {side} as Unicode text, got half a character (a lone surrogate); save the "
-                "file as UTF-8"
+                f"{row.place}: expected the {side} as Unicode text, got an incomplete character (a lone surrogate); "
+                "save the file as UTF-8"
             )
     annotations = values.get(_ANNOTATORS)
     annotators = annotations if isinstance(annotations, list) else []
@@ -616,7 +616,7 @@ def _parse(
 
 
 def _is_text(text: str) -> bool:
-    """Check whether a text can be encoded: an escape in JSON may be half a character, which no file can store."""
+    """Check whether a text can be encoded. JSON escapes may contain lone surrogates, which cannot."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -625,7 +625,7 @@ def _is_text(text: str) -> bool:
 
 
 def _label_text(gold: Any) -> str:
-    """Convert a label to the text that a user types for it.
+    """Convert a label to the form in which a user types it.
 
     >>> _label_text(True), _label_text(" E "), _label_text(1.0)
     ('true', 'E', '1')
@@ -633,7 +633,7 @@ def _label_text(gold: Any) -> str:
     return str(gold).lower() if isinstance(gold, bool) else str(gold).strip().removesuffix(".0")
 
 
-# Typed, because True == 1. A corpus has few distinct labels but several labels per row, with its annotators.
+# Typed, because True == 1. A corpus has few distinct labels, but several labels per row because of its annotators.
 @lru_cache(typed=True)
 def _read_label(gold: Any, labels: _GoldLabels) -> str:
     meanings = dict(labels.meanings)
@@ -644,26 +644,26 @@ def _read_label(gold: Any, labels: _GoldLabels) -> str:
         return _in_space(labels.of_truth_value(truth, is_text=not isinstance(gold, bool)), gold, labels.space)
     number = None
     with suppress(ValueError, OverflowError):  # csv stores numbers as text; infinity has no integer
-        # pandas writes the integers of a column with missing values as floats.
+        # pandas writes integers as floats in a column with missing values.
         number = int(gold.strip().removesuffix(".0") if isinstance(gold, str) else gold)
     if isinstance(gold, float) and gold != number:
-        raise ValueError(f"expected a whole number for a label, got {gold}")
+        raise ValueError(f"expected a whole number as a label, got {gold}")
     if number is None:
         return _in_space(canonical_gold(str(gold)), gold, labels.space)
     names = labels.names
     if names is None:
-        raise LabelError(f"expected a label by name, got the number {number}, whose meaning nothing states")
+        raise LabelError(f"expected a label name, got the number {number}, whose meaning is unknown")
     if not 0 <= number < len(names):
-        raise ValueError(f"expected a label id 0 to {len(names) - 1} ({', '.join(names)}), got {number}")
+        raise ValueError(f"expected a label id from 0 to {len(names) - 1} ({', '.join(names)}), got {number}")
     return _in_space(names[number], gold, labels.space)
 
 
 def _in_space(label: str, gold: Any, space: tuple[str, ...]) -> str:
-    """Return a label of a label space unchanged.
+    """Validate that a label is in a label space, and return it.
 
     Args:
-        label: One of our labels.
-        gold: The label as the data has it.
+        label: One of unbag's labels.
+        gold: The label as written in the data.
         space: Label space of the data.
 
     Raises:
@@ -672,9 +672,9 @@ def _in_space(label: str, gold: Any, space: tuple[str, ...]) -> str:
     if label not in space:
         theirs = str(gold).strip()
         meaning = NOT_ENTAILMENT if NOT_ENTAILMENT in space else "…"
-        advice = first_fitting(f", or give its meaning with --labels {theirs:.{_LONGEST_LABEL}}={meaning}")
+        advice = first_fitting(f", or pass its meaning with --labels {theirs:.{_LONGEST_LABEL}}={meaning}")
         raise ValueError(
-            f"expected a gold label of {', '.join(space)}, as in the rest of the data, got {label}; use the same "
+            f"expected one of {', '.join(space)}, as in the other rows, got {label}; use the same "
             f"labels in all rows{advice}"
         )
     return label

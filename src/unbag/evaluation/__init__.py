@@ -1,1 +1,1 @@
-"""Evaluation of models on challenge sets: scores, comparison, verdict, gates and human study."""
+"""Evaluation of models on challenge sets: scores, comparisons, verdicts, gates and the human study."""

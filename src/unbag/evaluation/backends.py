@@ -1,4 +1,4 @@
-"""Engines that load and run models: this process with its launcher's other processes, or a Ray cluster."""
+"""Engines that load and run models: the processes of a launcher, or a Ray cluster."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,10 +22,10 @@ RAY: Final = "ray"
 
 
 class Engine(Protocol):
-    """An engine loads models and predicts all rows of a data set: `InProcess` or `ray.predicting.RayEngine`."""
+    """Interface of an engine, which loads models and predicts all rows of a dataset."""
 
     def validate_device(self, dtype: "Dtype | None", device: str | None) -> None:
-        """Validate dtype and device before anything is computed, as far as the engine can; None is the default.
+        """Validate dtype and device before the run starts, if the engine can; None is the default.
 
         Raises:
             ValueError: If the dtype or device does not exist.
@@ -44,39 +44,39 @@ class Engine(Protocol):
 
 
 class InProcess:
-    """The engine of one process, or of the processes of a launcher."""
+    """Engine for a single process, or for the processes of a launcher."""
 
     def validate_device(self, dtype: "Dtype | None", device: str | None) -> None:
-        """Validate dtype and device in this process."""
+        """Validate dtype and device in the current process."""
         if dtype is not None or device is not None:
-            from unbag.inference.transformer import resolve_device  # imports torch, so only if an option needs it
+            from unbag.inference.transformer import resolve_device  # imports torch, so only if needed
 
             resolve_device(dtype or "float32", device)
 
     def predictor_of(self, model: Model, **options: Any) -> tuple[Predictor, str]:
-        """Load the model in this process."""
+        """Load the model in the current process."""
         return predictor_of(model, **options)
 
     def predict_rows(
         self, rows: "datasets.Dataset", predictor: Any, folder: str | Path, *, progress: Progress | None = None
     ) -> Predictions:
-        """Run the model in this process."""
+        """Run the model in the current process."""
         return predict_rows(rows, predictor, folder, progress=progress)
 
 
 def validate_backend(name: str | None, num_gpus: float | None, shard: str | None = None) -> None:
-    """Validate the engine and the options that exclude it.
+    """Validate the engine and the options that are incompatible with it.
 
     Raises:
-        ValueError: If the engine does not exist, `num_gpus` is given without an engine, a launcher started this
-            process, or the run is a shard.
+        ValueError: If the engine does not exist, if `num_gpus` is given without an engine, or if a launcher or a
+            shard already distributes the run.
     """
     if name not in (None, RAY):
-        raise ValueError(f"--engine: expected {RAY}, or none, got {name!r}")
+        raise ValueError(f"--engine: expected {RAY!r} or no value, got {name!r}")
     if name is None and num_gpus is not None:
-        raise ValueError(f"--num-gpus: expected --engine {RAY}, got none; choose a device with --device instead")
+        raise ValueError(f"--num-gpus: expected --engine {RAY}, got none; use --device to choose a device")
     if name and shard is not None:
-        raise ValueError("--engine and --shard both distribute the work; use one of them")
+        raise ValueError("--engine: expected no --shard, which also distributes the run, got both; omit one of them")
     if name and is_distributed():
         raise ValueError(
             f"--engine {RAY}: expected a single process, got a launcher; run without torchrun or accelerate launch"
@@ -85,7 +85,7 @@ def validate_backend(name: str | None, num_gpus: float | None, shard: str | None
 
 @contextmanager
 def open_backend(name: str | None, num_gpus: float | None = None) -> Iterator[Engine]:
-    """Open an engine that `validate_backend` accepts, within a block. Without a name, it is this process.
+    """Open an engine within a block; without a name, the engine of the current process.
 
     Raises:
         ImportError: If the engine is not installed.

@@ -33,27 +33,27 @@ from unbag.utils.options import check_int
 
 LEVEL: Final = 0.05
 FEW: Final = 30
-"""Number of source examples below which a note warns that the p values of a bootstrap are too small."""
+"""Number of source examples below which a note warns that bootstrap p-values are too small."""
 
 
 class Difference(NamedTuple):
-    """The difference of one number between two systems.
+    """Difference of one metric between two systems.
 
     Attributes:
         set: Name of the challenge set.
-        data: Corpus that the set is made from.
-        quantity: Path of the number in the scores.
-        label: Label of the number in tables.
+        data: Corpus from which the set was built.
+        quantity: Path of the metric in the scores.
+        label: Label of the metric in tables.
         first: Letter of the first system.
         second: Letter of the second system.
-        values: Values of both systems; means over seeds.
-        deviations: Standard deviations over seeds; None with one seed.
+        values: Values of both systems, as means over seeds.
+        deviations: Standard deviations over seeds; None for one seed.
         difference: Second minus first, with its 95 % interval. n is the smaller n of the two results.
-        sources: Number of source examples, or of training seeds, that the interval is drawn from.
+        sources: Number of source examples, or of training seeds, behind the interval.
         test: `mcnemar`, `bootstrap`, `seeds`, or `unpaired` without a test.
-        p: Two-sided p value; None without a test.
-        p_holm: p value corrected for all tests of the comparison.
-        higher_is_better: Direction of the number; None if unknown.
+        p: Two-sided p-value; None without a test.
+        p_holm: p-value corrected for all tests of the comparison (Holm).
+        higher_is_better: Direction of the metric; None if unknown.
     """
 
     set: str
@@ -73,7 +73,7 @@ class Difference(NamedTuple):
 
 
 class _Title(NamedTuple):
-    """Subject of a note: a set, and the corpus that it is made from."""
+    """A challenge set and its corpus, as the title of a note."""
 
     set: str
     data: str
@@ -84,14 +84,14 @@ class _Title(NamedTuple):
 
 @dataclass(frozen=True)
 class Comparison:
-    """The outcome of a comparison.
+    """Result of a comparison.
 
     Attributes:
         systems: Compared systems.
-        differences: Differences of every number between every two systems.
-        notes: Reasons why numbers could not be compared, or not pair by pair.
-        level: Significance level for corrected p values.
-        incomparable_sets: Sets with a note that some or all of their numbers could not be compared on some data.
+        differences: Differences of all metrics between all pairs of systems.
+        notes: Reasons why metrics could not be compared, or could not be compared pair by pair.
+        level: Significance level for corrected p-values.
+        incomparable_sets: Sets for which some metrics could not be compared on some data, as a note states.
     """
 
     systems: list[System]
@@ -101,14 +101,14 @@ class Comparison:
     incomparable_sets: frozenset[str] = frozenset()
 
     def significant(self, difference: Difference) -> bool | None:
-        """Check whether a difference is significant after correction; None if it was not tested."""
+        """Check whether a difference is significant after correction. Returns None if it was not tested."""
         return None if difference.p_holm is None else difference.p_holm <= self.level
 
     def better(self, difference: Difference) -> str | None:
-        """Find the letter of the system that is significantly better in a number's direction; None if neither is.
+        """Find the letter of the system that is significantly better in the metric's direction; None if neither is.
 
-        This holds for that number alone: a model that guesses also has a low P^c, and only the skill score separates it
-        from a model that reads.
+        A better value of one metric does not show that a model is better: a model that guesses also has a low P^c. Only
+        the skill score distinguishes guessing from reading.
         """
         gap = difference.difference.value
         if not self.significant(difference) or not gap or difference.higher_is_better is None:
@@ -151,19 +151,19 @@ def compare(
 ) -> Comparison:
     """Compare the results of two or more systems.
 
-    Results on the same set, data and options are compared example by example. McNemar's test applies if every example
-    is either right or wrong, otherwise a paired bootstrap over source examples. Models whose names differ only in a
-    training seed (`…seed-1`, `…seed-2`) are one system. Its numbers are means, and the test is over seeds. All p
-    values are corrected together (`scoring.significance`). Differences have the intervals of `scoring.intervals`. Runs
-    without stored examples are compared by their intervals, as if they were independent, without a test.
+    Results on the same set, data and options are compared example by example: with McNemar's test if every example is
+    either right or wrong, otherwise with a paired bootstrap over source examples. Models whose names differ only in the
+    training seed (`…seed-1`, `…seed-2`) are one system. Its metrics are means, and the test is over seeds. All p-values
+    are corrected together (`scoring.significance`). The intervals of differences are those of `scoring.intervals`. Runs
+    without stored examples are treated as independent: they are compared by their intervals, without a test.
 
     Args:
         paths: Results files, folders written by `unbag.evaluate`, trained models with an evaluation, or the folder of
             a recipe with several seeds.
-        across_data: Whether to compare results on different data or with different options too, unpaired.
-        quantities: Patterns of the paths of numbers, such as `p_c` or `by_category.*`. Default: the numbers with the
+        across_data: Whether to also compare results on different data or with different options, unpaired.
+        quantities: Patterns for the paths of metrics, such as `p_c` or `by_category.*`. Default: the metrics with the
             role "compared" (`challenge_sets`).
-        level: Significance level for corrected p values.
+        level: Significance level for corrected p-values.
         resamples: Number of bootstrap resamples.
 
     Raises:
@@ -173,19 +173,19 @@ def compare(
     systems = assign_letters(load_systems(paths))
     if len(systems) < 2:
         only = f"one, {systems[0].name}" + (f", with seeds {', '.join(systems[0].seeds)}" if systems[0].seeds else "")
-        raise ValueError(f"expected two models or more to compare, got {only}")
+        raise ValueError(f"expected at least two models to compare, got {only}")
     return _compare_systems(systems, across_data=across_data, quantities=quantities, level=level, resamples=resamples)
 
 
 def compare_two(
     before: Path | str, after: Path | str, *, quantities: Sequence[str] = (), level: float = LEVEL
 ) -> Comparison:
-    """Compare the only model of one path with that of another, as `compare` does. Baselines are ignored.
+    """Compare the only model of one path with the only model of another path. Baselines are ignored.
 
-    Names do not matter: a recipe that was trained again under the same name is another system.
+    Names are not compared: a recipe that was trained again under the same name is a different system.
 
     Raises:
-        ValueError: If a path has several models, or for the causes of `compare`.
+        ValueError: If a path has several models, or as in `compare`.
     """
     _validate_options(quantities, level)
     systems = [load_single_system(path) for path in (before, after)]
@@ -196,7 +196,7 @@ def _validate_options(quantities: Sequence[str], level: float, resamples: int = 
     """Validate the options of a comparison.
 
     Raises:
-        ValueError: Names the first invalid option.
+        ValueError: If an option is invalid; the message names the first one.
     """
     if not (isinstance(quantities, list | tuple) and all(isinstance(each, str) for each in quantities)):
         raise ValueError(f"quantities: expected a list of patterns, such as ['p_c'], got {quantities!r}")
@@ -220,42 +220,42 @@ def _compare_systems(
     for one, two in combinations(systems, 2):
         for ours, theirs, same in _matched(one, two, notes, alone, across=across_data):
             differences += pairs.differences(one, ours, two, theirs, same=same, notes=notes)
-    notes += [f"{title}: evaluated for {_listed(letters)} only" for title, letters in alone.items()]
+    notes += [f"{title}: evaluated only for {_listed(letters)}" for title, letters in alone.items()]
     notes += [
-        f"{title}: {_listed(letters)} stored no examples; intervals unpaired, no test"
+        f"{title}: {_listed(letters)} stored no examples; intervals unpaired, without a test"
         for title, letters in pairs.without_examples.items()
     ]
     if not differences:
-        raise ValueError("nothing to compare: " + ("; ".join(notes) or _describe_missing(quantities)))
+        raise ValueError("expected metrics in both, got none: " + ("; ".join(notes) or _describe_missing(quantities)))
     tested = [index for index, difference in enumerate(differences) if difference.p is not None]
     for index, p in zip(tested, holm([differences[index].p or 0.0 for index in tested]), strict=True):
         differences[index] = differences[index]._replace(p_holm=float(p))
-    # A two-sided p value of a bootstrap cannot be smaller, so that Holm's correction may rule out any significance.
+    # Bootstrap p-values have a lower limit, so Holm's correction may make significance impossible.
     least = 2 / (resamples + 1)
     if len(tested) * least > level and any(differences[index].test == "bootstrap" for index in tested):
         notes.append(
-            f"a bootstrap of {resamples:,} resamples gives no p below {least:.1g}, which is not significant among "
-            f"{len(tested)} tests; compare fewer systems, or name the numbers (--metric)"
+            f"with {resamples:,} bootstrap resamples, p is at least {least:.1g}, which is not significant among "
+            f"{len(tested)} tests; compare fewer systems or metrics (--metric)"
         )
     incomparable_sets = frozenset(title.set for title in (*alone, *pairs.other_baselines))
     return Comparison(systems, differences, list(dict.fromkeys(notes)), level, incomparable_sets)
 
 
 def _describe_missing(quantities: Sequence[str]) -> str:
-    """Explain that no number matches the patterns in both systems."""
+    """Explain that no metric matches the patterns in both systems."""
     if tuple(quantities) == (SCORE.path,):
         return (
-            f"no set has a skill score in both ({TOO_FEW_ROWS}); evaluate more rows, or name other numbers (--metric)"
+            f"no set has a skill score in both ({TOO_FEW_ROWS}); evaluate more rows, or choose other metrics (--metric)"
         )
-    return f"no number matches {', '.join(quantities)} in both"
+    return f"no metric matches {', '.join(quantities)} in both"
 
 
 def _matched(
     one: System, two: System, notes: list[str], alone: dict[_Title, set[str]], *, across: bool
 ) -> Iterator[tuple[list[Run], list[Run], bool]]:
-    """Iterate over the runs of both systems on each set, with whether their tasks are the same.
+    """Iterate over the runs of both systems on each set, and whether both have the same task.
 
-    Sets that only one system has are added to `alone`.
+    Sets of only one system are added to `alone`.
 
     Raises:
         ValueError: If a set was evaluated on different data or with different options, unless `across`.
@@ -272,7 +272,7 @@ def _matched(
     for runs in ours_only:
         first = runs[0].result
         others = [each for each in theirs_only if each[0].result.set == first.set]
-        if first.set in shared:  # both have the set on another task: match only runs on the same corpus
+        if first.set in shared:  # both have the set with a different task: match only runs on the same corpus
             others = [each for each in others if _title(each[0].result) == _title(first)]
         if not others:
             alone.setdefault(_title(first), set()).add(one.letter)
@@ -282,21 +282,21 @@ def _matched(
         how = runs[0].describe_difference(other[0])
         if not across:
             raise ValueError(
-                f"{one.name} and {two.name} were not evaluated on the same {first.set} set ({how}); evaluate both with "
-                "the same options, or compare them unpaired (`unbag compare --across-data`)"
+                f"{one.name} and {two.name}: expected results on the same {first.set} set, got different ones ({how}); "
+                "evaluate both with the same options, or compare them unpaired (`unbag compare --across-data`)"
             )
-        notes.append(f"{first.set}: {one.letter} and {two.letter} differ in {how}; intervals unpaired, no test")
+        notes.append(f"{first.set}: {one.letter} and {two.letter} differ in {how}; intervals unpaired, without a test")
         yield runs, other, False
     for runs in theirs_only:
         alone.setdefault(_title(runs[0].result), set()).add(two.letter)
 
 
 class _Pairs:
-    """Differences between two systems. The resamples are drawn once for all systems on a task.
+    """Computation of differences between pairs of systems. Resamples are drawn once for all systems on a task.
 
     Attributes:
         without_examples: Letters of the systems without stored examples, by task.
-        other_baselines: Tasks whose skill scores have different baselines and so are not compared.
+        other_baselines: Tasks whose skill scores have different baselines, so that they are not compared.
     """
 
     def __init__(self, systems: Sequence[System], quantities: Sequence[str], resamples: int) -> None:
@@ -308,7 +308,7 @@ class _Pairs:
     def differences(
         self, one: System, ours: list[Run], two: System, theirs: list[Run], *, same: bool, notes: list[str]
     ) -> Iterator[Difference]:
-        """Iterate over the differences of the numbers that both systems have."""
+        """Iterate over the differences of the metrics that both systems have."""
         first, second = ours[0], theirs[0]
         alone = len(ours) == len(theirs) == 1
         scores = [[dict(iter_estimates(run.result.scores)) for run in runs] for runs in (ours, theirs)]
@@ -318,7 +318,7 @@ class _Pairs:
         for path, (label, direction) in self._chosen(first.result).items():
             if path == SCORE.path and len({_baselines(run) for run in (*ours, *theirs)}) > 1:
                 self.other_baselines.add(_title(first.result))
-                notes.append(f"{_title(first.result)}: skill scores with different baselines, not compared")
+                notes.append(f"{_title(first.result)}: skill scores have different baselines and are not compared")
                 continue
             values = [[by_path[path].value for by_path in each if path in by_path] for each in scores]
             present = [[value for value in each if value is not None] for each in values]
@@ -340,8 +340,8 @@ class _Pairs:
                 continue
             pair = tuple((run.samples or {}).get(path) for run in (first, second))
             if not same or pair[0] is None or pair[1] is None:
-                if same and first.samples and second.samples:  # both kept examples, which do not give this number
-                    notes.append(f"{_title(first.result)}: {label} not tested, interval unpaired")
+                if same and first.samples and second.samples:  # both stored examples, but not for this metric
+                    notes.append(f"{_title(first.result)}: {label} is not tested; its interval is unpaired")
                 yield difference(unpaired_difference(scores[0][0][path], scores[1][0][path]), n, "unpaired", None)
                 continue
             drawn = [self._draws(run)[run.file, run.number, path] for run in (first, second)]
@@ -350,17 +350,17 @@ class _Pairs:
             test, p = ("bootstrap", bootstrap.p) if binary is None else ("mcnemar", mcnemar(*binary).p)
             sources = bootstrap.difference.n
             if binary is None and sources < FEW:
-                few = f"the bootstrap has only {sources} source examples; p values are too small"
+                few = f"the bootstrap has only {sources} source examples; p-values are too small"
                 notes.append(f"{_title(first.result)}: {few}")
             yield difference(bootstrap.difference.of(None, n), sources, test, p)
 
     def _chosen(self, result: Result) -> dict[str, tuple[str, bool | None]]:
-        """Select the numbers of a result to compare: label and direction by path."""
+        """Select the metrics of a result to compare. Returns label and direction by path."""
         paths = [path for path, _ in iter_estimates(result.scores)]
         described = challenge_sets.find(result.set)
         described_numbers = {} if described is None else described.quantities_by_path()
         if self._quantities:
-            # By the names of `quantities.quantities`: the set's own number goes before that of a verifier.
+            # As in `quantities.quantities`, the metric of the set takes precedence over that of a verifier.
             by_name = () if described is None else (SCORE, *described.named_quantities)
             names = {each.path: each.name for each in by_name}
             chosen = [
@@ -370,9 +370,9 @@ class _Pairs:
             ]
             named = {path: (each.label, each.higher_is_better) for path, each in described_numbers.items()}
             return {path: named.get(path, (path, None)) for path in chosen}
-        if described is None:  # the set is not installed: compare its top-level numbers
+        if described is None:  # the set is not installed: compare its top-level metrics
             return {path: (path, None) for path in paths if "." not in path}
-        # Only a few by default: each further number makes the correction of all p values stricter.
+        # Only a few by default: each additional metric makes the correction of all p-values stricter.
         return {
             each.path: (each.label, each.higher_is_better)
             for each in described.quantities_with_role("compared")
@@ -380,7 +380,7 @@ class _Pairs:
         }
 
     def _draws(self, run: Run) -> dict[tuple[Path, int, str], Floats]:
-        """Resample the values of all systems with stored examples on a run's task. The draws are cached."""
+        """Resample the values of all systems with stored examples on a run's task. The resamples are cached."""
         task = run.task
         if task not in self._drawn:
             on_task = [other for system in self._systems for other in system.runs if other.task == task]
@@ -397,7 +397,7 @@ class _Pairs:
 
 
 def _baselines(run: Run) -> str:
-    """Build a key of the baselines of a run's skill score: lexical model, and whether shuffled words count."""
+    """Build a key for the baselines of a run's skill score: lexical model, and use of the shuffled control."""
     skill = run.result.scores.get(SKILL) or {}
     return json.dumps([skill.get("lexical_model"), skill.get("shuffled") is not None], sort_keys=True)
 

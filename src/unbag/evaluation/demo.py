@@ -1,4 +1,4 @@
-"""`unbag demo`: an offline evaluation on the demonstration's pairs, and one pair on which its models disagree."""
+"""`unbag demo`: an offline evaluation on bundled pairs, and a pair on which the models disagree."""
 
 import json
 import shutil
@@ -23,9 +23,9 @@ from unbag.utils.files import atomic_write
 from unbag.utils.offline import go_offline
 
 MODELS: Final = ("reader", "lexical", "hypothesis-only")
-"""A network that reads the words in order; a bag of words; and a bag of words without the premise."""
+"""A network that processes the words in order, a bag of words, and a bag of words without the premise."""
 
-_FOR_SEEDS: Final = 60  # pairs, which give about fifteen seeds, as in SICCK; hundreds would take minutes
+_FOR_SEEDS: Final = 60  # pairs, which yield about 15 seeds, as in SICCK; hundreds would take minutes
 _FOR_MANY_ROWS: Final = 440  # pairs for sets with several rows per pair; all 1,500 would take half a minute
 _Q: Final = 20  # permutations per pair
 _BUILT: Final = {
@@ -38,7 +38,7 @@ _TEST_SIZE: Final = 1_000  # pairs that are hardest for a bag of words: fifty in
 
 
 def requests(output_dir: Path) -> list[Request]:
-    """Build requests for the sets that the demonstration builds, in the order of the suite.
+    """Build requests for the sets that the demo builds, in the order of the suite.
 
     Args:
         output_dir: Folder where `run` writes the pairs and the word vectors.
@@ -47,7 +47,7 @@ def requests(output_dir: Path) -> list[Request]:
     own: dict[str, dict[str, Any]] = {
         "sicck": {"data": str(_first(output_dir, _FOR_SEEDS))},
         "breaking_nli": {"data": str(_first(output_dir, _FOR_MANY_ROWS)), "train_data": training},
-        # A tagger may not be installed, and the demonstration is offline. So every word counts.
+        # A tagger may not be installed, and the demo is offline, so no words are excluded by tag.
         "cs_lambda": {"train_data": training, "pipeline": ALL},
         "resnli": {"embeddings": str(output_dir / demo.VECTORS.name), "test_size": _TEST_SIZE},
         "permuted": {"data": str(_first(output_dir, _FOR_MANY_ROWS)), "q": _Q},
@@ -56,7 +56,7 @@ def requests(output_dir: Path) -> list[Request]:
 
 
 def sets(output_dir: Path) -> list[Request | BuiltSet]:
-    """List all sets on the demonstration's pairs, in the order of the suite.
+    """List all sets on the demo pairs, in the order of the suite.
 
     Args:
         output_dir: See `requests`.
@@ -73,9 +73,9 @@ def run(
     progress_callback: OnProgress | None = None,
     on_result: OnResult | None = None,
 ) -> list[Result]:
-    """Evaluate the reader and bags of words on all sets, built from the demonstration's pairs.
+    """Evaluate the reader and the bag-of-words models on all sets, built from the demo pairs.
 
-    Pairs and results are written to a folder. From this call on, the process does not use the network.
+    Pairs and results are written to a folder. The process does not access the network after this call.
 
     Args:
         output_dir: Folder to write to.
@@ -100,7 +100,7 @@ def run(
 
 
 def training_options(output_dir: Path) -> dict[str, Any]:
-    """Build the training options of the bags of words, for `model_loading.predictor_of`.
+    """Build the training options of the bag-of-words models, for `model_loading.predictor_of`.
 
     Args:
         output_dir: See `requests`.
@@ -109,7 +109,7 @@ def training_options(output_dir: Path) -> dict[str, Any]:
 
 
 def fill(output_dir: Path) -> None:
-    """Write the pairs and the word vectors to the folder, where users can inspect and reuse them."""
+    """Write the pairs and the word vectors to the output folder, so that users can inspect and reuse them."""
     for path in (*map(demo.file, demo.SPLITS), demo.VECTORS):
         with atomic_write(output_dir / path.name) as tmp:
             shutil.copyfile(path, tmp)
@@ -123,18 +123,18 @@ def _first(output_dir: Path, pairs: int) -> Path:
     return output_dir / f"demo-validation-{pairs}.jsonl"
 
 
-_DECIMALS: Final = 4  # of the joint confidence: rounded, so that near ties are broken by the order of the pairs
+_DECIMALS: Final = 4  # of the joint confidence; rounded so that near-ties are broken by the order of the pairs
 
 
 class LabelPrediction(NamedTuple):
-    """A predicted label and its probability."""
+    """Predicted label and its probability."""
 
     label: str
     probability: float
 
 
 class DisputedPair(NamedTuple):
-    """A pair that the reader gets right and the bag of words gets wrong, with both predictions."""
+    """Pair that the reader predicts correctly and the bag of words does not, with both predictions."""
 
     pair: Example
     reader: LabelPrediction
@@ -142,13 +142,13 @@ class DisputedPair(NamedTuple):
 
 
 class Disagreement(NamedTuple):
-    """The disagreement of two models on the same pairs.
+    """Disagreement of two models on the same pairs.
 
     Attributes:
         pairs: Number of pairs.
         n_different: Number of pairs with different predictions.
-        reader_right: Number of these that the reader gets right.
-        bag_right: Number of these that the bag of words gets right; both models are wrong on the others.
+        reader_right: Number of these pairs that the reader predicts correctly.
+        bag_right: Number of these pairs that the bag of words predicts correctly; on the others, both are wrong.
         example: Pair with a different meaning in nearly the same words, among those that the reader gets right: not
             entailed, and with the fewest words that only one sentence has. Ties go to the highest joint confidence.
             None if the reader gets none right.
@@ -162,7 +162,7 @@ class Disagreement(NamedTuple):
 
 
 def disagreement(output_dir: Path) -> Disagreement:
-    """Compare the reader and the bag of words on the demonstration's unchanged validation pairs.
+    """Compare the reader and the bag of words on the unchanged validation pairs of the demo.
 
     Args:
         output_dir: Folder that `run` filled.

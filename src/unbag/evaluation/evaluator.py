@@ -1,4 +1,4 @@
-"""Evaluation of models on challenge sets: predictions, scores and the record of both."""
+"""Evaluation of models on challenge sets: predictions, scores and result files."""
 
 import logging
 from collections.abc import Callable, Sequence
@@ -43,13 +43,13 @@ _ONE_PAIR: Final = (("A man is sleeping.",), ("A person is asleep.",))
 logger = logging.getLogger(__name__)
 
 OnSet = Callable[[str], None]
-"""Called with the name of the next set, before it is built."""
+"""Callback with the name of the next set, before it is built."""
 
 OnResult = Callable[[Result], None]
-"""Called with each result as soon as it is scored, in the first process."""
+"""Callback with each result as soon as it is scored, in the first process."""
 
 OnFailure = Callable[[Failure], None]
-"""Called with each set that fails; the other sets still run. A failed label probe still ends the run."""
+"""Callback with each set that fails. The other sets still run, but a failed label probe ends the run."""
 
 
 def evaluate_all(
@@ -71,46 +71,46 @@ def evaluate_all(
     predictions_csv: Path | None = None,
     **model_options: Any,
 ) -> list[Result]:
-    """Evaluate models on challenge sets; write `results.json`, the predictions and the examples to a folder.
+    """Evaluate models on challenge sets, and write `results.json`, predictions and examples to a folder.
 
-    A stopped run continues when called again with the same arguments. Its results equal those of an unbroken run.
-    Processes started by `torchrun` or `accelerate launch` share the work; the first process scores and writes. Each set
-    is built once, then all models are evaluated on it.
+    Calling the function again with the same arguments resumes a stopped run. Its results equal those of an
+    uninterrupted run. Processes started by `torchrun` or `accelerate launch` share the predictions; the first process
+    scores and writes. Each set is built once, then all models are evaluated on it.
 
-    A folder with results of the same models keeps them beside those of this run; a folder with results of other models
-    is rejected (`result_folder`).
+    Earlier results of the same models in the folder are kept. A folder with results of other models is rejected
+    (`result_folder`).
 
     Args:
         models: Models: Hub ids, folders, built-in models, `module:function`, functions, `CrossEncoder`s,
             text-classification pipelines or predictors (`unbag.evaluation.model_loading`).
         sets: Requests, built sets, or names. A name means the whole set on its default corpus.
         output_dir: Folder for all results.
-        predictions: Folder of stored predictions, or its address; several runs may share it. Default: a folder in
+        predictions: Folder or URL of stored predictions, which several runs may share. Default: a folder in
             `output_dir`.
-        trust_labels: Whether to continue if the label probe finds that another label order fits a model clearly better.
+        trust_labels: Whether to continue if the label probe finds that another label order fits a model much better.
         lexical_baseline: Whether to compare the scores with a lexical model on the same rows
             (`evaluation.lexical_baseline.LexicalBaseline`), fitted to `train_data` if given.
         shuffled: Whether to compare the scores with each model's own predictions for shuffled words
             (`challenge_sets.perturbations.shuffled`). This doubles the number of predictions.
-        skipped: Sets whose requests failed already, for the record.
+        skipped: Sets whose requests have already failed, for the record.
         on_set: See `OnSet`.
         progress_callback: See `OnProgress`.
         on_result: See `OnResult`.
-        on_failure: See `OnFailure`. Without it, the first set that fails ends the run.
-        engine: Engine that loads and runs models. Default: this process.
-        shard: Index of this process among unconnected processes that share `predictions`.
-        predictions_csv: CSV file for every pair with gold label, prediction and probabilities
+        on_failure: See `OnFailure`. Default: the first failure ends the run.
+        engine: Engine that loads and runs models. Default: the current process.
+        shard: Shard of this process, if unconnected processes share `predictions`.
+        predictions_csv: CSV file for all pairs with gold label, prediction and probabilities
             (`evaluation.prediction_table.PredictionTable`).
         model_options: Options of `unbag.evaluation.model_loading.predictor_of`: `revision`, `dtype`, `device`,
             `label_map`, …
 
     Returns:
-        One result per model and set, model by model. Empty in all processes but the first, and in a shard that does not
+        One result per model and set, ordered by model. Empty in all processes but the first, and in shards that do not
         score.
 
     Raises:
-        ValueError: If an input is invalid. An option that fits none of the models is rejected before anything is
-            computed. `data.labels.LabelError` if the label order is unknown or refuted.
+        ValueError: If an input is invalid. Options that apply to none of the models are rejected before the run starts.
+            `data.labels.LabelError` if the label order is unknown or contradicted by the label probe.
     """
     engine = engine or InProcess()
     if shard is not None and process_group().world > 1:
@@ -145,7 +145,7 @@ def evaluate_all(
         on_failure(failures[-1])
 
     valid = []
-    for request in requests:  # invalid requests fail now, not when the turn of the set comes
+    for request in requests:  # invalid requests raise now, not after earlier sets
         try:
             if isinstance(request, Request):
                 validated_builder(request)
@@ -232,15 +232,15 @@ def evaluate_all(
 
 
 def validate_unsharded(shard: Shard | str | None, predictions_csv: Path | str | None) -> None:
-    """Validate that a file of all predictions is not combined with a shard, which has only some of them.
+    """Validate that `--predictions-csv` is not combined with a shard, which has only some of the predictions.
 
     Raises:
         ValueError: If both are given.
     """
     if shard is not None and predictions_csv is not None:
         raise ValueError(
-            "--predictions-csv: expected a run without --shard, got a shard; when all shards are done, run the command "
-            "again without --shard, which reads their predictions"
+            "--predictions-csv: expected a run without --shard, got a shard; when all shards are complete, rerun the "
+            "command without --shard to reuse their predictions"
         )
 
 
@@ -252,22 +252,21 @@ def evaluate_file(
     predictions: Path | str | None = None,
     lexical_baseline: bool = True,
 ) -> Result:
-    """Score a file of predictions; write `results.json` and the examples to a folder.
+    """Score a file of predictions, and write `results.json` and the examples to a folder.
 
     Args:
         path: File of predictions (`unbag.inference.prediction_files`).
-        of: Set that was predicted: a request, or a built set from `challenge_sets.request.read_back`.
+        of: Predicted set: a request, or a built set from `challenge_sets.request.read_back`.
         output_dir: Folder to write to.
-        predictions: Folder of the stored predictions of the lexical baseline, or its address. Default: the user's cache
-            folder.
+        predictions: Folder or URL of the stored predictions of the lexical baseline. Default: the user's cache folder.
         lexical_baseline: See `evaluate_all`.
 
     Raises:
-        ValueError: If the file does not have one valid prediction per row of the set. `data.labels.LabelError` if its
-            labels separate contradiction from the rest, and those of the set entailment.
+        ValueError: If the file does not have one valid prediction per row of the set. `data.labels.LabelError` if the
+            file's labels separate contradiction from the rest but the set's labels separate entailment.
     """
     validate_writable(Path(output_dir), folder=True)
-    label_space_of_file(path)  # fails before the set is built
+    label_space_of_file(path)  # raises before the set is built
     result_folder.check(Path(output_dir), {path.name: None}, ())
     built = build(of) if isinstance(of, Request) else of
     file_predictions = read_predictions(path, column(built.rows, "id"))
@@ -290,15 +289,15 @@ def evaluate_file(
 
 
 def _built(item: Request | BuiltSet) -> BuiltSet:
-    """Build a set unless it is built already. The first process builds before the others, which then load it."""
+    """Build a set if necessary. The first process builds it before the others, which then load it."""
     return item if isinstance(item, BuiltSet) else process_group().main_process_first(lambda: build(item))
 
 
 def _run_one_pair(function: Predictor) -> None:
-    """Run a function on one pair, so that invalid outputs fail before any set is built.
+    """Run a function on one pair, so that invalid outputs raise before any set is built.
 
     Raises:
-        ValueError: If the output is invalid. Errors inside the function are only logged: it may not accept this pair.
+        ValueError: If the output is invalid. Errors inside the function are logged, as it may not accept this pair.
     """
     try:
         function.predict(*_ONE_PAIR)

@@ -1,14 +1,14 @@
-"""Gates: bounds on a model's numbers, for a CI build that fails when a model misses one.
+"""Gates: bounds on a model's metrics, for a CI build that fails if the model misses one.
 
-A gate tests the interval of a number, never its point value. A value depends on the sample: a model that is exactly at
+A gate tests the interval of a metric, not its point estimate. The estimate depends on the sample: a model exactly at
 the bound falls below it on half of all samples. There are three outcomes:
 
     fails          the whole 95 % interval is on the wrong side of the bound: the model misses it
     passes         the whole interval is on the right side: the model reaches it
-    inconclusive   the bound is inside the interval, or there are too few sources
+    inconclusive   the interval contains the bound, or there are too few sources
 
-By default an inconclusive gate does not stop a build, since chance would decide. A strict gate stops it: a model that
-does not clearly miss a bound need not reach it, and with few examples every gate is inconclusive.
+By default an inconclusive gate does not fail a build, since the outcome would depend on chance. A strict gate does:
+with few examples every gate is inconclusive, which does not show that the model reaches the bound.
 """
 
 import math
@@ -34,11 +34,11 @@ Outcome = Literal["passes", "fails", "inconclusive"]
 
 _BOUND: Final = re.compile(r"(?P<set>[^:=]+):(?P<number>[^:=]+)=(?P<bound>[^:=]+)")
 
-_DECIMALS: Final = 9  # of an interval's end when it is compared with a bound
+_DECIMALS: Final = 9  # of an interval end that is compared with a bound
 
 
 class GateBound(NamedTuple):
-    """A lower or upper bound on one number of a set."""
+    """Lower or upper bound on one metric of a set."""
 
     set: str
     number: str
@@ -51,19 +51,19 @@ class GateBound(NamedTuple):
 
 @dataclass(frozen=True)
 class GateResult:
-    """A gate and its outcome.
+    """Gate and its outcome.
 
     Attributes:
         set: Name of the challenge set.
-        data: Corpus that the set is made from.
-        number: Name of the number.
-        label: Label of the number in tables.
+        data: Corpus from which the set was built.
+        number: Name of the metric.
+        label: Label of the metric in tables.
         asked: Bound as text, or `no worse`.
-        estimate: Value of the number, or its difference from the earlier run, with the interval.
+        estimate: Value of the metric, or its difference from the earlier run, with the interval.
         outcome: `passes`, `fails` or `inconclusive`.
-        why: Reason why the gate is inconclusive, where the interval does not show it; otherwise empty.
-        against: Name of the model that the number is compared with; empty for a bound.
-        p: p value of the difference, corrected for all such gates (Holm); None without a test.
+        why: Reason why the gate is inconclusive if the interval does not show it; otherwise empty.
+        against: Name of the model that the metric is compared with; empty for a bound.
+        p: p-value of the difference, corrected for all such gates (Holm); None without a test.
     """
 
     set: str
@@ -78,7 +78,7 @@ class GateResult:
     p: float | None = None
 
     def stops(self, *, strict: bool) -> bool:
-        """Check whether the gate stops a build."""
+        """Check whether the gate fails a build."""
         return self.outcome == "fails" or (strict and self.outcome != "passes")
 
     def as_json(self) -> dict[str, Any]:
@@ -90,12 +90,12 @@ def bound(text: str, side: Side) -> GateBound:
     """Parse a bound such as `permuted:score=.2`.
 
     Args:
-        text: Bound as `SET:NUMBER=BOUND`.
+        text: Bound as `SET:METRIC=BOUND`.
         side: Whether the bound is the smallest value ("min") or the largest ("max").
 
     Raises:
-        ValueError: If the text has another form, the set or number does not exist, the number cannot have such a
-            value, or the bound is on the wrong side, where it would reward a worse model.
+        ValueError: If the text cannot be parsed, if the set or metric does not exist, if the metric cannot have such a
+            value, or if the bound is on the wrong side, so that it would favor a worse model.
 
     >>> bound("swapped:accuracy_after=.6", "min")
     GateBound(set='swapped', number='accuracy_after', side='min', value=0.6)
@@ -106,7 +106,7 @@ def bound(text: str, side: Side) -> GateBound:
     except ValueError:
         value = None
     if parts is None or value is None or not -1e9 < value < 1e9:
-        raise ValueError(f"--{side}: expected SET:SCORE=BOUND, such as permuted:score=.2, got {text!r}")
+        raise ValueError(f"--{side}: expected SET:METRIC=BOUND, such as permuted:score=.2, got {text!r}")
     set_name, name = parts["set"].strip(), parts["number"].strip()
     try:
         numbers = quantities.quantities(set_name) | {CHANGED_LABELS.name: CHANGED_LABELS}
@@ -115,13 +115,13 @@ def bound(text: str, side: Side) -> GateBound:
     if name not in numbers:
         alike = get_close_matches(name, numbers, n=1)
         raise ValueError(
-            f"--{side}: {set_name} has no number {name!r}{f', did you mean {alike[0]}?' if alike else ';'} it has "
-            f"{', '.join(numbers)}"
+            f"--{side}: expected a metric of {set_name}, got {name!r}; "
+            f"{f'did you mean {alike[0]}? ' if alike else ''}the metrics are {', '.join(numbers)}"
         )
     least, most = numbers[name].limits
     if not least <= value <= most:
         between = f"from {least:g} to {most:g}" if math.isfinite(least) else f"of at most {most:g}"
-        as_share = f"; of percent, write {value / 100:g}" if 1 < value <= 100 and most == 1 else ""
+        as_share = f"; write a percentage as {value / 100:g}" if 1 < value <= 100 and most == 1 else ""
         raise ValueError(f"--{side} {text}: expected a bound {between}, got {value:g}{as_share}")
     if numbers[name].higher_is_better != (side == "min"):
         right = "--min" if side == "max" else "--max"
@@ -131,10 +131,10 @@ def bound(text: str, side: Side) -> GateBound:
 
 
 def of_one_model(results: Sequence[Result], where: str) -> list[Result]:
-    """Select the results of the only model, ignoring baselines unless there are no other models.
+    """Select the results of the only model. Baselines are ignored unless there are no other models.
 
     Raises:
-        ValueError: If there are several such models.
+        ValueError: If there are several models.
     """
     by_model = quantities.by_model(results)
     return select_single_model([(name, of_one[0], of_one) for name, of_one in by_model.items()], where)
@@ -144,7 +144,7 @@ def check(results: Sequence[Result], bounds: Iterable[GateBound]) -> list[GateRe
     """Check the results of one model against bounds. Each bound applies to every result of its set.
 
     Raises:
-        ValueError: If the set of a bound has no result, so that nothing would be checked.
+        ValueError: If the set of a bound has no result.
     """
     checked = []
     for each in bounds:
@@ -152,43 +152,43 @@ def check(results: Sequence[Result], bounds: Iterable[GateBound]) -> list[GateRe
         if not matching:
             there = ", ".join(dict.fromkeys(result.set for result in results)) or "none"
             raise ValueError(
-                f"--{each.side} {each.set}:{each.number}: expected results of {each.set}, got results of {there}"
+                f"--{each.side} {each.set}:{each.number}: expected results on {each.set}, got results on {there}"
             )
         checked += [_check_bound(result, each) for result in matching]
     return checked
 
 
 def no_worse_than(run: Path, before: Path, names: Sequence[str] = ()) -> tuple[list[GateResult], list[str]]:
-    """Check that a run is no worse than an earlier one, by the paired tests of `comparison` on the same examples.
+    """Check whether a run is no worse than an earlier run, with paired tests on the same examples.
 
-    A gate fails if its number is significantly worse (Holm's correction over these gates). It passes if the interval
-    of the difference shows that the number is at most `evaluation.verdict.MARGIN` worse. With fewer than
-    `evaluation.verdict.LEAST_SOURCES` source examples it is inconclusive.
+    A gate fails if its metric is significantly worse (with Holm's correction over these gates). It passes if the
+    interval of the difference shows that the metric is at most `evaluation.verdict.MARGIN` worse. It is inconclusive
+    with fewer than `evaluation.verdict.LEAST_SOURCES` source examples.
 
     Args:
         run: Folder with results, or the results file.
         before: Folder or results file of the earlier run.
-        names: Paths of numbers in results.json, as in `evaluation.comparison.compare`. Default: the skill score of
-            every set, since guessing improves some of the papers' numbers.
+        names: Paths of metrics in results.json, as in `evaluation.comparison.compare`. Default: the skill score of
+            each set, since guessing improves some of the papers' metrics.
 
     Returns:
-        One gate per number and set, and notes on what could not be compared.
+        One gate per metric and set, and notes on metrics that could not be compared.
 
     Raises:
-        ValueError: If the runs cannot be compared, or a number has no direction.
+        ValueError: If the runs cannot be compared, or a metric has no direction.
     """
     compared = comparison.compare_two(before, run, quantities=names or (SCORE.path,))
     checked = []
     for each in compared.differences:
         if each.higher_is_better is None:
-            raise ValueError(f"--metric: expected a number with a direction, got {each.quantity} of {each.set}")
+            raise ValueError(f"--metric: expected a metric with a direction, got {each.quantity} of {each.set}")
         worse = compared.better(each) == each.first
         gap = each.difference
-        # The largest loss that the interval allows; None without an interval.
+        # The largest loss within the interval; None without an interval.
         most = None if gap.low is None or gap.high is None else -gap.low if each.higher_is_better else gap.high
         why = ""
         if each.p_holm is None:
-            why = "not tested, since a run stores no examples"
+            why = "not tested, because a run stored no examples"
         elif each.test != "seeds" and each.sources < LEAST_SOURCES:
             why = _too_few(each.sources)
         outcome: Outcome = "inconclusive"
@@ -202,7 +202,7 @@ def no_worse_than(run: Path, before: Path, names: Sequence[str] = ()) -> tuple[l
     return checked, [
         *compared.notes,
         *(
-            f"{challenge_sets.display_name(name)}: not checked, the number is not in both runs"
+            f"{challenge_sets.display_name(name)}: not checked, because only one run has the metric"
             for name in sorted(unchecked)
         ),
     ]
@@ -252,7 +252,7 @@ def _compare(bound: GateBound, data: str, label: str, estimate: Estimate, source
         why = _too_few(sources)
     else:
         at_least = bound.side == "min"
-        # Rounded: the last digits of a sum differ between processors, and must not decide an outcome.
+        # Rounded, because the last digits of a sum differ between processors and must not affect the outcome.
         low, high = (round(end, _DECIMALS) for end in (estimate.low, estimate.high))
         is_missed = high < bound.value if at_least else low > bound.value
         is_reached = low >= bound.value if at_least else high <= bound.value

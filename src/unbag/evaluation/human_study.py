@@ -1,8 +1,8 @@
 """Human study: annotators label permuted pairs that a model accepts.
 
-Sinha et al. (2021), section 7: two experts labelled 200 permuted pairs, to all of which RoBERTa gives the gold label of
-the original. Half are from examples that RoBERTa gets right in order (D^c), half from examples that it gets wrong
-(D^f). Half are short, half long (Table 4).
+Sinha et al. (2021), section 7: two experts labelled 200 permuted pairs, to all of which RoBERTa assigns the gold label
+of the original pair. Half are from examples that RoBERTa predicts correctly in the original order (D^c), half from the
+other examples (D^f). Half are short, half are long (Table 4).
 """
 
 import csv
@@ -33,7 +33,7 @@ _CELLS: Final = tuple((drawn_from, length) for drawn_from in (RIGHT, FLIPPED) fo
 
 
 class SampledPair(NamedTuple):
-    """A permuted pair for annotators, with the fields that are hidden from them: row id, label, subset and length."""
+    """Permuted pair for annotators, with fields that are hidden from them: row id, label, subset and length."""
 
     premise: str
     hypothesis: str
@@ -44,14 +44,14 @@ class SampledPair(NamedTuple):
 
 
 class PeopleScores(TypedDict):
-    """Scores of one annotator.
+    """Scores of an annotator.
 
     Attributes:
-        answered: Number of labelled pairs, which all other scores are computed on.
-        accuracy: Share of gold labels, with its 95 % interval over pairs.
-        macro_f1: Mean F1 of the labels that occur among gold labels or answers.
-        d_c: Accuracy on pairs of examples that the model gets right in order.
-        d_f: Accuracy on pairs of examples that the model gets wrong in order.
+        answered: Number of labelled pairs, on which the other scores are computed.
+        accuracy: Accuracy, with its 95 % interval over pairs.
+        macro_f1: Mean F1 over the labels that occur among the gold labels or the annotator's labels.
+        d_c: Accuracy on pairs from examples that the model predicts correctly in the original order.
+        d_f: Accuracy on pairs from the other examples.
     """
 
     answered: int
@@ -64,15 +64,15 @@ class PeopleScores(TypedDict):
 def draw(rows: Any, answers: SetPredictions, *, pairs: int = DEFAULT_PAIRS, seed: int = 13) -> list[SampledPair]:
     """Sample permuted pairs that a model accepts, in random order.
 
-    One quarter each are shorter and longer examples of D^c and D^f. Each example occurs once, in one of its accepted
-    orders. The paper does not define "longer". Here an example is longer if premise and hypothesis have more words than
-    the median of all examples with an accepted order.
+    Shorter and longer examples of D^c and D^f are one quarter each. Each example occurs once, in one of its accepted
+    orders. The paper does not define "longer". Here an example is longer if premise and hypothesis have more words
+    than the median of all examples with an accepted order.
 
     Args:
         rows: The permuted set, a `datasets.Dataset`.
         answers: Predictions of the model.
         pairs: Number of pairs; a multiple of 4.
-        seed: Random seed. The sample depends on the seed and the ids of the examples only.
+        seed: Random seed. The sample depends only on the seed and the ids of the examples.
 
     Raises:
         ValueError: If `pairs` is not a multiple of 4, or a quarter has too few examples.
@@ -98,7 +98,7 @@ def draw(rows: Any, answers: SetPredictions, *, pairs: int = DEFAULT_PAIRS, seed
     for (drawn_from, length), sources_of_cell in candidates.items():
         if len(sources_of_cell) < each:
             raise ValueError(
-                f"expected {each} {length} examples of {drawn_from} with an order that the model accepts, got "
+                f"expected {each} {length} examples of {drawn_from} with an accepted order, got "
                 f"{len(sources_of_cell)}; request fewer pairs, or sample from more examples"
             )
         for source in sources_of_cell[:each]:
@@ -111,23 +111,23 @@ def draw(rows: Any, answers: SetPredictions, *, pairs: int = DEFAULT_PAIRS, seed
 
 
 def validate_pair_count(pairs: int) -> None:
-    """Validate a number of pairs.
+    """Validate the number of pairs.
 
     Raises:
         ValueError: If it is not a positive multiple of 4.
     """
     if pairs < len(_CELLS) or pairs % len(_CELLS):
-        raise ValueError(f"expected a number of pairs that is a multiple of {len(_CELLS)}, got {pairs}")
+        raise ValueError(f"--num-pairs: expected a positive multiple of {len(_CELLS)}, got {pairs}")
 
 
 def write(sampled: Sequence[SampledPair], folder: Path) -> None:
-    """Write `sheet.csv`, with an empty column `label` for the annotators, and its key to a folder."""
+    """Write `sheet.csv`, which has an empty column `label` for the annotators, and its key to a folder."""
     _write(folder / SHEET, ("number", "premise", "hypothesis", "label"), ((*one[:2], "") for one in sampled))
     _write(folder / KEY, ("number", "id", "label", "drawn_from", "length"), (one[2:] for one in sampled))
 
 
 def score(folder: Path, sheet: Path) -> PeopleScores:
-    """Score a filled-in sheet by the key in a folder. Pairs without a label are ignored.
+    """Score a filled-in sheet with the key in a folder. Pairs without a label are ignored.
 
     If the key has two-way labels, neutral and contradiction count as not entailment.
 
@@ -140,17 +140,17 @@ def score(folder: Path, sheet: Path) -> PeopleScores:
     labels: dict[str, str | None] = {}
     for place, row in _read(sheet, ("number", "label")):
         if row["number"] not in key or row["number"] in labels:
-            raise DataError(f"{sheet}: expected each number of {folder / KEY} once, got {row['number']!r}")
+            raise DataError(f"{sheet}: expected each 'number' of {folder / KEY} once, got {row['number']!r}")
         try:
             label = fold(canonical(row["label"]), space) if row["label"].strip() else None
         except LabelError as error:
             raise DataError(f"{place}: {error}") from None
         if label not in (None, *space):
-            raise DataError(f"{place}: expected a label of {', '.join(space)}, got {row['label']!r}")
+            raise DataError(f"{place}: expected 'label' to be one of {', '.join(space)}, got {row['label']!r}")
         labels[row["number"]] = label
     answered = {number: label for number, label in labels.items() if label is not None}
     if not answered:
-        raise ValueError(f"{sheet}: expected labels in the column label, got none; fill in the column")
+        raise ValueError(f"{sheet}: expected labels in the column 'label', got none; fill in the column")
     gold = np.array([key[number]["label"] for number in answered])
     given = np.array(list(answered.values()))
     right: NDArray[np.bool_] = gold == given
@@ -169,15 +169,16 @@ def score(folder: Path, sheet: Path) -> PeopleScores:
 
 
 def _key(path: Path) -> dict[str, dict[str, str]]:
-    """Read the rows of a key by their numbers."""
+    """Read the rows of a key, by number."""
     key: dict[str, dict[str, str]] = {}
     for place, row in _read(path, ("number", "label", "drawn_from")):
         if row["number"] in key:
-            raise DataError(f"{place}: expected each number once, got {row['number']!r} again")
+            raise DataError(f"{place}: expected each 'number' once, got {row['number']!r} again")
         if row["label"] not in (*LABELS, NOT_ENTAILMENT) or row["drawn_from"] not in (RIGHT, FLIPPED):
             raise DataError(
-                f"{place}: expected one of {', '.join((*LABELS, NOT_ENTAILMENT))}, drawn from {RIGHT} or {FLIPPED}, "
-                f"as `unbag human-study sample` wrote it; got {row['label']!r}, {row['drawn_from']!r}"
+                f"{place}: expected 'label' to be one of {', '.join((*LABELS, NOT_ENTAILMENT))} and 'drawn_from' to be "
+                f"{RIGHT} or {FLIPPED}, got {row['label']!r} and {row['drawn_from']!r}; use the file written by "
+                "`unbag human-study sample`"
             )
         key[row["number"]] = row
     return key
@@ -191,11 +192,12 @@ def _write(path: Path, header: Sequence[str], rows: Iterable[Sequence[str]]) -> 
 
 
 def _read(path: Path, columns: Sequence[str]) -> Iterator[tuple[str, dict[str, str]]]:
-    """Iterate over the rows of a file: location for messages, and text by column."""
+    """Iterate over the rows of a file. Yields the location for messages, and the text by column."""
     file = open_file(path)
     if missing := set(columns) - set(file.columns):
         raise DataError(
-            f"{path}: expected the columns {', '.join(columns)}, got none named {', '.join(sorted(missing))}"
+            f"{path}: expected the columns {', '.join(map(repr, columns))}, got none named "
+            f"{', '.join(map(repr, sorted(missing)))}"
         )
     for row in file.read():
         yield row.place, {name: "" if cell(row, name) is None else str(cell(row, name)) for name in columns}

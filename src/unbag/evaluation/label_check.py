@@ -1,8 +1,8 @@
-"""The label check of an evaluation: whether the label order of a model or file is right.
+"""Label check of an evaluation: whether the label order of a model or file is correct.
 
 A model predicts pairs with obvious labels (`inference.label_probe`). A file of predictions has no model to run, so its
-labels are checked on the rows of the set. Only rows that are unchanged pairs of a corpus count. On rows that were
-altered, or selected because models fail on them, a wrong order may fit better than the right one.
+labels are checked on the rows of the set. Only rows that are unchanged pairs of a corpus are used. On rows that were
+altered, or selected because models fail on them, an incorrect order may fit better than the correct one.
 """
 
 import logging
@@ -27,15 +27,15 @@ logger = logging.getLogger(__name__)
 
 
 class LabelCheckedModel:
-    """A model of an evaluation, with its label check.
+    """Model of an evaluation with its label check.
 
     Args:
         predictor: Predictor of the model.
-        record: `name` of the model, and the `options` that it was loaded with.
-        trust_labels: Whether to continue if another label order fits the model clearly better.
+        record: `name` and load `options` of the model.
+        trust_labels: Whether to continue if another label order fits the model much better.
 
     Attributes:
-        record: Record of the model on every set: `record` and the identity of the predictor.
+        record: Record of the model for all sets: the argument `record`, and the identity of the predictor.
     """
 
     def __init__(self, predictor: Predictor, record: Mapping[str, Any], *, trust_labels: bool = False) -> None:
@@ -52,14 +52,14 @@ class LabelCheckedModel:
             MislabelledError: If another label order fits clearly better, unless the declared order is trusted.
         """
         record = dict(self.record)
-        if record.get("kind") in BASELINES:  # fitted by unbag to labels by name, so there is no order to check
+        if record.get("kind") in BASELINES:  # fitted by unbag to named labels, so there is no order to check
             return record
         is_verbal = _is_verbal(record)
-        # A classifier declares its label order in a config that may be wrong, and a function's user states it. Language
-        # models answer with words, which have no order: their probe is for the record only.
+        # The label order of a classifier comes from a config that may be wrong, that of a function from its user.
+        # Language models generate words, which have no order, so their probe is only recorded.
         trust = self._trust_labels or is_verbal
-        # The label order is the same in all languages. But in a foreign language a model's errors are not uniform, so
-        # that probing in English says nothing about its accuracy there.
+        # The label order is the same in all languages. But a model's errors differ between languages, so that probing
+        # in English does not measure its accuracy in another language.
         probe_language = language if language in PAIRS else "en"
         is_same_language = probe_language == language
         if probe_language not in self._probed:
@@ -80,7 +80,7 @@ class LabelCheckedModel:
 def _run_probe(
     predictor: Predictor, language: str, record: Mapping[str, Any], *, trust: bool, is_same_language: bool = True
 ) -> ProbeReport | None:
-    """Run the label probe, and warn if its result is doubtful; None if the model cannot predict the probe's pairs.
+    """Run the label probe and warn about doubtful results. Returns None if the model cannot predict the pairs.
 
     Raises:
         MislabelledError: If another label order fits clearly better, unless the declared order is trusted.
@@ -90,7 +90,7 @@ def _run_probe(
     except Exception as error:
         if record.get("kind") in ("transformer", "classification-endpoint") or _is_verbal(record):
             raise
-        # A user's own function may only have predictions for the rows of its sets. Other errors show on these rows.
+        # A user-defined function may only support the rows of its sets. Other errors occur again on these rows.
         logger.debug("%s did not predict the pairs of the label probe", record["name"], exc_info=error)
         return None
     if report.mislabelled:
@@ -104,12 +104,12 @@ def _run_probe(
 
 
 def _is_verbal(record: Mapping[str, Any]) -> bool:
-    """Check whether the model answers with words, as language models do."""
+    """Check whether the model predicts label words, as language models do."""
     return record.get("kind") in ("causal", "endpoint")
 
 
 def _mislabelled(report: ProbeReport, predictor: Predictor, record: Mapping[str, Any]) -> MislabelledError:
-    """Build the error, with the fix for a model given by name or as an object."""
+    """Build the error, including the fix for a model given by name or as an object."""
     best = ",".join(report.best)
     is_named = "options" in record
     override = "--trust-labels (trust_labels=True in Python)" if is_named else "trust_labels=True"
@@ -126,41 +126,40 @@ def _mislabelled(report: ProbeReport, predictor: Predictor, record: Mapping[str,
 
 
 def _describe_verbal_mismatch(report: ProbeReport, record: Mapping[str, Any]) -> str:
-    """Build the warning for a language model whose words fit other labels better. It has no label order to correct."""
+    """Build the warning for a language model whose words fit other labels better. It has no label order to change."""
     orders = zip(report.declared, report.best, strict=True)
     other = " and ".join(f"{WORDS.get(label, label)} as {best}" for label, best in orders if label != best)
     form = (
-        ", or the other form of question (--apply-chat-template or --no-apply-chat-template)"
+        ", or the other prompt format (--apply-chat-template or --no-apply-chat-template)"
         if record["kind"] == "causal"
         else ""
     )
     return (
-        f"{record['name']} gets {report.right_declared} of {report.pairs} obvious pairs right, and {report.right_best} "
-        f"of {report.pairs} if its answers are read with {other}: the model seems to confuse the answer words. Its "
-        f"answers are scored as the prompt defines them; try another number of worked examples (--num-fewshot "
+        f"{record['name']} predicts {report.right_declared} of {report.pairs} obvious pairs correctly, but "
+        f"{report.right_best} of {report.pairs} if {other}: the model seems to confuse the label words. Its "
+        f"predictions are scored as the prompt defines them; try another number of few-shot examples (--num-fewshot "
         f"{', '.join(map(str, SHOTS))}){form}"
     )
 
 
 LEAST_ROWS: Final = 8
-"""Rows that each of the three labels must have. Random predictions then fit another order in at most one of a thousand
-files."""
+"""Minimum number of rows per label. Random predictions then fit another order in at most one of a thousand files."""
 
 ENOUGH: Final = 10 / 12
-"""Smallest balanced accuracy of another order for a warning, as in `inference.label_probe`."""
+"""Minimum balanced accuracy of another order for a warning, as in `inference.label_probe`."""
 
 MARGIN: Final = 0.2
-"""Smallest gain in balanced accuracy of another order over the declared one for a warning. A two-way model that
-separates entailment from the rest loses 0.25 if its labels are read as contradiction or not."""
+"""Minimum gain in balanced accuracy of another order over the declared one for a warning. A two-way model that
+separates entailment from the rest loses 0.25 if its labels are interpreted as contradiction versus the rest."""
 
 
 class LabelFit(NamedTuple):
-    """The fit of a file's predictions to the rows that are pairs of a corpus.
+    """Agreement of a file's predictions with the rows that are pairs of a corpus.
 
     Attributes:
-        right: Number of right predictions with the file's label names.
+        right: Number of correct predictions with the file's label names.
         rows: Number of rows.
-        warning: Warning if another label order fits clearly better; otherwise None.
+        warning: Warning if another label order fits much better; otherwise None.
     """
 
     right: int
@@ -169,9 +168,9 @@ class LabelFit(NamedTuple):
 
 
 def fit_corpus_rows(built: BuiltSet, answers: SetPredictions) -> LabelFit | None:
-    """Compute the fit of predictions to the set's rows that are pairs of a corpus.
+    """Check the labels of predictions on the set's rows that are pairs of a corpus.
 
-    None for sets without such rows, for two-way gold labels, and if a label has fewer than `LEAST_ROWS` rows.
+    Returns None for sets without such rows, for two-way gold labels, or if a label has fewer than `LEAST_ROWS` rows.
     """
     wanted = challenge_sets.get(built.request.name).corpus_pairs
     if wanted is None or NOT_ENTAILMENT in built.rows.features["label"].names:
@@ -205,7 +204,7 @@ def fit(
             f"{name} to {meant}" for name, meant in zip(orders[0], orders[best], strict=True) if name != meant
         )
         warning = (
-            f"gets {shares[0]:.1%} of {len(labels):,} pairs of the corpus right (mean over labels), and "
+            f"has a balanced accuracy of {shares[0]:.1%} on {len(labels):,} pairs of the corpus, and of "
             f"{shares[best]:.1%} with its labels renamed: its {'columns' if has_columns else 'predictions'} may be "
             f"named in the wrong order; if so, change {renamed} in the file"
         )
@@ -214,7 +213,7 @@ def fit(
 
 
 def _balanced(predicted: NDArray[np.intp], labels: NDArray[np.intp], order: tuple[str, ...]) -> float:
-    """Compute the balanced accuracy (mean recall over gold labels) if the predictions' labels had that order."""
+    """Compute the balanced accuracy (mean recall over gold labels) of the predictions with a label order."""
     space = label_space_of(order)
     gold = np.array([order.index(fold(label, space)) for label in LABELS])[labels]
     return float(np.mean([(predicted[gold == label] == label).mean() for label in range(len(order))]))

@@ -1,4 +1,4 @@
-"""The lexical baseline: predictions of a bag-of-words model on the same rows, which scores are compared with."""
+"""Lexical baseline: predictions of a bag-of-words model on the same rows, for comparison with a model's scores."""
 
 import logging
 from collections.abc import Mapping
@@ -22,25 +22,25 @@ PAIRS: Final = {
     "zh": ("ocnli", 10_000, ALL),
 }
 """Default training data by language: corpus, number of training pairs, and the tagger that selects words. All Chinese
-words count: segmentation depends on word order, so that a word of a bag has no tag of its own."""
+words are used: segmentation depends on word order, so that words of an unordered bag cannot be tagged."""
 
 FITTING: Final = "fitting the lexical model"
-"""Progress stage of fitting."""
+"""Name of the progress stage for fitting."""
 
 logger = logging.getLogger(__name__)
 
 
 class BaselinePredictions(NamedTuple):
-    """Predictions of the lexical baseline on a set, and the identity of the model; None if it was not evaluated."""
+    """Predictions of the lexical baseline on a set, and its identity. Both are None if it was not evaluated."""
 
     answers: SetPredictions | None = None
     identity: Mapping[str, str] | None = None
 
 
 class LexicalBaseline:
-    """The built-in model `lexical`, fitted to 20,000 pairs of SNLI by default, and evaluated on each set in turn.
+    """The built-in model `lexical`, fitted to 20,000 SNLI pairs by default and evaluated on each set in turn.
 
-    The default of the model `lexical` elsewhere is all of SNLI and MNLI, which takes half an hour of tagging.
+    Elsewhere the model `lexical` is fitted to all of SNLI and MNLI by default, which takes half an hour of tagging.
 
     Args:
         options: `train_data`, `max_train_pairs` and `pipeline` of `baselines.lexical.fitting.Recipe` that differ from
@@ -54,11 +54,11 @@ class LexicalBaseline:
         self._by_language: dict[str, Predictor | None] = {}
 
     def predict(self, built: BuiltSet, store: Path | str) -> BaselinePredictions:
-        """Predict a set; without predictions if the model cannot be fitted, which logs one warning.
+        """Predict a set. If the model cannot be fitted, logs a warning once and returns no predictions.
 
         Args:
             built: Set to predict.
-            store: Folder of stored predictions, or its address.
+            store: Folder or URL of stored predictions.
         """
         if built.language not in self._by_language:
             self._by_language[built.language] = self._fit(built.language)
@@ -84,7 +84,7 @@ class LexicalBaseline:
             return process_group().main_process_first(lambda: LexicalPredictor(fit_cached(recipe, progress=progress)))
         except Exception as error:
             logger.warning(
-                "the lexical baseline could not be fitted (%s); skill scores of this run have no lexical baseline; fix "
+                "the lexical baseline could not be fitted (%s); the skill scores of this run do not include it; fix "
                 "the cause and evaluate again",
                 error,
             )

@@ -1,4 +1,4 @@
-"""Loading of models by name or object: the kinds of models, their options and their predictors."""
+"""Model loading by name or object: model types, their options and their predictors."""
 
 import re
 import sys
@@ -20,7 +20,7 @@ from unbag.utils.user_code import user_code_error
 
 
 class Kind(NamedTuple):
-    """A kind of model: description, how models of this kind are named, and their options."""
+    """Type of a model: its description, the form of its names, and its options."""
 
     what: str
     named: str
@@ -28,7 +28,7 @@ class Kind(NamedTuple):
 
 
 _OF_NETWORKS: Final = frozenset({"label_map", "max_length", "batch_tokens"})
-# Copies of the options of the loaders, which are too slow to import for validating a name. A test compares them.
+# Copies of the loaders' options, since importing the loaders is too slow for validating a name. A test compares them.
 CLASSIFIER: Final = Kind(
     "a classifier",
     "a Hub id or a folder",
@@ -76,7 +76,7 @@ KINDS: Final = (CLASSIFIER, CAUSAL, ENDPOINT, BUILT_IN, IN_MEMORY, FUNCTION, PRE
 
 
 def kind_of(model: Any) -> Kind:
-    """Determine the kind of a model given by name or as an object."""
+    """Determine the type of a model given by name or as an object."""
     if isinstance(model, str):
         return _kind_by_name(model)
     if isinstance(model, Path):
@@ -96,7 +96,7 @@ def _kind_by_name(name: str) -> Kind:
 
 
 def select_options(model: Any, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Select the options that apply to the kind of a model."""
+    """Select the options that apply to the model's type."""
     return {name: value for name, value in options.items() if name in kind_of(model).options}
 
 
@@ -148,14 +148,14 @@ def variants_of(models: Sequence[Any], options: Mapping[str, Any]) -> list[Varia
 
 
 def check(models: Sequence[Any], options: Mapping[str, Any]) -> None:
-    """Validate that every option applies to at least one of the models.
+    """Validate that each option applies to at least one of the models.
 
     Args:
         models: Models by name or as objects.
-        options: Options by name; None means not given.
+        options: Options by name; None for an option that is not given.
 
     Raises:
-        ValueError: Names the models that an option is for, and the options of the first model.
+        ValueError: If an option applies to no model; the message lists the valid options of the first model.
 
     >>> check(["my:model"], {"head": "plain"})
     Traceback (most recent call last):
@@ -174,9 +174,9 @@ def check(models: Sequence[Any], options: Mapping[str, Any]) -> None:
 
 
 def is_recognised(model: Any) -> bool:
-    """Check whether a model has a stable identity, so that later runs can reuse its stored predictions.
+    """Check whether a model has a stable identity, which later runs need to reuse its stored predictions.
 
-    Functions without a name have none.
+    Anonymous functions have none.
     """
     if kind_of(model) in (FUNCTION, PREDICTOR):
         return getattr(model, "identity", None) is not None
@@ -194,7 +194,7 @@ DEFAULTS: Final[Mapping[str, Any]] = {
     "long_premise": "truncate",
     "trust_remote_code": False,
 }
-"""Defaults of the options of models, copied from their `load` methods. A test compares them."""
+"""Default values of model options, copied from the `load` methods. A test compares them."""
 
 _NOT_OF_EXPORTED: Final = frozenset({"dtype", "device", "head", "trust_remote_code"})
 
@@ -223,10 +223,10 @@ def predictor_of(model: Model, **options: Any) -> tuple[Predictor, str]:
         options: Options of the kind of model. Hub id or folder: those of `TransformerPredictor.load`. Language model:
             those of `CausalPredictor.load` or `EndpointPredictor.load`. Built-in model: those of
             `baselines.lexical.fitting.Recipe`. Function: `label_map` of `CallablePredictor`. Classifiers and functions
-            also have `long_premise` (`inference.long_premises`). None means not given.
+            also have `long_premise` (`inference.long_premises`). None for an option that is not given.
 
     Raises:
-        ValueError: If the model or function does not exist, or an option does not apply to the kind of model.
+        ValueError: If the model or function does not exist, or an option does not apply to the model's type.
     """
     options = {name: value for name, value in options.items() if value is not None}
     check([model], options)
@@ -246,10 +246,11 @@ def _predictor_of(model: Model, options: dict[str, Any]) -> tuple[Predictor, str
         return model, (model.identity or {}).get("name") or type(model).__name__
     if hasattr(model, "predict") or not callable(model):
         raise ValueError(
-            f"expected a model as text (a Hub id, a folder, …), a CrossEncoder, a text-classification pipeline of "
-            f"transformers, a function of premises and hypotheses, or a predictor with `label_space`, `identity` and "
-            f"`predict` (unbag.inference.Predictor); got {type(model).__module__}.{type(model).__qualname__}; "
-            "wrap it in a function: lambda premises, hypotheses: …"
+            f"model: expected the name of a model (such as a Hub id or a folder), a CrossEncoder, a transformers "
+            f"text-classification pipeline, a function of premises and hypotheses, or a predictor with `label_space`, "
+            f"`identity` and `predict` (unbag.inference.Predictor), got an object of type "
+            f"{type(model).__module__}.{type(model).__qualname__}; wrap it in a function: lambda premises, hypotheses: "
+            "…"
         )
     return CallablePredictor(model, **options), getattr(model, "__qualname__", type(model).__qualname__)
 
@@ -258,7 +259,7 @@ def validate_model(model: Model) -> None:
     """Validate the name of a model without loading it. Whether a Hub id exists is checked when the model is loaded.
 
     Raises:
-        ValueError: If the name is a file, a folder without a model, not a function, or not a valid Hub id.
+        ValueError: If the name is a file, a folder without a model, or neither a function nor a valid Hub id.
     """
     if not isinstance(model, str | Path):
         return
@@ -270,22 +271,22 @@ def validate_model(model: Model) -> None:
     if kind_of(model) is not CLASSIFIER:
         before, _, name = name.partition(":")
         if not name.strip():
-            raise ValueError(f"expected the name of a model after {before}:, got none")
+            raise ValueError(f"{before}: expected the name of a model after the colon, got none")
         if kind_of(model) is ENDPOINT:
             return
     path = Path(name).expanduser()
     if path.is_dir():
         validate_file(path / "config.json")
     elif path.exists() or not is_model_name(name):
-        raise ValueError(f"expected a model: a Hub id such as org/name, or a folder with one, got {name!r}")
+        raise ValueError(f"expected a model (a Hub id such as org/name, or a model folder), got {name!r}")
 
 
 def validate_lexicon(model: Model) -> None:
     """Check that WordNet is installed, for built-in models that need it.
 
     Raises:
-        ImportError: Without NLTK; the message names the extra.
-        ValueError: Without WordNet; the message names the step that installs it.
+        ImportError: If NLTK is not installed; the message names the extra.
+        ValueError: If WordNet is not installed; the message states how to install it.
     """
     if kind_of(model) is BUILT_IN and model in _OF_WORDNET:
         from unbag.baselines.wordnet.database import validate_wordnet
@@ -294,7 +295,7 @@ def validate_lexicon(model: Model) -> None:
 
 
 def cache_key_config(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Select the options that affect a model's predictions and differ from their defaults. The device is excluded."""
+    """Select the non-default options that affect a model's predictions. The device is excluded."""
     return {
         name: value
         for name, value in options.items()
@@ -303,10 +304,10 @@ def cache_key_config(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def recorded_options(model: Model, predictor: Predictor, options: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Build the recorded options of a model given by name; None for an object.
+    """Build the record of the options of a model given by name; None for an object.
 
-    The revision is omitted, since the predictor's identity has its commit. A label map is recorded as the order of the
-    outputs.
+    The revision is omitted, since the predictor's identity contains its commit. A label map is recorded as the order of
+    the outputs.
     """
     if not isinstance(model, str | Path):
         return None
@@ -317,7 +318,7 @@ def recorded_options(model: Model, predictor: Predictor, options: Mapping[str, A
 
 
 def order_of(predictor: Predictor) -> tuple[str, ...]:
-    """List the labels of a model's outputs in their order. Default: `label_space`."""
+    """List the labels of a model's outputs, in order. The default is `label_space`."""
     return tuple(getattr(predictor, "order", predictor.label_space))
 
 
@@ -341,7 +342,7 @@ def _load_by_name(model: str | Path, options: dict[str, Any]) -> Predictor:
 
 
 def _hub(name: str) -> AbstractContextManager[Any]:
-    """Build the context for loading a model. For a Hub id, it falls back to the cache if the Hub is unreachable."""
+    """Build the context for loading a model, which falls back to the cache if the Hub is unreachable."""
     from unbag.data.readers import is_hub_id
 
     return unless_unreachable() if is_hub_id(name) else nullcontext()
@@ -384,21 +385,21 @@ def _of_hub_or_folder(model: str | Path, options: dict[str, Any]) -> Predictor:
         from unbag.baselines.lexical.predictors import LexicalPredictor
 
         if wrong := sorted(set(options) - {"revision", "pipeline"}):
-            raise ValueError(f"{model} is a lexical model, which has no option {', '.join(wrong)}")
+            raise ValueError(f"{model}: expected no option {', '.join(wrong)} for a lexical model; omit it")
         folder = open_lexical_model(model, **options)
         return LexicalPredictor(folder, revision=folder.name if is_hub_id(str(model)) else None)
     try:
         from unbag.inference.transformer import TransformerPredictor
     except ImportError as error:
-        raise ImportError(f"models need torch and transformers: pip install 'unbag[models]' ({error})") from error
+        raise ImportError(f"expected torch and transformers: pip install 'unbag[models]' ({error})") from error
     from unbag.inference.exported import ExportedPredictor
     from unbag.inference.exported_files import has_only_exported
 
     if "model_file" in options or has_only_exported(model, options.get("revision")):
         if wrong := sorted(set(options) & _NOT_OF_EXPORTED):
             raise ValueError(
-                f"{model}: expected no option {', '.join(wrong)} for an exported model, which runs on the CPU by its "
-                "own types; omit it"
+                f"{model}: expected no option {', '.join(wrong)} for an exported model, which runs on the CPU with its "
+                "own dtypes; omit it"
             )
         return ExportedPredictor.load(model, **options)
     return TransformerPredictor.load(model, **options)
@@ -407,11 +408,11 @@ def _of_hub_or_folder(model: str | Path, options: dict[str, Any]) -> Predictor:
 def _function(name: str) -> Callable[[list[str], list[str]], Any]:
     module_name, _, attribute = name.partition(":")
     if not (attribute and all(module_name.split("."))):
-        raise ValueError(f"expected module:function, got {name!r}; name a module and a function in it")
-    sys.path.insert(0, str(Path.cwd()))  # as `python -m` does, so that the user's own module can be imported
+        raise ValueError(f"expected module:function, got {name!r}; pass a module and one of its functions")
+    sys.path.insert(0, str(Path.cwd()))  # as with `python -m`, so that modules of the user can be imported
     try:
         module = import_module(module_name)
-    except (Exception, SystemExit) as error:  # a script may call sys.exit when imported
+    except (Exception, SystemExit) as error:  # a script may call sys.exit at import
         if isinstance(error, ModuleNotFoundError) and f"{module_name}.".startswith(f"{error.name}."):
             raise ValueError(f"expected module:function, got {name!r}: {error}") from error
         raise user_code_error(f"{name}: expected to import the module {module_name}", error, "correct it") from error
@@ -423,7 +424,7 @@ def _function(name: str) -> Callable[[list[str], list[str]], Any]:
         raise ValueError(f"expected module:function, got {name!r}: {error}") from error
     if not callable(function):
         raise ValueError(
-            f"expected module:function, got {name!r}, which is of type {type(function).__name__}; name a function of "
-            "a list of premises and a list of hypotheses"
+            f"expected module:function, got {name!r}, which has type {type(function).__name__}; pass a function of a "
+            "list of premises and a list of hypotheses"
         )
     return function

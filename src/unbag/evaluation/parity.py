@@ -82,7 +82,8 @@ def _read(run: Run) -> RowLabels | None:
 
 def _count_changes(ours: RowLabels, theirs: RowLabels) -> tuple[int, Estimate, int]:
     """Count the changed labels of the same n rows: their number, their share and the number of sources."""
-    changed = ours.label != theirs.label
+    changed = ours.differs_from(theirs)
     n_sources = len(np.unique(ours.source))
-    share = share_of_rows(changed, np.ones(len(changed), dtype=np.bool_), ours.source, n_sources)
+    everything = np.ones(len(changed), dtype=np.bool_)
+    share = share_of_rows(changed, everything, ours.source.astype(np.int64), n_sources)
     return int(changed.sum()), share, n_sources

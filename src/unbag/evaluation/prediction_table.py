@@ -1,4 +1,4 @@
-"""CSV table of every predicted pair, with gold label, prediction and probabilities."""
+"""CSV table of all predicted pairs, with gold labels, predictions and probabilities."""
 
 import csv
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ _DECIMALS: Final = 6
 
 
 class _Part(NamedTuple):
-    """Predictions of one model on one set: the result, the n rows of the set, and their predictions."""
+    """Predictions of one model on one set: result, n rows, and n predictions."""
 
     result: Result
     rows: Any
@@ -26,12 +26,12 @@ class _Part(NamedTuple):
 
 
 class PredictionTable:
-    """The predictions of a run, collected during scoring and written at the end.
+    """Table of a run's predictions, collected during scoring and written at the end.
 
     Columns: `model`, `set`, `data` (corpus and split), `id`, `premise`, `hypothesis`, `gold`, `prediction`, and the
-    probability of each label, rounded to six decimals. Gold label and prediction are in the label space that the model
-    was scored in. Where the model gave no answer, the prediction is `none` and the probabilities are empty. They are
-    empty too for a model that gives labels only; if all models do, these columns are absent.
+    probability of each label, rounded to six decimals. Gold label and prediction are in the label space in which the
+    model was scored. If the model abstained, the prediction is `none` and the probabilities are empty. Probabilities
+    are also empty for a model that predicts only labels. If all models do, these columns are absent.
     """
 
     def __init__(self) -> None:
@@ -46,7 +46,7 @@ class PredictionTable:
         Args:
             result: Result of the model on the set.
             rows: The n rows of the set, a `datasets.Dataset`.
-            answers: Predictions of the rows, as they were scored.
+            answers: Predictions for the rows, as scored.
         """
         self._parts.append(_Part(result, rows, answers))
 
@@ -62,7 +62,7 @@ class PredictionTable:
 
 
 def _lines(part: _Part, labels: list[str]) -> Iterator[list[Any]]:
-    """Iterate over the cells of each row, with one batch of rows in memory at a time."""
+    """Iterate over the rows of cells, with one batch in memory at a time."""
     result, rows, answers = part
     space = list(answers.label_space)
     fields = [result.model["name"], result.set, result.corpus]

@@ -1,4 +1,4 @@
-"""Files that a run reads from the network: fetched before the run, or, offline, checked before it starts."""
+"""Network files of a run: downloads in advance, and checks before an offline run."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -25,15 +25,15 @@ def of_run(
     lexical_baseline: bool = False,
     model_file: str | None = None,
 ) -> list[Requirement]:
-    """List the requirements of evaluating models on challenge sets, without duplicates.
+    """List the requirements for evaluating models on challenge sets, without duplicates.
 
     Args:
         requests: Requests for the sets.
         models: Names of models, such as Hub ids.
         revision: Revision of the models.
         train_data: Training data of built-in models; None for the default.
-        lexical_baseline: Whether to include the training data of the lexical baseline, which a run can do without.
-        model_file: Exported model of the Hub models, which is read instead of the weights of PyTorch.
+        lexical_baseline: Whether to include the training data of the lexical baseline, which is optional.
+        model_file: Exported model file of the Hub models, which replaces the PyTorch weights.
     """
     requirements: list[Requirement] = []
     for request in requests:
@@ -67,7 +67,7 @@ def of_model(
         yield requirements.pipeline("")
     elif is_hub_id(
         repository := model.removeprefix("causal:")
-    ):  # functions and endpoints still have a colon, so they are no Hub ids
+    ):  # functions and endpoints still contain a colon, so they are not Hub ids
         at = f" at {revision}" if revision else ""
         if repository == model and model_file is not None:
             name = f"the model {model}{at}, {model_file}"
@@ -94,7 +94,7 @@ def of_lexical_baseline(language: str) -> Iterator[Requirement]:
 
 
 def of_training(model: str, corpora: Sequence[str], *, revision: str | None = None) -> list[Requirement]:
-    """List the requirements of training a model: its files, and the train and validation splits of the corpora."""
+    """List the requirements for training a model: its files, and the splits of the corpora."""
     return [
         *of_model(model, revision=revision),
         *requirements.train_splits(corpora),
@@ -108,7 +108,7 @@ def of_training(model: str, corpora: Sequence[str], *, revision: str | None = No
 
 
 def missing(wanted: Iterable[Requirement]) -> dict[str, str]:
-    """Fetch requirements. Returns the error message of each requirement that cannot be fetched, by its name."""
+    """Fetch requirements. Returns the error messages of those that cannot be fetched, by name."""
     reasons = {}
     for each in wanted:
         try:
@@ -119,21 +119,20 @@ def missing(wanted: Iterable[Requirement]) -> dict[str, str]:
 
 
 def require(wanted: Iterable[Requirement]) -> None:
-    """Validate, offline, that all requirements are on this machine.
+    """Validate, offline, that all requirements are available locally.
 
     Raises:
-        MissingError: Lists everything that is missing.
+        MissingError: If any requirement is missing; the message lists all of them.
     """
     if lacking := missing(wanted):
         raise MissingError(
-            f"offline, and {len(lacking)} of the things this needs {'is' if len(lacking) == 1 else 'are'} not on this "
-            f"machine: {'; '.join(lacking)}. Fetch them while online: run the same command with `unbag prefetch` in "
-            "place of `unbag evaluate`"
+            f"expected all files to be available offline, got {len(lacking)} missing: {'; '.join(lacking)}; download "
+            "them while online with `unbag prefetch` and the same arguments"
         )
 
 
 def _exported_files(model: str, revision: str | None, model_file: str | None) -> Path:
-    """Download an exported model, its config and its tokenizer. Returns the path of the model."""
+    """Download an exported model with its config and tokenizer. Returns the path of the model."""
     from unbag.inference.exported_files import fetch_exported
     from unbag.inference.hub_files import resolve_origin
 
@@ -141,7 +140,7 @@ def _exported_files(model: str, revision: str | None, model_file: str | None) ->
 
 
 def _model_files(model: str, revision: str | None, *, is_causal: bool = False) -> Path:
-    """Download all files that loading a model may read, with weights in one format only. Returns a path of them."""
+    """Download all files for loading a model, with weights in a single format. Returns the path of a file."""
     from huggingface_hub.errors import RepositoryNotFoundError
 
     from unbag.baselines.lexical.hub import is_lexical_model, open_lexical_model
@@ -156,22 +155,20 @@ def _model_files(model: str, revision: str | None, *, is_causal: bool = False) -
     except RepositoryNotFoundError as error:
         raise ValueError(missing_repo_message(error, "model", model)) from error
     if not any(folder.glob("*.safetensors")) and not any(folder.glob("*.bin")):
-        raise ValueError(
-            f"{model}: expected weights (*.safetensors or *.bin), got none in {folder}; name another model"
-        )
+        raise ValueError(f"{model}: expected weights (*.safetensors or *.bin), got none in {folder}; use another model")
     if parser := _parser_of(folder):
         requirements.pipeline(parser).get()
     return folder
 
 
 def _parser_of(folder: Path) -> str | None:
-    """Read the name of the spaCy parser of a model of `unbag.models` that reads trees; None for other models."""
+    """Read the name of the spaCy parser of a tree-based `unbag.models` model; None for other models."""
     config = read_json_object(folder / _CONFIG) if (folder / _CONFIG).is_file() else {}
     return config.get("parser") if str(config.get("model_type")).startswith("unbag-") else None
 
 
 def _quietly(get: Callable[[], object]) -> None:
-    """Fetch something without the progress bars of `datasets`, since the command prints one line per requirement."""
+    """Fetch a requirement without the progress bars of `datasets`, since the command prints one line for each."""
     import datasets
 
     enabled = datasets.is_progress_bar_enabled()

@@ -1,4 +1,4 @@
-"""Numbers of a result by name, with their directions, for gates and exports."""
+"""Metrics of a result by name, with their directions, for gates and exports."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -12,21 +12,21 @@ from unbag.scoring.bootstrap import Estimate, to_json
 from unbag.scoring.nested import iter_estimates
 
 SCORE_NAME: Final = "score"
-"""Name of the skill score among the numbers that a set describes."""
+"""Name of the skill score among the metrics of a set."""
 
 CHANGED_LABELS: Final = Quantity("changed_labels", "changed labels", higher_is_better=False)
 """The number of two runs that a gate limits (`evaluation.parity`). The scores of one run do not contain it."""
 
 
 class Number(NamedTuple):
-    """One number of a result.
+    """Metric of a result, with its value.
 
     Attributes:
         name: Name in gates and exports.
         label: Label in tables.
-        higher_is_better: Direction of the number; None if unknown.
+        higher_is_better: Direction of the metric; None if unknown.
         estimate: Value, interval and n.
-        sources: Number of source examples that the interval is drawn from.
+        sources: Number of source examples behind the interval.
     """
 
     name: str
@@ -37,7 +37,7 @@ class Number(NamedTuple):
 
 
 def quantities(set_name: str) -> dict[str, Quantity]:
-    """Collect the descriptions of a challenge set's numbers by name: `score` and those of its `SET`.
+    """Collect the descriptions of a challenge set's metrics by name: `score`, and the metrics of its `SET`.
 
     Raises:
         ValueError: If the set does not exist.
@@ -46,9 +46,9 @@ def quantities(set_name: str) -> dict[str, Quantity]:
 
 
 def of_result(result: Result) -> dict[str, Number]:
-    """Collect the numbers of a result by name. For a set that is not installed, these are its top-level scores.
+    """Collect the metrics of a result by name. For a set that is not installed, these are its top-level scores.
 
-    The skill score is included for every set that has one, even without a value.
+    The skill score is included for every set that defines it, even if its value is None.
     """
     if challenge_sets.find(result.set) is None:
         top = {path: estimate for path, estimate in iter_estimates(result.scores) if "." not in path}
@@ -62,14 +62,14 @@ def of_result(result: Result) -> dict[str, Number]:
 
 
 def verdicts(results: Sequence[Result]) -> dict[str, list[SetVerdict]]:
-    """Compute the verdicts on each model, by the models' names."""
+    """Compute the verdicts on each model, by model name."""
     return {name: of_model(of_one) for name, of_one in by_model(results).items()}
 
 
 def records(verdicts: Mapping[str, Sequence[SetVerdict]]) -> list[dict[str, Any]]:
-    """Convert every number of the models' results to a flat record.
+    """Convert the metrics of the models' results to flat records.
 
-    `standing` is set for the skill score only (`verdict`).
+    `standing` is set only for the skill score (`verdict`).
 
     Args:
         verdicts: Verdicts by the models' display names.
@@ -99,13 +99,13 @@ def records(verdicts: Mapping[str, Sequence[SetVerdict]]) -> list[dict[str, Any]
 
 
 def summarize_verdicts(verdicts: Mapping[str, Sequence[SetVerdict]]) -> dict[str, Any]:
-    """Build the JSON summary of runs: every number by name, and each model's verdict as a sentence."""
+    """Build the JSON summary of runs: all metrics by name, and each model's verdict as a sentence."""
     sentences = {name: sentence(of_one) for name, of_one in verdicts.items()}
     return {"numbers": records(verdicts), "verdicts": sentences}
 
 
 def by_model(results: Sequence[Result]) -> Mapping[str, list[Result]]:
-    """Group results by their models' names, in order of first appearance."""
+    """Group results by model name, in order of first appearance."""
     groups: dict[str, list[Result]] = {}
     for result in results:
         groups.setdefault(str(result.model["name"]), []).append(result)

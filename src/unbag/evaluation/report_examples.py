@@ -1,4 +1,4 @@
-"""Selected examples of a run for its report, selected during scoring while rows and predictions are in memory."""
+"""Examples for a run's report, selected during scoring while rows and predictions are in memory."""
 
 import json
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ _LISTS: Final = ("examples", "candidates")
 
 
 def select(result: Result, rows: Any, answers: SetPredictions) -> ExampleSelection:
-    """Select examples of a scored set.
+    """Select examples of a scored set for the report.
 
     Args:
         result: Result of the model on the set.
@@ -40,22 +40,22 @@ def select(result: Result, rows: Any, answers: SetPredictions) -> ExampleSelecti
 
 
 def write(selections: Sequence[ExampleSelection], path: Path) -> None:
-    """Write selections as JSON, in the order of the results."""
+    """Write example selections as JSON, in the order of the results."""
     record = {"schema": SCHEMA, "selections": [asdict(each) for each in selections]}
     with atomic_write(path) as tmp:
         tmp.write_text(json.dumps(record, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def read(path: Path) -> list[ExampleSelection]:
-    """Read selections that `write` wrote.
+    """Read example selections that `write` has written.
 
     Raises:
-        ValueError: If the file has another schema or other contents.
+        ValueError: If the file has another schema or unexpected contents.
     """
     try:
         record = results.read_record(path, results.ExamplesRecord, "examples")
         if record["schema"] != SCHEMA:
-            raise ValueError(f"schema {record['schema']}")
+            raise ValueError(f"got schema {record['schema']}")
         return [
             ExampleSelection(**each | {name: tuple(_example(**one) for one in each[name]) for name in _LISTS})
             for each in record["selections"]

@@ -1,8 +1,8 @@
-"""Folders of results: the runs that may write to a folder, and its contents after another run.
+"""Results folders: which runs may write to a folder, and its contents after another run.
 
 A folder belongs to the models of its first run. A later run of these models adds its results, and replaces earlier
-results on the same set and corpus. A run of another model is rejected before anything is computed, so that no results
-are lost. Folders of trainings have the same rule.
+results on the same set and corpus. A run of another model is rejected before it starts, so that no results are lost.
+The same rule applies to the folders of training runs.
 """
 
 import json
@@ -19,16 +19,16 @@ from unbag.scoring.bootstrap import to_json
 from unbag.utils.storage import Folder, is_address, local_copy
 
 FILES: Final = (results.FILE, report_examples.FILE)
-"""Files that a later run adds to, besides those in `evaluation.samples.FOLDER`."""
+"""Files that later runs extend, besides those in `evaluation.samples.FOLDER`."""
 
 _VERSION: Final = ("revision", "sha256", "prompt")
 """Keys of a model's record that identify its weights, its file of predictions, or its prompt."""
 
-_REMEDY: Final = "name another folder with --output-dir"
+_REMEDY: Final = "use another --output-dir"
 
 
 class Entry(NamedTuple):
-    """A result of a folder.
+    """Result in a results folder.
 
     Attributes:
         result: The result.
@@ -40,7 +40,7 @@ class Entry(NamedTuple):
 
 
 def read(folder: Path) -> tuple[list[Result], list[SkippedSet]]:
-    """Read the results in a folder, and the skipped sets. Both are empty without a results file.
+    """Read the results and the skipped sets of a folder. Both are empty without a results file.
 
     Raises:
         ValueError: If the results file cannot be read.
@@ -51,11 +51,11 @@ def read(folder: Path) -> tuple[list[Result], list[SkippedSet]]:
     try:
         return results.read_with_skipped(file)
     except ValueError as error:
-        raise ValueError(f"{error}; {_REMEDY}, or remove that file") from None
+        raise ValueError(f"{error}; {_REMEDY}, or remove the file") from None
 
 
 def check(folder: Path, models: Mapping[str, Mapping[str, Any] | None], sets: Collection[str]) -> None:
-    """Validate that a run would neither lose results of a folder nor mix them with those of other weights.
+    """Validate that a run neither loses results of a folder nor mixes results of different weights.
 
     Args:
         folder: Output folder of the run.
@@ -64,14 +64,14 @@ def check(folder: Path, models: Mapping[str, Mapping[str, Any] | None], sets: Co
 
     Raises:
         ValueError: If the folder has results of another model, of the same model with other options, or of an earlier
-            version of the model on sets that the run does not repeat.
+            version of the model on sets that are not part of the run.
     """
     earlier, _ = read(folder)
     stored = quantities.by_model(earlier)
     if not (stored.keys() <= models.keys() or models.keys() <= stored.keys()):
         raise ValueError(
-            f"{folder}: expected no results but those of {_listed(models)}, got results of {_listed(stored)}; "
-            f"{_REMEDY}, or evaluate all of them in one command"
+            f"{folder}: expected only results of {_listed(models)}, got results of {_listed(stored)}; "
+            f"{_REMEDY}, or evaluate all of these models in one command"
         )
     for name, record in models.items():
         if record is None or name not in stored:
@@ -79,27 +79,27 @@ def check(folder: Path, models: Mapping[str, Mapping[str, Any] | None], sets: Co
         [before, *_] = stored[name]
         if _options(before.model) != _options(record):
             raise ValueError(
-                f"{folder}: expected results of {name} with {_named(_options(record))}, got some with "
+                f"{folder}: expected results of {name} with {_named(_options(record))}, got results with "
                 f"{_named(_options(before.model))}; {_REMEDY}"
             )
         others = {each.set for each in stored[name]} - set(sets)
         if _version(before.model) != _version(record) and others:
             raise ValueError(
-                f"{folder}: expected results of {name} at {_short(record)}, got those on {_listed(sorted(others))} at "
-                f"{_short(before.model)}; {_REMEDY}, or evaluate these sets again too"
+                f"{folder}: expected results of {name} at {_short(record)}, got results on {_listed(sorted(others))} "
+                f"at {_short(before.model)}; {_REMEDY}, or also evaluate these sets again"
             )
 
 
 def combined(earlier: Sequence[Result], new: Sequence[Result]) -> list[Entry]:
-    """Combine the results of a folder with those of one more run of its models.
+    """Combine the results of a folder with the results of another run of its models.
 
     Args:
         earlier: Results in the folder.
         new: Results of the run. They replace earlier results of the model on the same set and corpus.
 
     Returns:
-        All results, model by model: earlier results in their order, then those on further sets. Results of an earlier
-        version of a model are dropped.
+        All results, ordered by model: earlier results in their order, then results on additional sets. Results of an
+        earlier version of a model are dropped.
     """
     versions = {result.model["name"]: _version(result.model) for result in new}
     repeated = {_slot(result) for result in new}
@@ -116,7 +116,7 @@ def combined(earlier: Sequence[Result], new: Sequence[Result]) -> list[Entry]:
 
 
 def replaced(earlier: Sequence[Result], new: Sequence[Result]) -> list[str]:
-    """Describe the earlier results that a run replaces although rows, options or weights differ."""
+    """Describe the earlier results that a run replaces even though rows, options or weights differ."""
     described = []
     for result in new:
         before = [each for each in earlier if _slot(each) == _slot(result)]
@@ -128,11 +128,11 @@ def replaced(earlier: Sequence[Result], new: Sequence[Result]) -> list[str]:
 
 @contextmanager
 def local_folder(place: str, *, further: Sequence[str] = ()) -> Iterator[Path]:
-    """Provide a local folder for a run. The contents of an address are copied there first, and uploaded at the end.
+    """Provide a local folder for a run. Files at a URL are downloaded first, and uploaded at the end.
 
     Args:
-        place: The folder, or its address.
-        further: Names of further files that a run adds to.
+        place: Path or URL of the folder.
+        further: Names of additional files that a run extends.
     """
     with local_copy(place, last=results.FILE) as folder:
         if is_address(place):
@@ -141,12 +141,12 @@ def local_folder(place: str, *, further: Sequence[str] = ()) -> Iterator[Path]:
 
 
 def receive(place: str, folder: Path, *, further: Sequence[str] = ()) -> None:
-    """Copy the files of earlier runs from an address into a local folder, for another run to add to.
+    """Download the files of earlier runs from a URL to a local folder, so that another run can extend them.
 
     Args:
-        place: The address.
+        place: The URL.
         folder: The local folder.
-        further: Names of further files to copy.
+        further: Names of additional files to download.
     """
     root = Folder(place)
     names = root.names()
@@ -160,12 +160,12 @@ def receive(place: str, folder: Path, *, further: Sequence[str] = ()) -> None:
 
 
 def _slot(result: Result) -> tuple[str, ...]:
-    """Build the key of a result: a folder has one result per model, set and corpus."""
+    """Build the key of a result. A folder has one result per model, set and corpus."""
     return str(result.model["name"]), result.set, result.corpus
 
 
 def _basis(result: Result) -> list[Any]:
-    """Build the key of a result's inputs besides its slot: options, rows and weights."""
+    """Build the key of a result's other inputs: options, rows and weights."""
     return [_as_json(result.config), result.data.get("sha256"), _version(result.model)]
 
 
@@ -180,7 +180,7 @@ def _options(model: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _as_json(value: Mapping[str, Any]) -> dict[str, Any]:
-    """Convert a mapping to the form that it has when it is read back from a file."""
+    """Convert a mapping to its form after writing and reading it as JSON."""
     read_back: dict[str, Any] = json.loads(json.dumps(to_json(value), default=str))
     return read_back
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from unbag.challenge_sets.results import Result
 from unbag.data import parquet
 from unbag.data.columns import column
-from unbag.data.predictions import SetPredictions
+from unbag.data.predictions import NO_ANSWER, NONE, SetPredictions
 from unbag.utils import checksums
 
 SUFFIX: Final = ".labels.parquet"
@@ -26,15 +26,23 @@ _META: Final = b"unbag.labels"
 
 
 class RowLabels(NamedTuple):
-    """The predicted labels of n rows, in their order.
+    """The predicted labels of n rows, in their order, in five bytes per row.
 
     Attributes:
         source: Number of each row's source example, shape (n,); rows of one source are not independent.
-        label: Name of each row's predicted label, shape (n,); `data.predictions.NONE` without an answer.
+        label: Position of each row's predicted label in `names`, shape (n,).
+        names: Names of the labels; the last one, `data.predictions.NONE`, is for rows without an answer.
     """
 
-    source: NDArray[np.int64]
-    label: NDArray[np.str_]
+    source: NDArray[np.int32]
+    label: NDArray[np.int8]
+    names: tuple[str, ...]
+
+    def differs_from(self, other: "RowLabels") -> NDArray[np.bool_]:
+        """Compare the labels of the same n rows by name, shape (n,)."""
+        ours = np.array([self.names.index(name) if name in self.names else -1 for name in other.names])
+        differs: NDArray[np.bool_] = self.label != ours[other.label]
+        return differs
 
 
 def collect(rows: Any, answers: SetPredictions) -> RowLabels:
@@ -44,24 +52,27 @@ def collect(rows: Any, answers: SetPredictions) -> RowLabels:
         rows: Rows of the set, a `datasets.Dataset`.
         answers: Predictions of the rows, as they were scored.
     """
-    return RowLabels(source_codes(rows), answers.names)
+    names = (*answers.label_space, NONE)
+    predicted = answers.predicted
+    label = np.where(predicted == NO_ANSWER, len(names) - 1, predicted).astype(np.int8)
+    return RowLabels(source_codes(rows), label, names)
 
 
-def source_codes(rows: Any) -> NDArray[np.int64]:
+def source_codes(rows: Any) -> NDArray[np.int32]:
     """Build the number of each row's source example, from 0, shape (n,).
 
     Args:
         rows: Rows of the set, a `datasets.Dataset`.
     """
-    codes: NDArray[np.int64] = column(rows, "source_id").dictionary_encode().indices.to_numpy().astype(np.int64)
+    codes: NDArray[np.int32] = column(rows, "source_id").dictionary_encode().indices.to_numpy().astype(np.int32)
     return codes
 
 
 def encode(labels: RowLabels, result: Result) -> bytes:
     """Encode the labels of a result as a Parquet file."""
-    label = pa.array(labels.label.tolist(), pa.string()).dictionary_encode()
-    table = pa.table({"source": pa.array(labels.source, pa.int64()), "label": label})
-    meta = {"schema": SCHEMA, "sha256": result.data["sha256"], "checksum": _checksum(table)}
+    table = pa.table({"source": labels.source, "label": labels.label})
+    fields = {"names": labels.names, "sha256": result.data["sha256"], "checksum": _checksum(labels)}
+    meta = {"schema": SCHEMA, **fields}
     buffer = pa.BufferOutputStream()
     pq.write_table(table.replace_schema_metadata({_META: json.dumps(meta)}), buffer, compression="zstd")
     content: bytes = buffer.getvalue().to_pybytes()
@@ -86,12 +97,11 @@ def read(file: Path, result: Result) -> RowLabels | None:
         meta = json.loads(table.schema.metadata[_META])
         if meta["schema"] != SCHEMA:
             raise ValueError(f"version {meta['schema']}, this package reads {SCHEMA}")
-        if meta["checksum"] != _checksum(table):
+        columns = [table.column(name).to_numpy() for name in ("source", "label")]
+        labels = RowLabels(columns[0].astype(np.int32), columns[1].astype(np.int8), tuple(meta["names"]))
+        if meta["checksum"] != _checksum(labels):
             raise ValueError("damaged: the checksum differs")
         is_same = meta["sha256"] == result.data["sha256"]
-        labels = RowLabels(
-            table.column("source").to_numpy(), np.array(table.column("label").to_pylist(), dtype=np.str_)
-        )
     except (OSError, pa.ArrowException, KeyError, TypeError, ValueError) as error:
         raise ValueError(f"{file} cannot be read ({error}); evaluate again") from error
     if not is_same:
@@ -99,6 +109,5 @@ def read(file: Path, result: Result) -> RowLabels | None:
     return labels
 
 
-def _checksum(table: pa.Table) -> int:
-    label = table.column("label").cast(pa.string()).to_pylist()
-    return checksums.cells_checksum(table.column("source").to_numpy().tobytes(), "\n".join(label).encode())
+def _checksum(labels: RowLabels) -> int:
+    return checksums.cells_checksum(labels.source.tobytes(), labels.label.tobytes(), *labels.names)

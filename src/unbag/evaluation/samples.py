@@ -1,4 +1,4 @@
-"""Samples: the per-example values behind each number of a run, so that runs can be compared pair by pair.
+"""Samples: per-example values behind the metrics of a run, for paired comparisons of runs.
 
     <run>/samples/00-permuted.parquet      samples of the first result in results.json: one row per source example
 
@@ -31,7 +31,7 @@ from unbag.utils.files import atomic_write
 FOLDER: Final = "samples"
 SCHEMA: Final = 1
 _META: Final = b"unbag.sources"
-_CLOSE: Final = 1e-9  # sums in another order differ in their last bits; samples of another result differ by more
+_CLOSE: Final = 1e-9  # sums in another order differ only in their last bits; samples of another result differ by more
 
 
 def write(
@@ -42,7 +42,7 @@ def write(
 ) -> None:
     """Write the samples and labels of newly scored results to a run's folder, and remove files of no result.
 
-    Quantities with other units than the set's source examples (those of SICCK by modifier) are excluded.
+    Quantities whose units are not the set's source examples (those of SICCK by modifier) are excluded.
 
     Args:
         results: All results of the folder.
@@ -72,7 +72,7 @@ def write(
 
 
 def read(run: Path, number: int, result: Result) -> dict[str, Sample] | None:
-    """Read the samples of each quantity of a result, by path; None if the run stored none.
+    """Read the samples of each quantity of a result, by path. Returns None if the run stored none.
 
     Args:
         run: Folder with results.json.
@@ -80,7 +80,7 @@ def read(run: Path, number: int, result: Result) -> dict[str, Sample] | None:
         result: The result.
 
     Raises:
-        ValueError: If the file is damaged, of another version, or of another result.
+        ValueError: If the file is corrupted, has another version, or belongs to another result.
     """
     file = _file(run, number, result)
     if not file.is_file():
@@ -90,7 +90,7 @@ def read(run: Path, number: int, result: Result) -> dict[str, Sample] | None:
         table = pq.read_table(file, partitioning=None)
         meta = json.loads(table.schema.metadata[_META])
         if meta["schema"] != SCHEMA:
-            raise ValueError(f"version {meta['schema']}, this package reads {SCHEMA}")
+            raise ValueError(f"expected version {SCHEMA}, got {meta['schema']}")
         columns = [column.to_numpy() for column in table.itercolumns()]
         samples = {
             path: Sample(statistic, np.stack([columns[index] for index in indices], axis=1))
@@ -98,16 +98,19 @@ def read(run: Path, number: int, result: Result) -> dict[str, Sample] | None:
             if statistic in STATISTICS
         }
         if meta.get("checksum") not in (None, _checksum(table)):  # older files have no checksum
-            raise ValueError("damaged: the checksum differs")
+            raise ValueError("corrupted: the checksum differs")
     except (OSError, pa.ArrowException, KeyError, TypeError, ValueError) as error:
         raise ValueError(
-            f"{file} cannot be read ({error}); evaluate again, or delete it to compare unpaired"
+            f"{file}: expected readable samples, got an error ({error}); evaluate again, or delete the file to compare "
+            "unpaired"
         ) from error
     recorded = dict(iter_estimates(result.scores))
     for path, sample in samples.items():
         value = recorded[path].value if path in recorded else None
         if path not in recorded or (value is not None and abs(sample_value(sample) - value) > _CLOSE):
-            raise ValueError(f"{file} does not belong to the results beside it ({path} differs); evaluate again")
+            raise ValueError(
+                f"{file}: expected samples of the results in the same run, got others ({path} differs); evaluate again"
+            )
     return samples
 
 
@@ -138,7 +141,7 @@ def _encode(result: Result) -> bytes | None:
 
 
 def _table(samples: dict[str, Sample], result: Result) -> pa.Table:
-    """Build the table of all samples. A column that several quantities share is stored once."""
+    """Build the table of all samples. Columns shared by several quantities are stored once."""
     positions: dict[str, int] = {}
     columns: list[Any] = []
     quantities: dict[str, tuple[str, list[int]]] = {}

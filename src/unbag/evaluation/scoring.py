@@ -1,4 +1,4 @@
-"""Scoring of predictions on a set, and the files of a run."""
+"""Scoring of predictions on a set, and writing of a run's files."""
 
 import logging
 from collections.abc import Mapping, Sequence
@@ -34,7 +34,7 @@ from unbag.scoring.bootstrap import Estimate, share_of_rows
 from unbag.utils import locks
 
 _MAY_NOT_ANSWER: Final = ("endpoint", "wordnet", "natlog")
-"""Kinds of models that abstain on some pairs, with equal probabilities for all labels."""
+"""Model types that abstain on some pairs by predicting equal probabilities for all labels."""
 
 logger = logging.getLogger(__name__)
 
@@ -63,20 +63,20 @@ def score_predictions(
     control: Predictions | None = None,
     table: PredictionTable | None = None,
 ) -> Scored:
-    """Score predictions of all rows of a set.
+    """Score the predictions for all rows of a set.
 
     Args:
         built: Set that was predicted.
         predicted: Predictions of all rows.
         model: Record of the model.
-        threshold: Score from which a model with one output predicts entailment.
+        threshold: Minimum score at which a model with one output predicts entailment.
         words: Predictions of the lexical baseline; None if it was not evaluated.
-        control: Predictions of the rows with shuffled words (`BuiltSet.control`). `predicted` itself for a model that
-            is blind to word order; None without the control.
-        table: Table that the predictions are added to.
+        control: Predictions for the rows with shuffled words (`BuiltSet.control`). Equal to `predicted` for a model
+            that is invariant to word order; None without the control.
+        table: Table to which the predictions are added.
 
     Raises:
-        ValueError: If predictions are missing or damaged, or there is nothing to score.
+        ValueError: If predictions are missing or corrupted, or there is nothing to score.
     """
     may_not_answer = model.get("kind") in _MAY_NOT_ANSWER
     answers = _answers(predicted, slice(None), may_not_answer)
@@ -117,7 +117,7 @@ def collect_scored(result: Result, built: BuiltSet, answers: SetPredictions) -> 
 
 def _answers(predicted: Predictions, rows: slice, may_not_answer: bool) -> SetPredictions:
     probabilities = predicted.array()[rows]
-    # Predictors mark a pair without an answer by equal probabilities for all labels.
+    # Predictors abstain by predicting equal probabilities for all labels.
     unanswered = (probabilities == probabilities[:, :1]).all(axis=1) if may_not_answer else None
     return SetPredictions(probabilities, predicted.label_space, predicted.has_probabilities, unanswered)
 
@@ -130,7 +130,7 @@ def score_answers(
     draws: Sequence[SetPredictions] = (),
     entailment: NDArray[np.float64] | None = None,
 ) -> Result:
-    """Score the predictions of a model, and build the result.
+    """Score the predictions of a model and build the result.
 
     Args:
         built: Set that was predicted.
@@ -159,13 +159,13 @@ def score_answers(
 
 
 def write(each: Sequence[Scored], output_dir: Path, failures: Sequence[Failure] = ()) -> list[Result]:
-    """Add results to a folder. Writes nothing without results.
+    """Add results to a folder. Does nothing if there are no results.
 
-    results.json is written last, so that its presence means that the folder is complete.
+    results.json is written last, so that the folder is complete if the file exists.
 
     Args:
-        each: Results with their examples, in their order.
-        output_dir: Folder to write to (`evaluation.result_folder.combined` defines which earlier results stay).
+        each: Results with their examples, in order.
+        output_dir: Folder to write to (`evaluation.result_folder.combined` determines which earlier results remain).
         failures: Sets without a result.
 
     Returns:
@@ -174,7 +174,7 @@ def write(each: Sequence[Scored], output_dir: Path, failures: Sequence[Failure] 
     done = [scored.result for scored in each]
     if not done:
         return done
-    with locks.exclusive_lock(output_dir, "writing results", wait=True):  # the files must all be of one run
+    with locks.exclusive_lock(output_dir, "writing results", wait=True):  # all files must belong to one run
         earlier, before = result_folder.read(output_dir)
         if replaced := result_folder.replaced(earlier, done):
             logger.warning("%s: replacing earlier results on other rows: %s", output_dir, "; ".join(replaced))
@@ -197,7 +197,7 @@ def write(each: Sequence[Scored], output_dir: Path, failures: Sequence[Failure] 
 
 
 def _selections(folder: Path) -> dict[tuple[str, ...], ExampleSelection]:
-    """Read the selected examples of a folder; empty, with a warning, if the file is of another version."""
+    """Read the selected examples of a folder. If the file has another version, logs a warning and returns none."""
     try:
         chosen = report_examples.read(folder / report_examples.FILE)
     except ValueError as error:
@@ -208,7 +208,7 @@ def _selections(folder: Path) -> dict[tuple[str, ...], ExampleSelection]:
 
 def _unanswered_share(unanswered: NDArray[np.bool_], built: BuiltSet) -> Estimate:
     """Estimate the share of rows without an answer, with an interval over source examples."""
-    source = row_labels.source_codes(built.rows)
+    source = row_labels.source_codes(built.rows).astype(np.int64)
     everything = np.ones(len(unanswered), dtype=np.bool_)
     return share_of_rows(unanswered, everything, source, int(source.max(initial=-1)) + 1)
 

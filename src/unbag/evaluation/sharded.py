@@ -1,4 +1,4 @@
-"""Evaluation shared by unconnected processes (shards): predictions, and the scores at the end.
+"""Evaluation by unconnected processes (shards), which share the predictions; one of them scores.
 
     <predictions>/tasks/000-001.json   task of the first model on the second set, with the keys of its predictions
     <predictions>/claims/scoring.json  lease of the process that scores
@@ -6,7 +6,7 @@
                                        (`inference.shards`)
 
 Each process predicts the remaining chunk shards of each task and waits until all are stored. One process scores. Since
-the tasks are stored, `score_tasks` can score without the models.
+the tasks are stored, `score_tasks` can score them without the models.
 """
 
 import json
@@ -33,13 +33,13 @@ from unbag.utils.storage import Folder
 
 _TASKS: Final = "tasks"
 _SCORING: Final = "scoring"
-_MOST_NAMED: Final = 10  # chunks that a message lists
+_MOST_NAMED: Final = 10  # maximum number of chunks listed in a message
 _SCHEMA: Final = 2
 _KEY: Final = re.compile(r"[0-9a-f]{64}")
 
 
 class _Turn(NamedTuple):
-    """One model on one set, as this process began it."""
+    """Prediction jobs of one model on one set, as started by this process."""
 
     file: str  # name of the task's file
     name: str  # name of the set
@@ -49,11 +49,11 @@ class _Turn(NamedTuple):
 
 
 class ShardedEvaluation:
-    """The work of one process in a shared evaluation.
+    """One process of a sharded evaluation.
 
     Args:
-        shard: Index of this process, and number of processes.
-        predictions: Folder of the predictions, visible to all processes; a path or an address.
+        shard: Index of this process and number of processes.
+        predictions: Path or URL of the predictions folder, which all processes can access.
         places: Indices of model and set of all tasks, in the order of the results.
         fitted_to: Training options of the lexical baseline (`LexicalBaseline`); None without the baseline.
     """
@@ -69,7 +69,7 @@ class ShardedEvaluation:
         self._turns: list[_Turn] = []
         self._built: dict[str, BuiltSet] = {}
         tasks = self._folder / _TASKS
-        for name in set(tasks.names()) - {_file(place) for place in places}:  # left by another command
+        for name in set(tasks.names()) - {_file(place) for place in places}:  # tasks of an earlier command
             tasks.remove(name)
 
     def begin(
@@ -83,16 +83,16 @@ class ShardedEvaluation:
         *,
         is_own_control: bool = False,
     ) -> None:
-        """Store a task, and predict the chunk shards that no other process has leased, without waiting for the others.
+        """Store a task, and predict the chunk shards that no other process has leased, without waiting.
 
         Args:
             place: Indices of model and set.
             item: The set.
             model: The model.
             record: Record of the model.
-            progress: Called after every chunk shard with (rows done, rows in total).
+            progress: Called after each chunk shard with (rows done, total rows).
             control: Rows with shuffled words (`BuiltSet.control`); None without the control.
-            is_own_control: Whether the predictions of the rows also serve as those for shuffled words.
+            is_own_control: Whether the predictions of the rows are also used for shuffled words.
 
         Raises:
             ValueError: If the outputs are not probabilities, or the model has no identity.
@@ -122,7 +122,7 @@ class ShardedEvaluation:
         on_result: Callable[[Result], None] | None,
         on_failure: Callable[[str, Exception, str | None], None],
     ) -> list[Result]:
-        """Wait for the predictions of all tasks, predict what other processes leave undone, and score if no other does.
+        """Wait for all predictions, complete those of stopped processes, and score unless another process does.
 
         Args:
             output_dir: Folder for the results.
@@ -134,7 +134,7 @@ class ShardedEvaluation:
         Returns:
             The results; empty if another process scores.
         """
-        if not self._turns:  # all sets failed; `failures` has the reasons
+        if not self._turns:  # all sets failed; `failures` contains the reasons
             return []
         predicted = []
         for turn in self._turns:
@@ -149,7 +149,7 @@ class ShardedEvaluation:
             if not claims.take(_SCORING):
                 return []
             for job in (job for turn in predicted for job in turn.jobs):
-                for chunk in job.missing():  # damaged since it was stored
+                for chunk in job.missing():  # corrupted after it was stored
                     job.predict(*job.store.chunk_shards([chunk]))
             return score_tasks(
                 self._folder,
@@ -165,15 +165,15 @@ class ShardedEvaluation:
 
 @dataclass(frozen=True)
 class Task:
-    """The stored task of one model on one set.
+    """Stored task: one model on one set.
 
     Attributes:
         request: Fields of the set's `Request`.
         model: Record of the model.
         threshold: Threshold of a model with one output; otherwise None.
-        key: Key of the store of the predictions.
+        key: Key of the prediction store.
         fitted_to: Training options of the lexical baseline; None without the baseline.
-        control_key: Key of the store of the predictions for shuffled words. Equal to `key` for a model that is blind to
+        control_key: Key of the prediction store for shuffled words. Equal to `key` for a model that is invariant to
             word order; None without the control.
         schema: Version of this record.
     """
@@ -188,10 +188,10 @@ class Task:
 
     @classmethod
     def read(cls, folder: Folder, name: str) -> "Task":
-        """Read a stored task.
+        """Load a stored task.
 
         Raises:
-            ValueError: If the file is not a task of this version.
+            ValueError: If the file does not contain a task of this version.
         """
         what = f"{folder.where(name)}: expected a task of `unbag evaluate --shard`"
         try:
@@ -201,8 +201,8 @@ class Task:
         checked = results.validate_record(record, results.TaskRecord, what)
         if checked["schema"] != _SCHEMA:
             raise ValueError(
-                f"{what} of version {_SCHEMA}, got version {checked['schema']}; start the shards again with this "
-                "version of unbag"
+                f"{what} with version {_SCHEMA}, got version {checked['schema']}; rerun the shards with this version "
+                "of unbag"
             )
         task = cls(**{**_select_fields(cls, checked), "request": _select_fields(Request, checked["request"])})
         for key in (task.key, task.control_key):
@@ -222,17 +222,17 @@ def score_tasks(
     on_result: Callable[[Result], None] | None = None,
     on_failure: Callable[[Failure], None] | None = None,
 ) -> list[Result]:
-    """Score the predictions of shards without the models; write `results.json` and the examples to a folder.
+    """Score the predictions of shards without the models, and write `results.json` and the examples to a folder.
 
     Args:
         predictions: Folder of the predictions.
         output_dir: Folder to write to.
         skipped: Sets without a result, for the record.
         only: Names of the tasks to score. Default: all.
-        built: Sets that are built already, by request.
+        built: Sets that are already built, by request.
         progress_callback: See `utils.progress.OnProgress`; for the lexical baseline.
         on_result: See `evaluation.evaluator.OnResult`.
-        on_failure: Called with each failed model and set, such as one with missing predictions. Without it, the first
+        on_failure: Called with each failure of a model on a set, such as missing predictions. Default: the first
             failure ends the run.
 
     Raises:
@@ -242,7 +242,7 @@ def score_tasks(
     if not names:
         raise ValueError(
             f"{predictions}: expected the {PREDICTIONS} folder of `unbag evaluate --shard`, got a folder without "
-            "tasks; name the --output-dir of that command"
+            "tasks; pass the --output-dir of that command"
         )
     done: list[Scored] = []
     failures = list(skipped)
@@ -284,10 +284,10 @@ def score_tasks(
 
 
 def _validate_complete(store: Store, rows: Any) -> None:
-    """Validate that a store has the predictions of all rows.
+    """Validate that a store contains the predictions of all rows.
 
     Raises:
-        StoreError: Lists the chunks that are missing or belong to other rows.
+        StoreError: If chunks are missing or belong to other rows; the message lists missing chunks.
     """
     if len(rows) != store.rows:
         raise StoreError(
@@ -299,8 +299,8 @@ def _validate_complete(store: Store, rows: Any) -> None:
     if missing:
         named = ", ".join(map(str, missing[:_MOST_NAMED])) + (", …" if len(missing) > _MOST_NAMED else "")
         raise StoreError(
-            f"{len(missing):,} of {store.n_chunks:,} chunks are missing in {store.folder}: {named}; start a shard "
-            "again (unbag evaluate … --shard 0/1), or wait for the running shards"
+            f"{store.folder}: expected all {store.n_chunks:,} chunks, got {len(missing):,} missing ({named}); rerun a "
+            "shard (unbag evaluate … --shard 0/1), or wait for the running shards"
         )
 
 
@@ -315,12 +315,12 @@ def _request_key(task: Task) -> str:
 
 
 def _select_fields(kind: Any, record: Mapping[str, Any]) -> dict[str, Any]:
-    """Select the fields of a dataclass from a record. A later version may have added others."""
+    """Select the fields of a dataclass from a record, which may have fields of a later version."""
     return {field.name: record[field.name] for field in fields(kind)}
 
 
 def _to_json(value: Any) -> Any:
-    """Convert a value to JSON types, with paths as text."""
+    """Convert a value to JSON types. Paths become text."""
     if isinstance(value, Mapping):
         return {name: _to_json(each) for name, each in value.items()}
     if isinstance(value, list | tuple):

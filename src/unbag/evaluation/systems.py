@@ -1,4 +1,4 @@
-"""Systems to compare: the results of one model, or of one recipe trained with several seeds."""
+"""Systems in a comparison: the results of one model, or of one recipe trained with several seeds."""
 
 import json
 import re
@@ -23,7 +23,7 @@ _SAME: Final = ("name", "split", "origin", "revision", "sha256")  # of a result'
 
 @dataclass(frozen=True)
 class Run:
-    """One result and its location.
+    """Result with its location.
 
     Attributes:
         result: The result.
@@ -39,7 +39,7 @@ class Run:
 
     @cached_property
     def samples(self) -> dict[str, Sample] | None:
-        """The examples behind the numbers; None if the run stored none."""
+        """The examples behind the metrics; None if the run stored none."""
         return paired_samples.read(self.file.parent, self.number, self.result)
 
     @property
@@ -66,7 +66,7 @@ class Run:
 
 @dataclass(frozen=True)
 class System:
-    """A model, or one recipe trained with several seeds.
+    """Model, or recipe trained with several seeds.
 
     Attributes:
         letter: Letter that stands for the system in tables.
@@ -80,7 +80,7 @@ class System:
 
     @property
     def seeds(self) -> list[str]:
-        """The training seeds in their order; empty if the model's name has none."""
+        """Sorted training seeds; empty if the model's name has none."""
         return list(dict.fromkeys(run.seed for run in self.runs if run.seed is not None))
 
     def tasks(self) -> dict[str, list[Run]]:
@@ -93,9 +93,10 @@ class System:
         for run in self.runs:
             same = by_task.setdefault(run.task, [])
             if any(run.seed == other.seed for other in same):
-                what = "" if run.seed is None else f", seed {run.seed},"
+                what = "" if run.seed is None else f", seed {run.seed}"
                 raise ValueError(
-                    f"{self.name}{what} has the set {run.result.set} twice: in {same[0].file} and {run.file}; "
+                    f"{self.name}{what}: expected one result on {run.result.set}, got two, in {same[0].file} and "
+                    f"{run.file}; "
                     "pass one of them"
                 )
             same.append(run)
@@ -103,19 +104,19 @@ class System:
 
 
 def load_systems(paths: Sequence[Path | str]) -> list[tuple[str, System]]:
-    """Read results and group them by system. Each system comes with the path that it was read from.
+    """Read results and group them by system. Returns each system with the path from which it was read.
 
     Raises:
-        ValueError: If there are no paths, one is not a path, or there are no results.
+        ValueError: If there are no paths, no results, or an argument is not a path.
     """
     if not paths:
         raise ValueError(
-            f"expected the results of two models or more to compare, got none; name the folders of runs, or their "
-            f"{results.FILE}"
+            f"expected the results of at least two models to compare, got none; pass results folders or {results.FILE} "
+            "files"
         )
     for path in paths:
         if not isinstance(path, str | PathLike):
-            raise ValueError(f"expected the path of results, got {path!r}")
+            raise ValueError(f"expected the path of a results folder or file, got {path!r}")
     systems: dict[tuple[str, str], System] = {}
     for path in map(Path, paths):
         for file in _files(path):
@@ -127,12 +128,12 @@ def load_systems(paths: Sequence[Path | str]) -> list[tuple[str, System]]:
                 system = systems.setdefault(key, System("", title))
                 system.runs.append(Run(result, file, number, seeded["seed"] if seeded else None))
     if not systems:
-        raise ValueError(f"{', '.join(map(str, paths))}: expected results, got files without any; evaluate again")
+        raise ValueError(f"{', '.join(map(str, paths))}: expected results, got empty results files; evaluate again")
     return [(where, system) for (where, _), system in systems.items()]
 
 
 def assign_letters(systems: Sequence[tuple[str, System]]) -> list[System]:
-    """Give each system a letter. Systems of the same name get their path in the name."""
+    """Assign a letter to each system. Systems with equal names get their path in the name."""
     names = [system.name for _, system in systems]
     return [
         replace(
@@ -153,33 +154,34 @@ def _files(path: Path) -> list[Path]:
             return [file]
     if seeds := sorted(path.glob(f"*seed-*/evaluation/{results.FILE}")):  # the layout that training.seeds writes
         return seeds
-    raise ValueError(f"expected a {results.FILE} or a folder with one (from `unbag evaluate`), got {path}")
+    raise ValueError(f"expected a {results.FILE} file or a results folder of `unbag evaluate`, got {path}")
 
 
 def load_single_system(path: Path | str) -> tuple[str, System]:
-    """Load the only system of a path, ignoring baselines unless there are no other models."""
+    """Load the only system of a path. Baselines are ignored unless there are no other models."""
     systems = [(system.name, system.runs[0].result, system) for _, system in load_systems([path])]
     return str(path), select_single_model(systems, str(path))
 
 
 def select_single_model(models: Sequence[tuple[str, Result, T]], where: str) -> T:
-    """Select the item of the only model, ignoring baselines unless there are no other models.
+    """Select the item of the only model. Baselines are ignored unless there are no other models.
 
     Args:
-        models: Name, one result, and item of each model.
+        models: Name, one result and the item of each model.
         where: Path of the results, for error messages.
 
     Raises:
-        ValueError: If there are several such models.
+        ValueError: If there are several models.
     """
-    # Imported here, since the module imports everything that fits a baseline, which other comparisons do not need.
+    # Imported here, since the module imports all code for fitting baselines, which most comparisons do not need.
     from unbag.baselines.lexical.predictors import is_baseline
 
     selected = [each for each in models if not is_baseline(each[1].model)] or models
     if len(selected) != 1:
         names = ", ".join(name for name, *_ in selected) or "none"
         raise ValueError(
-            f"{where}: expected the results of one model, got those of {names}; evaluate each into a folder of its own"
+            f"{where}: expected the results of one model, got results of {names}; evaluate each model into a separate "
+            "folder"
         )
     [(*_, one)] = selected
     return one

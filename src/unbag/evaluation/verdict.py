@@ -1,4 +1,4 @@
-"""The verdict on a model: the challenge sets on which it beats its baseline, and those that are inconclusive."""
+"""Verdict on a model: on which challenge sets it is better than its baseline, and which are inconclusive."""
 
 import math
 from collections.abc import Sequence
@@ -14,47 +14,47 @@ from unbag.scoring.skill import LEAST_ROWS
 Standing = Literal["better", "no better", "worse", "inconclusive"]
 
 LEVEL: Final = 0.05
-"""The chance that any interval of a model's challenge sets misses its true value."""
+"""Probability that at least one interval of a model's challenge sets misses its true value."""
 
 MARGIN: Final = 0.1
-"""Smallest skill score of practical interest. An interval that lies below it means "no better"."""
+"""Smallest skill score of practical interest. An interval below it means "no better"."""
 
 POWER: Final = 0.9
-"""Power of the test for which the smallest detectable score of a set is stated, if its standard error were known.
+"""Statistical power at which the smallest detectable score of a set is stated, assuming a known standard error.
 
-The standard error is estimated too. In simulations, models with exactly that score are called better in two of three
-cases with 15 sources, and in four of five cases with 2,000 sources (`benchmarks/verdict_power.py`)."""
+In practice the standard error is estimated. In simulations, models with exactly that score are called better in two of
+three cases with 15 sources, and in four of five cases with 2,000 sources (`benchmarks/verdict_power.py`)."""
 
 LEAST_SOURCES: Final = 10
-"""Number of sources below which a set is inconclusive: a bootstrap of fewer sources is not reliable."""
+"""Minimum number of sources for a conclusive set: a bootstrap of fewer sources is not reliable."""
 
 MARKS: Final[dict[Standing, str]] = {"better": "+", "no better": "=", "worse": "−", "inconclusive": "?"}
 """One character per standing, for narrow tables."""
 
 TOO_FEW_ROWS: Final = f"fewer than two labels have {LEAST_ROWS} rows or more"
-"""Why a set has no skill score."""
+"""Reason for a missing skill score."""
 
 TOO_FEW_SOURCES: Final = f"fewer than {LEAST_SOURCES} sources"
-"""Why a set is inconclusive whatever its interval."""
+"""Reason for an inconclusive set, regardless of its interval."""
 
 _NOTHING: Final = Estimate(None, None, None, 0)
 
 
 class SetVerdict(NamedTuple):
-    """The standing of a model on one set.
+    """Standing of a model on one set.
 
     Attributes:
         result: Result of the set.
-        standing: Standing against the baseline, which is the best of chance, a constant prediction, the lexical
+        standing: Standing relative to the baseline, which is the best of chance, a constant prediction, the lexical
             baseline, and the model's own predictions for shuffled words.
-        score: Skill score (0 is the baseline, 1 a perfect reader) with the interval that decides the standing. The
+        score: Skill score (0 is the baseline, 1 is perfect) with the interval that determines the standing. The
             95 % intervals hold jointly for all challenge sets of the model. Its value is None if the set has no
             skill score.
-        model: Score of the model on the scale on which 0 is chance and 1 a perfect reader; None without a score.
-        lexical: Score of the lexical baseline on that scale; None if it was not evaluated.
-        shuffled: Score of the model's predictions for shuffled words on that scale; None if they were not made.
-        least: Smallest skill score that a set of this size detects with power `POWER`; None without an interval and
-            with fewer than `LEAST_SOURCES` sources.
+        model: Score of the model on a scale from 0 (chance) to 1 (perfect); None without a score.
+        lexical: Score of the lexical baseline on this scale; None if it was not evaluated.
+        shuffled: Score of the model on shuffled words on this scale; None if it was not evaluated.
+        least: Smallest skill score that a set of this size detects with power `POWER`; None without an interval or with
+            fewer than `LEAST_SOURCES` sources.
     """
 
     result: Result
@@ -71,26 +71,26 @@ class SetVerdict(NamedTuple):
 
     @property
     def is_control(self) -> bool:
-        """Whether the set is the corpus itself, which a bag of words solves in part."""
+        """Whether the set is the unperturbed corpus, which a bag of words partly solves."""
         return _is_control(self.result)
 
     @property
     def reason(self) -> str:
-        """Why the set is inconclusive although its interval may exclude 0; empty otherwise."""
+        """Reason why the set is inconclusive even if its interval excludes 0; empty otherwise."""
         has_few_sources = self.score.low is not None and self.least is None
         return TOO_FEW_SOURCES if self.standing == "inconclusive" and has_few_sources else ""
 
     @property
     def needs_control(self) -> bool:
-        """Whether the rows of the set have a word order, so that the shuffled control applies."""
+        """Whether word order matters in the rows of the set, so that the shuffled control applies."""
         described = challenge_sets.find(self.result.set)
         return described is None or described.has_shuffled_control
 
 
 def of_model(results: Sequence[Result]) -> list[SetVerdict]:
-    """Compute the standing of one model on each set, in the order of the results.
+    """Compute the verdict on one model for each set, in the order of the results.
 
-    The intervals of its challenge sets are simultaneous (Bonferroni); that of the corpus itself is not widened. A set
+    The intervals of the challenge sets are simultaneous (Bonferroni); that of the corpus itself is not widened. A set
     is "better" or "worse" if its interval lies above or below 0, and "no better" if its interval lies below `MARGIN`.
     All other sets, and sets with fewer than `LEAST_SOURCES` sources, are inconclusive.
 
@@ -122,10 +122,10 @@ def of_model(results: Sequence[Result]) -> list[SetVerdict]:
 
 
 def _simultaneous(score: Estimate, sources: int, together: int) -> tuple[Estimate, float | None]:
-    """Widen a 95 % interval to hold jointly with others, and compute the smallest detectable score.
+    """Widen a 95 % interval to hold jointly with other intervals, and compute the smallest detectable score.
 
-    Both sides are multiplied by the ratio of the quantiles of Student's t. A bootstrap interval so keeps its asymmetry,
-    and no further resamples are needed for any number of sets.
+    Both sides are multiplied by the ratio of the quantiles of Student's t. This preserves the asymmetry of a bootstrap
+    interval, and needs no additional resamples for any number of sets.
     """
     if score.value is None or score.low is None or score.high is None or sources < 2:
         return score, None
@@ -137,9 +137,9 @@ def _simultaneous(score: Estimate, sources: int, together: int) -> tuple[Estimat
 
 
 def sentence(verdicts: Sequence[SetVerdict]) -> str:
-    """Format the verdict on a model as sentences. The corpus itself is not counted among the challenge sets.
+    """Format the verdict on a model as text. The corpus itself does not count as a challenge set.
 
-    The last sentence lists the sets with truncated pairs, and the share of these pairs.
+    The last sentence lists the sets with truncated pairs, and the share of truncated pairs.
     """
     evaluated = sorted((each for each in verdicts if not each.is_control), key=lambda each: _place(each.result))
     cut = [each for each in sorted(verdicts, key=lambda each: _place(each.result)) if each.result.truncated_share]
@@ -158,7 +158,7 @@ def sentence(verdicts: Sequence[SetVerdict]) -> str:
 
 
 def percentage(share: float) -> str:
-    """Format a share above 0 in per cent; a share below 1 never reads as 100 %.
+    """Format a share above 0 as a percentage. A share below 1 is never formatted as 100 %.
 
     >>> [percentage(share) for share in (1.0, 0.5, 0.0001, 0.9999)]
     ['100 %', '50.0 %', 'under 0.1 %', 'over 99.9 %']
@@ -169,7 +169,7 @@ def percentage(share: float) -> str:
 
 
 def scale(verdicts: Sequence[SetVerdict]) -> str:
-    """Describe what a skill score of 0 and of 1 mean for these results."""
+    """Describe the meaning of skill scores 0 and 1 for the given results."""
     scored = [each for each in verdicts if each.score.value is not None]
     parts = ["chance", "a constant prediction"]
     lexical = {each.lexical is not None for each in scored}
@@ -205,12 +205,12 @@ def _place(result: Result) -> int:
 
 
 def _listed(some: Sequence[SetVerdict], every: Sequence[SetVerdict], *, least: bool = False) -> str:
-    """List the titles of some sets; with `least`, each with its smallest detectable score in brackets."""
+    """Join the titles of sets; with `least`, each is followed by its smallest detectable score in parentheses."""
     return ", ".join(_title(each.result, every) + (f" ({_ability(each)})" if least else "") for each in some)
 
 
 def _ability(verdict: SetVerdict) -> str:
-    """Describe the smallest score that a set detects."""
+    """Describe the smallest score that a set can detect."""
     if verdict.score.value is None:
         return "too few rows"
     rounded = 1.0 if verdict.least is None else math.ceil(verdict.least * 100) / 100
@@ -218,7 +218,7 @@ def _ability(verdict: SetVerdict) -> str:
 
 
 def _title(result: Result, every: Sequence[SetVerdict]) -> str:
-    """Return the title of a set, with its corpus if the set was evaluated on several."""
+    """Format the title of a set, including its corpus if the set was evaluated on several corpora."""
     title = challenge_sets.display_name(result.set)
     several = len({each.result.corpus for each in every if each.result.set == result.set}) > 1
     return f"{title} of {result.corpus}" if several else title

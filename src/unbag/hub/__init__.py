@@ -1,1 +1,1 @@
-"""Publication of data sets, models, results and Spaces on the Hub."""
+"""Publishing of datasets, models, results and Spaces on the Hub."""

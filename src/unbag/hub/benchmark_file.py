@@ -1,8 +1,8 @@
-"""The file `eval.yaml`, which registers a data set as a benchmark of the Hub; each config is a task.
+"""The file `eval.yaml`, which registers a dataset as a Hub benchmark with one task per config.
 
 The format is described at https://huggingface.co/docs/hub/eval-results: `name`, `description`, `evaluation_framework`
-and `tasks`, each with an `id`, a `config` and a `split`. A result names its task by the id, which is the config's name
-here. According to that page, the framework "could be your own". The frameworks that the Hub knows are listed in
+and `tasks`, each with an `id`, a `config` and a `split`. A result refers to its task by the id, which is the config
+name here. According to that page, the framework "could be your own". The frameworks known to the Hub are listed in
 `packages/tasks/src/eval.ts` of huggingface.js. The Hub shows a benchmark after adding it to an allow-list.
 """
 
@@ -24,7 +24,7 @@ _CARD: Final = "README.md"
 
 
 class PublishedTask(NamedTuple):
-    """A benchmark task that is published on the Hub.
+    """Benchmark task published on the Hub.
 
     Attributes:
         commit: Commit of the repository.
@@ -36,12 +36,12 @@ class PublishedTask(NamedTuple):
 
 
 def merge_tasks(existing: bytes | None, set_name: str, splits: Mapping[str, str]) -> bytes:
-    """Build the file with the tasks of some configs added or replaced. Other tasks stay.
+    """Merge the tasks of the given configs into a benchmark file. Other tasks are unchanged.
 
     Args:
         existing: Content of the published file, or None.
         set_name: Name of the challenge set.
-        splits: Evaluated split of each config, by config name.
+        splits: Evaluated split of each config to add or replace, by config name.
 
     Returns:
         The new content; `existing` itself if nothing changes.
@@ -61,14 +61,14 @@ def merge_tasks(existing: bytes | None, set_name: str, splits: Mapping[str, str]
         **{key: value for key, value in current.items() if key != "tasks"},
         "tasks": list(tasks.values()),
     }
-    # Equal content keeps its bytes, so that publishing again makes no commit.
+    # Equal content keeps its bytes, so that publishing again creates no commit.
     if existing is not None and new == current:
         return existing
     return cards.dump_yaml(new).encode()
 
 
 def fetch_published_tasks(targets: Iterable[Benchmark]) -> dict[Benchmark, PublishedTask]:
-    """Fetch the benchmark tasks of some configs from the Hub. Configs that are no task are absent from the result.
+    """Fetch the benchmark tasks of the given configs from the Hub. Configs without a task are not in the result.
 
     Raises:
         HubError: If the Hub fails or cannot be reached.
@@ -101,4 +101,6 @@ def _parse_tasks(content: bytes) -> dict[str, Any]:
         raise ValueError("expected a mapping with tasks that have ids")
     except (yaml.YAMLError, ValueError) as error:
         reason = " ".join(str(error).split())
-        raise ValueError(f"the published {FILE} cannot be read ({reason}); correct or delete it first") from None
+        raise ValueError(
+            f"{FILE} on the Hub: expected a valid file, got an error ({reason}); correct or delete the file first"
+        ) from None

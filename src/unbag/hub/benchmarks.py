@@ -1,4 +1,4 @@
-"""The benchmark on the Hub that a result belongs to, and the differences between its rows and the published rows."""
+"""Hub benchmark of a result, and differences between the evaluated and the published rows."""
 
 import json
 from typing import Any, NamedTuple
@@ -13,10 +13,10 @@ _SAMPLING = (_MAX_EXAMPLES, "sample_seed")  # in a result's config if only a sam
 
 
 class Benchmark(NamedTuple):
-    """A config of a challenge set on the Hub.
+    """Config of a challenge set on the Hub.
 
     Attributes:
-        repo: Data set repository, `organisation/name`.
+        repo: Dataset repository, `organization/name`.
         config: Name of the config.
     """
 
@@ -25,7 +25,7 @@ class Benchmark(NamedTuple):
 
 
 def published_config_name(result: Result) -> str | None:
-    """Find the published config of a result; None if the pairs are a user's own.
+    """Find the published config of a result; None for user-provided pairs.
 
     >>> data = {"name": "snli", "split": "test", "origin": "stanfordnlp/snli (plain_text)"}
     >>> published_config_name(Result("permuted", {"mode": "hypothesis"}, {}, data, {}, {}))
@@ -36,7 +36,7 @@ def published_config_name(result: Result) -> str | None:
     if name != OFFICIAL and (ours is None or not result.data["origin"].startswith(ours.hub_id)):
         return None
     chosen = {option: value for option, value in result.config.items() if isinstance(value, str)}
-    # A set that merges the splits of a corpus has one config for all of them.
+    # A set that merges the splits of a corpus has one config for all splits.
     single = split if split and "+" not in split else None
     try:
         return loading.config_name(result.set, name, single, chosen)[0]
@@ -44,17 +44,17 @@ def published_config_name(result: Result) -> str | None:
         return None
 
 
-def find_benchmark(result: Result, organisation: str) -> Benchmark | None:
-    """Find the benchmark of a result in the organisation that publishes the sets; None for a user's own pairs."""
+def find_benchmark(result: Result, organization: str) -> Benchmark | None:
+    """Find the benchmark of a result in the organization that publishes the sets; None for user-provided pairs."""
     config = published_config_name(result)
-    return None if config is None else Benchmark(f"{organisation}/{result.set}", config)
+    return None if config is None else Benchmark(f"{organization}/{result.set}", config)
 
 
 def find_deviations(result: Result) -> dict[str, Any]:
-    """Find the options by which the evaluated rows differ from the published config, `max_examples` included.
+    """Find the options that differ between a result and the published config, including `max_examples`.
 
-    Options whose default is "" are ignored, because the set fills them in. For the official pairs of a set, options
-    select additional counts and leave the rows unchanged; only `max_examples` is a deviation there.
+    Options whose default is "" are ignored, because the set fills them in. For the official pairs of a set, only
+    `max_examples` is a deviation, because the other options select additional counts and do not change the rows.
     """
     sampled = {name: value for name, value in result.config.items() if name == _MAX_EXAMPLES}
     if result.data["name"] == OFFICIAL:
@@ -70,9 +70,9 @@ def find_deviations(result: Result) -> dict[str, Any]:
 
 
 def published_options(result: Result) -> dict[str, Any]:
-    """Collect the set's options of a result, with the sample's size and seed if only a sample was evaluated.
+    """Collect the set options of a result, including size and seed of the sample if only a sample was evaluated.
 
-    Files are named without their folders, which mean nothing to other readers.
+    Files are listed without their folders, which are meaningless to other users.
     """
     own = {option.name for option in loading.described_options(result.set)}
     chosen = {name: value for name, value in result.config.items() if name in own or name in _SAMPLING}
@@ -80,5 +80,5 @@ def published_options(result: Result) -> dict[str, Any]:
 
 
 def _is_same_json(one: Any, other: Any) -> bool:
-    """Check whether two values are equal as JSON. Results were read from JSON, so that tuples became lists."""
+    """Check whether two values are equal as JSON, since results read from JSON have lists instead of tuples."""
     return json.dumps(one) == json.dumps(other)

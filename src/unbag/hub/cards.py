@@ -1,7 +1,7 @@
-"""Cards of repositories: YAML front matter, text, blocks that unbag maintains, and the description of unbag.
+"""Repository cards: YAML front matter, text, blocks maintained by unbag, and the description of unbag.
 
-A block stands between two HTML comments, so that a later publication can replace it. Everything outside the blocks
-belongs to the card's author and stays unchanged, comments and quotation marks of the YAML included.
+A block is enclosed in two HTML comments, so that a later publication can replace it. Everything outside the blocks
+belongs to the card's author and is not changed, including comments and quotation marks in the YAML.
 """
 
 import re
@@ -18,7 +18,7 @@ _BLOCK: Final = re.compile(
 
 
 def split_card(card: bytes | None) -> tuple[dict[str, Any], str]:
-    """Split a card into its metadata and its text; both are empty if there is no card.
+    """Split a card into its metadata and its text. Both are empty if there is no card.
 
     Raises:
         ValueError: If the metadata is not a YAML mapping.
@@ -31,11 +31,11 @@ def split_card(card: bytes | None) -> tuple[dict[str, Any], str]:
         metadata = yaml.safe_load(match[1]) or {}
     except yaml.YAMLError as error:
         raise ValueError(
-            f"the front matter of the published README.md cannot be read ({error}); correct it first"
+            f"front matter of the published README.md: expected YAML, got an error ({error}); correct it first"
         ) from None
     if not isinstance(metadata, dict):
         raise ValueError(
-            f"the front matter of the published README.md: expected a mapping, got {metadata!r}; correct it first"
+            f"front matter of the published README.md: expected a mapping, got {metadata!r}; correct it first"
         )
     return metadata, text[match.end() :]
 
@@ -47,18 +47,18 @@ def join_card(metadata: Mapping[str, Any], text: str) -> bytes:
 
 
 def find_blocks(text: str) -> dict[str, str]:
-    """Collect the contents of the blocks in a card's text, by name, in order."""
+    """Collect the contents of the blocks in a card's text by name, in order."""
     return {match["name"]: match["text"] for match in _BLOCK.finditer(text)}
 
 
 def set_block(text: str, name: str, content: str, *, before: str | None = None) -> str:
-    """Replace or add a block in a card's text. An existing block keeps its place.
+    """Replace or add a block in a card's text. An existing block keeps its position.
 
     Args:
         text: Text of the card.
         name: Name of the block.
         content: Markdown of the block.
-        before: Name of the block that a new block precedes. By default, or without such a block, it comes last.
+        before: Name of the block before which a new block is inserted. Default, or without such a block: at the end.
     """
     block = f"<!-- unbag: {name} -->\n{content.strip()}\n<!-- end of unbag: {name} -->"
     for match in _BLOCK.finditer(text):
@@ -74,19 +74,19 @@ _NEXT_LINE: Final = "\x85"
 
 
 def dump_yaml(value: Any, *, line_break: str = "\n") -> str:
-    """Serialize a value as YAML; entries keep their order and lines are not wrapped."""
+    """Serialize a value as YAML. Entries keep their order and lines are not wrapped."""
     how: dict[str, Any] = {"sort_keys": False, "line_break": line_break, "width": float("inf")}
     text: str = yaml.safe_dump(value, allow_unicode=True, **how)
-    if _NEXT_LINE in text:  # PyYAML writes U+0085 without escaping it, and reads it back as a line break
+    if _NEXT_LINE in text:  # PyYAML writes U+0085 without escaping, and reads it back as a line break
         text = yaml.safe_dump(value, allow_unicode=False, **how)
     return text
 
 
 def set_entry(text: str, name: str, value: Any) -> str:
-    r"""Set one entry of a card's front matter. An existing entry keeps its place, a new one comes last.
+    r"""Set an entry of a card's front matter. An existing entry keeps its position; a new entry is appended.
 
     Raises:
-        ValueError: If the front matter is not YAML, or the entry cannot be replaced without changing others.
+        ValueError: If the front matter is not YAML, or the entry cannot be replaced without changing other entries.
 
     >>> print(set_entry("---\na: 1  # one\nb:\n- 2\nc: 'x'\n---\n# Title", "b", [3]))
     ---
@@ -106,24 +106,25 @@ def set_entry(text: str, name: str, value: Any) -> str:
     entry = dump_yaml({name: value}, line_break=line_break)
     changed = "".join([*lines[:start], entry, *lines[end:]])
     result = f"{text[: match.start(1)]}{changed}{text[match.end(1) :]}"
-    # The edit works on lines, which keeps comments. An anchor or a flow mapping could turn it into a different change,
-    # so the parsed result is compared.
+    # The edit works on lines to preserve comments. An anchor or a flow mapping could cause other changes, so the parsed
+    # result is verified.
     if split_card(text.encode())[0] | {name: value} != split_card(result.encode())[0]:
         raise ValueError(
-            f"cannot set {name} in the front matter of the card without changing other entries; set it by hand once"
+            f"front matter of the card: expected a form in which {name} can be set without changing other entries; set "
+            f"{name} manually once"
         )
     return result
 
 
 def _entry_span(lines: list[str], name: str) -> tuple[int, int]:
-    """Find the line range of an entry, end exclusive; an empty range at the end if there is no such entry."""
+    """Find the line range of an entry (end exclusive); an empty range at the end if there is no such entry."""
     start = next((i for i, line in enumerate(lines) if re.match(rf"{re.escape(name)}[ \t]*:(\s|$)", line)), None)
     if start is None:
         return len(lines), len(lines)
-    # The next entry begins in column 0. The dashes of a list may stand there too, and belong to this entry.
+    # The next entry starts in column 0. Dashes of a list may also be in column 0, and belong to this entry.
     after = next((i for i in range(start + 1, len(lines)) if re.match(r"[^\s#-]", lines[i])), len(lines))
     while after > start + 1 and re.match(r"\s*(#|$)", lines[after - 1]):
-        after -= 1  # comments and blank lines above the next entry belong to that entry
+        after -= 1  # comments and blank lines above the next entry belong to the next entry
     return start, after
 
 
@@ -135,25 +136,25 @@ _ARXIV: Final = re.compile(r"arxiv\.org/abs/(\d{4}\.\d{4,5})|eprint = \{(\d{4}\.
 
 
 def project_url() -> str | None:
-    """Find the project's URL in the metadata of the installed distribution; None if there is none."""
+    """Find the project URL in the metadata of the installed distribution; None if there is none."""
     entries = [entry.partition(",") for entry in metadata(_PACKAGE).get_all("Project-URL") or []]
     urls = {label.strip().lower(): url.strip() for label, _, url in entries}
     return next((urls[name] for name in _URL_LABELS if name in urls), None)
 
 
 def package_link() -> str:
-    """Build the Markdown name of the package, with a link if the project has a URL."""
+    """Build the package name in Markdown, with a link if the project has a URL."""
     url = project_url()
     return f"[{_PACKAGE}]({url})" if url else f"`{_PACKAGE}`"
 
 
 def describe_package() -> str:
-    """Build the Markdown sentence that describes unbag on every card."""
+    """Build the Markdown sentence that describes unbag on all cards."""
     return f"{package_link()} (`{INSTALL}`) is a Python package: {metadata(_PACKAGE)['Summary']}."
 
 
 def arxiv_tags(texts: Iterable[str]) -> list[str]:
-    """Collect the Hub's tags of the arXiv papers that BibTeX entries or links name, without duplicates.
+    """Collect the Hub tags of arXiv papers in BibTeX entries or links, without duplicates.
 
     >>> arxiv_tags(["eprint = {2101.00010}, archivePrefix = {arXiv}", "[x](https://arxiv.org/abs/1811.07033)"])
     ['arxiv:2101.00010', 'arxiv:1811.07033']
@@ -163,7 +164,7 @@ def arxiv_tags(texts: Iterable[str]) -> list[str]:
 
 
 def strip_relative_links(text: str) -> str:
-    """Replace relative links in Markdown by their words. Their targets do not exist in a repository of the Hub.
+    """Replace relative links in Markdown with their text, since their targets do not exist in Hub repositories.
 
     >>> strip_relative_links("[its metric](../x/README.md) [here](#limits)")
     'its metric [here](#limits)'

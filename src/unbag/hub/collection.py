@@ -1,4 +1,4 @@
-"""The collection on the Hub that lists what `unbag publish all` publishes: sets, metrics, results and leaderboard."""
+"""Hub collection of everything published by `unbag publish all`: sets, metrics, results and leaderboard."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,14 +21,14 @@ _KIND: Final = "collection"
 
 @dataclass(frozen=True)
 class CollectionPlan:
-    """The change that a publication makes to a collection.
+    """Planned change to a collection.
 
     Attributes:
-        namespace: User or organisation that owns the collection.
+        namespace: User or organization that owns the collection.
         slug: Id of the existing collection; None if there is none yet.
-        url: Address of the collection; None if there is none yet.
-        added: Kind and id of each repository that the collection lacks, in their order.
-        n_present: Number of repositories that the collection already has.
+        url: URL of the collection; None if there is none yet.
+        added: Type and id of each repository that the collection lacks, in order.
+        n_present: Number of repositories that are already in the collection.
     """
 
     namespace: str
@@ -44,9 +44,9 @@ class CollectionPlan:
 
 
 def plan_collection(namespace: str, publications: Sequence[Publication]) -> CollectionPlan:
-    """Compare the repositories of publications with the collection of an organisation. Nothing is written.
+    """Compare the repositories of publications with the collection of an organization, without writing anything.
 
-    Items that other people added to the collection, and repositories of earlier publications, stay.
+    Items added by other people and repositories of earlier publications are kept.
 
     Raises:
         HubError: If the Hub fails or cannot be reached.
@@ -65,16 +65,16 @@ def plan_collection(namespace: str, publications: Sequence[Publication]) -> Coll
 
 
 def publish_collection(planned: CollectionPlan, *, private: bool = False) -> str:
-    """Create the collection if it is missing, add what it lacks, and return its address.
+    """Create the collection if necessary, add missing items, and return its URL.
 
-    A repeated call adds nothing twice: the Hub rejects an item that is present, and this counts as success.
+    Repeated calls add no duplicates: the Hub rejects an item that is already present, which counts as success.
 
     Args:
         planned: Change to make.
         private: Whether a new collection is private.
 
     Raises:
-        HubError: If the Hub rejects the change or cannot be reached. Items that were added before stay.
+        HubError: If the Hub rejects the change or cannot be reached. Items that were already added are kept.
     """
     from huggingface_hub import HfApi
 
@@ -96,12 +96,12 @@ def publish_collection(planned: CollectionPlan, *, private: bool = False) -> str
 
 
 def _add(api: Any, slug: str, kind: str, repo: str) -> None:
-    # A function of its own, so that the retried call keeps its item.
+    # A separate function, so that the retried call refers to its own item.
     with_retries(lambda: api.add_collection_item(slug, item_id=repo, item_type=kind, exists_ok=True))
 
 
 def _find(namespace: str) -> "Collection | None":
-    """Find our collection by its title, with all items; a list of collections has only the first items of each."""
+    """Find unbag's collection by title, with all items. Listings of collections contain only their first items."""
     from huggingface_hub import HfApi
 
     api = HfApi()

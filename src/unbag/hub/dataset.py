@@ -1,4 +1,4 @@
-"""Challenge sets as data set repositories: Parquet files and a card, readable by `datasets` without unbag."""
+"""Challenge sets as dataset repositories: Parquet files and a card, readable with `datasets` without unbag."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,33 +18,33 @@ from unbag.data.corpora import CORPORA
 from unbag.data.readers import is_hub_id
 from unbag.hub import benchmark_file
 from unbag.hub.dataset_card import ConfigCard, Statistics, merge_card
-from unbag.hub.licences import choose_licence
+from unbag.hub.licenses import choose_license
 from unbag.hub.local_paths import strip_folders
 from unbag.hub.push import Merge, Publication
 from unbag.utils.hub_names import validate_config_name, validate_repo
 
 _ROWS_PER_SHARD: Final = 1_000_000  # about 100 MB of permuted pairs
 _ROWS_PER_GROUP: Final = 100_000  # rows in memory at a time, about 30 MB
-_SAMPLE_ROWS: Final = 2  # rows on the card; in many sets the first one is the unchanged pair
+_SAMPLE_ROWS: Final = 2  # rows on the card; in many sets the first row is the unchanged pair
 _SIZES: Final = ("bytes", "stored")  # sizes of the rows in memory and of their files
 _RECORDED_PACKAGES: Final = ("unbag", "datasets", "numpy", "pyarrow", "spacy")
 
 
 def dataset_publication(
-    requests: Sequence[Request], repo: str, folder: Path, *, licence: str | None = None, benchmark: bool = True
+    requests: Sequence[Request], repo: str, folder: Path, *, license: str | None = None, benchmark: bool = True
 ) -> Publication:
-    """Build configs of one challenge set as the files of a repository.
+    """Build configs of a challenge set as the files of a repository.
 
     Args:
-        requests: Configs to build, all of one set.
-        repo: Data set repository, `organisation/name`.
-        folder: Folder for the Parquet files, which must exist until they are published.
-        licence: Licence of a user's own data. The licence of a corpus is inherited.
+        requests: Configs to build, all of the same set.
+        repo: Dataset repository, `organization/name`.
+        folder: Folder for the Parquet files, which must be kept until they are published.
+        license: License of user-provided data. The license of a corpus is inherited.
         benchmark: Whether to register the repository as a benchmark, with one leaderboard per config.
 
     Raises:
-        ValueError: If a name is not valid on the Hub, a set cannot be built, or a licence is unknown or laxer than the
-            inherited one.
+        ValueError: If a name is not valid on the Hub, if a set cannot be built, or if a license is unknown or less
+            restrictive than the inherited one.
     """
     [name] = {request.name for request in requests}
     files: dict[str, bytes | Path | Merge] = {}
@@ -53,11 +53,11 @@ def dataset_publication(
     validate_repo(repo)
     names = [validate_config_name(published_name(request)) for request in requests]
     if duplicate := next((config for config in names if names.count(config) > 1), None):
-        raise ValueError(f"expected each config once, got {duplicate} twice")
-    for request in requests:  # building takes long, so all requests are validated before the first is built
-        _prepare(request, licence)
+        raise ValueError(f"--config: expected each config once, got {duplicate} twice")
+    for request in requests:  # building takes long, so all requests are validated before the first one is built
+        _prepare(request, license)
     for request, config in zip(requests, names, strict=True):
-        card, shards, citation = _build_config(request, config, folder, licence)
+        card, shards, citation = _build_config(request, config, folder, license)
         cards.append(card)
         files |= shards
     files["README.md"] = partial(merge_card, repo=repo, set_name=name, configs=cards, citation=citation)
@@ -74,7 +74,7 @@ def dataset_publication(
 
 
 def published_name(request: Request) -> str:
-    """Choose the config name of a request in a repository: its own name, or the name of a user's data or text.
+    """Choose the config name of a request in a repository: its own name, or the name of user-provided data or text.
 
     >>> published_name(Request("permuted", "snli-test"))
     'snli-test'
@@ -96,21 +96,21 @@ def published_name(request: Request) -> str:
     return re.sub(r"[^\w.-]+", "_", "-".join(parts))
 
 
-def _prepare(request: Request, licence: str | None) -> tuple[Request, Any, str, str]:
-    """Validate a request before the build. Returns the request to build, the builder, the source and the licence."""
-    # The config of a user's data only names it in the repository; the builder has no such config.
+def _prepare(request: Request, license: str | None) -> tuple[Request, Any, str, str]:
+    """Validate a request before the build. Returns the request to build, the builder, the source and the license."""
+    # The config of user-provided data is only a name in the repository; the builder has no such config.
     own = request.own_names
     to_build = replace(request, config=None) if own else request
     builder = validated_builder(to_build)
     origin = own[0] if len(own) == 1 else str(builder.config.corpus or published_name(request))
-    return to_build, builder, origin, choose_licence(origin, builder.info.license or "", licence)
+    return to_build, builder, origin, choose_license(origin, builder.info.license or "", license)
 
 
 def _build_config(
-    request: Request, config: str, folder: Path, licence: str | None
+    request: Request, config: str, folder: Path, license: str | None
 ) -> tuple[ConfigCard, dict[str, Path], str]:
-    """Build one config. Returns its part of the card, its files by path, and the citation of the set."""
-    to_build, builder, origin, licence = _prepare(request, licence)
+    """Build a config. Returns its part of the card, its files by path, and the citation of the set."""
+    to_build, builder, origin, license = _prepare(request, license)
     built = build(to_build)
     shards: dict[str, Path] = {}
     split_records: dict[str, Any] = {}
@@ -126,7 +126,7 @@ def _build_config(
         "set": to_build.name,
         "config": config,
         "version": str(builder.config.version),
-        "licences": [licence],
+        "licences": [license],
         "languages": [built.language],
         "sources": hub_ids,
         **builder.creators(),
@@ -145,7 +145,7 @@ def _build_config(
         record=record,
         citation=corpus.citation if corpus else "",
         sample=[dict(row) for row in built.rows.select(range(min(_SAMPLE_ROWS, len(built.rows))))],
-        licence_link=corpus.licence_link if corpus else "",
+        license_link=corpus.license_link if corpus else "",
     )
     return card, shards, type(builder).CITATION
 
@@ -153,8 +153,8 @@ def _build_config(
 def _write_split(rows: Any, folder: Path, stem: str, statistics: Statistics) -> tuple[dict[str, Path], dict[str, int]]:
     """Write a split as Parquet files. Returns the files by path in the repository, and their sizes in bytes.
 
-    With one version of pyarrow, equal rows give equal bytes however they are cached. Publishing the same rows again
-    therefore changes nothing.
+    With the same version of pyarrow, equal rows produce equal bytes, regardless of how they are cached. Publishing the
+    same rows again therefore changes nothing.
     """
     n_shards = max(1, -(-len(rows) // _ROWS_PER_SHARD))
     schema = rows.features.arrow_schema  # its only metadata are the label names, so that the bytes are reproducible
@@ -165,7 +165,7 @@ def _write_split(rows: Any, folder: Path, stem: str, statistics: Statistics) -> 
         path = f"{stem}-{number:05d}-of-{n_shards:05d}.parquet"
         paths[path] = folder / path
         paths[path].parent.mkdir(parents=True, exist_ok=True)
-        # Content-defined chunks: after a small change of the rows, the Hub's storage reuses most of the chunks.
+        # With content-defined chunks, the Hub's storage reuses most chunks after a small change of the rows.
         with pq.ParquetWriter(paths[path], schema, compression="zstd", use_content_defined_chunking=True) as writer:
             for _ in range(_ROWS_PER_SHARD // _ROWS_PER_GROUP):
                 if (group := next(groups, None)) is None:
@@ -179,7 +179,7 @@ def _write_split(rows: Any, folder: Path, stem: str, statistics: Statistics) -> 
 
 def _iter_groups(rows: Any, schema: pa.Schema) -> Iterator[pa.Table]:
     for table in rows.with_format("arrow").iter(batch_size=_ROWS_PER_GROUP):
-        # The cache may split a batch into chunks anywhere; one chunk per group makes the row groups reproducible.
+        # The cache may split a batch into chunks anywhere. One chunk per group makes the row groups reproducible.
         yield table.cast(schema).combine_chunks()
 
 

@@ -1,8 +1,8 @@
-"""The card of a data set repository: a description of the set, and the statistics and build record of each config.
+"""Card of a dataset repository: description of the set, and statistics and build record of each config.
 
-Configs are published one at a time. The card itself stores all data of the configs published earlier: each config has a
-block with its build record, and entries in the front matter that `load_dataset` reads. The statistics of a split are
-computed while its rows are written.
+Configs are published one at a time. The card stores all data of previously published configs: each config has a block
+with its build record, and entries in the front matter that `load_dataset` reads. The statistics of a split are computed
+while its rows are written.
 """
 
 import json
@@ -30,14 +30,14 @@ from unbag.hub.cards import (
     split_card,
     strip_relative_links,
 )
-from unbag.hub.licences import is_laxer
+from unbag.hub.licenses import is_laxer
 
 SIDES: Final = ("premise", "hypothesis")
 _UNSPACED: Final = ("zh",)  # languages written without spaces between words
 
 
 class Statistics:
-    """Statistics of a split, updated table by table. Memory use is one number per row.
+    """Statistics of a split, updated table by table. Uses one number of memory per row.
 
     Args:
         names: Label names, indexed by label id.
@@ -54,7 +54,7 @@ class Statistics:
         self._lengths: dict[str, Counter[int]] = {side: Counter() for side in SIDES}
 
     def add(self, table: pa.Table) -> None:
-        """Add the rows of a table."""
+        """Update the statistics with the rows of a table."""
         for value, n in _count_values(table.column("label")):
             self._labels[self._names[value]] += n
         self._sources.update(pc.unique(table.column("source_id")).to_pylist())
@@ -69,10 +69,9 @@ class Statistics:
     def record(self) -> dict[str, Any]:
         """Compute `rows`, `examples` (sources), `labels`, `unique_pairs` and `lengths`.
 
-        The lengths of a side are its minimum, mean and maximum.
+        The lengths of a sentence column are its minimum, mean and maximum.
 
-        Pairs are compared by 64-bit hashes. Among ten million pairs, the probability of any collision is below
-        1 in 300,000.
+        Pairs are compared by 64-bit hashes. For ten million pairs, collisions have a probability below 1 in 300,000.
         """
         pairs = np.concatenate([np.empty(0, dtype=np.uint64), *self._pairs])
         return {
@@ -98,7 +97,7 @@ def _count_values(column: Any) -> list[tuple[int, int]]:
 
 
 def _summary(counts: Counter[int]) -> list[float]:
-    """Compute the minimum, the mean to one decimal, and the maximum of lengths; zeros without rows.
+    """Compute the minimum, the mean (to one decimal) and the maximum of lengths; zeros without rows.
 
     >>> _summary(Counter({3: 2, 10: 1}))
     [3, 5.3, 10]
@@ -113,17 +112,17 @@ _MAX_SHOWN: Final = 300  # characters of a text in the sample rows
 
 @dataclass(frozen=True)
 class ConfigCard:
-    """The part of a card that describes one config.
+    """Part of a card that describes one config.
 
     Attributes:
         name: Name of the config.
         data_files: File pattern of each split, by split name.
         dataset_info: Entry of `dataset_info` in the front matter: features, splits, sizes.
-        record: Build record as JSON: `licences`, `languages`, `sources`, the creators of `labels` and `sentences`,
-            `splits` (see `Statistics`) and everything else that determines the rows.
+        record: Build record as JSON: `licenses`, `languages`, `sources`, the creators of `labels` and `sentences`,
+            `splits` (see `Statistics`) and all other data that determine the rows.
         citation: BibTeX of the source corpus.
         sample: First rows of the config.
-        licence_link: URL of the terms if the licence is `other`.
+        license_link: URL of the terms if the license is `other`.
     """
 
     name: str
@@ -132,17 +131,17 @@ class ConfigCard:
     record: Mapping[str, Any]
     citation: str
     sample: Sequence[Mapping[str, Any]] = ()
-    licence_link: str = ""
+    license_link: str = ""
 
 
 def build_config_text(config: ConfigCard) -> str:
     """Build the block of a config in the card of its repository."""
     record = config.record
-    licence = f"Licence: `{', '.join(record['licences'])}`"
-    if config.licence_link:
-        licence += f" ([terms]({config.licence_link}))"
+    license = f"License: `{', '.join(record['licences'])}`"
+    if config.license_link:
+        license += f" ([terms]({config.license_link}))"
     if record["sources"]:
-        licence += (
+        license += (
             f", inherited from {', '.join(f'[{s}](https://huggingface.co/datasets/{s})' for s in record['sources'])}"
         )
     cited = f"\n\n```bibtex\n{config.citation}\n```" if config.citation else ""
@@ -150,7 +149,7 @@ def build_config_text(config: ConfigCard) -> str:
 
 {_statistics_table(record["splits"])}
 
-{licence}.{cited}
+{license}.{cited}
 {_sample(config.sample)}
 <details><summary>Build record</summary>
 
@@ -180,7 +179,7 @@ def _statistics_table(splits: Mapping[str, Mapping[str, Any]]) -> str:
 
 
 def _sample(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Build the Markdown of the sample rows as JSON with long values shortened; empty without rows."""
+    """Build the Markdown of the sample rows as JSON with shortened values; empty without rows."""
     if not rows:
         return ""
     names = ", ".join(f"{number} = {label}" for number, label in enumerate(LABELS))
@@ -209,30 +208,30 @@ _LISTED: Final = {
     "labels": "annotations_creators",
     "sentences": "language_creators",
 }
-"""Lists in the record of a config, and the front matter entries that merge them over all configs."""
+"""Front matter entries that merge lists in the records of all configs, by the key of the list."""
 
 _CROWD: Final = "crowdsourced"
 
 
 def merge_card(existing: bytes | None, repo: str, set_name: str, configs: Sequence[ConfigCard], citation: str) -> bytes:
-    """Build the card of a repository with some configs added or replaced.
+    """Merge the given configs into the card of a repository.
 
-    The first config that was published stays the default config. Entries of the front matter and text outside the
-    blocks that others wrote stay unchanged.
+    The first published config remains the default config. Front matter entries and text outside the blocks that other
+    people wrote are not changed.
 
     Args:
         existing: Content of the published README.md, or None.
-        repo: Data set repository, `organisation/name`, for the example.
+        repo: Dataset repository, `organization/name`, for the example.
         set_name: Name of the challenge set.
         configs: Configs to add or replace.
         citation: BibTeX of the set's paper.
 
     Raises:
-        ValueError: If the published card cannot be read, or names a laxer licence than a config has.
+        ValueError: If the published card cannot be read, or has a less restrictive license than a config.
     """
     metadata, text = split_card(existing)
     before = parse_records(text)
-    text = set_block(text, _SET, "", before=None)  # reserves its place; its text depends on the default config
+    text = set_block(text, _SET, "", before=None)  # reserves its position; its text depends on the default config
     text = set_block(
         text, _CITATION, f"## Citation\n\n```bibtex\n{citation}\n```\n\nCite the corpus of the config as well."
     )
@@ -253,7 +252,7 @@ def _merge_metadata(
     before: Mapping[str, Any],
     after: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """Update the front matter: entries that unbag maintains are replaced, all others stay."""
+    """Update the front matter. Entries maintained by unbag are replaced, all others are kept."""
     infos = _by_name(old.get("dataset_info"))
     entries = _by_name(old.get("configs"))
     for config in configs:
@@ -266,7 +265,7 @@ def _merge_metadata(
     lists = {
         key: _update_list(old.get(key), _collect(before, name), _collect(after, name)) for name, key in _LISTED.items()
     }
-    _validate_licences(set(lists["license"]) - set(_collect(after, "licences")), after)
+    _validate_licenses(set(lists["license"]) - set(_collect(after, "licences")), after)
     rows = sum(split["num_examples"] for info in infos.values() for split in info.get("splits", []))
     ours: dict[str, Any] = {
         "pretty_name": old.get("pretty_name", f"{set_name}, an NLI challenge set"),
@@ -284,7 +283,7 @@ def _merge_metadata(
         "dataset_info": list(infos.values()),
     }
     if "other" in lists["license"]:
-        links = {config.licence_link for config in configs if "other" in config.record["licences"]} - {""}
+        links = {config.license_link for config in configs if "other" in config.record["licences"]} - {""}
         link = links.pop() if len(links) == 1 else f"https://huggingface.co/datasets/{repo}#configs"
         ours |= {
             "license_name": old.get("license_name", "see-each-config"),
@@ -293,18 +292,18 @@ def _merge_metadata(
     return {key: value for key, value in (dict(old) | ours).items() if value != []}
 
 
-def _validate_licences(others: Iterable[str], records: Mapping[str, Any]) -> None:
+def _validate_licenses(others: Iterable[str], records: Mapping[str, Any]) -> None:
     for name, record in records.items():
-        for licence in record.get("licences", []):
-            if laxer := [other for other in others if is_laxer(other, licence)]:
+        for license in record.get("licences", []):
+            if laxer := [other for other in others if is_laxer(other, license)]:
                 raise ValueError(
-                    f"the published card: expected a licence no laxer than {licence} of the config {name}, got "
-                    f"{laxer[0]}; correct the card first, or publish to another repository with --repo-id"
+                    f"published card: expected a license at least as restrictive as {license} of the config {name}, "
+                    f"got {laxer[0]}; correct the card first, or use another repository with --repo-id"
                 )
 
 
 def _update_list(old: Any, before: Sequence[str], after: Sequence[str]) -> list[str]:
-    """Update a list of the front matter: values that others added stay, values of earlier records are replaced."""
+    """Update a list of the front matter. Values added by others are kept, values of earlier records are replaced."""
     foreign = [value for value in _as_list(old) if value not in before]
     return _union(foreign, after)
 
@@ -316,8 +315,8 @@ def _build_set_text(repo: str, set_name: str, metadata: Mapping[str, Any]) -> st
     mixed = ""
     if not isinstance(metadata["license"], str):
         mixed = (
-            "\n\n**The configs have different licences.** Each config inherits the licence of its corpus. If you "
-            "combine configs, the licences of all of them apply."
+            "\n\n**The configs have different licenses.** Each config inherits the license of its corpus. If you "
+            "combine configs, the licenses of all of them apply."
         )
     return f"""{own}
 
@@ -335,7 +334,7 @@ rows = load_dataset("{repo}", "{default}")  # Parquet files: no code from this r
 unbag evaluate ORG/MODEL --sets {set_name}
 ```
 
-{describe_package()} The data set was built with unbag, which also runs a model on the set and scores its predictions.
+{describe_package()} The dataset was built with unbag, which also runs a model on the set and scores its predictions.
 
 ## Intended use
 
@@ -353,7 +352,7 @@ all for decisions about people.
 
 
 def _fill_in_example(card: str, repo: str, set_name: str, config: str, splits: Sequence[str]) -> str:
-    """Fill in the example of a set's card: repository, owner, a published config and its evaluated split."""
+    """Fill in the example of a set's card with the repository, its owner, a published config and its split."""
     evaluated = challenge_sets.get(set_name).builder_class().EVALUATED
     split = evaluated if evaluated in splits else splits[0]
     load = re.compile(rf'load_dataset\("ORG/{set_name}", "[^"]*", split="[^"]*"\)')
@@ -385,14 +384,14 @@ def parse_records(text: str) -> dict[str, Any]:
                 records[name.removeprefix(_CONFIG)] = json.loads(record[1])
             except json.JSONDecodeError as error:
                 raise ValueError(
-                    f"the published card: the record of the {name} is not valid JSON ({error}); correct the record or "
-                    "delete its block"
+                    f"published card: expected valid JSON in the record of {name}, got an error ({error}); correct the "
+                    "record or delete its block"
                 ) from None
     return records
 
 
 def _by_name(entries: Any) -> dict[str, dict[str, Any]]:
-    """Index front matter entries by config. A single entry may be without a list, or without a name."""
+    """Index front matter entries by config name. A single entry may have no list or no name."""
     listed = entries if isinstance(entries, list) else [entries] if entries else []
     return {entry.get("config_name", "default"): dict(entry) for entry in listed}
 

@@ -1,9 +1,9 @@
-"""Results in a model's repository: the files `.eval_results/*.yaml`, and the `model-index` of its card.
+"""Results in a model repository: the files `.eval_results/*.yaml` and the `model-index` of the card.
 
-`.eval_results` feeds the leaderboard of a benchmark. It holds one score per data set and task (higher is better), with
-the commit of the data set, the date and the library. Only results on a whole, published set are written there, as the
-set's score (`ChallengeSet.score`). The older `model-index` holds all quoted metrics, also on a sample of the examples,
-together with the options.
+`.eval_results` is the source of a benchmark leaderboard. It contains one score per dataset and task (higher is better),
+with the commit of the dataset, the date and the library. Only results on a complete, published set are written there,
+as the set's score (`ChallengeSet.score`). The older `model-index` contains all quoted metrics with their options, also
+for samples of the examples.
 """
 
 import copy
@@ -34,51 +34,51 @@ logger = logging.getLogger(__name__)
 
 
 class ResultContext(NamedTuple):
-    """Information about results that the result files do not contain.
+    """Information about results that is not in the results files.
 
     Attributes:
         tasks: Benchmark tasks on the Hub (`benchmark_file.fetch_published_tasks`).
-        date: Date on which the newest result file was written, YYYY-MM-DD.
+        date: Modification date of the newest results file, YYYY-MM-DD.
     """
 
     tasks: Mapping[Benchmark, PublishedTask]
     date: str
 
 
-def fetch_result_context(results: Iterable[Result], organisation: str, written: Iterable[Path]) -> ResultContext:
+def fetch_result_context(results: Iterable[Result], organization: str, written: Iterable[Path]) -> ResultContext:
     """Fetch the benchmark tasks of results from the Hub.
 
     Args:
         results: Results to look up.
-        organisation: Organisation that publishes the challenge sets.
-        written: Files that the results were read from; the newest gives the date.
+        organization: Organization that publishes the challenge sets.
+        written: Files from which the results were read; the newest determines the date.
 
     Raises:
         HubError: If the Hub fails or cannot be reached.
     """
-    targets = [target for result in results if (target := find_benchmark(result, organisation)) is not None]
+    targets = [target for result in results if (target := find_benchmark(result, organization)) is not None]
     newest = max((path.stat().st_mtime for path in written), default=0.0)
     return ResultContext(fetch_published_tasks(targets), datetime.fromtimestamp(newest, tz=UTC).date().isoformat())
 
 
 def build_eval_results(
-    results: Iterable[Result], organisation: str, about: ResultContext | None = None
+    results: Iterable[Result], organization: str, about: ResultContext | None = None
 ) -> dict[str, bytes]:
-    """Build the files of `.eval_results`, by path: one file with one entry per challenge set and config.
+    """Build the files of `.eval_results` by path: one file with one entry per challenge set and config.
 
-    Results on a user's own pairs, on a sample of the examples or with changed options are skipped with a warning.
+    Results on user-provided pairs, on a sample or with changed options are skipped with a warning.
 
     Args:
-        results: Results of one model. For two results on the same config, the later one is used.
-        organisation: Organisation that publishes the challenge sets.
-        about: Context of the results. If given, results are also skipped if their set is no benchmark on the Hub, or
+        results: Results of one model. Later results on the same config replace earlier ones.
+        organization: Organization that publishes the challenge sets.
+        about: Context of the results. If given, results are also skipped if their set is not a benchmark on the Hub or
             has different rows there (default: no check).
     """
     from huggingface_hub import EvalResultEntry, eval_result_entries_to_yaml
 
     contents = {}
     for result in results:
-        target = find_benchmark(result, organisation)
+        target = find_benchmark(result, organization)
         main = challenge_sets.get(result.set).score(result.scores)
         if target is None or main is None or find_deviations(result):
             logger.warning(
@@ -104,16 +104,16 @@ def build_eval_results(
     return contents
 
 
-def build_model_index(results: Iterable[Result], organisation: str) -> "list[EvalResult]":
+def build_model_index(results: Iterable[Result], organization: str) -> "list[EvalResult]":
     """Build the entries of `ModelCardData.eval_results`, one per quoted metric of a result.
 
     Args:
-        results: Results of one model. For two results on the same config, the later one is used.
-        organisation: Organisation that publishes the challenge sets.
+        results: Results of one model. Later results on the same config replace earlier ones.
+        organization: Organization that publishes the challenge sets.
     """
     from huggingface_hub import EvalResult
 
-    by_target = {target: result for result in results if (target := find_benchmark(result, organisation)) is not None}
+    by_target = {target: result for result in results if (target := find_benchmark(result, organization)) is not None}
     return [
         EvalResult(
             task_type=TASK,
@@ -134,7 +134,7 @@ def build_model_index(results: Iterable[Result], organisation: str) -> "list[Eva
 
 
 def merge_model_index(index: Any, name: str, results: "Sequence[EvalResult]") -> list[dict[str, Any]]:
-    """Merge results into a card's `model-index`. Entries of the same data set and config are replaced.
+    """Merge results into a card's `model-index`. Entries with the same dataset and config are replaced.
 
     Args:
         index: The card's current `model-index`, or None.
@@ -155,7 +155,7 @@ def merge_model_index(index: Any, name: str, results: "Sequence[EvalResult]") ->
         indices = {(entry["dataset"]["type"], entry["dataset"].get("config")): i for i, entry in enumerate(entries)}
     except (KeyError, TypeError, IndexError, AttributeError) as error:
         raise ValueError(
-            "the model-index of the card: expected the form that the Hub documents, got another one "
+            "model-index of the card: expected the format documented by the Hub, got another one "
             f"({type(error).__name__}: {error}); correct it first"
         ) from None
     for entry in ours["results"]:
@@ -168,7 +168,7 @@ def merge_model_index(index: Any, name: str, results: "Sequence[EvalResult]") ->
 
 
 def hub_metric_name(metric: str) -> str:
-    """Map a metric to the Hub's name for it, if there is one.
+    """Map a metric to its name on the Hub, if there is one.
 
     >>> hub_metric_name("accuracy_cs_0.7"), hub_metric_name("p_c")
     ('accuracy', 'p_c')
@@ -189,7 +189,7 @@ def _exclusion_reason(result: Result) -> str:
 
 
 def _benchmark_mismatch(result: Result, target: Benchmark, task: PublishedTask | None) -> str | None:
-    """Explain why a result does not match the benchmark on the Hub; None if it does."""
+    """Explain why a result does not match the benchmark on the Hub; None if it matches."""
     if task is None:
         return (
             f"because {target.repo} has no benchmark task {target.config} on the Hub; publish the set first: "

@@ -1,4 +1,4 @@
-"""The leaderboard Space, which shows a data set of results."""
+"""Leaderboard Space, which shows a results dataset."""
 
 from typing import Final
 
@@ -27,7 +27,7 @@ short_description: Do NLI models read sentences, or count words?
 # unbag leaderboard
 
 Results of natural language inference models on challenge sets that a bag of words cannot solve. The page loads
-[{results}](https://huggingface.co/datasets/{results}) each time it is opened. Each number is one row of that data set.
+[{results}](https://huggingface.co/datasets/{results}) each time it is opened. Each value is one row of the dataset.
 
 ## Load
 
@@ -44,7 +44,7 @@ unbag evaluate ORG/MODEL --sets permuted --output-dir runs/model
 unbag publish results-dataset runs/model/results.json --repo-id ORG
 ```
 
-A pull request to the data set works too.
+You can also open a pull request to the dataset.
 
 ## unbag
 
@@ -53,11 +53,11 @@ A pull request to the data set works too.
 
 
 def leaderboard_space(repo: str, results: str) -> Publication:
-    """Build the Space of a leaderboard.
+    """Build the leaderboard Space.
 
     Args:
-        repo: Space repository, `organisation/name`.
-        results: Data set of results that the page reads, `organisation/name` (`hub.results_dataset`).
+        repo: Space repository, `organization/name`.
+        results: Results dataset shown on the page, `organization/name` (`hub.results_dataset`).
     """
     files = {
         "README.md": add_space_settings(

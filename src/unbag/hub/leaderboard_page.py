@@ -1,4 +1,4 @@
-"""The page of the leaderboard Space: tables of results to sort, filter and search.
+"""Page of the leaderboard Space: tables of results that can be sorted, filtered and searched.
 
 This module runs in the Space with gradio and datasets but without unbag, so it must not import other unbag modules.
 """
@@ -12,10 +12,10 @@ import pandas as pd
 
 ALL: Final = "all"
 EXCLUDED: Final = "excluded"
-"""Key in the `attrs` of a table: number of malformed rows that `drop_malformed_rows` dropped."""
+"""Key in the `attrs` of a table for the number of malformed rows dropped by `drop_malformed_rows`."""
 
 _CONTROL: Final = "plain"
-"""The control set: an unmodified corpus, which a bag of words can partly solve. The mean excludes it."""
+"""Control set: an unmodified corpus, which a bag of words can partly solve and which the mean excludes."""
 _MEAN: Final = "mean"
 _STYLE: Final = """
 @media (max-width: 600px) {
@@ -25,7 +25,7 @@ _STYLE: Final = """
 """
 _MAX_NUMBER: Final = 1e15
 _MAX_CELL: Final = 300  # characters
-_NAME: Final = re.compile(r"[\w.,:;@%^=+/ -]+")  # excludes the characters with a meaning in HTML or Markdown
+_NAME: Final = re.compile(r"[\w.,:;@%^=+/ -]+")  # excludes characters with a meaning in HTML or Markdown
 _MARKUP: Final = re.compile(r"([\\`*_{}\[\]()#!|<>~&:/@$.])")
 _NAMES: Final = ("set", "config", "metric", "head", "model", "model_revision", "data_sha256")
 _TEXTS: Final = ("metric_name", "options")
@@ -48,14 +48,14 @@ _DATATYPES: Final[dict[str, Any]] = {
 }
 """Columns of the table and their gradio data types."""
 _KEY_COLUMNS: Final = ["config", "options", "data_sha256"]
-"""Columns that are equal if two models were evaluated on the same rows."""
+"""Columns whose values are equal if two models were evaluated on the same rows."""
 
 
 def load_results(repo: str) -> pd.DataFrame:
-    """Load the current results from the Hub, with the columns of the data set.
+    """Load the current results from the Hub.
 
     Raises:
-        OSError or ValueError: If the data set cannot be read.
+        OSError or ValueError: If the dataset cannot be read.
     """
     from datasets import load_dataset
 
@@ -63,14 +63,14 @@ def load_results(repo: str) -> pd.DataFrame:
 
 
 def drop_malformed_rows(results: pd.DataFrame) -> pd.DataFrame:
-    """Drop malformed rows. Rows are untrusted, because anyone can propose one in a pull request.
+    """Drop malformed rows. Rows are untrusted, because anyone can propose rows in a pull request.
 
     Raises:
         ValueError: If a column is missing.
     """
     wanted = (*_NAMES, *_TEXTS, *_NUMBERS, *_BOOLEANS)
     if missing := [name for name in wanted if name not in results.columns]:
-        raise ValueError(f"expected a data set of results, got one without the columns {', '.join(missing)}")
+        raise ValueError(f"expected a results dataset, got one without the columns {', '.join(map(repr, missing))}")
     is_valid = [all(_is_valid_cell(name, row[name]) for name in wanted) for row in results.to_dict("records")]
     rows = results[pd.Series(is_valid, index=results.index, dtype=bool)].reset_index(drop=True)
     rows = rows.astype(dict.fromkeys(_BOOLEANS, bool) | dict.fromkeys(_NUMBERS, float)).astype({"n": int})
@@ -81,14 +81,14 @@ def drop_malformed_rows(results: pd.DataFrame) -> pd.DataFrame:
 def _is_valid_cell(name: str, value: Any) -> bool:
     """Check whether a cell has a valid value for its column."""
     if name in _BOOLEANS:
-        return type(value).__name__ in ("bool", "bool_")  # Python's bool, or NumPy's, which is no subclass of bool
+        return type(value).__name__ in ("bool", "bool_")  # Python's bool or NumPy's, which is not a subclass of bool
     if name in _NUMBERS:
-        if name in _MAY_BE_MISSING and (value is None or value != value):  # pandas stores a missing number as NaN
+        if name in _MAY_BE_MISSING and (value is None or value != value):  # pandas stores missing numbers as NaN
             return True
         return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < _MAX_NUMBER
     if not isinstance(value, str) or len(value) > _MAX_CELL or not value.isprintable():
         return False
-    if name == "model_revision" and not value:  # a baseline that is not fitted has no revision
+    if name == "model_revision" and not value:  # baselines that are not fitted have no revision
         return True
     return _is_options(value) if name == "options" else name in _TEXTS or _NAME.fullmatch(value) is not None
 
@@ -107,7 +107,7 @@ def _plain(text: str) -> str:
 
 
 def rank_results(results: pd.DataFrame, set_name: str, config: str, metric: str) -> pd.DataFrame:
-    """Rank the results of a set, config and metric (a name or `ALL`), the best result of each metric first.
+    """Rank the results for a set, config and metric (a name or `ALL`), starting with the best result per metric.
 
     Columns are those of `_DATATYPES`. Values are rounded to three digits.
     """
@@ -137,10 +137,11 @@ def rank_results(results: pd.DataFrame, set_name: str, config: str, metric: str)
 
 
 def build_overview(results: pd.DataFrame) -> tuple[pd.DataFrame, str]:
-    """Build the overview table, one row per model and one column per set, and a legend of the columns.
+    """Build the overview table with one row per model and one column per set, and a legend of the columns.
 
-    The column of a set holds its score on the config, options and rows that most models were evaluated on. If a model
-    has several values, the last is shown. Models with more challenge sets come first; ties are ordered by the mean.
+    The column of a set contains its score on the config, options and rows on which most models were evaluated. If a
+    model has several values, the last one is shown. Models with more challenge sets come first; ties are ordered by the
+    mean.
     """
     models = pd.Index(sorted({_link(row) for row in results.itertuples()}), name="model")
     columns: dict[str, pd.Series[Any]] = {}
@@ -162,7 +163,7 @@ def build_overview(results: pd.DataFrame) -> tuple[pd.DataFrame, str]:
     ranks = pd.DataFrame(goodness, index=models)
     ranks = pd.DataFrame({"n_sets": ranks.notna().sum(axis=1), "mean": ranks.mean(axis=1)})
     order = ranks.sort_values(["n_sets", "mean"], ascending=False, kind="stable").index
-    # A mean over sets makes sense only if all scores have the same direction.
+    # A mean over sets is meaningful only if all scores have the same direction.
     means = {_MEAN: ranks["mean"].round(3)} if (results["higher_is_better"] | ~results["is_score"]).all() else {}
     if means:
         meanings.insert(0, f"**{_MEAN}**: over the evaluated challenge sets, without the unmodified corpus")
@@ -170,7 +171,7 @@ def build_overview(results: pd.DataFrame) -> tuple[pd.DataFrame, str]:
 
 
 def _comparable_rows(results: pd.DataFrame, set_name: str) -> pd.DataFrame:
-    """Select the scores of a set on the config, options and rows that most models were evaluated on."""
+    """Select the scores of a set on the config, options and rows on which most models were evaluated."""
     rows = results[(results["set"] == set_name) & results["is_score"]]
     if rows.empty:
         return rows
@@ -179,19 +180,19 @@ def _comparable_rows(results: pd.DataFrame, set_name: str) -> pd.DataFrame:
 
 
 def filter_choices(results: pd.DataFrame, column: str, set_name: str) -> list[str]:
-    """List the choices of a filter: `ALL`, and the values of a column in a set."""
+    """List the choices of a filter: `ALL`, and the values of a column for a set."""
     rows = results if set_name == ALL else results[results["set"] == set_name]
     return [ALL, *sorted(rows[column].unique())]
 
 
 def default_choices(results: pd.DataFrame, set_name: str) -> tuple[str, str]:
-    """Choose the config that most models were evaluated on, and the metric that is the set's score."""
+    """Choose the config on which most models were evaluated, and the metric that is the set's score."""
     rows = _comparable_rows(results, set_name)
     return (ALL, ALL) if rows.empty else (str(rows["config"].iloc[0]), str(rows["metric"].iloc[0]))
 
 
 def _link(row: Any) -> str:
-    """Build the Markdown of a model, with a link for a Hub id. Other characters are removed, as rows are untrusted."""
+    """Build the Markdown of a model name, with a link for a Hub id. Unexpected characters are removed."""
     from huggingface_hub.constants import ENDPOINT
 
     model, head = (re.sub(r"[^\w./ -]", "", str(text)) for text in (row.model, row.head))
@@ -208,13 +209,13 @@ def _options(text: str) -> str:
 
 
 def page(repo: str) -> gr.Blocks:
-    """Build the leaderboard of a data set of results, which is loaded each time the page is opened."""
+    """Build the leaderboard page of a results dataset, which is loaded each time the page is opened."""
 
     def load_page() -> tuple[Any, ...]:
         try:
             results = load_results(repo)
         except Exception as error:
-            raise gr.Error(f"{repo} cannot be read: {' '.join(str(error).split())}; try again later") from error
+            raise gr.Error(f"{repo} could not be loaded: {' '.join(str(error).split())}; try again later") from error
         sets = filter_choices(results, "set", ALL)
         first = sets[1] if len(sets) > 1 else ALL
         count = f"Results: {len(results):,}. Models: {results['model'].nunique():,}. Sets: {len(sets) - 1}."
@@ -223,7 +224,7 @@ def page(repo: str) -> gr.Blocks:
         table, meanings = build_overview(results)
         numbers = table.shape[1] - 1
         kinds: Any = ["markdown", *["number"] * numbers]
-        # Without fixed widths, a phone squeezes all columns onto the screen and breaks every word.
+        # Without fixed widths, phones fit all columns on the screen and break every word.
         widths: Any = ["176px", *["140px"] * numbers]
         return (
             *(results, count, gr.Dataframe(table, datatype=kinds, column_widths=widths), meanings),
@@ -242,8 +243,8 @@ def page(repo: str) -> gr.Blocks:
     with demo:
         gr.Markdown(
             "# Does an NLI model read sentences, or count words?\n"
-            "Results of NLI models on challenge sets that a bag of words cannot solve. Intervals are over the examples "
-            "of one corpus. ↑: higher is better. ↓: lower is better."
+            "Results of NLI models on challenge sets that a bag of words cannot solve. Intervals come from resampling "
+            "the examples of one corpus. ↑: higher is better. ↓: lower is better."
         )
         results = gr.State()
         count = gr.Markdown()
@@ -267,7 +268,7 @@ def page(repo: str) -> gr.Blocks:
                 column_widths=["176px", *["140px"] * (len(_DATATYPES) - 1)],
                 elem_classes="board",
             )
-        gr.Markdown(f"Data set: [{repo}](https://huggingface.co/datasets/{repo}).")
+        gr.Markdown(f"Dataset: [{repo}](https://huggingface.co/datasets/{repo}).")
         demo.load(load_page, None, [results, count, summary, legend, set_name, config, metric, table], api_name="load")
         set_name.input(select_set, [results, set_name], [config, metric, table], api_visibility="private")
         for choice in (config, metric):

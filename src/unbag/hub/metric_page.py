@@ -1,4 +1,4 @@
-"""The page of a metric's Space, which computes scores with intervals from a table of predictions.
+"""Page of a metric Space, which computes scores with intervals from a table of predictions.
 
 This module runs in the Space with gradio but without unbag, so it must not import other unbag modules.
 """
@@ -18,11 +18,11 @@ import gradio as gr
 
 Scores: TypeAlias = Mapping[str, Any]
 MAX_ROWS: Final = 20_000
-"""Maximum number of rows of a table on the page, since the browser holds the whole table."""
+"""Maximum number of rows of a table on the page, since the browser stores the entire table."""
 MAX_RESAMPLES: Final = 10_000
 """Maximum number of bootstrap resamples, since all visitors share one small machine."""
 MAX_LISTED: Final = 4
-"""Maximum number of elements shown of a list of numbers."""
+"""Maximum number of displayed elements of a list of numbers."""
 _ESTIMATE: Final = {"value", "low", "high", "n"}
 _ALIASES: Final = {"predictions": ("prediction",), "references": ("four_way", "label")}
 _STYLE: Final = """<style>
@@ -59,7 +59,7 @@ _STYLE: Final = """<style>
 
 @dataclass(frozen=True)
 class MetricCard:
-    """A metric's README, split for the page.
+    """README of a metric, split into parts for the page.
 
     Attributes:
         title: Heading.
@@ -98,16 +98,15 @@ def parse_table(text: str) -> tuple[list[str], list[list[str]]]:
     """Parse a CSV file, or cells copied from a spreadsheet (separated by tabs), into a header and rows of text.
 
     Raises:
-        ValueError: If there is no row, too many rows, or a row whose length differs from the header's.
+        ValueError: If there are no rows or too many, or if a row and the header have different lengths.
     """
     delimiter = "\t" if "\t" in text.partition("\n")[0] else ","
     header, *rows = list(csv.reader(io.StringIO(text), delimiter=delimiter)) or [[]]
     if not rows:
-        raise ValueError("the table: expected CSV with a header and at least one row, got no row")
+        raise ValueError("table: expected CSV with a header and at least one row, got no row")
     if len(rows) > MAX_ROWS:
         raise ValueError(
-            f"the table: expected at most {MAX_ROWS:,} rows on this page, got {len(rows):,}; "
-            "call the metric from Python"
+            f"table: expected at most {MAX_ROWS:,} rows on this page, got {len(rows):,}; call the metric from Python"
         )
     for number, row in enumerate(rows, start=2):
         if len(row) != len(header):
@@ -118,8 +117,8 @@ def parse_table(text: str) -> tuple[list[str], list[list[str]]]:
 def parse_columns(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> dict[str, Any]:
     """Convert the columns of a table to arguments of a metric. Empty rows are dropped.
 
-    A cell is parsed as JSON if possible (a number, a list of numbers, true, null), else it is text. An empty cell is
-    None. The columns `groups.a` and `groups.b` become `groups`, a dict of two columns.
+    A cell is parsed as JSON if possible (a number, a list of numbers, true, null), otherwise it is text. Empty cells
+    become None. The columns `groups.a` and `groups.b` become `groups`, a dict of two columns.
 
     >>> parse_columns(["predictions", "groups.part"], [["0", "verb"], ["[1, 2]", ""], ["", ""]])
     {'predictions': [0, [1, 2]], 'groups': {'part': ['verb', None]}}
@@ -138,7 +137,7 @@ def parse_columns(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> dict[
 
 
 def _parse_cell(value: Any) -> Any:
-    text = "" if value is None or value != value else str(value).strip()  # pandas stores an empty cell as NaN
+    text = "" if value is None or value != value else str(value).strip()  # pandas stores empty cells as NaN
     try:
         return json.loads(text) if text else None
     except (ValueError, RecursionError):
@@ -146,10 +145,10 @@ def _parse_cell(value: Any) -> Any:
 
 
 def select_columns(metric: Callable[..., Scores], inputs: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
-    """Select the columns that a metric takes. Also returns the names of the unused columns.
+    """Select the columns that a metric accepts. Also returns the names of unused columns.
 
-    Columns of a challenge set replace missing columns of the metric: `prediction` for `predictions`, and SICCK's
-    `four_way`, or else `label`, for `references`.
+    Columns of a challenge set replace missing columns of the metric: `prediction` replaces `predictions`, and SICCK's
+    `four_way`, or otherwise `label`, replaces `references`.
 
     >>> select_columns(lambda predictions, references: {}, {"prediction": [1], "label": [0], "premise": ["a"]})
     ({'predictions': [1], 'references': [0]}, ['premise'])
@@ -171,7 +170,7 @@ def compute_scores(metric: Callable[..., Scores], inputs: Mapping[str, Any], opt
     Args:
         metric: Function of columns.
         inputs: Columns by name.
-        options: Further arguments as a JSON object; may be empty.
+        options: Additional arguments as a JSON object; may be empty.
 
     Raises:
         ValueError: If the options are not a JSON object, an argument is unknown or missing, or the metric rejects its
@@ -180,9 +179,9 @@ def compute_scores(metric: Callable[..., Scores], inputs: Mapping[str, Any], opt
     try:
         more = json.loads(options.strip() or "{}")
     except (ValueError, RecursionError) as error:
-        raise ValueError(f'options: expected JSON, e.g. {{"seed": 1}}, got {options!r} ({error})') from None
+        raise ValueError(f'options: expected JSON such as {{"seed": 1}}, got {options!r} ({error})') from None
     if not isinstance(more, dict):
-        raise ValueError(f'options: expected a JSON object, e.g. {{"seed": 1}}, got {options!r}')
+        raise ValueError(f'options: expected a JSON object such as {{"seed": 1}}, got {options!r}')
     parameters = inspect.signature(metric).parameters
     arguments = {**inputs, **more}
     required = [name for name, parameter in parameters.items() if parameter.default is parameter.empty]
@@ -190,7 +189,7 @@ def compute_scores(metric: Callable[..., Scores], inputs: Mapping[str, Any], opt
     missing = [name for name in required if name not in arguments]
     if unknown or missing:
         raise ValueError(
-            f"the table: expected the columns {', '.join(required)} "
+            f"table: expected the columns {', '.join(required)} "
             f"(optional: {', '.join(sorted(set(parameters) - set(required)))}), "
             f"got {', '.join(inputs)}" + (f"; options {', '.join(more)}" if more else "")
         )
@@ -201,18 +200,18 @@ def compute_scores(metric: Callable[..., Scores], inputs: Mapping[str, Any], opt
         return metric(**arguments)
     except ValueError:
         raise
-    # A visitor's cells can raise anything: text, None or a list in place of a number, a number out of range, …
+    # Invalid cells can raise any error, such as text, None or a list instead of a number, or a number out of range.
     except Exception as error:
-        raise ValueError(f"a cell or an option has an unexpected value: {type(error).__name__}: {error}") from None
+        raise ValueError(f"table or options: expected valid values, got {type(error).__name__}: {error}") from None
 
 
 @dataclass(frozen=True)
 class ScoreLine:
-    """One number of the scores.
+    """Metric name and value, as one line of the score table.
 
     Attributes:
-        path: Keys that lead to the number, such as (`by_category`, `colors`).
-        value: The number.
+        path: Keys of the value in the scores, such as (`by_category`, `colors`).
+        value: Value of the metric.
         low: Lower end of its 95 % interval.
         high: Upper end of its 95 % interval.
         n: Number of examples.
@@ -226,9 +225,9 @@ class ScoreLine:
 
 
 def iter_lines(scores: Any, path: tuple[str, ...] = ()) -> Iterator[ScoreLine]:
-    """Iterate over the numbers of scores, in order.
+    """Iterate over the values in nested scores, in order.
 
-    In a list of dicts, the entries before the first nested value, or else all but the last, identify the dict.
+    In a list of dicts, each dict is identified by the entries before its first nested value, or by all but the last.
 
     >>> accuracy = {"value": 1, "low": 1, "high": 1, "n": 2}
     >>> [line.path for line in iter_lines({"by": [{"kind": "a", "accuracy": accuracy}]})]
@@ -270,10 +269,10 @@ def _format_number(value: Any) -> str:
 
 
 def scores_html(scores: Scores, meanings: Mapping[str, str]) -> str:
-    """Render scores as an HTML table, each with its interval as a bar and in figures, and its description."""
+    """Render scores as an HTML table with values, intervals (as bars and numbers) and descriptions."""
     body = []
     group = ""
-    last_meaning = ""  # a description that consecutive lines share is shown once
+    last_meaning = ""  # a description shared by consecutive lines is shown once
     for line in iter_lines(scores):
         outer, *inner = line.path
         if inner and outer != group:
@@ -306,7 +305,7 @@ def _row(names: Sequence[str], line: ScoreLine, meaning: str, kind: str) -> str:
 
 
 def _render_code(text: str) -> str:
-    """Convert a line of Markdown to HTML; only inline code is converted."""
+    """Convert the inline code in a line of Markdown to HTML."""
     return re.sub(r"`(.+?)`", r"<code>\1</code>", escape(text))
 
 
@@ -367,7 +366,7 @@ def page(metric: Callable[..., Scores], folder: Path) -> gr.Blocks:
         with gr.Tab("Description"):
             gr.Markdown(card.text)
         upload.upload(read_upload, upload, cells, api_visibility="private")
-        # The event fires on every key. Text of one line is no table yet, so it must not raise an error while typing.
+        # The event fires on every key press. A single line is not yet a table, so it must not raise an error.
         paste.input(
             lambda text: paste_table(text) if "\n" in text.strip() else gr.skip(), paste, cells, api_name="paste"
         )

@@ -1,4 +1,4 @@
-"""Trained models as model repositories: the files of a training folder, a card, and results."""
+"""Trained models as model repositories: files of the training folder, card and results."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -38,29 +38,29 @@ def checkpoint_publication(
     *,
     results: Sequence[Result] = (),
     compare_with: Sequence[Result] = (),
-    organisation: str | None = None,
-    base_licence: str | None = None,
+    organization: str | None = None,
+    base_license: str | None = None,
     with_code: bool = False,
     about_results: eval_results.ResultContext | None = None,
 ) -> Publication:
-    """Build the repository of a trained model.
+    """Build the publication of a trained model.
 
     Hidden files and stored predictions are not published. The card replaces a README in the folder.
 
     Args:
-        folder: Output folder of a finished training.
-        repo: Model repository, `organisation/name`.
+        folder: Output folder of a finished training run.
+        repo: Model repository, `organization/name`.
         results: Results of this model, evaluated from the folder; for a HEX model, also of its residual head.
         compare_with: Results of other models for comparison, such as the base model.
-        organisation: Organisation that publishes the challenge sets (default: the owner of `repo`).
-        base_licence: Licence of the base model (`licences.fetch_model_licence`); None if unknown.
+        organization: Organization that publishes the challenge sets (default: the owner of `repo`).
+        base_license: License of the base model (`licenses.fetch_model_license`); None if unknown.
         with_code: Whether to include the code of an unbag architecture (`model_code.add_code`).
         about_results: Context of the results, see `eval_results.build_eval_results`.
 
     Raises:
-        ValueError: If the training is unfinished, the labels of the config differ from those of the run, results belong
-            to another model, or `with_code` is set for an architecture of transformers.
-        ImportError: If `with_code` is set, but PyTorch or transformers is not installed.
+        ValueError: If the training run is not finished, if the labels of the config differ from those of the run, if
+            results belong to another model, or if `with_code` is set for a transformers architecture.
+        ImportError: If `with_code` is set and PyTorch or transformers is not installed.
     """
     record = _read_record(folder)
     _validate_labels(folder, record)
@@ -75,15 +75,15 @@ def checkpoint_publication(
     config = _read_config(folder)
     code = _code_files(config) if with_code else {}
     own = [result for result in results if is_own_head(result)]
-    organisation = organisation or repo.partition("/")[0]
+    organization = organization or repo.partition("/")[0]
     about = ModelCardContent(
         repo=repo,
         record=record,
         own=own,
         residual=[result for result in results if not is_own_head(result)],
         compare_with=_by_model(compare_with, revision),
-        organisation=organisation,
-        base_licence=base_licence,
+        organization=organization,
+        base_license=base_license,
         separator=_separator(folder),
         took=_training_cost(folder),
         needs_unbag=model_code.is_unbag_config(config),
@@ -93,17 +93,17 @@ def checkpoint_publication(
     files |= {
         **code,
         _CARD: build_model_card(about).encode(),
-        **eval_results.build_eval_results(own, organisation, about_results),
+        **eval_results.build_eval_results(own, organization, about_results),
     }
     message = f"Publish a model trained by unbag's recipe {record['recipe'].replace('_', '-')}"
     return Publication(repo, "model", files, message, owns=_OWNS)
 
 
 def find_base_model(folder: Path) -> tuple[str, str] | None:
-    """Find the Hub id and commit of the base model of a training; None if it was a folder.
+    """Find the Hub id and commit of the base model of a training run; None if it was a folder.
 
     Raises:
-        ValueError: If the folder is not the output of a finished training.
+        ValueError: If the folder is not the output of a finished training run.
     """
     model = _read_record(folder)["model"]
     return None if model["name"] == FOLDER else (model["name"], model["revision"])
@@ -113,7 +113,7 @@ def _read_record(folder: Path) -> Mapping[str, Any]:
     if not (folder / RECORD).exists():
         contents = sorted(path.name for path in folder.iterdir())[:10] if folder.is_dir() else "no such folder"
         raise ValueError(f"{folder}: expected an output folder of `unbag train` with a {RECORD}, got {contents}")
-    record = schemas.read_record(folder / RECORD, schemas.TrainingRecord, "the record of a finished training")
+    record = schemas.read_record(folder / RECORD, schemas.TrainingRecord, "the record of a finished training run")
     missing = [name for name in (_CONFIG, "tokenizer_config.json") if not (folder / name).is_file()]
     if missing or not list(folder.glob("model*.safetensors")):
         raise ValueError(f"{folder}: expected a complete model, got no {', '.join(missing) or 'model.safetensors'}")
@@ -125,7 +125,7 @@ def _read_config(folder: Path) -> dict[str, Any]:
 
 
 def _training_cost(folder: Path) -> Mapping[str, Any] | None:
-    """Read hardware and duration of the training; None if an earlier version of unbag did not record them."""
+    """Read hardware and duration of the training run; None if an earlier version of unbag did not record them."""
     if not (folder / _COST).is_file():
         return None
     cost = read_json_object(folder / _COST)
@@ -136,7 +136,7 @@ def _training_cost(folder: Path) -> Mapping[str, Any] | None:
 
 
 def _separator(folder: Path) -> str:
-    """Find the separator of a tokenizer between two sentences, which allows a pair as one text; by default a space."""
+    """Find the tokenizer's separator between two sentences, for pairs as a single text. The default is a space."""
     token = read_json_object(folder / "tokenizer_config.json").get("sep_token")
     if isinstance(token, dict):
         token = token.get("content")
@@ -146,7 +146,7 @@ def _separator(folder: Path) -> str:
 
 
 def _code_files(config: Mapping[str, Any]) -> dict[str, bytes]:
-    """Build the files of a model with code: the config, which refers to the module, and the module."""
+    """Build the files of a model with code: the config that refers to the module, and the module."""
     config_with_code, module = model_code.add_code(config)
     return {
         _CONFIG: (json.dumps(config_with_code, indent=2, ensure_ascii=False) + "\n").encode(),
@@ -155,7 +155,7 @@ def _code_files(config: Mapping[str, Any]) -> dict[str, bytes]:
 
 
 def _validate_labels(folder: Path, record: Mapping[str, Any]) -> None:
-    """Validate the labels of the config: the order of the run's record, and consistent `id2label` and `label2id`."""
+    """Validate that the labels of the config have the recorded order, and that `id2label` and `label2id` agree."""
     config = _read_config(folder)
     with schemas.explain_damaged_records(folder / _CONFIG):
         id2label = {int(output): label for output, label in config.get("id2label", {}).items()}

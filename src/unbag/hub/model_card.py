@@ -1,4 +1,4 @@
-"""The card of a model that `unbag train` produced: use, training, results, limits, licence and reproduction."""
+"""Card of a model trained with `unbag train`: use, training, results, limits, license and reproduction."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,7 +14,7 @@ from unbag.data.labels import CONTRADICTION, ENTAILMENT, LABELS, NEUTRAL
 from unbag.evaluation import verdict
 from unbag.hub import eval_results
 from unbag.hub.cards import arxiv_tags, describe_package
-from unbag.hub.licences import OTHER, inherited_licence
+from unbag.hub.licenses import OTHER, inherited_license
 from unbag.hub.ownership import FOLDER
 from unbag.reports.training import interpolation_section
 from unbag.scoring.bootstrap import Estimate
@@ -49,18 +49,18 @@ _REST: Final = "terms-of-its-sources"
 
 @dataclass(frozen=True)
 class ModelCardContent:
-    """The content of a model card.
+    """Content of a model card.
 
     Attributes:
-        repo: Model repository, `organisation/name`.
-        record: Record of the training, `training.json`.
+        repo: Model repository, `organization/name`.
+        record: Record of the training run, `training.json`.
         own: Results of the model's own head.
         residual: Results of a HEX model's residual head.
         compare_with: Results of other models, by display name.
-        organisation: Organisation that publishes the challenge sets.
-        base_licence: Licence of the base model; None if unknown.
-        separator: Separator between two sentences in the tokenizer's input, for the widget of the model's page.
-        took: `hardware`, `processes` and `seconds` of the training; None if unknown.
+        organization: Organization that publishes the challenge sets.
+        base_license: License of the base model; None if unknown.
+        separator: Separator between two sentences in the tokenizer's input, for the widget of the model page.
+        took: `hardware`, `processes` and `seconds` of the training run; None if unknown.
         needs_unbag: Whether the architecture is one of `unbag.models`, which transformers cannot load without unbag.
         with_code: Whether the repository contains the code of the architecture.
     """
@@ -70,8 +70,8 @@ class ModelCardContent:
     own: Sequence[Result]
     residual: Sequence[Result]
     compare_with: Mapping[str, Sequence[Result]]
-    organisation: str
-    base_licence: str | None
+    organization: str
+    base_license: str | None
     separator: str = " "
     took: Mapping[str, Any] | None = None
     needs_unbag: bool = False
@@ -79,32 +79,32 @@ class ModelCardContent:
 
     @property
     def base(self) -> str | None:
-        """The Hub id of the base model; None if it was a folder."""
+        """Hub id of the base model; None if it was a folder."""
         name: str = self.record["model"]["name"]
         return None if name == FOLDER else name
 
     @property
     def corpora(self) -> list[Corpus]:
-        """The published corpora in the training data."""
+        """Published corpora in the training data."""
         return [CORPORA[name] for name, origin in self._trained_on.items() if _is_corpus(name, origin)]
 
     @property
-    def licence(self) -> str:
-        """The licence that the model inherits."""
-        return inherited_licence(list(self.sources.values()))
+    def license(self) -> str:
+        """License that the model inherits."""
+        return inherited_license(list(self.sources.values()))
 
     @property
     def sources(self) -> dict[str, str | None]:
-        """The licence of each source of the model, by name; None if unknown, as for files."""
-        of_corpora = {corpus.name: (corpus.hub_id, corpus.licence) for corpus in self.corpora}
+        """License of each source of the model, by name; None if unknown, as for files."""
+        of_corpora = {corpus.name: (corpus.hub_id, corpus.license) for corpus in self.corpora}
         parts = [of_corpora.get(name, (name, None)) for name in self._trained_on]
         vectors = self.record["config"].get("embeddings")  # published with the model, under terms unknown to unbag
-        sources = {self.base or self.record["config"]["model"]: self.base_licence, **dict(parts)}
+        sources = {self.base or self.record["config"]["model"]: self.base_license, **dict(parts)}
         return sources | ({vectors: None} if vectors else {})
 
     @property
     def _trained_on(self) -> dict[str, str]:
-        """The origin of each corpus and file in the training data, by name."""
+        """Origin of each corpus and file in the training data, by name."""
         return {part["name"]: part["origin"] for part in self.record["data"]["training"]}
 
 
@@ -119,7 +119,7 @@ def build_model_card(content: ModelCardContent) -> str:
         _training(content),
         _results(content),
         _limits(content),
-        _licence(content),
+        _license(content),
         _reproduce(content),
         _citations(content),
     ]
@@ -130,7 +130,7 @@ def build_model_card(content: ModelCardContent) -> str:
 def _metadata(content: ModelCardContent) -> "ModelCardData":
     from huggingface_hub import ModelCardData
 
-    index = eval_results.build_model_index(content.own, content.organisation)
+    index = eval_results.build_model_index(content.own, content.organization)
     hub_metrics = ("accuracy", "f1", "precision", "recall")
     metrics = [name for name in hub_metrics if any(result.metric_type == name for result in index)]
     return ModelCardData(
@@ -140,9 +140,9 @@ def _metadata(content: ModelCardContent) -> "ModelCardData":
         base_model_relation="finetune" if content.base else None,
         datasets=[corpus.hub_id for corpus in content.corpora] or None,
         language=sorted({corpus.language for corpus in content.corpora} or {content.record["config"]["language"]}),
-        license=content.licence,
-        license_name=_REST if content.licence == OTHER else None,
-        license_link=f"https://huggingface.co/{content.repo}#licence" if content.licence == OTHER else None,
+        license=content.license,
+        license_name=_REST if content.license == OTHER else None,
+        license_link=f"https://huggingface.co/{content.repo}#license" if content.license == OTHER else None,
         tags=[
             *("natural-language-inference", "unbag", content.record["recipe"].replace("_", "-")),
             *arxiv_tags([find_recipe(content.record["recipe"]).about, *_cited_works(content)]),
@@ -276,7 +276,7 @@ def _training(content: ModelCardContent) -> str:
 
 
 def _bias_rows(accuracy: float | None) -> dict[str, str]:
-    """Build the row on the biased model: its accuracy on the training pairs for which it makes a prediction."""
+    """Build the table row on the biased model: its accuracy on the training pairs that it predicts."""
     return (
         {}
         if accuracy is None
@@ -285,7 +285,7 @@ def _bias_rows(accuracy: float | None) -> dict[str, str]:
 
 
 def _training_cost(took: Mapping[str, Any]) -> dict[str, str]:
-    """Build the rows on the hardware and the duration of the training."""
+    """Build the table rows on hardware and duration of the training run."""
     minutes, seconds = divmod(round(took["seconds"]), 60)
     time = f"{minutes // 60} h {minutes % 60} min" if minutes >= 60 else f"{minutes} min {seconds} s"
     several = f", {took['processes']} processes" if took["processes"] > 1 else ""
@@ -296,7 +296,7 @@ _KINDS: Final = {"soswap": "SOSwap", "addamod": "AddAmod"}  # kinds whose displa
 
 
 def _augmentation(record: Mapping[str, Any]) -> str:
-    """Build the sentence on the pairs added per epoch. Records of earlier versions have no counts and no halves."""
+    """Build the sentence on augmentation. Records of earlier versions have no counts and no vocabulary halves."""
     config = record["config"]
     if "augmentation" not in record:
         kinds = " and ".join(_KINDS[kind] for kind in config["augment"])
@@ -319,7 +319,7 @@ _PRECISIONS: Final = {"no": "float32", "bf16": "bfloat16 (mixed)", "fp16": "floa
 
 
 def _own_options(recipe: Any) -> frozenset[str]:
-    """Collect the options that a recipe adds to those of every training."""
+    """Collect the options that are specific to a recipe."""
     from unbag.training.config import TrainConfig
 
     return frozenset(recipe.config.__dataclass_fields__) - frozenset(TrainConfig.__dataclass_fields__)
@@ -334,17 +334,17 @@ def _data(data: Mapping[str, Any]) -> str:
             f"{part['pairs']:,}" + (f" × {part['weight']:g}" if part.get("weight", 1) != 1 else ""),
             ", ".join(f"{n:,} {reason}" for reason, n in part["excluded"].items()) or "–",
             " ".join(f"`{revision[:12]}`" for revision in part["revisions"]),
-            corpus.licence if corpus else "–",
+            corpus.license if corpus else "–",
         ]
         for use, parts in (("training", data["training"]), ("held out", data["held_out"]))
         for part in parts
         for corpus in [CORPORA[part["name"]] if _is_corpus(part["name"], part["origin"]) else None]
     ]
-    return _table(["use", "data", "source", "pairs", "excluded", "revision", "licence"], rows)
+    return _table(["use", "data", "source", "pairs", "excluded", "revision", "license"], rows)
 
 
 def _curve(record: Mapping[str, Any]) -> str:
-    """Build the table of evaluations on the held-out pairs, thinned to about 12 rows; the last is always included."""
+    """Build the table of evaluations on held-out pairs, with about 12 rows including the last evaluation."""
     evaluations = record["evaluations"]
     every = -(-len(evaluations) // _CURVE_ROWS)
     chosen = [each for i, each in enumerate(evaluations, start=1) if i % every == 0 or i == len(evaluations)]
@@ -406,7 +406,7 @@ def _verdict_lines(content: ModelCardContent) -> list[str]:
 
 
 def _rows_key(result: Result) -> tuple[str, ...]:
-    """Build the key that comparable results share: the set, its rows and its config."""
+    """Build the key of comparable results: set, rows and config."""
     return result.set, result.data["sha256"], json.dumps(result.config, sort_keys=True)
 
 
@@ -455,15 +455,15 @@ def _held_out_use(record: Mapping[str, Any]) -> str:
     return f"Early stopping chose the published step on {use}" if stopped else ""
 
 
-def _licence(content: ModelCardContent) -> str:
-    sources = _table(["source", "licence"], [[name, licence or "unknown"] for name, licence in content.sources.items()])
-    if content.licence != OTHER:
-        rule = f"The licence is `{content.licence}`, which meets the terms of all sources."
+def _license(content: ModelCardContent) -> str:
+    sources = _table(["source", "license"], [[name, license or "unknown"] for name, license in content.sources.items()])
+    if content.license != OTHER:
+        rule = f"The license is `{content.license}`, which meets the terms of all sources."
     elif None in content.sources.values():
         rule = "The terms of some sources are unknown. Clarify them before you share the model. All other terms apply."
     else:
-        rule = "No single licence meets the terms of all sources. The terms of every source apply."
-    return f"## Licence\n\n{rule}\n\n{sources}"
+        rule = "No single license meets the terms of all sources. The terms of every source apply."
+    return f"## License\n\n{rule}\n\n{sources}"
 
 
 def _reproduce(content: ModelCardContent) -> str:
@@ -507,7 +507,7 @@ def _number(value: Any) -> str:
 
 
 def _table(heads: Sequence[str], rows: Iterable[Sequence[str]], *, numbers: int = 0) -> str:
-    """Build a Markdown table. With `numbers` > 0, columns from that index on are aligned to the right."""
+    """Build a Markdown table. If `numbers` > 0, columns from this index are right-aligned."""
     rule = ["---:" if numbers and i >= numbers else "---" for i in range(len(heads))]
     lines = [heads, rule, *rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)

@@ -1,4 +1,4 @@
-"""Bundled code of unbag's architectures, for loading with transformers' `trust_remote_code`."""
+"""Bundled code of unbag architectures, to load them with `trust_remote_code` in transformers."""
 
 import json
 from collections.abc import Mapping
@@ -14,20 +14,20 @@ _REPLACEMENTS: Final = {"unbag.models.trees": "unbag.models.vendored_trees"}
 
 
 def is_unbag_config(config: Mapping[str, Any]) -> bool:
-    """Check whether a config is of an architecture in `unbag.models`."""
+    """Check whether a config describes an architecture of `unbag.models`."""
     return str(config.get("model_type")).startswith(_TYPES)
 
 
 def remove_code(config: bytes) -> bytes:
-    """Restore the config.json that the training folder had before `add_code`, byte for byte."""
+    """Restore the config.json from before `add_code`, byte for byte."""
     record = json.loads(config)
     record.pop("auto_map", None)
-    # transformers writes config.json in this form. Equal bytes give equal hashes, which identify the model.
+    # transformers writes config.json in this format. Equal bytes have equal hashes, which identify the model.
     return (json.dumps(record, indent=2) + "\n").encode()
 
 
 def add_code(config: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
-    """Add an `auto_map` to a model's config, and bundle the modules of `unbag.models` that it names.
+    """Add an `auto_map` to a model's config, and bundle the `unbag.models` modules that it refers to.
 
     Returns:
         The new config, and the source of the module.
@@ -41,7 +41,7 @@ def add_code(config: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
     networks = {kind.config.model_type: kind.network for kind in ARCHITECTURES.values()}
     if config.get("model_type") not in networks:
         raise ValueError(
-            f"--with-code: expected an architecture of unbag, got {config.get('model_type')!r}, whose code is in "
+            f"--with-code: expected an unbag architecture, got {config.get('model_type')!r}, whose code is in "
             "transformers; omit --with-code"
         )
     network = networks[config["model_type"]]
@@ -50,6 +50,6 @@ def add_code(config: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
         "AutoConfig": f"{module}.{network.config_class.__name__}",
         "AutoModelForSequenceClassification": f"{module}.{network.__name__}",
     }
-    title = f"{network.__name__}, to be loaded without unbag."
+    title = f"{network.__name__}, which can be loaded without unbag."
     code = bundle_modules([network.__module__], title=title, allowed=_ALLOWED, instead=_REPLACEMENTS)
     return {**config, "auto_map": auto_map}, source_notice() + code

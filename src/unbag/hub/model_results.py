@@ -1,4 +1,4 @@
-"""Publication of results to an existing model repository: `.eval_results` files, and the `model-index` of its card."""
+"""Publishing of results in an existing model repository: `.eval_results` files and the card's `model-index`."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -10,27 +10,27 @@ from unbag.hub.ownership import is_own_head, select_model_results
 from unbag.hub.push import Publication
 
 MESSAGE: Final = "Add results on challenge sets that a bag of words cannot solve"
-"""Commit message, and title by which a user's open pull request is found again."""
+"""Commit message, and title by which the user's open pull request is found."""
 
 _INDEX: Final = "model-index"
 
 
 def model_results_publication(
-    repo: str, results: Sequence[Result], organisation: str, about: eval_results.ResultContext | None = None
+    repo: str, results: Sequence[Result], organization: str, about: eval_results.ResultContext | None = None
 ) -> Publication:
-    """Build the publication that adds results to a model repository. The rest of its card stays byte for byte.
+    """Build the publication that adds results to a model repository. The rest of the card is not changed.
 
     Args:
-        repo: Model repository, `organisation/name`.
-        results: Results; those of other models are ignored.
-        organisation: Organisation that publishes the challenge sets.
+        repo: Model repository, `organization/name`.
+        results: Results to add; those of other models are ignored.
+        organization: Organization that publishes the challenge sets.
         about: Context of the results, see `eval_results.build_eval_results`.
 
     Raises:
-        ValueError: If no result is of the model, or none is on the published pairs of a challenge set.
+        ValueError: If there are no results of the model, or none on the published pairs of a challenge set.
     """
     own = [result for result in select_model_results(repo, results) if is_own_head(result)]
-    index = eval_results.build_model_index(own, organisation)
+    index = eval_results.build_model_index(own, organization)
     if not index:
         raise ValueError(
             f"{repo}: expected results of the model on a published challenge set, got only results on your own pairs "
@@ -44,5 +44,5 @@ def model_results_publication(
         return cards.set_entry(text, _INDEX, merged).encode()
 
     return Publication(
-        repo, "model", {"README.md": card, **eval_results.build_eval_results(own, organisation, about)}, MESSAGE
+        repo, "model", {"README.md": card, **eval_results.build_eval_results(own, organization, about)}, MESSAGE
     )

@@ -1,4 +1,4 @@
-"""Assignment of results to models: a model on the Hub, or a folder with the same files."""
+"""Assignment of results to models on the Hub, including results of folders with the same files."""
 
 import hashlib
 from collections.abc import Iterable
@@ -10,29 +10,29 @@ from unbag.hub.push import explain_hub_errors, fetch_remote
 from unbag.inference.hub_files import combine_hashes, is_model_file
 
 FOLDER: Final = "folder"
-"""Model name in the record of a model that was loaded from a folder."""
+"""Model name in the record of a model loaded from a folder."""
 
 _HEAD: Final = "head"
 
 
 def is_own_head(result: Result) -> bool:
-    """Check whether the predictions come from the model's own head, as after loading with transformers."""
+    """Check whether predictions come from the model's standard head, as loaded with transformers."""
     return _HEAD not in result.model
 
 
 def result_model_name(result: Result) -> str | None:
-    """Find the Hub id of a result's model, or the name of a built-in model or predictions; None for a folder."""
+    """Find the Hub id of a result's model, or the name of a built-in model or of predictions; None for a folder."""
     name: str = result.model.get("model", result.model["name"])
     return None if name == FOLDER else name
 
 
 def select_model_results(repo: str, results: Iterable[Result]) -> list[Result]:
-    """Select the results of a model on the Hub.
+    """Select the results of a Hub model.
 
-    Results of a folder are included if the files that determine the predictions equal those of the repository.
+    Results of a folder are included if the files that determine predictions are equal to those of the repository.
 
     Raises:
-        ValueError: If no result is of the model.
+        ValueError: If there are no results of the model.
         HubError: If the Hub fails or cannot be reached.
     """
     results = list(results)
@@ -44,7 +44,7 @@ def select_model_results(repo: str, results: Iterable[Result]) -> list[Result]:
     ]
     if not own:
         others = sorted({result_model_name(result) or f"the folder {result.model['name']}" for result in results})
-        hint = "; publish the folder's model there first (unbag publish model)" if _has_folder_results(results) else ""
+        hint = "; publish the model of the folder first (unbag publish model)" if _has_folder_results(results) else ""
         raise ValueError(f"expected results of {repo}, got results of {', '.join(others) or 'nothing'}{hint}")
     return own
 
@@ -54,7 +54,7 @@ def _has_folder_results(results: Iterable[Result]) -> bool:
 
 
 def fetch_files_revision(repo: str) -> str | None:
-    """Compute `folder_revision` of a repository's files without a download of the weights; None without a repository.
+    """Compute the `folder_revision` of a repository without downloading the weights; None without a repository.
 
     For a repository with bundled code, the revision is that of the folder before the code was added.
 

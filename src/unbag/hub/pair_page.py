@@ -1,4 +1,4 @@
-"""The page of the Space to try a pair: predictions of a model and of a bag of words, in several word orders.
+"""Page of the Space for single pairs: predictions of a model and a bag of words for several word orders.
 
 This module runs in the Space with gradio, transformers and spaCy but without unbag. The unbag functions that it needs
 are bundled in a file of the Space, so it must not import other unbag modules.
@@ -51,7 +51,7 @@ _STYLE: Final = """<style>
 
 @dataclass(frozen=True)
 class ScoredPair:
-    """A variant of a pair with its predictions.
+    """Variant of a pair with its predictions.
 
     Attributes:
         change: Description of the variant.
@@ -67,7 +67,7 @@ class ScoredPair:
 
 
 class LexicalScorer:
-    """The lexical model in a folder (`lexical.json`, `lexical.safetensors`).
+    """Lexical model in a folder (`lexical.json`, `lexical.safetensors`).
 
     Args:
         ours: Module with the bundled unbag functions.
@@ -88,7 +88,7 @@ class LexicalScorer:
         return _softmax(self._matrix(pairs) @ self._weights + self._bias)
 
     def pull(self, pair: Pair, label: str) -> list[Any]:
-        """Find the words and word pairs that most favour the most probable other label over `label`."""
+        """Find the words and word pairs that most favor the most probable other label over `label`."""
         matrix, gold = self._matrix([pair]), np.array([self._ours.LABELS.index(label)])
         probabilities = self.probabilities([pair])
         [features] = self._ours.misleading(self._vocabulary, self._weights, matrix, probabilities, gold, TOP)
@@ -100,9 +100,9 @@ class LexicalScorer:
 
 
 def build_variants(ours: Any, premise: str, hypothesis: str) -> list[tuple[str, Pair]]:
-    """Build the variants of a pair, each with a description: as given, exchanged, and with its words permuted.
+    """Build variants of a pair with descriptions: the given pair, exchanged sentences, and permuted words.
 
-    Modes for which the sentences have too few permutations are omitted.
+    Permutation modes for which the sentences are too short are omitted.
     """
     variants = [("as given", (premise, hypothesis)), ("premise and hypothesis exchanged", (hypothesis, premise))]
     tokens = ours.tokenize(premise), ours.tokenize(hypothesis)
@@ -120,20 +120,20 @@ def build_variants(ours: Any, premise: str, hypothesis: str) -> list[tuple[str, 
 
 @lru_cache(maxsize=2)
 def load_transformer(name: str, resolve_order: Callable[[Any], Sequence[str]]) -> tuple[Any, Any, tuple[str, ...]]:
-    """Load a model of the Hub, its tokenizer, and the label of each output. Code in the repository is not run.
+    """Load a Hub model, its tokenizer, and the label of each output. Code in the repository is not run.
 
     Raises:
-        ValueError: If the model is too large, not a classifier with three labels, or has no weights in safetensors.
+        ValueError: If the model is too large, is not a three-label classifier, or has no safetensors weights.
     """
     from huggingface_hub import HfApi
     from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
     if not _HUB_ID.fullmatch(name):
-        raise ValueError(f"model: expected a Hub id as organisation/name, got {name!r}")
+        raise ValueError(f"model: expected a Hub id as organization/name, got {name!r}")
     size = sum(getattr(file, "size", 0) for file in HfApi().list_repo_tree(name) if file.path.endswith(".safetensors"))
     if not 0 < size <= MAX_BYTES:
         limit, actual = (f"{n / 1e9:.1f} GB" for n in (MAX_BYTES, size))
-        raise ValueError(f"{name}: expected weights in safetensors of at most {limit}, got {actual}")
+        raise ValueError(f"{name}: expected safetensors weights of at most {limit}, got {actual}")
     tokenizer = AutoTokenizer.from_pretrained(name)
     model = AutoModelForSequenceClassification.from_pretrained(name, use_safetensors=True).eval()
     order = tuple(resolve_order(model.config.id2label))
@@ -160,7 +160,7 @@ def _softmax(logits: Any) -> Probabilities:
 
 
 def summarize(scored: Sequence[ScoredPair], labels: Sequence[str]) -> str:
-    """Summarize in how many permuted variants the two models keep their prediction for the given pair."""
+    """Summarize for how many permuted variants the two models keep their prediction for the given pair."""
     first, *others = scored
     permuted = [each for each in others if "order" in each.change]
     if not permuted:
@@ -206,7 +206,7 @@ def _render_prediction(name: str, labels: Sequence[str], probabilities: Probabil
 
 
 def _render_pulls(pulls: Sequence[Any], label: str, *, is_gold: bool) -> str:
-    """Render the words that favour another label over the gold label or over the lexical model's prediction."""
+    """Render the words that favor another label over the gold label or the lexical model's prediction."""
     kind = "the gold label" if is_gold else "its prediction"
     if not pulls:
         none = f"No word of the pair that the lexical model knows speaks against {kind}, {label}."
@@ -246,10 +246,10 @@ def page(ours: Any, folder: Path, model: str) -> gr.Blocks:
         model that keeps its prediction for every word order may count words instead of reading sentences.
 
         Args:
-            premise: English sentence that is taken to be true.
+            premise: English sentence that is assumed to be true.
             hypothesis: English sentence that follows from the premise, contradicts it, or neither.
-            gold: Gold label of the pair, for its misleading words; unknown if there is none.
-            name: Hub id of a classifier with three labels, organisation/name.
+            gold: Gold label of the pair, used to find misleading words; `unknown` if there is none.
+            name: Hub id of a classifier with three labels, organization/name.
 
         Returns:
             HTML with the probabilities of both, per variant of the pair.
@@ -261,7 +261,7 @@ def page(ours: Any, folder: Path, model: str) -> gr.Blocks:
             variants = build_variants(ours, premise, hypothesis)
             pairs = [pair for _, pair in variants]
             predictions = classify_pairs(name.strip(), ours, pairs), lexical.probabilities(pairs)
-        except Exception as error:  # an arbitrary model of the Hub can fail in any way
+        except Exception as error:  # arbitrary Hub models can fail in any way
             return f"<p>⚠️ {escape(' '.join(str(error).split())[:300])}</p>"
         scored = [
             ScoredPair(change, pair, *predicted)
@@ -282,7 +282,7 @@ def page(ours: Any, folder: Path, model: str) -> gr.Blocks:
             premise = gr.Textbox(EXAMPLES[0][0], label="Premise", lines=2, max_length=MAX_CHARACTERS)
             hypothesis = gr.Textbox(EXAMPLES[0][1], label="Hypothesis", lines=2, max_length=MAX_CHARACTERS)
         with gr.Row():
-            name = gr.Textbox(model, label="Model", info="organisation/name on the Hub; English, three labels")
+            name = gr.Textbox(model, label="Model", info="organization/name on the Hub; English, three labels")
             gold = gr.Dropdown(
                 [UNKNOWN, *labels], value=UNKNOWN, label="Gold label", info="reference for misleading words"
             )

@@ -1,4 +1,4 @@
-"""The Space to try a pair: predictions of a Hub model and of a lexical model in several word orders."""
+"""Space for single pairs: predictions of a Hub model and a lexical model for several word orders."""
 
 import json
 from pathlib import Path
@@ -73,15 +73,15 @@ A single pair says nothing about a model. The challenge sets have thousands of p
 
 
 def pair_space(repo: str, model: str, lexical: Path) -> Publication:
-    """Build the Space to try a pair.
+    """Build the Space for single pairs.
 
     Args:
-        repo: Space repository, `organisation/name`.
+        repo: Space repository, `organization/name`.
         model: Hub id of the model that is selected when the page opens.
-        lexical: Folder of an English lexical model, whose words are selected by type or not at all.
+        lexical: Folder of an English lexical model whose words are selected by type or not selected.
 
     Raises:
-        ValueError: If `model` is not a valid Hub id, or the lexical model is of another kind.
+        ValueError: If `model` is not a valid Hub id, or the lexical model is not supported.
     """
     validate_repo(model)
     config = read_json_object(lexical / CONFIG_FILE)
@@ -92,7 +92,7 @@ def pair_space(repo: str, model: str, lexical: Path) -> Publication:
             f"{record['language']!r} and words selected by {record['tags']}"
         )
     origins = " and ".join(dict.fromkeys(strip_folders(part["origin"]) for part in record["training"]))
-    fitted = f"{record['pairs']:,} pairs of {origins}"  # only the names of files: their folders are private
+    fitted = f"{record['pairs']:,} pairs of {origins}"  # only file names, since their folders are private
     files: dict[str, bytes | Path] = {
         "README.md": add_space_settings(_CARD.format(about=describe_package(), fitted=fitted), models=[model]).encode(),
         f"{_PAGE}.py": (source_notice() + read_page_source(_PAGE)).encode(),

@@ -1,9 +1,9 @@
-"""Atomic publication to the Hub: one commit per repository on top of its current state, or none if nothing changes.
+"""Atomic publishing to the Hub: one commit per repository, or none if nothing changes.
 
-Visitors see the state before or after a publication, never a state in between. Large files are uploaded first and stay
-invisible until the commit refers to them. The commit names its parent, so the Hub rejects it if another commit came
-first; then the plan is computed again from the new state. If the response to a commit is lost, the next attempt finds
-the commit and changes nothing. Errors of the Hub and the network become one line that says what to do.
+Visitors see the state before or after a publication, never an intermediate state. Large files are uploaded first and
+are invisible until the commit refers to them. The commit specifies its parent, so the Hub rejects it if another commit
+came first; then the plan is computed again from the new state. If the response to a commit is lost, the next attempt
+finds the commit and changes nothing. Errors of the Hub and the network are converted to one line with a fix.
 """
 
 import hashlib
@@ -29,24 +29,24 @@ if TYPE_CHECKING:
 
 
 Kind: TypeAlias = Literal["dataset", "model", "space"]
-"""Kind of a repository, by the name that `huggingface_hub` uses."""
+"""Type of a repository, as in `huggingface_hub`."""
 
 Merge: TypeAlias = Callable[[bytes | None], bytes]
-"""Function from the published content of a file (None if there is none) to its new content, for shared files."""
+"""Function that maps the published content of a shared file (None if there is none) to its new content."""
 
 
 @dataclass(frozen=True)
 class Publication:
-    """The files to publish in one repository.
+    """Files to publish in a repository.
 
     Attributes:
-        repo: Repository, `organisation/name`.
-        kind: Kind of the repository. A new Space uses gradio.
-        files: Files to write, by path in the repository: the content, a local file, or a `Merge` function. The function
-            is called again if another commit came first.
+        repo: Repository, `organization/name`.
+        kind: Type of the repository. A new Space uses gradio.
+        files: Files to write, by path in the repository: content, local file, or `Merge` function, which is called
+            again if another commit came first.
         message: Commit message, or title of the pull request.
         owns: Patterns (`fnmatch`) of paths that belong to this publication, such as `data/snli-test/*`. Files that
-            match a pattern but are not in `files` are deleted. All other files of the repository stay.
+            match a pattern but are not in `files` are deleted. All other files of the repository are kept.
     """
 
     repo: str
@@ -71,19 +71,19 @@ _RESUMES: Final = "finished uploads are kept"
 
 
 class HubError(ValueError):
-    """A request to the Hub failed; the message names the repository, the reason and what to do."""
+    """Failed request to the Hub; the message contains the repository, the reason and a fix."""
 
 
 @contextmanager
 def explain_hub_errors(repo: str, kind: str) -> Iterator[None]:
-    """Convert exceptions of the Hub client into a `HubError` of one line without tokens.
+    """Convert exceptions of the Hub client to a one-line `HubError` without tokens.
 
     Args:
-        repo: Repository, `organisation/name`.
-        kind: Kind of the repository.
+        repo: Repository, `organization/name`.
+        kind: Type of the repository.
 
     Raises:
-        HubError: In place of the client's exception.
+        HubError: Instead of the client's exception.
     """
     httpx = hub_http()
     from huggingface_hub.errors import HFValidationError, OfflineModeIsEnabled
@@ -95,9 +95,9 @@ def explain_hub_errors(repo: str, kind: str) -> Iterator[None]:
     except HubReadError as error:
         raise HubError(redact(str(error))) from error
     except HFValidationError as error:
-        raise HubError(f"expected a repository as organisation/name, got {repo!r}: {first_line(error)}") from None
+        raise HubError(f"expected a repository as organization/name, got {repo!r}: {first_line(error)}") from None
     except OfflineModeIsEnabled:
-        raise HubError(f"{repo}: the Hub cannot be reached in offline mode; unset HF_HUB_OFFLINE") from None
+        raise HubError(f"{repo}: expected access to the Hub, got offline mode; unset HF_HUB_OFFLINE") from None
     except (OSError, ValueError, RuntimeError, httpx.HTTPError) as error:
         raise HubError(redact(f"{kind} {repo}: {_describe_error(error, repo)}")) from error
 
@@ -110,46 +110,46 @@ def _describe_error(error: Exception, repo: str) -> str:
         if (fault := hub_failure_message(error)) is not None:
             return f"{fault}; {_RESUMES}"
         if isinstance(error, ValueError):
-            return " ".join(str(error).split())  # an error message of the client, for example about a card
+            return " ".join(str(error).split())  # error message of the client, for example about a card
         return (
             f"{constants.ENDPOINT} cannot be reached ({type(error).__name__}: {first_line(error)}); check the network "
-            f"and HF_ENDPOINT, and run the command again; {_RESUMES}"
+            f"and HF_ENDPOINT, and rerun the command; {_RESUMES}"
         )
     status = answer.response.status_code
     text = answer.server_message or first_line(answer)
-    organisation = repo.partition("/")[0]
+    organization = repo.partition("/")[0]
     match status:
         case HTTPStatus.UNAUTHORIZED if get_token() is None:
             return f"expected a token, got none (401: {text}); {_LOG_IN}"
         case HTTPStatus.UNAUTHORIZED:
             return (
-                f"the Hub does not accept the token (401: {text}); {_LOG_IN} with a token that may write to "
-                f"{organisation}"
+                f"expected a valid token, got a rejected one (401: {text}); {_LOG_IN} with a token that may write to "
+                f"{organization}"
             )
         case HTTPStatus.FORBIDDEN:
-            ways = ["use another token", "name another organisation with --repo-id"]
+            ways = ["use another token", "use another organization with --repo-id"]
             if _is_proposal_possible(answer):
                 ways.append("propose the change with --pull-request")
             return (
-                f"expected a token that may write to {organisation}, got one that may not (403: {text}); "
+                f"expected a token with write access to {organization}, got one without (403: {text}); "
                 + all_fitting(*ways)
             )
         case HTTPStatus.NOT_FOUND:
             check = first_fitting("; check --repo-id", "; check its name")
-            return f"the repository does not exist, or the token may not see it (404: {text}){check}"
+            return f"expected a repository that the token can access, got none (404: {text}){check}"
         case HTTPStatus.CONFLICT | HTTPStatus.PRECONDITION_FAILED:
-            return f"other commits came first at every attempt ({status}: {text}); run the command again"
+            return f"other commits came first at every attempt ({status}: {text}); rerun the command"
         case HTTPStatus.TOO_MANY_REQUESTS:
             seconds = requested_wait(answer)
             when = f"in {seconds:.0f} s" if seconds else "later"
-            return f"too many requests (429: {text}); run the command again {when}; {_RESUMES}"
+            return f"too many requests (429: {text}); rerun the command {when}; {_RESUMES}"
         case _ if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-            return f"the Hub is out of order ({status}: {text}); run the command again later; {_RESUMES}"
+            return f"server error of the Hub ({status}: {text}); rerun the command later; {_RESUMES}"
     return f"the Hub rejected the request ({status}: {text})"
 
 
 def _is_proposal_possible(refused: "HfHubHTTPError") -> bool:
-    """Check whether a pull request could succeed: the rejected request changes an existing repository directly."""
+    """Check whether a pull request could succeed, as the rejected request directly changes an existing repository."""
     url = refused.response.request.url
     changes = any(step in url.path for step in ("/commit/", "/preupload/", "/info/lfs/"))
     return changes and "create_pr" not in url.params and "refs%2F" not in str(url) and "/refs/" not in url.path
@@ -162,11 +162,11 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class RemoteFile:
-    """A file of a repository.
+    """File in a Hub repository.
 
     Attributes:
         size: Size in bytes.
-        oid: Git blob id; for a large file, the id of its pointer file in git.
+        oid: Git blob id; for a large file, the id of its pointer file.
         sha256: SHA-256 of the content; None for a small file.
     """
 
@@ -175,11 +175,11 @@ class RemoteFile:
     sha256: str | None
 
     def holds(self, content: bytes | Path) -> bool:
-        """Check whether the file has this content. A local file is read in chunks, and only if the size matches."""
+        """Check whether the file has the given content. Local files are read in chunks, only if the size matches."""
         size = len(content) if isinstance(content, bytes) else content.stat().st_size
         if size != self.size:
             return False
-        # The Hub gives a SHA-256 for large files only. For others, git's blob id is the SHA-1 of a header and the
+        # The Hub provides a SHA-256 only for large files. For others, the Git blob id is the SHA-1 of a header and the
         # content.
         digest = hashlib.sha256() if self.sha256 else hashlib.sha1(b"blob %d\0" % size, usedforsecurity=False)
         if isinstance(content, bytes):
@@ -193,13 +193,13 @@ class RemoteFile:
 
 @dataclass(frozen=True)
 class Remote:
-    """A repository at one commit.
+    """Hub repository at one commit.
 
     Attributes:
-        repo: Repository, `organisation/name`.
-        kind: Kind of the repository.
+        repo: Repository, `organization/name`.
+        kind: Type of the repository.
         commit: Id of the commit.
-        private: Whether only members of its organisation can see the repository.
+        private: Whether only members of its organization can access the repository.
         files: Files by path.
     """
 
@@ -210,19 +210,19 @@ class Remote:
     files: Mapping[str, RemoteFile]
 
     def read(self, path: str) -> bytes | None:
-        """Download a small file; None if there is no such file.
+        """Download a small file; None if the file does not exist.
 
         Raises:
             HfHubHTTPError: If the Hub rejects the request.
-            HubReadError: If the Hub does not answer, or sends other content.
+            HubReadError: If the Hub does not respond, or the content differs.
         """
         if path not in self.files:
             return None
         expected = self.files[path]
 
         def fetch() -> bytes:
-            # A temporary folder bypasses the client's cache: the content is merged into the next commit and must be the
-            # Hub's.
+            # A temporary folder bypasses the client's cache, because the content is merged into the next commit and
+            # must be current.
             from huggingface_hub import HfApi
 
             with tempfile.TemporaryDirectory(prefix="unbag-") as folder:
@@ -238,11 +238,11 @@ class Remote:
 
 
 def fetch_remote(repo: str, kind: Kind, revision: str = "main") -> Remote | None:
-    """Fetch the file list of a repository at a revision; None if there is no such repository.
+    """Fetch the file list of a repository at a revision; None if the repository does not exist.
 
     Raises:
         HfHubHTTPError: If the Hub rejects the request.
-        HubReadError: If the Hub does not answer, or sends an invalid response.
+        HubReadError: If the Hub does not respond, or the response is invalid.
     """
     from huggingface_hub import HfApi
     from huggingface_hub.errors import GatedRepoError, RepositoryNotFoundError
@@ -278,17 +278,17 @@ _CONFLICT: Final = frozenset({HTTPStatus.CONFLICT, HTTPStatus.PRECONDITION_FAILE
 
 @dataclass(frozen=True)
 class Plan:
-    """The changes that a publication would make.
+    """Planned changes of a publication.
 
     Attributes:
         publication: Publication.
-        base: Commit that the changes are based on; None if the repository must be created.
+        base: Commit on which the changes are based; None if the repository must be created.
         private: Whether the repository is, or will be, private.
         pull_request: Ref of the open pull request to update, such as `refs/pr/3`; None for a new one or none.
         contents: New contents of the files, by path.
         added: Sizes in bytes of new files, by path.
         changed: Sizes in bytes of files whose content changes, by path.
-        deleted: Paths of files from an earlier publication that are deleted.
+        deleted: Paths of files of an earlier publication that will be deleted.
     """
 
     publication: Publication
@@ -308,10 +308,10 @@ class Plan:
 
 @dataclass(frozen=True)
 class Outcome:
-    """The result of a publication.
+    """Result of a publication.
 
     Attributes:
-        plan: Plan that was carried out.
+        plan: Executed plan.
         url: URL of the repository or of the pull request.
         commit: Id of the new commit; None if nothing changed.
     """
@@ -322,10 +322,10 @@ class Outcome:
 
 
 def plan_publication(publication: Publication, *, private: bool = False, pull_request: bool = False) -> Plan:
-    """Plan what `publish_files` would change, without writing anything.
+    """Plan the changes of `publish_files` without writing anything.
 
     Raises:
-        HubError: If the publication is certain to fail, or the Hub cannot be read.
+        HubError: If the publication would certainly fail, or the Hub cannot be read.
     """
     with explain_hub_errors(publication.repo, publication.kind):
         return _plan(publication, private=private, pull_request=pull_request)
@@ -334,7 +334,7 @@ def plan_publication(publication: Publication, *, private: bool = False, pull_re
 def publish_files(publication: Publication, *, private: bool = False, pull_request: bool = False) -> Outcome:
     """Publish files in one commit. A missing repository is created.
 
-    Publishing the same files again makes no commit. An interrupted publication can be run again at any time; finished
+    Publishing the same files again creates no commit. An interrupted publication can be repeated at any time; finished
     uploads are not repeated.
 
     Args:
@@ -344,7 +344,7 @@ def publish_files(publication: Publication, *, private: bool = False, pull_reque
             is updated.
 
     Raises:
-        HubError: If the Hub rejects the publication, remains out of order or cannot be reached; nothing changes then.
+        HubError: If the Hub rejects the publication, keeps failing or cannot be reached. Then nothing is changed.
     """
     from huggingface_hub import HfApi
 
@@ -358,14 +358,14 @@ def publish_files(publication: Publication, *, private: bool = False, pull_reque
     with explain_hub_errors(repo, kind):
         conflicts = 0
         may_delete: frozenset[str] | None = None
-        faults: Counter[str] = Counter()  # failures by URL: a commit takes several requests, each with its own retries
+        faults: Counter[str] = Counter()  # failures by URL: a commit needs several requests, each with retries
         while True:
             planned = _plan(publication, private=private, pull_request=pull_request)
             if planned.base is None:
                 with_retries(create)
                 continue
-            # Only files of the first plan are deleted. A file that appears later belongs to another writer, even if it
-            # matches a pattern in `owns`.
+            # Only files in the first plan are deleted. Files that appear later belong to another writer, even if they
+            # match a pattern in `owns`.
             may_delete = frozenset(planned.deleted) if may_delete is None else may_delete
             planned = replace(planned, deleted=tuple(path for path in planned.deleted if path in may_delete))
             if planned.is_empty:
@@ -378,7 +378,7 @@ def publish_files(publication: Publication, *, private: bool = False, pull_reque
                 answer = http_cause(error)
                 if answer is not None and answer.response.status_code in _CONFLICT and conflicts < _MAX_CONFLICTS:
                     conflicts += 1
-                    # A random wait: writers that wait equally long would collide again.
+                    # Random wait, since writers that wait equally long would collide again.
                     pause(random.uniform(0, min(0.05 * 2**conflicts, _MAX_BACKOFF)), error)
                     continue
                 request = str(answer.response.request.url) if answer is not None else type(error).__name__
@@ -400,7 +400,7 @@ def _plan(publication: Publication, *, private: bool, pull_request: bool) -> Pla
     if remote is not None and private and not remote.private:
         raise HubError(
             f"{kind} {repo}: expected a private repository, got a public one; make it private in its settings, omit "
-            "--private, or name another one with --repo-id"
+            "--private, or use another repository with --repo-id"
         )
     contents = {path: _resolve_content(file, path, remote) for path, file in publication.files.items()}
     existing = remote.files if remote else {}

@@ -1,4 +1,4 @@
-"""The data set of results: one row per model, challenge set, config and metric. Concurrent additions are merged."""
+"""Results dataset: one row per model, challenge set, config and metric. Concurrent additions are merged."""
 
 import io
 import json
@@ -50,7 +50,7 @@ KEY: Final = (
     *("model", "model_revision", "head", "dtype"),
     *("set", "config", "options", "data_revision", "data_sha256", "metric"),
 )
-"""Key of a row; a new row replaces an existing row with the same key."""
+"""Columns that form the key of a row. A new row replaces the existing row with the same key."""
 
 _CONFIGS: Final = [{"config_name": "default", "data_files": [{"split": "train", "path": FILE}]}]
 _CARD: Final = f"""---
@@ -81,7 +81,7 @@ from datasets import load_dataset
 results = load_dataset("{{repo}}", split="train")
 ```
 
-Each row is one value: a model, a challenge set, a config and a metric.
+Each row is one value of a metric, for a model, a challenge set and a config.
 
 ## Add results
 
@@ -89,7 +89,7 @@ Each row is one value: a model, a challenge set, a config and a metric.
 unbag publish results-dataset RESULTS.json --repo-id ORG
 ```
 
-A new row replaces the row with the same model, revision, data and metric. All other rows stay.
+A new row replaces the row with the same model, revision, data and metric. All other rows are kept.
 
 ## Columns
 
@@ -102,11 +102,11 @@ score of its set.
 
 ## Limits
 
-Intervals are over the examples of one corpus. They do not cover other corpora or training seeds.
+Confidence intervals come from resampling the examples of one corpus. They do not cover other corpora or training seeds.
 
-## Licence
+## License
 
-Numbers are facts. They are offered under CC0.
+The results are published under CC0.
 
 ## unbag
 
@@ -115,16 +115,16 @@ Numbers are facts. They are offered under CC0.
 
 
 def results_publication(repo: str, results: Sequence[Result], *, model: str | None = None) -> Publication:
-    """Build the publication that adds results to a data set of results. A missing data set is created.
+    """Build the publication that adds results to a results dataset. A missing dataset is created.
 
     Args:
-        repo: Data set repository, `organisation/name`.
-        results: Results of any models. Results on a user's own pairs are skipped, as they are not comparable.
-        model: Hub id of the model that was evaluated from a folder. Its files must equal those of the folder.
+        repo: Dataset repository, `organization/name`.
+        results: Results of any models. Results on user-provided pairs are skipped, as they are not comparable.
+        model: Hub id of the model that was evaluated from a folder. Its files must be equal to those of the folder.
 
     Raises:
-        ValueError: If no result is on the published pairs of a challenge set, or a result is of a folder and `model`
-            is not given.
+        ValueError: If no result is on the published pairs of a challenge set, or if a result belongs to a folder and
+            `model` is not given.
     """
     added = result_rows(results, model=model)
     if not added:
@@ -138,13 +138,13 @@ def results_publication(repo: str, results: Sequence[Result], *, model: str | No
 
 
 def result_rows(results: Iterable[Result], *, model: str | None = None) -> list[dict[str, Any]]:
-    """Build the rows of results; `model` as in `results_publication`."""
+    """Build the rows of results. `model` is as in `results_publication`."""
     results = [result for result in results if published_config_name(result) is not None]
     if folders := [result for result in results if result_model_name(result) is None]:
         if model is None:
             raise ValueError(
-                f"--model: expected the repository of {folders[0].model['name']}, which is a folder, got none; publish "
-                "the model and name its repository with --model"
+                f"--model: expected the Hub id of the folder {folders[0].model['name']}, got none; publish "
+                "the model and pass its Hub id with --model"
             )
         select_model_results(model, folders)
     return [row for result in results for row in _rows_of_result(result, result_model_name(result) or str(model))]
@@ -182,14 +182,14 @@ def _rows_of_result(result: Result, model: str) -> list[dict[str, Any]]:
 
 
 def _describe_head(result: Result) -> str:
-    """Describe the head of the model. A model with one output makes different predictions at different thresholds."""
+    """Describe the head of the model, including the threshold of a model with one output."""
     if threshold := result.model.get("threshold"):
         return f"threshold {threshold}"
     return "plain" if is_own_head(result) else "residual"
 
 
 def merge_result_rows(added: Iterable[Mapping[str, Any]], existing: bytes | None) -> bytes:
-    """Build the Parquet file with rows added, sorted by `KEY`; `existing` itself if no row changes.
+    """Merge rows into the Parquet file, sorted by `KEY`. Returns `existing` if no row changes.
 
     Raises:
         ValueError: If the existing file has other columns.
@@ -210,7 +210,7 @@ def _read_rows(content: bytes) -> dict[tuple[str, ...], Mapping[str, Any]]:
     if table.schema.names != SCHEMA.names:
         raise ValueError(
             f"{FILE}: expected the columns {', '.join(SCHEMA.names)}, got {', '.join(table.schema.names)}; check that "
-            "the repository is a data set of results"
+            "the repository is a results dataset"
         )
     return {_row_key(row): row for row in table.to_pylist()}
 
@@ -220,7 +220,7 @@ def _row_key(row: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _merge_card(repo: str, existing: bytes | None) -> bytes:
-    """Build the card. An existing card belongs to its owners; only a missing `configs` entry is added to it."""
+    """Build the card. Only a missing `configs` entry is added to an existing card, which belongs to its owners."""
     if existing is not None:
         text = existing.decode()
         has_configs = bool(split_card(existing)[0].get("configs"))

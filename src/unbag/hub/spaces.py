@@ -1,4 +1,4 @@
-"""Shared parts of the Spaces: settings, requirements, and the source of pages that run without unbag."""
+"""Common parts of the Spaces: settings, requirements, and the source of pages that run without unbag."""
 
 import re
 from importlib.metadata import requires
@@ -8,16 +8,16 @@ from typing import Any, Final
 from unbag.hub.cards import arxiv_tags
 
 GRADIO: Final = "6.31.0"
-"""Version of gradio that the pages are tested with and that the Hub runs."""
+"""gradio version with which the pages are tested and which the Hub runs."""
 
 
 def read_page_source(name: str) -> str:
-    """Read the source of a page, a module in this folder."""
+    """Read the source of a page, which is a module in this folder."""
     return Path(__file__).with_name(f"{name}.py").read_text(encoding="utf-8")
 
 
 def build_requirements(*names: str) -> str:
-    r"""Build a requirements.txt of some packages with the version constraints of unbag.
+    r"""Build a requirements.txt with the given packages and unbag's version constraints.
 
     >>> build_requirements("numpy")
     'numpy>=2.0\n'
@@ -27,7 +27,7 @@ def build_requirements(*names: str) -> str:
 
 
 def add_space_settings(card: str, **more: Any) -> str:
-    """Add the settings of a gradio Space to a card's front matter, with `more` of them."""
+    """Add the settings of a gradio Space and the settings in `more` to a card's front matter."""
     from huggingface_hub import SpaceCard
 
     space = SpaceCard(card)

@@ -1,1 +1,1 @@
-"""Integrations with training loops and evaluation harnesses of other libraries."""
+"""Integrations with the training loops and evaluation harnesses of other libraries."""

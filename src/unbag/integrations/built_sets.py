@@ -1,4 +1,4 @@
-"""Challenge sets for training loops: built once, and scored as plain numbers by name."""
+"""Challenge sets for training loops, which are built once and scored as a dictionary of metrics."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,14 +17,14 @@ from unbag.data.labels import LABEL_SPACES, LabelError, resolve_order
 from unbag.data.predictions import SetPredictions, scatter_predictions
 
 DEFAULT_EXAMPLES: Final = 100
-"""Number of source examples of each set that is requested by name; seconds per evaluation of a small model."""
+"""Number of source examples of a set requested by name. An evaluation of a small model takes seconds."""
 
 SKILL_NO_LEXICAL: Final = "skill_no_lexical"
-"""Name of the skill score without a lexical baseline. 0 is then the best of chance, a constant prediction and, in a
-training loop, the model's own predictions for shuffled words (`scoring.skill`)."""
+"""Name of the skill score without a lexical baseline. 0 is the best of chance, a constant prediction and, in a training
+loop, the model's own predictions for shuffled words (`scoring.skill`)."""
 
 BOUNDS: Final = ("low", "high")
-"""Suffixes, after `_`, of the lower and upper end of a 95 % interval."""
+"""Suffixes (after `_`) for the lower and upper end of a 95 % interval."""
 
 
 @dataclass(frozen=True)
@@ -35,8 +35,8 @@ class BuiltChallengeSet:
         described: Description of the set.
         rows: Rows, a `datasets.Dataset`.
         decisive: Rows of the skill score (`challenge_sets.request.BuiltSet.decisive`), shape (n,).
-        control: Decisive rows with shuffled words, draw after draw (`challenge_sets.request.BuiltSet.control`); None
-            without such a control.
+        control: Decisive rows with shuffled words, one draw after the other
+            (`challenge_sets.request.BuiltSet.control`); None without a control.
     """
 
     described: ChallengeSet
@@ -57,14 +57,14 @@ class BuiltChallengeSet:
         return premises, hypotheses
 
     def numbers(self, predictions: SetPredictions) -> dict[str, float]:
-        """Compute the numbers that a model card quotes, by name, each with its interval.
+        """Compute the metrics quoted in model cards, by name, with their intervals.
 
-        For example `p_c`, `p_c_low` and `p_c_high`. Numbers without any example are omitted.
+        For example `p_c`, `p_c_low` and `p_c_high`. Metrics without any example are omitted.
 
         Args:
             predictions: Predictions for all of `pairs`.
         """
-        # Predictions for the control follow those for the rows, draw after draw.
+        # Predictions for the control follow those for the rows, one draw after the other.
         n = len(self.rows)
         own, draws = predictions._replace(probabilities=predictions.probabilities[:n]), []
         if self.control is not None and self.decisive is not None:
@@ -81,13 +81,13 @@ class BuiltChallengeSet:
 
 
 def metric_names(quantity: Quantity) -> tuple[str, str, str]:
-    """Build the names of a number and of the ends of its interval."""
+    """Build the names of a metric and of the ends of its interval."""
     name = SKILL_NO_LEXICAL if quantity is SCORE else quantity.name
     return (name, *(f"{name}_{bound}" for bound in BOUNDS))  # type: ignore[return-value]
 
 
 def logged_quantities(requests: Sequence[Request]) -> Iterator[tuple[str, Quantity]]:
-    """Iterate over all `<set>_<number>` names that may be logged, ends of intervals included, with their quantities."""
+    """Iterate over all `<set>_<metric>` names that may be logged, including interval ends, with their quantities."""
     for request in requests:
         for quantity in challenge_sets.get(request.name).quantities_with_role("quoted"):
             for name in metric_names(quantity):
@@ -95,14 +95,14 @@ def logged_quantities(requests: Sequence[Request]) -> Iterator[tuple[str, Quanti
 
 
 def parse_requests(sets: Sequence[Request | str] | Request | str, max_examples: int) -> list[Request]:
-    """Turn names of challenge sets into requests.
+    """Convert names of challenge sets to requests.
 
     Args:
-        sets: Names, which stand for a sample of `max_examples` source examples, and requests, which stay unchanged.
+        sets: Names, which request a sample of `max_examples` source examples, and requests, which are unchanged.
         max_examples: Maximum number of source examples of a set given by name.
 
     Raises:
-        ValueError: If a set is unknown, none is given, or one is given twice.
+        ValueError: If a set is unknown or given twice, or no set is given.
     """
     if max_examples < 1:
         raise ValueError(f"max_examples: expected at least 1 per set, got {max_examples}")
@@ -114,33 +114,33 @@ def parse_requests(sets: Sequence[Request | str] | Request | str, max_examples: 
     requested = [request.name for request in requests]
     if not requested or len(set(requested)) < len(requested):
         raise ValueError(
-            f"sets: expected challenge sets, each once ({', '.join(challenge_sets.names())}), got "
+            f"sets: expected unique challenge sets ({', '.join(challenge_sets.names())}), got "
             f"{', '.join(requested) or 'none'}"
         )
     return requests
 
 
 def build_set(request: Request) -> BuiltChallengeSet:
-    """Build a set, or load it from the cache.
+    """Build a set or load it from the cache.
 
     Raises:
-        ValueError: As `challenge_sets.request.build`.
+        ValueError: As in `challenge_sets.request.build`.
     """
     item = build(request)
     return BuiltChallengeSet(challenge_sets.get(request.name), item.rows, item.decisive, item.control)
 
 
 def build_sets(requests: Sequence[Request], max_rows: int | None) -> list[BuiltChallengeSet]:
-    """Build sets that have at most `max_rows` rows together, those with shuffled words included.
+    """Build sets with at most `max_rows` rows in total, including rows with shuffled words.
 
-    Sets with few rows stay complete. The others share the remaining rows equally, with as many source examples as fit.
+    Sets with few rows are complete. The others share the remaining rows equally, with as many source examples as fit.
 
     Args:
         requests: Requests.
         max_rows: Maximum number of rows; None for no limit.
 
     Raises:
-        ValueError: If one example per set does not fit; also as `challenge_sets.request.build`.
+        ValueError: If one example per set exceeds the limit; also as in `challenge_sets.request.build`.
     """
     sets = [build_set(request) for request in requests]
     if max_rows is None:
@@ -155,15 +155,15 @@ def build_sets(requests: Sequence[Request], max_rows: int | None) -> list[BuiltC
 
 
 def _limit_rows(request: Request, built: BuiltChallengeSet, share: int) -> BuiltChallengeSet:
-    """Rebuild a set with as many source examples as have at most `share` rows."""
+    """Rebuild a set with the maximum number of source examples for at most `share` rows."""
     examples = count_distinct(built.rows, challenge_sets.get(request.name).builder_class().EXAMPLE_ID)
     while len(built) > share:
         if examples == 1:
             raise ValueError(
-                f"max_rows: expected room for one example of each set, got a share of {share} rows for {request.name}, "
-                f"whose first example has {len(built)}; set max_rows higher or name fewer sets"
+                f"max_rows: expected at least {len(built)} rows for the first example of {request.name}, got a share "
+                f"of {share}; increase max_rows or pass fewer sets"
             )
-        # With fewer rows the control has more draws of each, so the size shrinks more slowly than the examples.
+        # With fewer rows the control has more draws of each row, so the size decreases more slowly than the examples.
         examples = max(1, min(examples - 1, examples * share // len(built)))
         built = build_set(replace(request, max_examples=examples))
     return built
@@ -173,29 +173,28 @@ def output_labels(network: Any) -> tuple[str, ...]:
     """Look up the labels of a classifier's outputs, in output order, in its config.
 
     Raises:
-        ValueError: If there is no config with label names; `data.labels.LabelError` if the names are no NLI labels.
+        ValueError: If the config has no label names. `data.labels.LabelError` if the names are not NLI labels.
     """
     id2label = getattr(getattr(network, "config", None), "id2label", None)
     if not id2label:
         raise ValueError(
-            "model: expected a sequence classifier of transformers, whose config has id2label, got "
+            "model: expected a transformers sequence classifier with id2label in its config, got "
             f"{type(network).__module__}.{type(network).__qualname__}"
         )
     return labels_by_name(id2label)
 
 
 def labels_by_name(id2label: Mapping[int, str]) -> tuple[str, ...]:
-    """Resolve a model's label names into NLI labels, in output order.
+    """Resolve a model's label names to NLI labels, in output order.
 
     Raises:
-        labels.LabelError: If the names are no NLI labels, as those of a new head.
+        labels.LabelError: If the names are not NLI labels, as for a new head.
     """
     label_names = {int(output): str(label) for output, label in id2label.items()}
     try:
         return resolve_order(label_names)
     except LabelError:
         raise LabelError(
-            f"expected id2label to name the labels of NLI ({'; or '.join(', '.join(each) for each in LABEL_SPACES)}), "
-            f"got {label_names}; set the model's config.id2label before training, each name at the id that the "
-            "training data have for it"
+            f"config.id2label: expected NLI labels ({'; or '.join(', '.join(each) for each in LABEL_SPACES)}), got "
+            f"{label_names}; set the model's config.id2label before training, with the label ids of the training data"
         ) from None

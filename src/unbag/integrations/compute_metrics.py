@@ -1,4 +1,4 @@
-"""Numbers of a challenge set as a `compute_metrics` function for transformers' `Trainer`."""
+"""Metrics of a challenge set as a `compute_metrics` function for the transformers `Trainer`."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -25,8 +25,8 @@ def compute_metrics(name: str, rows: Any, id2label: Mapping[int, str]) -> Callab
                           compute_metrics=unbag.compute_metrics("permuted", rows, model.config.id2label))
         trainer.evaluate()["eval_p_c"]
 
-    The `label` of the evaluated rows must be the id of the model's output for it, as the loss requires too. If the
-    model numbers labels in another way, map the rows: `rows.map(lambda row: {"label": model.config.label2id[…]})`.
+    The `label` of the evaluated rows must be the output index of the label, as required by the loss. If the model uses
+    other label ids, map the rows: `rows.map(lambda row: {"label": model.config.label2id[…]})`.
 
     Args:
         name: Name of the set.
@@ -35,16 +35,16 @@ def compute_metrics(name: str, rows: Any, id2label: Mapping[int, str]) -> Callab
 
     Returns:
         A function of predictions (logits, shape (n, labels), or most probable outputs, shape (n,)) and label ids, shape
-        (n,). It returns the numbers that a model card quotes, by name, each with `…_low` and `…_high`, its 95 %
-        interval. `skill_no_lexical` is 0 for chance and the best constant prediction, and 1 for perfect predictions.
+        (n,). It returns the metrics quoted in model cards by name, with the ends of their 95 % intervals (`…_low`,
+        `…_high`). `skill_no_lexical` is 0 for chance or the best constant prediction, and 1 for perfect predictions.
 
     Raises:
-        ValueError: If the set is unknown or the rows are of another set; `data.labels.LabelError` if the names are no
-            NLI labels. The function raises it if the predictions are not for these rows.
+        ValueError: If the set is unknown or the rows belong to another set. `data.labels.LabelError` if the names are
+            not NLI labels. The returned function raises ValueError if the predictions do not match the rows.
     """
     built = BuiltChallengeSet(challenge_sets.get(name), rows)
     if missing := [column for column in ("label", *built.described.columns) if column not in rows.column_names]:
-        raise ValueError(f"rows: expected the columns {missing} of the {name} set too, got {rows.column_names}")
+        raise ValueError(f"rows: expected the columns {missing} of the {name} set, got {rows.column_names}")
     order = labels_by_name(id2label)
     space = label_space_of(order)
     expected = np.array([order.index(fold(label, space)) for label in LABELS])[numbers(rows, "label")]
@@ -67,16 +67,16 @@ def _check(outputs: NDArray[Any], label_ids: Any, expected: NDArray[np.intp], or
     if outputs.shape not in ((n, len(order)), (n,)):
         raise ValueError(
             f"predictions: expected one for each of the {n} rows of the set, shape {(n, len(order))} or {(n,)}, got "
-            f"shape {outputs.shape}; evaluate the rows that were passed to compute_metrics"
+            f"shape {outputs.shape}; evaluate the rows passed to compute_metrics"
         )
     if not np.isfinite(outputs).all():
-        raise ValueError("predictions: expected finite numbers, got NaN or infinity; the training has diverged")
+        raise ValueError("predictions: expected finite numbers, got NaN or infinity; check whether training diverged")
     if label_ids is not None and not np.array_equal(label_ids, expected):
         row = int(np.argmax(np.asarray(label_ids) != expected))
         raise ValueError(
-            f"labels: expected those of the set's rows in order, as ids of the outputs ({', '.join(order)}), got "
-            f"{np.asarray(label_ids)[row]} for {expected[row]} in row {row}; evaluate the same rows, with the model's "
-            "label ids"
+            f"labels: expected the labels of the set's rows in order, as output indices ({', '.join(order)}), got "
+            f"{np.asarray(label_ids)[row]} instead of {expected[row]} in row {row}; evaluate the same rows, with the "
+            "model's label ids"
         )
 
 

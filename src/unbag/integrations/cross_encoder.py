@@ -1,4 +1,4 @@
-"""Evaluator for sentence-transformers: challenge sets for a `CrossEncoder`, also during its training."""
+"""sentence-transformers evaluator that scores a `CrossEncoder` on challenge sets, also during training."""
 
 import csv
 import io
@@ -13,7 +13,8 @@ try:
     from sentence_transformers.base.evaluation import BaseEvaluator
 except ImportError as error:
     raise ImportError(
-        f"CrossEncoderEvaluator needs sentence-transformers 6 or newer: pip install sentence-transformers ({error})"
+        f"CrossEncoderEvaluator: expected sentence-transformers 6 or newer, got an error ({error}); pip install "
+        "'sentence-transformers>=6'"
     ) from error
 
 from unbag.challenge_sets.request import Request
@@ -35,36 +36,36 @@ logger = logging.getLogger(__name__)
 
 
 class CrossEncoderEvaluator(BaseEvaluator):
-    """Evaluation of a `CrossEncoder` on challenge sets; returns `<name>_<set>_<number>`.
+    """Evaluator of a `CrossEncoder` on challenge sets, which returns `<name>_<set>_<metric>`.
 
         evaluator = unbag.CrossEncoderEvaluator(["permuted", "swapped"])
         evaluator(model)["unbag_permuted_p_c"]
         CrossEncoderTrainer(model, args, train_dataset=…, loss=…, evaluator=evaluator)  # logs eval_unbag_permuted_p_c
 
-    The numbers are those that a model card quotes, each with its 95 % interval (`…_p_c`, `…_p_c_low`, `…_p_c_high`).
-    All sets have `…_skill_no_lexical`: 0 is chance or the best constant prediction, 1 a perfect model. There is no
-    lexical baseline in it, which `unbag evaluate` adds.
+    The metrics are those quoted in model cards, with their 95 % intervals (`…_p_c`, `…_p_c_low`, `…_p_c_high`). All
+    sets have `…_skill_no_lexical`: 0 is chance or the best constant prediction, 1 is perfect. It does not include the
+    lexical baseline, which `unbag evaluate` adds.
 
-    `CrossEncoder.predict` computes the predictions, and shares them among the processes of distributed training. The
-    constructor builds the sets, once.
+    `CrossEncoder.predict` computes the predictions, distributed over the processes of distributed training. The
+    constructor builds the sets once.
 
     Args:
         sets: Names of challenge sets, for a sample of the default corpus of each, or requests. A
-            `unbag.challenge_sets.request.Request` names pairs, options (`{"q": 10}`: ten orders of each permuted
+            `unbag.challenge_sets.request.Request` specifies pairs, options (`{"q": 10}`: ten orders of each permuted
             example) and the number of examples.
-        examples: Number of source examples of a set given by name.
-        name: Prefix of the names of all numbers.
-        primary: `<set>_<number>` that selects the best model; by default `skill_no_lexical` of the first set.
+        max_examples: Number of source examples of a set given by name.
+        name: Prefix of all metric names.
+        primary: `<set>_<metric>` that selects the best model (default: `skill_no_lexical` of the first set).
         batch_size: Pairs per batch.
         show_progress_bar: As in `CrossEncoder.predict`.
-        write_csv: Whether each call adds a line to `CrossEncoderEvaluator_<name>_results.csv` in the output folder.
+        write_csv: Whether each call appends a line to `CrossEncoderEvaluator_<name>_results.csv` in the output folder.
 
     Attributes:
-        primary_metric: Name of the primary number.
-        greater_is_better: Whether a higher primary number is better.
+        primary_metric: Name of the primary metric.
+        greater_is_better: Whether a higher value of the primary metric is better.
 
     Raises:
-        ValueError: If a set cannot be built, or there is no such primary number.
+        ValueError: If a set cannot be built, or the primary metric does not exist.
     """
 
     def __init__(
@@ -95,17 +96,17 @@ class CrossEncoderEvaluator(BaseEvaluator):
     def __call__(
         self, model: Any, output_path: str | None = None, epoch: int = -1, steps: int = -1
     ) -> dict[str, float]:
-        """Compute the numbers of a `CrossEncoder`, by name; numbers without any example are omitted.
+        """Compute the metrics of a `CrossEncoder` by name. Metrics without any example are omitted.
 
         Args:
-            model: `CrossEncoder` with one output per label, named in its config.
+            model: `CrossEncoder` with one output per label and label names in its config.
             output_path: Folder of the CSV file; None for no file.
-            epoch: Epoch of the training, for the file; -1 outside of training.
-            steps: Steps of the training, for the file; -1 outside of training.
+            epoch: Training epoch, for the file; -1 outside of training.
+            steps: Training steps, for the file; -1 outside of training.
 
         Raises:
-            ValueError: If the model's outputs are not finite, or the CSV file is of other sets;
-                `data.labels.LabelError` if the model's config does not name NLI labels.
+            ValueError: If the model's outputs are not finite, or the CSV file belongs to other sets.
+                `data.labels.LabelError` if the model's config does not contain NLI labels.
         """
         order = output_labels(model.model)
         space = label_space_of(order)
@@ -134,12 +135,14 @@ class CrossEncoderEvaluator(BaseEvaluator):
         return {"sets": [each.described.name for each in self._sets]}
 
     def _add_line(self, file: Path, values: dict[str, float]) -> None:
-        """Add a line to the CSV file, atomically. There is a column for every possible number."""
+        """Append a line to the CSV file atomically. The file has a column for every possible metric."""
         columns = [*_STEP, *self._numbers]
         header = _line(columns)
         before = file.read_text(encoding="utf-8") if file.is_file() else header
         if not before.startswith(header):
-            raise ValueError(f"write_csv: expected {file} to be of the same sets, got other columns; move it elsewhere")
+            raise ValueError(
+                f"write_csv: expected {file} with the columns of these sets, got other columns; move the file elsewhere"
+            )
         with atomic_write(file) as tmp:
             tmp.write_text(before + _line([values.get(column, "") for column in columns]), encoding="utf-8")
 

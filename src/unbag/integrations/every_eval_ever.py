@@ -2,7 +2,7 @@
 
     <folder>/data/unbag_<set>/<developer>/<model>/<uuid>.json
 
-There is one record per model and challenge set. It holds every number of the set on each corpus. The file name is a
+There is one record per model and challenge set. It contains all metrics of the set on each corpus. The file name is a
 hash of the record, so that a repeated export writes the same files. Predictions of single examples are not exported.
 """
 
@@ -28,22 +28,22 @@ from unbag.hub.ownership import result_model_name
 from unbag.utils.files import write_json
 
 VERSION: Final = "0.3.0"
-"""Version of the schema."""
+"""Version of the Every Eval Ever schema."""
 
 Relationship = Literal["first_party", "third_party", "collaborative", "other"]
-"""Relationship between the evaluator and the developer of the model, in the words of the schema."""
+"""Relationship between the evaluator and the model developer, with the values of the schema."""
 
 _COMMON_METRICS: Final = ("accuracy", "auroc", "average_precision", "balanced_accuracy")
-"""Numbers that other projects report under the same name. Others get the name of their set as a prefix."""
+"""Metrics that other projects report under the same name. All other metrics get the set name as a prefix."""
 
 _LOADED: Final = ("transformer", "causal")
-"""Kinds of models whose weights transformers loads."""
+"""Model types whose weights are loaded with transformers."""
 
 _MODEL_FIELDS: Final = (
     *("kind", "revision", "weights", "recipe", "sha256", "dtype", "head", "threshold", "label_order", "max_length"),
     *("prompt", "num_fewshot", "form", "words", "label_probe", "label_probe_warning", "truncated_share", "n_abstained"),
 )
-"""Fields of a model's record that determine or explain its numbers; paths and addresses of the user are omitted."""
+"""Fields of a model record that determine or explain its metrics. Local paths and private URLs are excluded."""
 
 _SAFE_ID: Final = re.compile(r"(?:\w(?:[\w.-]*\w)?/)+\w(?:[\w.-]*\w)?")
 
@@ -53,11 +53,11 @@ class Evaluator:
     """Author of the evaluation.
 
     Attributes:
-        organisation: Name of the person or organisation that ran it.
+        organization: Name of the person or organization that ran the evaluation.
         relationship: Relationship to the developer of the model.
     """
 
-    organisation: str = "unknown"
+    organization: str = "unknown"
     relationship: Relationship = "other"
 
 
@@ -70,32 +70,32 @@ def export_records(
     hub: str | None = None,
     evaluator: Evaluator = Evaluator(),
 ) -> list[str]:
-    """Write one record per model and challenge set, and return the paths below the folder.
+    """Write one record per model and challenge set. Returns the paths relative to the folder.
 
     Args:
         results: Results of any models.
         folder: Output folder.
         timestamp: Time at which the results were written, in seconds since 1970.
-        model: Id `developer/name` of the model, for results whose record names no such id: of a folder, a function, a
-            file of predictions (default: the recorded id).
-        hub: Organisation that published the challenge sets on the Hub (default: the corpus is named as the source).
+        model: Id `developer/name` of the model, for results without a recorded id, such as those of a folder, a
+            function or a predictions file (default: the recorded id).
+        hub: Organization that published the challenge sets on the Hub (default: the source is the corpus).
         evaluator: Author of the evaluation.
 
     Raises:
-        ValueError: If a model has no id with a developer, `model` is given for several models, or a set of the results
-            is not installed.
+        ValueError: If a model has no id with a developer, if `model` is given for several models, or if a set is not
+            installed.
     """
     groups: dict[tuple[str, str, str], list[Result]] = {}
     ids: dict[str, set[str]] = {}
     for result in results:
         if challenge_sets.find(result.set) is None:
-            raise ValueError(f"export eee: expected results on installed sets, got {result.set!r}; install its package")
+            raise ValueError(f"RUN: expected results on installed sets, got {result.set!r}; install its package")
         model_id = _model_id(result, model)
         ids.setdefault(model_id, set()).add(str(result.model["name"]))
         version = json.dumps([result.model.get(name) for name in _MODEL_FIELDS[1:5]], default=str)
         groups.setdefault((model_id, version, result.set), []).append(result)
     if model is not None and len(names := sorted(ids.get(model, ()))) > 1:
-        raise ValueError(f"--model: expected results of one model, got {', '.join(names)}; export each run alone")
+        raise ValueError(f"--model: expected results of one model, got {', '.join(names)}; export each run separately")
     files = []
     for (model_id, _, _), of_group in groups.items():
         record = build_record(of_group, model_id, timestamp=timestamp, hub=hub, evaluator=evaluator)
@@ -120,13 +120,13 @@ def build_record(
     hub: str | None = None,
     evaluator: Evaluator = Evaluator(),
 ) -> dict[str, Any]:
-    """Build the record of one model on one challenge set; arguments as in `export_records`.
+    """Build the record of one model on one challenge set.
 
     Args:
         results: Results of the model on the set, at least one.
         model_id: Id of the model, `developer/name`.
         timestamp: Time at which the results were written.
-        hub: Organisation that published the challenge sets.
+        hub: Organization that published the challenge sets.
         evaluator: Author of the evaluation.
     """
     first = results[0]
@@ -138,7 +138,7 @@ def build_record(
         "source_metadata": {
             "source_name": "unbag",
             "source_type": "evaluation_run",
-            "source_organization_name": evaluator.organisation,
+            "source_organization_name": evaluator.organization,
             "evaluator_relationship": evaluator.relationship,
         },
         "eval_library": {
@@ -156,7 +156,7 @@ def _collection(result: Result) -> str:
 
 
 def _model_id(result: Result, given: str | None) -> str:
-    """Find the id of a result's model, with a developer: the format stores records by developer and model."""
+    """Find the `developer/name` id of a result's model, since the format stores records by developer and model."""
     if is_baseline(result.model):
         return f"unbag/{result.model['name']}"
     recorded = result_model_name(result)
@@ -164,7 +164,7 @@ def _model_id(result: Result, given: str | None) -> str:
     if not _SAFE_ID.fullmatch(found):
         raise ValueError(
             f"--model: expected an id DEVELOPER/NAME for {strip_folders(result.model['name'])}, got "
-            f"{found or 'none'!r}; name the model with --model"
+            f"{found or 'none'!r}; pass the id with --model"
         )
     return found
 
@@ -174,7 +174,7 @@ def _model_info(result: Result, model_id: str) -> dict[str, Any]:
     kind = about.get("kind")
     is_remote = "base_url" in about
     is_hub = kind in _LOADED and result_model_name(result) is not None
-    # A record does not tell who runs an endpoint, or where the predictions of a file come from.
+    # A record does not contain the provider of an endpoint or the origin of a predictions file.
     deployment = "unknown" if is_remote or kind == "file" else "self_deployed"
     info: dict[str, Any] = {
         "name": model_id.partition("/")[2],
@@ -194,7 +194,7 @@ def _model_info(result: Result, model_id: str) -> dict[str, Any]:
 
 
 def _entries(result: Result, hub: str | None) -> list[dict[str, Any]]:
-    """Build one entry per number of a result that has a value."""
+    """Build one entry per metric of a result that has a value."""
     described = quantities(result.set)
     meanings = _meanings(result)
     source = _source_data(result, hub)
@@ -249,7 +249,7 @@ def _uncertainty(number: Number) -> dict[str, Any]:
 
 
 def _source_data(result: Result, hub: str | None) -> dict[str, Any]:
-    """Describe the rows: the published set, else the corpus that the set was made from, else own pairs."""
+    """Describe the rows: the published set, or otherwise its corpus, or otherwise user-provided pairs."""
     data = result.data
     details = {
         "challenge_set": result.set,
@@ -276,7 +276,7 @@ def _source_data(result: Result, hub: str | None) -> dict[str, Any]:
 
 
 def _generation_config(model: Mapping[str, Any]) -> dict[str, Any]:
-    """Describe the sampling of a language model behind an endpoint; empty for other models."""
+    """Describe the sampling parameters of a language model behind an endpoint; empty for other models."""
     try:
         parameters = json.loads(model.get("parameters") or "{}")
     except (TypeError, ValueError):
@@ -289,7 +289,7 @@ def _generation_config(model: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _meanings(result: Result) -> dict[int, str]:
-    """Map the estimates in a result's scores, by identity, to the meanings that the report prints for them."""
+    """Map the estimates in a result's scores, by identity, to their descriptions in the report."""
     measures = challenge_sets.get(result.set).module("figures").measures
     return {id(estimate): f"{label}: {meaning}" for label, meaning, estimate in measures(result.scores)}
 

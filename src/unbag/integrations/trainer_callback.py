@@ -1,4 +1,4 @@
-"""Callback for transformers' `Trainer`: challenge sets at each evaluation during training."""
+"""Callback for the transformers `Trainer` that evaluates on challenge sets during training."""
 
 import logging
 import time
@@ -8,7 +8,7 @@ from typing import Any, Final
 try:
     from transformers import EarlyStoppingCallback, TrainerCallback
 except ImportError as error:
-    raise ImportError("UnbagCallback needs PyTorch and transformers: pip install 'unbag[models]'") from error
+    raise ImportError("UnbagCallback: expected PyTorch and transformers; pip install 'unbag[models]'") from error
 
 from unbag.challenge_sets.request import Request
 from unbag.inference.distributed import process_group
@@ -25,49 +25,49 @@ from unbag.integrations.built_sets import (
 from unbag.utils.options import check_int
 
 PREFIX: Final = "eval_unbag_"
-"""Prefix of the names of all logged numbers, before `<set>_<number>`."""
+"""Prefix of all logged metric names, before `<set>_<metric>`."""
 
 _TIMED_ROWS: Final = 64
-"""Rows for measuring the speed: enough for full batches, and a small part of an evaluation."""
+"""Number of rows for measuring the speed: enough for full batches, and a small part of an evaluation."""
 
 logger = logging.getLogger(__name__)
 
 
 class UnbagCallback(TrainerCallback):
-    """Evaluation of the model on challenge sets at each evaluation of training; logs `eval_unbag_<set>_<number>`.
+    """Callback that evaluates the model on challenge sets and logs `eval_unbag_<set>_<metric>`.
 
         trainer = Trainer(model, args, train_dataset=…, eval_dataset=…, processing_class=tokenizer)
         trainer.add_callback(unbag.UnbagCallback(trainer, ["permuted", "swapped"]))
         trainer.train()
 
-    The numbers are those that a model card quotes, each with its 95 % interval (`eval_unbag_permuted_p_c`, `…_p_c_low`,
-    `…_p_c_high`). All sets have `…_skill_no_lexical`, the number to select models by: 0 is chance or the best constant
-    prediction, 1 a perfect model. It has no lexical baseline, which `unbag evaluate` computes.
+    The metrics are those quoted in model cards, with their 95 % intervals (`eval_unbag_permuted_p_c`, `…_p_c_low`,
+    `…_p_c_high`). All sets have `…_skill_no_lexical`, the metric for model selection: 0 is chance or the best constant
+    prediction, 1 is perfect. It does not include the lexical baseline, which `unbag evaluate` adds.
 
-    The numbers are logged by `trainer.log`, thus to `log_history` and to every tracker, in a separate entry after that
-    of the evaluation. They are also added to the metrics that `trainer.evaluate()` returns, so that
-    `metric_for_best_model` may name one (with `greater_is_better=False` for `…_p_c` and others for which less is
-    better). Add callbacks that read the metrics, such as `EarlyStoppingCallback`, after this one.
+    The metrics are logged with `trainer.log` to `log_history` and to all trackers, in a separate entry after that of
+    the evaluation. They are also added to the metrics that `trainer.evaluate()` returns, so that they can be used as
+    `metric_for_best_model` (with `greater_is_better=False` for `…_p_c` and other metrics for which lower is better).
+    Add callbacks that read the metrics, such as `EarlyStoppingCallback`, after this one.
 
-    The callback runs the model in evaluation mode on its device and then restores its mode, so that training goes on as
-    without the callback. In distributed training each process runs a part of the batches; the first process scores and
-    broadcasts the numbers. They do not depend on the number of processes.
+    The callback runs the model in evaluation mode on its device and then restores its mode, so that training is not
+    affected. In distributed training each process runs a part of the batches; the first process scores and broadcasts
+    the metrics. They do not depend on the number of processes.
 
     Args:
         trainer: `Trainer` with `processing_class=tokenizer`.
         sets: Names of challenge sets, for a sample of the default corpus of each, or requests. A
-            `unbag.challenge_sets.request.Request` names pairs, options (`{"q": 10}`: ten orders of each permuted
+            `unbag.challenge_sets.request.Request` specifies pairs, options (`{"q": 10}`: ten orders of each permuted
             example) and the number of examples.
-        examples: Number of source examples of a set given by name.
-        max_rows: Maximum number of rows per evaluation, over all sets and with shuffled words; sets with more rows get
-            fewer source examples. No limit by default. The start of training logs the cost of one evaluation: its rows,
-            and its seconds, extrapolated from some of them.
-        batch_tokens: Maximum number of tokens per batch, with padding; the default is fast on a CPU or a GPU.
+        max_examples: Number of source examples of a set given by name.
+        max_rows: Maximum number of rows per evaluation, over all sets and including shuffled words (default: no limit).
+            Sets with more rows get fewer source examples. The number of rows and the estimated duration of one
+            evaluation are logged when training starts.
+        batch_tokens: Maximum number of tokens per batch, including padding. The default is fast on a CPU or a GPU.
 
     Raises:
-        ValueError: If a set cannot be built, the Trainer has no tokenizer, or `metric_for_best_model` names no number
-            of these sets or contradicts `greater_is_better`; `data.labels.LabelError` if the config does not name NLI
-            labels.
+        ValueError: If a set cannot be built, if the Trainer has no tokenizer, or if `metric_for_best_model` is not a
+            metric of these sets or contradicts `greater_is_better`. `data.labels.LabelError` if the config does not
+            contain NLI labels.
     """
 
     def __init__(
@@ -102,18 +102,18 @@ class UnbagCallback(TrainerCallback):
         self._log_cost(kwargs.get("model"))
 
     def on_train_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-        """Forget the last numbers: the model may now be another one with the same step, such as the best."""
+        """Discard the last metrics, since the model may now be another one with the same step, such as the best one."""
         self._training, self._last = False, None
 
     def on_evaluate(
         self, args: Any, state: Any, control: Any, metrics: dict[str, float] | None = None, **kwargs: Any
     ) -> None:
-        """Evaluate the model on the sets, log the numbers, and add them to the metrics.
+        """Evaluate the model on the sets, log the results, and add them to the metrics.
 
         Raises:
             ValueError: If the model's outputs are not finite.
         """
-        # With several evaluation sets, this is called several times for the same weights.
+        # With several evaluation sets, this method is called several times for the same weights.
         if not self._training or self._last is None or self._last[0] != state.global_step:
             self._last = state.global_step, self._numbers(kwargs.get("model"))
             self._trainer.log(dict(self._last[1]))
@@ -121,20 +121,20 @@ class UnbagCallback(TrainerCallback):
             metrics.update(self._last[1])
 
     def _log_cost(self, model: Any) -> None:
-        """Log the rows of one evaluation, and its seconds, extrapolated from some rows."""
+        """Log the number of rows and the estimated duration of one evaluation."""
         rows = sum(map(len, self._sets))
         classifier = self._classifier(model)
         premises, hypotheses = ([text for each in self._sets for text in each.pairs[side]] for side in (0, 1))
         chosen = [number * rows // _TIMED_ROWS for number in range(_TIMED_ROWS)] if rows > _TIMED_ROWS else range(rows)
         some = classifier.encode([premises[row] for row in chosen], [hypotheses[row] for row in chosen])
-        classifier.predict(some)  # warm-up: the first call allocates memory and selects kernels
+        classifier.predict(some)  # warm-up, since the first call allocates memory and selects kernels
         start = time.perf_counter()
         classifier.predict(some)
         speed = len(chosen) / max(time.perf_counter() - start, 1e-9)
         if process_group().rank == 0:
             logger.warning(
-                "each evaluation runs %s rows of %s: about %s s at the measured %s rows per second; "
-                "max_rows=… limits it",
+                "each evaluation runs %s rows of %s, which takes about %s s at the measured %s rows per second; set "
+                "max_rows=… to limit it",
                 f"{rows:,}",
                 ", ".join(each.described.name for each in self._sets),
                 f"{rows / speed:,.1f}",
@@ -149,7 +149,7 @@ class UnbagCallback(TrainerCallback):
         numbers: dict[str, float] = {}
         for each, pairs in zip(self._sets, self._encoded, strict=True):
             predictions = classifier.predict(pairs)
-            # One process scores and broadcasts, so that all select the same best model.
+            # One process scores and broadcasts, so that all processes select the same best model.
             values = group.broadcast(each.numbers(predictions) if group.rank == 0 else {})
             numbers |= {f"{PREFIX}{each.described.name}_{name}": value for name, value in values.items()}
         return numbers
@@ -173,13 +173,13 @@ class UnbagCallback(TrainerCallback):
         greater, higher = self._trainer.args.greater_is_better, logged[name].higher_is_better
         if greater is not None and greater != higher:
             raise ValueError(
-                f"greater_is_better: expected {higher} in TrainingArguments for {best}, got {greater}, perhaps "
-                "transformers' default"
+                f"greater_is_better: expected {higher} for {best}, got {greater}, which may be the default of "
+                "transformers; set it in TrainingArguments"
             )
         callbacks = self._trainer.callback_handler.callbacks
         early = [place for place, each in enumerate(callbacks) if isinstance(each, EarlyStoppingCallback)]
         if self in callbacks and early and early[0] < callbacks.index(self):
             raise ValueError(
                 f"callbacks: expected EarlyStoppingCallback after UnbagCallback, which logs {best!r}, got it before; "
-                "add both by trainer.add_callback, UnbagCallback first"
+                "add both with trainer.add_callback, UnbagCallback first"
             )

@@ -26,7 +26,7 @@ _SVG: Final = """\
 """
 
 
-def write(verdicts: Sequence[SetVerdict], path: Path) -> None:
+def write_badge(verdicts: Sequence[SetVerdict], path: Path) -> None:
     """Write the badge of one model.
 
     Args:
@@ -37,7 +37,7 @@ def write(verdicts: Sequence[SetVerdict], path: Path) -> None:
     Raises:
         ValueError: If the file name has another suffix, or no challenge set was evaluated.
     """
-    label, message = words(verdicts)
+    label, message = format_badge_text(verdicts)
     name, colour = _COLOURS[bool(_better(verdicts))]
     if path.suffix == ".json":
         write_json({"schemaVersion": 1, "label": label, "message": message, "color": name}, path)
@@ -48,7 +48,7 @@ def write(verdicts: Sequence[SetVerdict], path: Path) -> None:
         raise ValueError(f"badge: expected a file name ending in .svg or .json, got {path}")
 
 
-def words(verdicts: Sequence[SetVerdict]) -> tuple[str, str]:
+def format_badge_text(verdicts: Sequence[SetVerdict]) -> tuple[str, str]:
     """Format the label and the message of a badge. Inconclusive sets do not count as better.
 
     Raises:

@@ -11,7 +11,7 @@ from unbag import challenge_sets
 from unbag.challenge_sets.base import SCORE
 from unbag.challenge_sets.views.tables import with_direction
 from unbag.evaluation.comparison import Comparison, Difference
-from unbag.reports.formats import ExportedTable, Table
+from unbag.reports.formats import ExportedTable, GroupedTable
 from unbag.scoring.bootstrap import Estimate
 
 _TESTS = {
@@ -27,7 +27,7 @@ _WIDTHS = (-27, 6, 6, 23, 6, 6)  # characters; negative for text. Fixed, so that
 _LINE = sum(map(abs, _WIDTHS)) + len(_WIDTHS) - 1
 
 
-def view(comparison: Comparison) -> RenderableType:
+def build_comparison_view(comparison: Comparison) -> RenderableType:
     """Build the terminal view of a comparison: a list of systems, one table per pair, notes and the verdict."""
     named = [
         f"{system.letter}  {system.name}" + (f" (seeds {', '.join(system.seeds)})" if system.seeds else "")
@@ -42,19 +42,23 @@ def view(comparison: Comparison) -> RenderableType:
         *tables,
         *(Text(f"{note}.", style="dim") for note in comparison.notes),
         *(Text(remark, style="dim") for remark in _remarks(comparison, significant="bold")),
-        Text(verdict(comparison), style="bold"),
+        Text(format_comparison_verdict(comparison), style="bold"),
     )
 
 
-def exported(comparison: Comparison) -> ExportedTable:
+def export_comparison(comparison: Comparison) -> ExportedTable:
     """Build the tables of a comparison for export, with the name of the better system per metric."""
     pairs = [list(pair) for _, pair in groupby(comparison.differences, key=lambda each: (each.first, each.second))]
-    sentences = (*(f"{note}." for note in comparison.notes), *_remarks(comparison), verdict(comparison, named=True))
+    sentences = (
+        *(f"{note}." for note in comparison.notes),
+        *_remarks(comparison),
+        format_comparison_verdict(comparison, named=True),
+    )
     tables = [_to_paste(comparison, pair, notes=sentences if pair is pairs[-1] else ()) for pair in pairs]
     return ExportedTable(tables, [_record(comparison, each) for each in comparison.differences], comparison.as_json())
 
 
-def verdict(comparison: Comparison, *, named: bool = False) -> str:
+def format_comparison_verdict(comparison: Comparison, *, named: bool = False) -> str:
     """Format the significant differences as a sentence.
 
     Args:
@@ -90,7 +94,7 @@ def _remarks(comparison: Comparison, *, significant: str = "significant") -> lis
     return [_method(comparison, significant), *([LOWER] if lower else [])]
 
 
-def _to_paste(comparison: Comparison, differences: Sequence[Difference], *, notes: Sequence[str]) -> Table:
+def _to_paste(comparison: Comparison, differences: Sequence[Difference], *, notes: Sequence[str]) -> GroupedTable:
     first, second = (comparison.name(letter) for letter in (differences[0].first, differences[0].second))
     groups = []
     for (name, data), group in groupby(differences, key=lambda each: (each.set, each.data)):
@@ -99,16 +103,16 @@ def _to_paste(comparison: Comparison, differences: Sequence[Difference], *, note
                 f"{challenge_sets.display_name(name)} · {data}" if number == 0 else "",
                 with_direction(each.label, each.higher_is_better),
                 *_values(each),
-                gap(each.difference),
+                format_difference(each.difference),
                 f"{each.difference.n:,}",
-                p_value(each.p),
-                p_value(each.p_holm),
+                format_p_value(each.p),
+                format_p_value(each.p_holm),
                 _name_of_better(comparison, each),
             )
             for number, each in enumerate(group)
         ]
         groups.append(rows)
-    return Table(
+    return GroupedTable(
         f"{second} against {first}",
         ("set", "metric", first, second, "difference [95 %]", "n", "p", "p (Holm)", "better"),
         groups,
@@ -183,14 +187,19 @@ def _aligned(cell: str, width: int) -> str:
 
 
 def _cells(difference: Difference) -> list[str]:
-    return [*_values(difference), gap(difference.difference), p_value(difference.p), p_value(difference.p_holm)]
+    return [
+        *_values(difference),
+        format_difference(difference.difference),
+        format_p_value(difference.p),
+        format_p_value(difference.p_holm),
+    ]
 
 
 def _values(difference: Difference) -> list[str]:
     return [f"{value:.3f}" if value is not None else "–" for value in difference.values]
 
 
-def gap(estimate: Estimate) -> str:
+def format_difference(estimate: Estimate) -> str:
     """Format a difference with sign and interval."""
     if estimate.value is None:
         return "–"
@@ -203,7 +212,7 @@ def _deviation(value: float | None) -> str:
     return "" if value is None else f"±{value:.3f}".replace("±0.", "±.")
 
 
-def p_value(value: float | None) -> str:
+def format_p_value(value: float | None) -> str:
     """Format a p value; None becomes a dash."""
     if value is None:
         return "–"

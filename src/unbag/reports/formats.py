@@ -58,7 +58,7 @@ _INDEXED: Final = re.compile(
 _MINUS: Final = re.compile(r"(?<![\w.)-])-(?=\.?\d)")
 
 
-def text(value: str) -> str:
+def escape_latex(value: str) -> str:
     r"""Escape text for LaTeX. Characters that 8-bit engines do not support become their code points.
 
     >>> print(text("50 % of a_b & 中"))
@@ -67,7 +67,7 @@ def text(value: str) -> str:
     return _escaped(" ".join(value.split()))
 
 
-def numbers_and_labels(value: str) -> str:
+def format_latex_cell(value: str) -> str:
     r"""Format a table cell for LaTeX, with formulas for indices such as Ω_max and for minus signs.
 
     >>> print(numbers_and_labels("P^c, Ω_max: -0.1 [-0.2, 0.0]"))
@@ -111,7 +111,7 @@ _MARKS: Final = re.compile(r"[\\|*`<]|(?<!\w)_|_(?!\w)")  # an underscore inside
 
 
 @dataclass(frozen=True)
-class Table:
+class GroupedTable:
     """Table of formatted cells in groups of rows.
 
     Attributes:
@@ -132,7 +132,7 @@ class Table:
     names: frozenset[int] = frozenset()
     notes: tuple[str, ...] = ()
 
-    def is_number(self, column: int) -> bool:
+    def has_numbers(self, column: int) -> bool:
         """Check whether a column contains numbers."""
         return self.words <= column < len(self.columns) - self.words_last
 
@@ -147,7 +147,7 @@ class ExportedTable:
         as_json: JSON-serializable object.
     """
 
-    tables: Sequence[Table]
+    tables: Sequence[GroupedTable]
     records: Sequence[Mapping[str, Any]]
     as_json: Any
 
@@ -173,8 +173,8 @@ def _plain(value: Any) -> Any:
     return str(value).lower() if isinstance(value, bool) else value
 
 
-def _markdown(table: Table) -> str:
-    rules = ["---:" if table.is_number(column) else "---" for column in range(len(table.columns))]
+def _markdown(table: GroupedTable) -> str:
+    rules = ["---:" if table.has_numbers(column) else "---" for column in range(len(table.columns))]
     rows = [table.columns, *(row for group in table.groups for row in group)]
     lines = [f"| {' | '.join(map(_marked, row))} |" for row in rows]
     lines.insert(1, f"|{'|'.join(rules)}|")
@@ -191,12 +191,14 @@ def _marked(text: str) -> str:
     return _MARKS.sub(lambda match: f"\\{match.group()}", " ".join(text.split()))
 
 
-def _latex(table: Table) -> str:
+def _latex(table: GroupedTable) -> str:
     """Format a table as LaTeX with booktabs rules."""
-    kinds = "".join("r" if table.is_number(column) else "l" for column in range(len(table.columns)))
+    kinds = "".join("r" if table.has_numbers(column) else "l" for column in range(len(table.columns)))
 
     def cells(row: Sequence[str]) -> str:
-        escaped = (text(cell) if column in table.names else numbers_and_labels(cell) for column, cell in enumerate(row))
+        escaped = (
+            escape_latex(cell) if column in table.names else format_latex_cell(cell) for column, cell in enumerate(row)
+        )
         return f"{' & '.join(escaped)} \\\\"
 
     body = "\n\\addlinespace\n".join("\n".join(map(cells, group)) for group in table.groups)
@@ -205,15 +207,15 @@ def _latex(table: Table) -> str:
         "\\begin{table}",
         "\\centering",
         "\\small",
-        f"\\caption{{{text(table.title)}}}",
+        f"\\caption{{{escape_latex(table.title)}}}",
         f"\\begin{{tabular}}{{@{{}}{kinds}@{{}}}}",
         "\\toprule",
-        f"{' & '.join(map(text, table.columns))} \\\\",
+        f"{' & '.join(map(escape_latex, table.columns))} \\\\",
         "\\midrule",
         *([body] if body else []),
         "\\bottomrule",
         "\\end{tabular}",
-        *(f"\\par\\smallskip {numbers_and_labels(note)}" for note in table.notes),
+        *(f"\\par\\smallskip {format_latex_cell(note)}" for note in table.notes),
         "\\end{table}",
     ]
     return "\n".join(lines) + "\n"

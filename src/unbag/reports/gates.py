@@ -11,14 +11,14 @@ from unbag import challenge_sets
 from unbag.challenge_sets.views.tables import count, interval
 from unbag.evaluation.gates import GateResult
 from unbag.evaluation.parity import Parity
-from unbag.reports.comparison import gap, p_value
+from unbag.reports.comparison import format_difference, format_p_value
 from unbag.reports.formats import ExportedTable
-from unbag.reports.formats import Table as ToPaste
+from unbag.reports.formats import GroupedTable as ToPaste
 
 _STYLES = {"passes": "green", "fails": "bold red", "inconclusive": "yellow"}
 
 
-def view(
+def build_gate_view(
     checked: Sequence[GateResult], notes: Sequence[str], compared: Sequence[Parity] = (), *, strict: bool
 ) -> RenderableType:
     """Build the terminal view of gate results: a table with one row per gate, and the verdict."""
@@ -30,18 +30,20 @@ def view(
     for column in table.columns[2:]:
         column.justify, column.no_wrap = "right", True
     for each in checked:
-        p = [p_value(each.p) if each.against else ""] if tested else []
+        p = [format_p_value(each.p) if each.against else ""] if tested else []
         outcome = Text(each.outcome, style=_STYLES[each.outcome])
         same = sum((other.set, other.number, other.asked) == (each.set, each.number, each.asked) for other in checked)
         name = f"{each.set}:{each.number}" + (f" · {each.data}" if same > 1 else "")
         table.add_row(name, each.asked, _value(each), count(each.estimate), *p, outcome)
     remarks = [*_remarks(checked, compared), *(f"{note}." for note in notes)]
     return Group(
-        table, *(Text(line, style="dim") for line in remarks), Text(verdict(checked, strict=strict), style="bold")
+        table,
+        *(Text(line, style="dim") for line in remarks),
+        Text(format_gate_verdict(checked, strict=strict), style="bold"),
     )
 
 
-def verdict(checked: Sequence[GateResult], *, strict: bool) -> str:
+def format_gate_verdict(checked: Sequence[GateResult], *, strict: bool) -> str:
     """Format the overall verdict on all gates as a sentence.
 
     >>> from unbag.scoring.bootstrap import Estimate
@@ -63,7 +65,7 @@ def verdict(checked: Sequence[GateResult], *, strict: bool) -> str:
     return f"Passed: {'the only gate' if total == 1 else f'all {total} gates'}."
 
 
-def exported(
+def export_gates(
     checked: Sequence[GateResult], notes: Sequence[str], compared: Sequence[Parity] = (), *, strict: bool
 ) -> ExportedTable:
     """Build the tables of gate results for export."""
@@ -74,12 +76,12 @@ def exported(
             each.asked,
             _value(each),
             count(each.estimate),
-            p_value(each.p) if each.against else "",
+            format_p_value(each.p) if each.against else "",
             each.outcome,
         )
         for each in checked
     ]
-    sentence = verdict(checked, strict=strict)
+    sentence = format_gate_verdict(checked, strict=strict)
     passed = not any(each.stops(strict=strict) for each in checked)
     records = [each.as_json() for each in checked]
     flat = [
@@ -101,13 +103,13 @@ def exported(
 
 def _value(each: GateResult) -> str:
     """Format the value of the metric, or its difference from the reference run."""
-    return gap(each.estimate) if each.against else interval(each.estimate)
+    return format_difference(each.estimate) if each.against else interval(each.estimate)
 
 
 def _remarks(checked: Sequence[GateResult], compared: Sequence[Parity]) -> list[str]:
     """List the models that gates compare with, the changed labels, and the reasons of inconclusive gates."""
     names = dict.fromkeys(each.against for each in checked if each.against)
-    against = [f"No worse: compared with {name} (A), pair by pair; values are differences from it." for name in names]
+    against = [f"No worse than {name} (A): values are paired differences from {name}." for name in names]
     against += [
         f"{challenge_sets.display_name(each.set)} · {each.data}: {each.changed:,} of {each.estimate.n:,} labels differ "
         f"from {each.against}, {interval(each.estimate)}."

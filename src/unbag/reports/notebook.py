@@ -27,7 +27,7 @@ _BETTER: Final = {True: "higher is better", False: "lower is better", None: ""}
 _QUIET: Final = "opacity:.7;font-size:.9em;margin:.3em 0"
 
 
-def fragment(results: Sequence[Result], skipped: Sequence[SkippedSet] = ()) -> str:
+def build_notebook_view(results: Sequence[Result], skipped: Sequence[SkippedSet] = ()) -> str:
     """Build the notebook view: verdict, skill scores, and all metrics in collapsed sections.
 
     Args:
@@ -66,7 +66,7 @@ def _table(standings: Sequence[SetVerdict], results: Sequence[Result]) -> str:
     )
     rows = "".join(
         f'<tr style="background:none"><th scope="row" style="{_WORDS};font-weight:400">'
-        f"{escape(terminal.name_of(each.result, results))}</th>"
+        f"{escape(terminal.format_row_name(each.result, results))}</th>"
         f'<td style="{_NUMBER}">{interval(each.score)}</td>'
         f'<td style="{_WORDS}">{_bar(each, low, high)}</td>'
         f'<td style="{_NUMBER}">{count(each.score)}</td><td style="{_WORDS}">{escape(str(each))}</td></tr>'
@@ -110,7 +110,7 @@ def _numbers(result: Result, results: Sequence[Result]) -> str:
         f'<td style="{_WORDS}">{_BETTER[number.higher_is_better]}</td></tr>'
         for number in quantities.of_result(result).values()
     )
-    title = escape(f"{terminal.name_of(result, results)}: {challenge_sets.get(result.set).question}")
+    title = escape(f"{terminal.format_row_name(result, results)}: {challenge_sets.get(result.set).question}")
     return (
         f'<details style="margin:.1em 0"><summary style="cursor:pointer">{title}</summary>'
         '<table style="border-collapse:collapse;border:0;margin:.2em 0 .5em 1em">'

@@ -14,7 +14,7 @@ DEVIATION: Final = " ±"
 """Suffix of column names with standard deviations."""
 
 
-def cells(table: PaperTable) -> tuple[list[str], list[list[str]]]:
+def format_cells(table: PaperTable) -> tuple[list[str], list[list[str]]]:
     """Format the column names and rows of a table. Standard deviations are joined to their means."""
     names = [*table.keys, *table.values]
     decimals = {name: _decimals(table, index) for index, name in enumerate(names)}
@@ -27,10 +27,10 @@ def cells(table: PaperTable) -> tuple[list[str], list[list[str]]]:
     return columns, rows
 
 
-def view(table: PaperTable) -> RenderableType:
+def build_paper_view(table: PaperTable) -> RenderableType:
     """Build a terminal table that fits into 80 columns."""
-    names, rows = cells(table)
-    title = f"{table.source} · {table.about}{unit(table.units)}"
+    names, rows = format_cells(table)
+    title = f"{table.source} · {table.about}{format_unit(table.units)}"
     grid = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     for column, name in enumerate(names):
         is_number = name in table.values
@@ -42,7 +42,7 @@ def view(table: PaperTable) -> RenderableType:
     return Group(Text(title, style="italic"), grid, *([Text(table.remark, style="dim")] if table.remark else []))
 
 
-def record(tables: Sequence[PaperTable]) -> list[dict[str, Any]]:
+def convert_tables_to_json(tables: Sequence[PaperTable]) -> list[dict[str, Any]]:
     """Convert tables to JSON objects. Each row is an object whose keys are the column names."""
     return [
         {
@@ -57,7 +57,7 @@ def record(tables: Sequence[PaperTable]) -> list[dict[str, Any]]:
     ]
 
 
-def unit(units: Mapping[str, str]) -> str:
+def format_unit(units: Mapping[str, str]) -> str:
     """Format the unit of a table as a suffix of its title; empty for fractions."""
     return ", in percent" if "percent" in units.values() else ""
 

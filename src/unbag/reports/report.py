@@ -102,7 +102,7 @@ class Report(Sequence[Result]):
             for file in (*samples, self.folder / report_examples.FILE, self.folder / results.FILE):
                 with atomic_write(target / file.relative_to(self.folder)) as tmp:
                     shutil.copyfile(file, tmp)
-        terminal.write(self._views(), target / terminal.FILE)
+        terminal.write_views(self._views(), target / terminal.FILE)
         self.to_html(target / html.FILE)
         return target
 
@@ -116,7 +116,7 @@ class Report(Sequence[Result]):
             ValueError: If there are no results.
         """
         self._require_results()
-        html.write([self.folder], Path(path))
+        html.write_report([self.folder], Path(path))
         return Path(path)
 
     def __str__(self) -> str:
@@ -124,14 +124,14 @@ class Report(Sequence[Result]):
         return _text(self._views() if self.results else [], self.skipped)
 
     def __repr__(self) -> str:
-        return _text(terminal.together(self.results) if self.results else [], self.skipped)
+        return _text(terminal.build_summary_views(self.results) if self.results else [], self.skipped)
 
     def _repr_html_(self) -> str:
         """Build the notebook view."""
-        return notebook.fragment(self.results, self.skipped)
+        return notebook.build_notebook_view(self.results, self.skipped)
 
     def _views(self) -> list[RenderableType]:
-        return [*terminal.views(self.results), *terminal.together(self.results)]
+        return [*terminal.build_result_views(self.results), *terminal.build_summary_views(self.results)]
 
     def _require_results(self) -> None:
         if not self.results:
@@ -141,7 +141,7 @@ class Report(Sequence[Result]):
 
 def _text(views: Sequence[RenderableType], skipped: Sequence[SkippedSet]) -> str:
     to = io.StringIO()
-    terminal.show(views, console(file=to, width=_WIDTH))
+    terminal.print_views(views, console(file=to, width=_WIDTH))
     lines = [line.rstrip() for line in to.getvalue().splitlines()]
     return "\n".join([*lines, *([escape_control_chars(f"Skipped: {_listed(skipped)}")] if skipped else [])]).strip("\n")
 

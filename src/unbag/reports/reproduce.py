@@ -50,7 +50,7 @@ class _NoCommandError(ValueError):
     """Raised if an input of the result has no equivalent on the command line."""
 
 
-def rerun(result: Result) -> ReproduceCommand:
+def build_reproduce_command(result: Result) -> ReproduceCommand:
     """Build the command that reproduces a result, bit for bit on the same machine with the same versions.
 
     The command includes the commit of the model and all non-default options that affect the metrics. The device is
@@ -165,7 +165,7 @@ def _listed(value: Any) -> Any:
     return list(value) if isinstance(value, tuple) else value
 
 
-def remarks(result: Result) -> list[str]:
+def list_remarks(result: Result) -> list[str]:
     """List remarks on a result: output threshold, truncated pairs, and code from the model's repository."""
     model = result.model
     sentences = []

@@ -11,11 +11,11 @@ from unbag.evaluation import quantities
 from unbag.evaluation.quantities import Number
 from unbag.evaluation.verdict import SetVerdict, scale
 from unbag.reports.comparison import LOWER
-from unbag.reports.formats import ExportedTable, Table
-from unbag.reports.html.data import ReportData, gather, standings
+from unbag.reports.formats import ExportedTable, GroupedTable
+from unbag.reports.html.data import ReportData, compute_standings, load_report_data
 
 
-def exported(folders: Sequence[Path]) -> ExportedTable:
+def export_runs(folders: Sequence[Path]) -> ExportedTable:
     """Build the tables of one or more runs for export, with all models side by side.
 
     The tables contain the metrics with the role "quoted". The records contain all metrics of each set.
@@ -23,8 +23,8 @@ def exported(folders: Sequence[Path]) -> ExportedTable:
     Raises:
         ValueError: If no folder is given, a folder has no results, or a challenge set is not installed.
     """
-    gathered = gather(folders)
-    verdicts = {name: list(of_one.values()) for name, of_one in standings(gathered).items()}
+    gathered = load_report_data(folders)
+    verdicts = {name: list(of_one.values()) for name, of_one in compute_standings(gathered).items()}
     summary = quantities.summarize_verdicts(verdicts)
     everything = [each for of_one in verdicts.values() for each in of_one]
     notes = (
@@ -39,16 +39,18 @@ def exported(folders: Sequence[Path]) -> ExportedTable:
     return ExportedTable(tables, summary["numbers"], summary)
 
 
-def subject(folders: Sequence[Path]) -> list[SetVerdict]:
+def compute_subject_verdicts(folders: Sequence[Path]) -> list[SetVerdict]:
     """Compute the verdicts on the main model of one or more runs."""
-    gathered = gather(folders)
-    return list(standings(gathered)[gathered.subject.name].values())
+    gathered = load_report_data(folders)
+    return list(compute_standings(gathered)[gathered.subject.name].values())
 
 
-def _table(gathered: ReportData, title: str, chosen: Callable[[Quantity], bool], notes: tuple[str, ...]) -> Table:
+def _table(
+    gathered: ReportData, title: str, chosen: Callable[[Quantity], bool], notes: tuple[str, ...]
+) -> GroupedTable:
     models = gathered.names
     groups = [rows for group in gathered.groups if (rows := _rows(group, models, chosen))]
-    return Table(
+    return GroupedTable(
         f"{title} {', '.join(models)}",
         ("set", "metric", *models, "n"),
         groups,

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from unbag.inference.speed import Timing, fastest
 from unbag.reports.formats import ExportedTable
-from unbag.reports.formats import Table as ToPaste
+from unbag.reports.formats import GroupedTable as ToPaste
 
 _COLUMNS = ("pairs per call", "pairs/s", "p50 ms", "p99 ms", "calls")
 _NOTE = "p50 and p99 are times until a pair has its prediction. All times depend on the machine and its load."

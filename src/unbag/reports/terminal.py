@@ -19,7 +19,7 @@ from unbag.challenge_sets.views.tables import count, interval, value
 from unbag.evaluation.prompt_spread import PromptSpread, spread_over_prompts
 from unbag.evaluation.quantities import verdicts
 from unbag.evaluation.verdict import MARKS, TOO_FEW_ROWS, SetVerdict, scale, sentence
-from unbag.reports.reproduce import remarks
+from unbag.reports.reproduce import list_remarks
 from unbag.utils.files import atomic_write
 from unbag.utils.terminal import console
 
@@ -27,7 +27,7 @@ _ACROSS: Final = 5  # maximum number of model columns in 80 characters
 _LEGEND: Final = ", ".join(f"{mark} {standing}" for standing, mark in MARKS.items())
 
 
-def summary(results: Sequence[Result]) -> RenderableType:
+def build_summary(results: Sequence[Result]) -> RenderableType:
     """Build the table of skill scores, with one row per set in the order of the results, and the verdicts.
 
     For a single model, the table has intervals and baselines. For several models, it has their values side by side.
@@ -50,7 +50,7 @@ def summary(results: Sequence[Result]) -> RenderableType:
     for each in every:
         parts = (_part(value) for value in (each.model, each.shuffled, each.lexical))
         mark = "*" if each.reason else ""
-        table.add_row(name_of(each.result, results), *parts, interval(each.score), f"{each.standing}{mark}")
+        table.add_row(format_row_name(each.result, results), *parts, interval(each.score), f"{each.standing}{mark}")
     if all(each.score.value is None for each in every):
         note = f"No skill score: {TOO_FEW_ROWS}."
         return Group(Text(names[0], style="italic"), table, Text(note, style="dim"), *sentences)
@@ -72,7 +72,7 @@ def _several(by_model: Mapping[str, Sequence[SetVerdict]], results: Sequence[Res
         rows: dict[str, dict[str, str]] = {}
         for model in columns:
             for each in by_model[model]:
-                row = rows.setdefault(name_of(each.result, results), {"n": count(each.score)})
+                row = rows.setdefault(format_row_name(each.result, results), {"n": count(each.score)})
                 row[model] = f"{value(each.score)} {MARKS[each.standing]}"
         table = _empty(*(letters[model] for model in columns), "rows")
         for name, row in rows.items():
@@ -92,14 +92,14 @@ def _of(name: str, names: Sequence[str]) -> str:
     return f" on {name}" if len(names) > 1 else ""
 
 
-def name_of(result: Result, results: Sequence[Result]) -> str:
+def format_row_name(result: Result, results: Sequence[Result]) -> str:
     """Format the row name of a result: the display name of the set, and the corpus if there are several."""
     several = {other.corpus for other in results if other.set == result.set}
     title = challenge_sets.display_name(result.set)
     return f"{title} {result.corpus}" if len(several) > 1 else title
 
 
-def cross_table(results: Sequence[Result]) -> RenderableType:
+def build_cross_table(results: Sequence[Result]) -> RenderableType:
     """Build the cross-domain table from results on `plain`, with one row per corpus and model."""
     models = list(dict.fromkeys(result.model["name"] for result in results))
     corpora = list(dict.fromkeys(result.corpus for result in results))
@@ -113,20 +113,20 @@ def cross_table(results: Sequence[Result]) -> RenderableType:
             first, last = model == models[0], model == models[-1]
             table.add_row(corpus if first else "", model, interval(accuracy), f"{accuracy.n:,}", end_section=last)
     majorities = ", ".join(f"{corpus} {scores[models[0], corpus]['majority']:.3f}" for corpus in corpora)
-    notes = [Text(f"{result.corpus}: {each}") for result in results for each in remarks(result)]
+    notes = [Text(f"{result.corpus}: {each}") for result in results for each in list_remarks(result)]
     return Group(table, Text(f"Best constant prediction: {majorities}.", style="dim"), *notes)
 
 
 FILE: Final = "table.txt"
 
 
-def view(result: Result) -> RenderableType:
+def build_result_view(result: Result) -> RenderableType:
     """Build the terminal view of one result: its table, a summary sentence, and warnings."""
     tables = challenge_sets.get(result.set).module("table")
     reading = tables.reading(result)
     warning = result.model.get("label_probe_warning")
     warnings = [Text(f"{result.model['name']} {warning}.")] if warning else []
-    warnings += [Text(each) for each in remarks(result)]
+    warnings += [Text(each) for each in list_remarks(result)]
     return Group(tables.table(result), Text(f"{reading[0].upper()}{reading[1:]}"), *_verifier(result), *warnings)
 
 
@@ -137,18 +137,18 @@ def _verifier(result: Result) -> list[RenderableType]:
     return [Text(), table, *map(Text, verifier.sentences(result))]
 
 
-def views(results: Sequence[Result], *, crossed: bool = False) -> list[RenderableType]:
+def build_result_views(results: Sequence[Result], *, crossed: bool = False) -> list[RenderableType]:
     """Build the terminal view of each result, or, with `crossed`, one cross-domain table of all results."""
-    return [cross_table(results)] if crossed else [view(result) for result in results]
+    return [build_cross_table(results)] if crossed else [build_result_view(result) for result in results]
 
 
-def together(results: Sequence[Result]) -> list[RenderableType]:
+def build_summary_views(results: Sequence[Result]) -> list[RenderableType]:
     """Build the summary views of several results: the skill score on each set, and the verdict."""
     spreads = spread_over_prompts(results)
-    return [summary(results), *([prompt_table(spreads)] if spreads else [])]
+    return [build_summary(results), *([build_prompt_table(spreads)] if spreads else [])]
 
 
-def prompt_table(spreads: Sequence[PromptSpread]) -> RenderableType:
+def build_prompt_table(spreads: Sequence[PromptSpread]) -> RenderableType:
     """Build the table of the numbers over several prompts: mean, standard deviation, and the extreme prompts."""
     table = _empty("mean", "SD", "lowest", "highest")
     for each in spreads:
@@ -157,13 +157,13 @@ def prompt_table(spreads: Sequence[PromptSpread]) -> RenderableType:
     return table
 
 
-def write(renderables: Sequence[RenderableType], path: Path) -> None:
+def write_views(renderables: Sequence[RenderableType], path: Path) -> None:
     """Write views to a text file with a width of 80 columns."""
     with atomic_write(path) as tmp, tmp.open("w", encoding="utf-8") as file:
-        show(renderables, console(file=file, width=80))
+        print_views(renderables, console(file=file, width=80))
 
 
-def show(renderables: Sequence[RenderableType], to: Console) -> None:
+def print_views(renderables: Sequence[RenderableType], to: Console) -> None:
     """Print views, each followed by an empty line."""
     for renderable in renderables:
         to.print(renderable)

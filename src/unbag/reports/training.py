@@ -19,7 +19,7 @@ from unbag.scoring.natural_logic import MEASURES
 _DOMAIN: Final = "plain"  # the set with the unchanged pairs of a corpus
 
 
-def view(record: Mapping[str, Any], comparison: Comparison | None) -> RenderableType:
+def build_mended_view(record: Mapping[str, Any], comparison: Comparison | None) -> RenderableType:
     """Build the terminal view of a mended model: its comparison with the original, or the reason why there is none.
 
     Args:
@@ -30,10 +30,10 @@ def view(record: Mapping[str, Any], comparison: Comparison | None) -> Renderable
     remarks = [Text(line, style="dim") for line in (*chosen, *_remarks(record))]
     if comparison is None:
         return Group(*remarks)
-    return Group(compared.view(comparison), Text(price(comparison)), *remarks)
+    return Group(compared.build_comparison_view(comparison), Text(format_in_domain_change(comparison)), *remarks)
 
 
-def price(comparison: Comparison) -> str:
+def format_in_domain_change(comparison: Comparison) -> str:
     """Format the change in accuracy on the unchanged pairs of each corpus as a sentence."""
     own = [each for each in comparison.differences if each.set == _DOMAIN and each.quantity == "accuracy"]
     if not own:
@@ -46,7 +46,9 @@ def price(comparison: Comparison) -> str:
     return f"In domain: {'; '.join(parts)}."
 
 
-def card(record: Mapping[str, Any], comparison: Comparison | None, *, about: str, command: str, name: str) -> str:
+def build_mended_card(
+    record: Mapping[str, Any], comparison: Comparison | None, *, about: str, command: str, name: str
+) -> str:
     """Build the README of a mended model in Markdown.
 
     Args:
@@ -66,8 +68,8 @@ def card(record: Mapping[str, Any], comparison: Comparison | None, *, about: str
         interpolation_section(trained),
     ]
     if comparison is not None:
-        exported = compared.exported(comparison)
-        parts += ["## Before and after", exported.text("md"), price(comparison)]
+        exported = compared.export_comparison(comparison)
+        parts += ["## Before and after", exported.text("md"), format_in_domain_change(comparison)]
     parts += [" ".join(_remarks(record))]
     return "\n\n".join(part for part in parts if part) + "\n"
 
@@ -122,7 +124,7 @@ _KFOLD_NAMES: Final = {
 }  # for 80 columns
 
 
-def kfold_table(done: Mapping[str, Any]) -> Table:
+def build_kfold_table(done: Mapping[str, Any]) -> Table:
     """Build the cross-validation table, with the original and the fine-tuned model for each group of pairs."""
     seeds, folds = len(done["seeds"]), done["config"]["folds"]
     grid = new_table(
@@ -163,7 +165,7 @@ _REARRANGED_NAMES: Final = {
 }
 
 
-def rearranged_table(done: Mapping[str, Any]) -> Table:
+def build_rearranged_table(done: Mapping[str, Any]) -> Table:
     """Build the table of accuracies on the original and the rearranged corpus, and the effect of HEX."""
     (corpus, plain), (_, rearranged) = done["arrangements"].items()
     seeds, several = len(done["seeds"]), len(done["seeds"]) > 1

@@ -142,77 +142,81 @@ class TrainConfig:
         ValueError: If any option is invalid; the message lists all errors.
     """
 
-    model: str = option("Hub id or folder of a pre-trained model or an NLI classifier.", _MODEL)
+    model: str = option("Hub id or folder of a pretrained model or an NLI classifier.", _MODEL)
     revision: str | None = option("Branch, tag or commit of the model.", _MODEL, default=None)
     label_map: str | None = option(
-        "Labels of a classifier in output order, if its config has generic names.", _MODEL, default=None
+        "Labels of the classifier's outputs in order, if its config has generic names.", _MODEL, default=None
     )
     max_length: int | None = option(
         "Maximum number of tokens per pair (default: the model's maximum).", _MODEL, default=None
     )
 
     corpus: tuple[str, ...] = option(
-        "Training corpora or files; a weight, as in snli=2, repeats pairs per epoch.", _PAIRS, default=("snli",)
+        "Training corpora or files; a weight as in snli=2 repeats the pairs per epoch.", _PAIRS, default=("snli",)
     )
     # A corpus or file without a validation split holds out a twentieth of its premises (`training.data`).
     validation: tuple[str, ...] = option(
-        "Validation corpora or files (default: validation splits of --corpus).", _PAIRS, default=()
+        "Validation corpora or files (default: the validation splits of --corpus).", _PAIRS, default=()
     )
     max_examples: int | None = option(
-        "Number of training pairs to draw at random (default: all).", _PAIRS, default=None
+        "Maximum number of training pairs, sampled at random (default: all).", _PAIRS, default=None
     )
     max_validation_examples: int | None = option(
-        "Number of pairs to draw per validation split (default: all).", _PAIRS, default=None
+        "Maximum number of pairs per validation split (default: all).", _PAIRS, default=None
     )
-    language: str = option("Language code of files, such as en or zh.", _PAIRS, default="en")
-    columns: tuple[str, ...] = option("Column names of files, such as premise=text label=gold.", _PAIRS, default=())
-    labels: tuple[str, ...] = option("Names of the labels 0, 1, 2 of files.", _PAIRS, default=())
+    language: str = option("Language code of your files, such as en or zh.", _PAIRS, default="en")
+    columns: tuple[str, ...] = option(
+        "Column names in your files, such as premise=text label=gold.", _PAIRS, default=()
+    )
+    labels: tuple[str, ...] = option("Label names for ids 0, 1, 2 in your files.", _PAIRS, default=())
     not_entailment_as: Literal["neutral"] | None = option(
-        "Label that not_entailment of two-label data is read as; needed to train on it.", _PAIRS, default=None
+        "Map not_entailment in two-label data to this label; required for such data.", _PAIRS, default=None
     )
     word_order: WordOrder = option(
-        "Word order: natural, shuffled in each epoch, or permuted once.", _PAIRS, default="natural"
+        "Word order: natural, shuffled (in each epoch) or permuted (once).", _PAIRS, default="natural"
     )
-    hypothesis_only: bool = option("Train and evaluate without premises.", _PAIRS, default=False)
+    hypothesis_only: bool = option("Train and evaluate on hypotheses only.", _PAIRS, default=False)
     # An entry may have a number: soswap=1500 adds 1,500 pairs per epoch, negated=0.1 a tenth of the training pairs.
-    augment: tuple[str, ...] = option(f"Added pairs: {', '.join(AUGMENT_KINDS)}.", _PAIRS, default=())
+    augment: tuple[str, ...] = option(f"Augmentations: {', '.join(AUGMENT_KINDS)}.", _PAIRS, default=())
     augment_pairs: int = option(
-        "Added pairs per epoch of a kind without a number (soswap=1500 has one).", _PAIRS, default=20_000
+        "Pairs per epoch of an augmentation without a number (as in soswap=1500).", _PAIRS, default=20_000
     )
     augment_words: AugmentWords = option(
-        "Vocabulary of added pairs: training (excludes -o words=held_out) or all.", _PAIRS, default="training"
+        "Words for augmentation: training (without held-out words) or all.", _PAIRS, default="training"
     )
 
-    num_train_epochs: int = option("Number of passes over the training pairs.", _STEPS, default=3)
-    max_steps: int | None = option("Number of steps; overrides --num-train-epochs.", _STEPS, default=None)
-    batch_size: int = option("Pairs per step, over all processes.", _STEPS, default=32)
+    num_train_epochs: int = option("Number of training epochs.", _STEPS, default=3)
+    max_steps: int | None = option("Number of training steps; overrides --num-train-epochs.", _STEPS, default=None)
+    batch_size: int = option("Total batch size per step, over all processes.", _STEPS, default=32)
     gradient_accumulation_steps: int = option(
-        "Forward passes per step of each process; more passes need less memory.", _STEPS, default=1
+        "Forward passes per step and process; more passes need less memory.", _STEPS, default=1
     )
-    learning_rate: float = option("Peak learning rate, with linear decay to 0.", _STEPS, default=5e-5)
+    learning_rate: float = option("Peak learning rate; decays linearly to 0.", _STEPS, default=5e-5)
     warmup_ratio: float = option("Fraction of the steps used for warm-up.", _STEPS, default=0.06)
-    weight_decay: float = option("Weight decay of AdamW; biases and norms have none.", _STEPS, default=0.01)
-    max_grad_norm: float = option("Maximum gradient norm; 0 for no clipping.", _STEPS, default=1.0)
+    weight_decay: float = option("Weight decay of AdamW; not applied to biases and norms.", _STEPS, default=0.01)
+    max_grad_norm: float = option("Maximum gradient norm; 0 disables clipping.", _STEPS, default=1.0)
     precision: Precision | None = option(
-        "no (float32), bf16 or fp16 (default: accelerate's config, else no).", _STEPS, default=None
+        "no (float32), bf16 or fp16 (default: from accelerate's config, else no).", _STEPS, default=None
     )
-    seed: int = option("Random seed for the head, sampling, data order and dropout.", _STEPS, default=13)
-    eval_steps: int | None = option("Steps between evaluations (default: one epoch).", _STEPS, default=None)
+    seed: int = option("Random seed for head initialization, sampling, data order and dropout.", _STEPS, default=13)
+    eval_steps: int | None = option("Number of steps between evaluations (default: one epoch).", _STEPS, default=None)
     early_stopping_patience: int | None = option(
-        "Evaluations without an accuracy gain before training stops (default: never).", _STEPS, default=None
+        "Evaluations without accuracy gain before training stops (default: no limit).", _STEPS, default=None
     )
 
-    output_dir: Path = option("Folder for the trained model; appears complete, at the end.", _RUN)
-    save_steps: int = option("Steps between checkpoints; the last two are kept.", _RUN, default=500)
-    logging_steps: int = option("Steps between logged losses.", _RUN, default=20)
+    output_dir: Path = option("Folder for the trained model; created when training finishes.", _RUN)
+    save_steps: int = option("Number of steps between checkpoints; the last two are kept.", _RUN, default=500)
+    logging_steps: int = option("Number of steps between logged losses.", _RUN, default=20)
     report_to: tuple[str, ...] = option(f"Experiment trackers: {', '.join(TRACKERS)}.", _RUN, default=())
-    dataloader_num_workers: int = option("Processes for data loading; 0 for none.", _RUN, default=0)
+    dataloader_num_workers: int = option(
+        "Number of data-loading processes; 0 loads in the main process.", _RUN, default=0
+    )
     push_checkpoints: str | None = option(
-        "Hub repository for the last checkpoint; created private if missing.", _RUN, default=None
+        "Hub repository for the last checkpoint; created as private if missing.", _RUN, default=None
     )
     # A rerun of the same command needs no option: it resumes from the checkpoints beside `output_dir`.
     resume_from_checkpoint: str | None = option(
-        "Checkpoint of another run: a folder or a Hub repository.", _RUN, default=None
+        "Checkpoint of another run to resume from: folder or Hub repository.", _RUN, default=None
     )
 
     reads_corpora: ClassVar[bool] = True
@@ -375,18 +379,18 @@ class HexOptions:
     """
 
     # With g as wide as its input, W^φ is square and g can represent all of the mean embedding.
-    width: int | None = option("Width of branch g (default: width of the embeddings).", _HEX, default=None)
-    unscaled: bool = option("Skip the scaling of g to a root mean square of 1 per pair.", _HEX, default=False)
+    width: int | None = option("Width of branch g (default: the embedding width).", _HEX, default=None)
+    unscaled: bool = option("Do not scale g to a root mean square of 1 per pair.", _HEX, default=False)
     # The authors give no number. The projection presumes a trained classifier, yet HEX needs most of the steps.
     warm_start: float = option(
-        "Fraction of initial steps with cross-entropy; 0 for a fine-tuned model.", _HEX, default=0.2
+        "Fraction of steps with plain cross-entropy first; use 0 for a fine-tuned model.", _HEX, default=0.2
     )
     # A copy, taken before training: g must not follow the encoder.
     embeddings: str | None = option(
-        "Word vectors for g: file, Hub id, folder, pipeline (default: the model's).", _HEX, default=None
+        "Word vectors for g: file, Hub id, folder or pipeline (default: the model's).", _HEX, default=None
     )
     superficial_weight: float = option(
-        "λ in the cross-entropy of F_L + λ F_G; above 0, g learns the labels.", _HEX, default=0.0
+        "λ in the cross-entropy of F_L + λ F_G; if above 0, g learns the labels.", _HEX, default=0.0
     )
 
     def __post_init__(self) -> None:
@@ -410,8 +414,8 @@ class MaxEntropyOptions:
         ValueError: If any option is invalid; the message lists all errors.
     """
 
-    alpha: float = option("α, the weight of the entropy on permuted pairs.", _MAX_ENTROPY, default=1.0)
-    permutations: int = option("n, the permutations of each pair in each epoch.", _MAX_ENTROPY, default=1)
+    alpha: float = option("Weight α of the entropy on permuted pairs.", _MAX_ENTROPY, default=1.0)
+    permutations: int = option("Number n of permutations per pair and epoch.", _MAX_ENTROPY, default=1)
 
     def __post_init__(self) -> None:
         _check(self)

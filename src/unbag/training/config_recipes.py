@@ -33,17 +33,19 @@ class DebiasConfig(TrainConfig):
     """
 
     # A folder holds a model, or its predictions on the training pairs.
-    bias: str = option("Biased model: lexical, hypothesis, both, self or a FOLDER.", _BIAS, default="lexical")
+    bias: str = option("Biased model: lexical, hypothesis, both, self or a model folder.", _BIAS, default="lexical")
     # The factor scales log-probabilities in a product of experts and is the exponent of weights elsewhere.
-    bias_strength: float = option("Factor of the bias in the objective.", _BIAS, default=1.0)
+    bias_strength: float = option("Strength of the bias in the objective.", _BIAS, default=1.0)
     anneal: float | None = option(
-        "Strength at the last step, linear from --bias-strength (default: constant).", _BIAS, default=None
+        "Final strength, annealed linearly from --bias-strength (default: constant).", _BIAS, default=None
     )
-    weak_examples: int = option("Number of training pairs of --bias self.", _BIAS, default=2_000)
-    weak_epochs: int = option("Number of training epochs of --bias self.", _BIAS, default=5)
-    balance: float = option("From 0 to 1: equal total weight of misleading and of other pairs.", _BIAS, default=0.0)
-    alpha: float = option("Weight of the entropy on permuted pairs; 0 for none.", _BIAS, default=0.0)
-    permutations: int = option("Permutations of each pair for --alpha.", _BIAS, default=1)
+    weak_examples: int = option("Number of training pairs for --bias self.", _BIAS, default=2_000)
+    weak_epochs: int = option("Number of training epochs for --bias self.", _BIAS, default=5)
+    balance: float = option(
+        "Group balancing from 0 to 1; at 1, all bias groups have equal total weight.", _BIAS, default=0.0
+    )
+    alpha: float = option("Weight of the entropy on permuted pairs; 0 disables it.", _BIAS, default=0.0)
+    permutations: int = option("Number of permutations per pair for --alpha.", _BIAS, default=1)
 
     def validation_errors(self) -> Iterator[str]:
         """Iterate over the errors in the options, as messages."""
@@ -109,7 +111,7 @@ class LearnedMixinConfig(DebiasConfig):
     """Options of the learned mixin."""
 
     # The default for MNLI in the code of Clark et al. 2019 (`train_debiased_mnli.py`).
-    entropy_penalty: float = option("w, the weight of the mixed bias's entropy.", _BIAS, default=0.03)
+    entropy_penalty: float = option("Weight w of the entropy of the mixed bias.", _BIAS, default=0.03)
 
     def validation_errors(self) -> Iterator[str]:
         """Iterate over the errors in the options, as messages."""
@@ -133,7 +135,7 @@ class ReweightingConfig(DebiasConfig):
 class FocalConfig(ReweightingConfig):
     """Options of the debiased focal loss."""
 
-    gamma: float = option("γ, the exponent of the weights.", _BIAS, default=2.0)  # the default in the authors' code
+    gamma: float = option("Exponent γ of the weights.", _BIAS, default=2.0)  # the default in the authors' code
 
     def validation_errors(self) -> Iterator[str]:
         """Iterate over the errors in the options, as messages."""
@@ -147,7 +149,7 @@ class ConfidenceConfig(DebiasConfig):
     """Options of confidence regularisation."""
 
     teacher: str | None = option(
-        "Folder of a teacher classifier (default: the model, fine-tuned first).", _BIAS, default=None
+        "Folder of the teacher classifier (default: fine-tune the model first).", _BIAS, default=None
     )
 
     def validation_errors(self) -> Iterator[str]:
@@ -240,13 +242,13 @@ class MendConfig(DebiasConfig):
     )
 
     sets: tuple[str, ...] = option(
-        "Challenge sets for the evaluation (default: a sample of each set).", _BEFORE_AND_AFTER, default=()
+        "Challenge sets to evaluate before and after (default: a sample of each set).", _BEFORE_AND_AFTER, default=()
     )
     # A folder may hold the files of both sets, at any depth.
     official_file: Path | None = option(
-        "File of breaking_nli or sicck, or a folder with both (default: downloaded).", _BEFORE_AND_AFTER, default=None
+        "Authors' file of breaking_nli or sicck, or a folder (default: download).", _BEFORE_AND_AFTER, default=None
     )
-    no_evaluate: bool = option("Skip the evaluation and the comparison.", _BEFORE_AND_AFTER, default=False)
+    no_evaluate: bool = option("Skip the evaluation before and after training.", _BEFORE_AND_AFTER, default=False)
 
     def validation_errors(self) -> Iterator[str]:
         """Iterate over the errors in the options, as messages."""
@@ -330,24 +332,22 @@ class KFoldConfig(ProtocolConfig):
 
     model: str = option("Hub id or folder of an NLI classifier to fine-tune in each fold.", _PANELS["model"])
     official_file: Path | None = option(
-        "Copy of SICCK-Ground-Truth-apr24.csv (default: downloaded).", _PANELS["corpus"], default=None
+        "Local copy of SICCK-Ground-Truth-apr24.csv (default: download).", _PANELS["corpus"], default=None
     )
     folds: int = option("Number of folds.", _PANELS["corpus"], default=5)
     protocol: Protocol = option(
-        "Folds: authors, spread or whole_seeds (pairs of a seed in one fold).", _PANELS["corpus"], default="authors"
+        "Folds: authors, spread or whole_seeds (keeps pairs of a seed together).", _PANELS["corpus"], default="authors"
     )
     num_train_epochs: int = option(
-        "Number of passes over the training pairs; the paper has 4 or 8.", _PANELS["num_train_epochs"], default=4
+        "Number of training epochs; the paper uses 4 or 8.", _PANELS["num_train_epochs"], default=4
     )
     batch_size: int = option(
-        "Pairs per step, over all processes; the paper has 8, 16 or 32.", _PANELS["batch_size"], default=32
+        "Total batch size, over all processes; the paper uses 8, 16 or 32.", _PANELS["batch_size"], default=32
     )
     # As in transformers' Trainer, which the authors use.
     warmup_ratio: float = option("Fraction of the steps used for warm-up.", _PANELS["warmup_ratio"], default=0.0)
     seed: int = TrainConfig.seed  # the seed of one fold's run; --seeds lists all (`kfold.cross_validate`)
-    output_dir: Path = option(
-        "Folder for predictions and scores; kfold.json appears at the end.", _PANELS["output_dir"]
-    )
+    output_dir: Path = option("Folder for predictions and scores; kfold.json is written last.", _PANELS["output_dir"])
     keep_models: bool = option("Keep the model of each fold.", _PANELS["output_dir"], default=False)
 
     def validation_errors(self) -> Iterator[str]:
@@ -378,25 +378,27 @@ class RearrangedConfig(ProtocolConfig, HexConfig):
         default=("snli",),
     )
     max_examples: int | None = option(
-        "Number of training pairs to draw of each arrangement (default: all).",
+        "Maximum number of training pairs per arrangement (default: all).",
         _REARRANGED_PANELS["max_examples"],
         default=None,
     )
     test_examples: int | None = option(
-        "Number of test pairs to draw of each arrangement (default: all).",
+        "Maximum number of test pairs per arrangement (default: all).",
         _REARRANGED_PANELS["max_validation_examples"],
         default=None,
     )
     rearranged_by: str = option(
-        "Embeddings of the rearranging model (default: as in resnli).", _REARRANGED_PANELS["corpus"], default=""
+        "Embeddings of the model that rearranges the corpus (default: as in resnli).",
+        _REARRANGED_PANELS["corpus"],
+        default="",
     )
     seed: int = option(
-        "Random seed for the head, sampling, order and dropout, not the arrangement.",
+        "Random seed of training (head, sampling, data order, dropout).",
         _REARRANGED_PANELS["seed"],
         default=TrainConfig.seed,
     )
     output_dir: Path = option(
-        "Folder for predictions and scores; rearranged.json appears at the end.", _REARRANGED_PANELS["output_dir"]
+        "Folder for predictions and scores; rearranged.json is written last.", _REARRANGED_PANELS["output_dir"]
     )
     keep_models: bool = option("Keep all models.", _REARRANGED_PANELS["output_dir"], default=False)
 

@@ -1,1 +1,1 @@
-"""Helpers without any notion of NLI: files, hashing, locks, retries, redaction and access to the Hub."""
+"""Utilities independent of NLI: files, hashing, locks, retries, redaction and Hub access."""

@@ -1,4 +1,4 @@
-"""Advice in error messages, limited to options that the running command has."""
+"""Advice in error messages, limited to options of the running command."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -8,13 +8,13 @@ from typing import Final
 _OPTION: Final = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
 _COMMAND: Final = re.compile(r"`[^`]*`")  # a quoted command has its own options
 
-# Not a context variable: messages are built in threads too, which do not inherit one.
+# Not a context variable, since messages are also built in threads, which do not inherit one.
 _offered: frozenset[str] | None = None
 
 
 @contextmanager
 def command_options(names: Iterable[str]) -> Iterator[None]:
-    """Register the long options of the running command for the time of the block."""
+    """Register the long options of the running command within this block."""
     global _offered
     before, _offered = _offered, frozenset(names)
     try:
@@ -24,7 +24,7 @@ def command_options(names: Iterable[str]) -> Iterator[None]:
 
 
 def options_in(text: str) -> frozenset[str]:
-    """Extract the long options that a message names outside quoted commands.
+    """Extract the long options in a message, except those in quoted commands.
 
     >>> sorted(options_in("pass --labels, or see `unbag build --output`"))
     ['--labels']
@@ -33,26 +33,26 @@ def options_in(text: str) -> frozenset[str]:
 
 
 def fits_command(text: str) -> bool:
-    """Check whether the running command has every option that a text names; True if no command runs."""
+    """Check whether the running command has all options in a text. True if no command is running."""
     return _offered is None or options_in(text) <= _offered
 
 
 def first_fitting(*choices: str) -> str:
-    """Choose the first text whose options the running command has; empty if there is none.
+    """Choose the first text whose options the running command has. Empty if there is none.
 
     >>> with command_options(["--dtype"]):
-    ...     first_fitting("name yours with --columns", "rename the columns")
+    ...     first_fitting("pass the names with --columns", "rename the columns")
     'rename the columns'
     """
     return next(filter(fits_command, choices), "")
 
 
 def all_fitting(*choices: str) -> str:
-    """Join the texts whose options the running command has, as alternatives.
+    """Join the texts whose options the running command has as alternatives.
 
     >>> with command_options(["--dtype"]):
-    ...     all_fitting("read less (--max-length)", "take --dtype bfloat16", "use a larger device")
-    'take --dtype bfloat16, or use a larger device'
+    ...     all_fitting("truncate more (--max-length)", "use --dtype bfloat16", "use a larger device")
+    'use --dtype bfloat16, or use a larger device'
     """
     *others, last = filter(fits_command, choices)
     return f"{', '.join(others)}, or {last}" if others else last

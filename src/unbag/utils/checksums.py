@@ -1,14 +1,14 @@
-"""Checksums of files that unbag writes and reads again: caches, checkpoints, predictions.
+"""Checksums of files that unbag writes and reads later: caches, checkpoints and predictions.
 
-A folder is sealed when it is complete: `checksums.json` has the hash of each of its files. A corrupted file is named in
-a warning and renamed, and the code that wrote it writes it again.
+A complete folder is sealed: `checksums.json` contains the hash of each of its files. A corrupted file is reported in a
+warning, renamed, and written again.
 
     folder/model.safetensors
     folder/checksums.json           {"model.safetensors": "9f5c…", "checksum": "of these"}
-    folder.damaged/                 the corrupted folder, only the latest one
+    folder.damaged/                 the latest corrupted folder
 
-XXH3 detects accidental corruption at the speed of reading. It does not protect against an attacker: a person who can
-write to the user's caches can write the checksums too.
+XXH3 detects accidental corruption at the speed of reading. It does not protect against attackers, who could also write
+the checksums.
 """
 
 import json
@@ -31,7 +31,7 @@ logger = logging.getLogger(__name__)
 
 
 def file_checksum(path: Path) -> str:
-    """Compute the XXH3 hash of a file's bytes, 32 hexadecimal digits."""
+    """Compute the XXH3 hash of a file's bytes, as 32 hexadecimal digits."""
     digest = xxhash.xxh3_128()
     with path.open("rb") as file:
         while chunk := file.read(_CHUNK):
@@ -40,9 +40,9 @@ def file_checksum(path: Path) -> str:
 
 
 def cells_checksum(*cells: str | bytes) -> int:
-    """Compute one hash of several texts or bytes, as an integer that SQLite can store.
+    """Compute a joint hash of several cells of text or bytes, as an integer that SQLite can store.
 
-    The borders between the cells are part of the hash.
+    The hash depends on the boundaries between cells.
 
     >>> cells_checksum("a", "bc") == cells_checksum("ab", "c")
     False
@@ -56,7 +56,7 @@ def cells_checksum(*cells: str | bytes) -> int:
 
 
 def seal(folder: Path, names: Iterable[str] | None = None) -> None:
-    """Write the checksums of a folder's files, after all of them are written. They mark the folder as complete.
+    """Write the checksums of a folder's files, which mark the folder as complete.
 
     Args:
         folder: Folder with the files.
@@ -70,7 +70,7 @@ def seal(folder: Path, names: Iterable[str] | None = None) -> None:
 
 
 def is_sealed(folder: Path) -> bool:
-    """Check whether a folder has checksums."""
+    """Check whether a folder has a file of checksums."""
     return (folder / FILE).is_file()
 
 
@@ -79,13 +79,13 @@ def find_damage(folder: Path) -> str | None:
     try:
         sums = read_verified(folder / FILE)
         if sums is None:
-            return f"{folder / FILE} is damaged: its checksum does not match"
+            return f"{folder / FILE} is corrupted: its checksum does not match"
         for name, expected in sums.items():
             path = folder / name
-            if path.exists() and not path.is_file():  # reading a named pipe would block for ever
-                return f"{path} is damaged: it is not a file"
+            if path.exists() and not path.is_file():  # reading a named pipe would block forever
+                return f"{path} is corrupted: it is not a file"
             if file_checksum(path) != expected:
-                return f"{path} is damaged: its checksum does not match"
+                return f"{path} is corrupted: its checksum does not match"
     except FileNotFoundError as error:
         return f"{error.filename} is missing"
     except OSError as error:
@@ -94,10 +94,10 @@ def find_damage(folder: Path) -> str | None:
 
 
 def set_aside(path: Path, why: str) -> None:
-    """Rename a damaged file or folder and log a warning; replaces one that was set aside earlier.
+    """Rename a corrupted file or folder and log a warning. Replaces an earlier corrupted one.
 
     Args:
-        path: Damaged file or folder.
+        path: Corrupted file or folder.
         why: Reason for the warning, a sentence without a full stop.
     """
     aside = path.with_name(path.name + _DAMAGED)
@@ -107,27 +107,27 @@ def set_aside(path: Path, why: str) -> None:
         path.rename(aside)
     except FileNotFoundError:  # another process was faster
         return
-    logger.warning("%s; set aside as %s and built again", why, aside.name)
+    logger.warning("%s; renamed to %s and built again", why, aside.name)
 
 
 def is_set_aside(path: Path) -> bool:
-    """Check whether a file or folder is one that was set aside."""
+    """Check whether a file or folder was renamed because it was corrupted."""
     return path.name.endswith(_DAMAGED)
 
 
 def add_checksum(record: Mapping[str, Any]) -> dict[str, Any]:
-    """Add a checksum to a record that will be written as JSON."""
+    """Add a checksum to a record for a JSON file."""
     return {**record, _KEY: _of_record(record)}
 
 
 def read_verified(path: Path) -> dict[str, Any] | None:
-    """Load a record that was written with a checksum, and verify it.
+    """Load a record with a checksum and verify it.
 
     Returns:
         The record without its checksum; None if the file is corrupted or cannot be read.
 
     Raises:
-        FileNotFoundError: If there is no such file.
+        FileNotFoundError: If the file does not exist.
     """
     try:
         record = json.loads(path.read_text(encoding="utf-8"))
@@ -140,6 +140,6 @@ def read_verified(path: Path) -> dict[str, Any] | None:
 
 
 def _of_record(record: Mapping[str, Any]) -> str:
-    # Through JSON and back: otherwise a tuple and a list with the same items would have different checksums.
+    # Converted to JSON and back, so that tuples and lists with equal items have equal checksums.
     plain = json.loads(json.dumps(record))
     return xxhash.xxh3_128(json.dumps(plain, sort_keys=True, ensure_ascii=True).encode()).hexdigest()

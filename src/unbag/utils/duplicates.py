@@ -1,4 +1,4 @@
-"""Detection of duplicate texts by digests on disk, so that memory does not grow with the number of texts."""
+"""Detection of duplicate texts with digests on disk, so that memory use does not grow with the number of texts."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -8,20 +8,20 @@ from typing import IO, Final, Self
 import numpy as np
 from numpy.typing import NDArray
 
-_BATCH: Final = 10_000  # texts that are hashed at a time
-_IN_MEMORY: Final = 4_000_000  # digests that are sorted at a time: 32 MB
+_BATCH: Final = 10_000  # texts hashed at a time
+_IN_MEMORY: Final = 4_000_000  # digests sorted at a time: 32 MB
 
 
 class DigestFile:
-    """Writer of a file with the digests of texts, 64 bits each."""
+    """Writer for a file of 64-bit digests of texts."""
 
     def __init__(self, path: Path) -> None:
-        """Open the file for writing; replaces an existing one."""
+        """Open the file for writing. Replaces an existing file."""
         self._file: IO[bytes] = path.open("wb")
         self._waiting: list[str] = []
 
     def add(self, text: str) -> None:
-        """Add a text."""
+        """Add the digest of a text."""
         self._waiting.append(text)
         if len(self._waiting) >= _BATCH:
             self._write()
@@ -42,7 +42,7 @@ class DigestFile:
 
 
 def digests(texts: Iterable[str]) -> NDArray[np.uint64]:
-    """Compute the digest of each text, shape (n,), the same in every process."""
+    """Compute the digest of each text, shape (n,), which is equal in all processes."""
     from pandas.util import hash_array
 
     hashes: NDArray[np.uint64] = hash_array(np.array(list(texts), dtype=object), categorize=False)
@@ -50,18 +50,18 @@ def digests(texts: Iterable[str]) -> NDArray[np.uint64]:
 
 
 def may_have_duplicates(files: Iterable[Path]) -> bool:
-    """Check whether files of digests have two equal digests.
+    """Check whether digest files contain two equal digests.
 
-    Different texts may have equal digests: True means that there may be a duplicate, False that there is none.
+    Different texts may have equal digests: True means that duplicates are possible, False that there are none.
 
     Args:
-        files: Files that `DigestFile` wrote; two digests may be in different files.
+        files: Files written by `DigestFile`. Equal digests may be in different files.
     """
     maps = [np.memmap(file, dtype=np.uint64, mode="r") for file in files if file.stat().st_size]
     passes = sum(map(len, maps)) // _IN_MEMORY + 1
     for number in range(passes):
-        # Each pass sorts the digests with one remainder, to bound memory. Equal digests have equal remainders, so they
-        # are compared in the same pass.
+        # Each pass sorts the digests with one remainder to limit memory use. Equal digests have equal remainders, so
+        # they are compared in the same pass.
         selected = [part[part % np.uint64(passes) == number] for each in maps for part in _parts(each)]
         ascending = np.sort(np.concatenate([np.empty(0, dtype=np.uint64), *selected]))
         if (ascending[1:] == ascending[:-1]).any():

@@ -1,4 +1,4 @@
-"""Errors from outside Python code: a full disk, and panics of libraries written in Rust.
+"""Errors from outside Python: full disks, and panics of Rust libraries.
 
 A panic is not an `Exception`, so `except Exception` does not catch it.
 """
@@ -17,13 +17,13 @@ _DISK_FULL_MESSAGES: Final = (
     "Disk quota exceeded",
     "File too large",
     "disk is full",  # SQLite
-    "PytorchStreamWriter failed writing file",  # torch.save, for every cause of a failed write
+    "PytorchStreamWriter failed writing file",  # torch.save, for any failed write
 )
 
 
 def is_disk_full(error: BaseException) -> bool:
-    """Check whether an error, or one of its causes, means that a disk is full."""
-    # Libraries wrap the OSError in errors of their own, and some of those keep only the message.
+    """Check whether an error or one of its causes means that a disk is full."""
+    # Libraries wrap the OSError in other errors, some of which keep only the message.
     return any(
         (isinstance(cause, OSError) and cause.errno in _DISK_FULL_CODES)
         or any(text in str(cause) for text in _DISK_FULL_MESSAGES)
@@ -32,21 +32,21 @@ def is_disk_full(error: BaseException) -> bool:
 
 
 def disk_full_message(error: BaseException) -> str:
-    """Build the message for a full disk, with the fix."""
-    return f"no space left on a disk ({first_line(error)}); free some space and run the same command again"
+    """Build the error message for a full disk."""
+    return f"no space left on a disk ({first_line(error)}); free some space and rerun the command"
 
 
 def is_panic(error: BaseException) -> bool:
-    """Check whether an error is a panic of a library in Rust (tokenizers, safetensors)."""
-    return type(error).__name__ == "PanicException"  # each library has a private class of this name
+    """Check whether an error is a panic of a Rust library (tokenizers, safetensors)."""
+    return type(error).__name__ == "PanicException"  # each library has a private class with this name
 
 
 @contextmanager
 def convert_panics() -> Iterator[None]:
-    """Convert a panic within this block into a `RuntimeError`.
+    """Convert Rust panics within this block to `RuntimeError`.
 
     Raises:
-        RuntimeError: If a library panics; with its message.
+        RuntimeError: If a library panics; contains its message.
     """
     try:
         yield

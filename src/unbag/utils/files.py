@@ -16,15 +16,15 @@ from unbag.utils.safe_io import DataError, parse_json, validate_file
 _WINDOWS = os.name == "nt"
 CACHE_VARIABLE: Final = "UNBAG_CACHE"
 LARGEST_JSON: Final = 1 << 30
-"""Maximum size in bytes of a JSON file. The largest file that unbag writes, a lexical model's words, has some MB."""
+"""Maximum size of a JSON file in bytes. The largest file that unbag writes, for a lexical model, has some MB."""
 
 
 def cache_folder(name: str) -> Path:
-    """Build the path of the cache folder for one kind of files; the folder may not exist yet.
+    """Build the path of the cache folder for one type of files. The folder may not exist yet.
 
-    The parent is the folder that the environment variable `UNBAG_CACHE` names, or the cache folder of the platform:
-    `unbag` in `$XDG_CACHE_HOME` or `~/.cache` on Linux, `unbag` in `~/Library/Caches` on macOS, `unbag/Cache` in
-    `%LOCALAPPDATA%` on Windows.
+    The parent is the folder in the environment variable `UNBAG_CACHE`, or the platform's cache folder: `unbag` in
+    `$XDG_CACHE_HOME` or `~/.cache` on Linux, `unbag` in `~/Library/Caches` on macOS, `unbag/Cache` in `%LOCALAPPDATA%`
+    on Windows.
     """
     configured = os.environ.get(CACHE_VARIABLE)
     return (Path(configured).expanduser() if configured else user_cache_path("unbag", appauthor=False)) / name
@@ -32,10 +32,10 @@ def cache_folder(name: str) -> Path:
 
 @contextmanager
 def atomic_write(path: Path) -> Iterator[Path]:
-    """Yield a temporary path beside `path`; rename it to `path` on success, remove it on failure.
+    """Yield a temporary path that is renamed to `path` on success and removed on failure.
 
     Args:
-        path: File to create or replace. Its folder is created if absent.
+        path: File to create or replace. Its folder is created if necessary.
 
     Raises:
         ValueError: If `path` is a folder or a device, which the new file would replace.
@@ -48,36 +48,36 @@ def atomic_write(path: Path) -> Iterator[Path]:
     'all of it'
     """
     if path.exists() and not path.is_file():
-        raise ValueError(f"{path}: expected the name of a file to write, got a folder or a device")
+        raise ValueError(f"{path}: expected a file to write, got a folder or a device")
     path.parent.mkdir(parents=True, exist_ok=True)
-    # The temporary file is in the same folder, hence on the same file system: only there a rename is atomic. Its name
-    # is unique, so two processes that write the same file do not mix their bytes: the later one wins.
+    # Renames are atomic only within a file system, so the temporary file is in the same folder. Its name is unique, so
+    # that two processes that write the same file do not mix their bytes; the later one wins.
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
     os.close(handle)
     tmp = Path(name)
     try:
         yield tmp
-        _sync(tmp)  # otherwise a power cut could leave the new name on an empty file
+        _sync(tmp)  # otherwise the renamed file could be empty after a power failure
         umask = os.umask(0)  # the only way to read the umask is to set it
         os.umask(umask)
-        tmp.chmod(0o666 & ~umask)  # mkstemp makes the file private; the output of a run has the user's usual rights
+        tmp.chmod(0o666 & ~umask)  # mkstemp creates a private file; output files have the user's default permissions
         tmp.replace(path)
     finally:
         tmp.unlink(missing_ok=True)
 
 
 def write_json(value: Any, path: Path) -> None:
-    """Write a value as indented JSON, atomically.
+    """Write a value as indented JSON atomically.
 
     Raises:
-        ValueError: If a number in it is infinite or NaN, which JSON cannot represent.
+        ValueError: If it contains an infinite number or NaN, which JSON cannot represent.
     """
     with atomic_write(path) as tmp:
         tmp.write_text(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")
 
 
 def read_json_object(path: Path, *, what: str = "an object of JSON", largest: int = LARGEST_JSON) -> dict[str, Any]:
-    """Load the object in a JSON file from an untrusted source.
+    """Load a JSON object from an untrusted file.
 
     Args:
         path: JSON file.
@@ -85,7 +85,7 @@ def read_json_object(path: Path, *, what: str = "an object of JSON", largest: in
         largest: Maximum size in bytes (default: 2^30).
 
     Raises:
-        ValueError: If the file is absent, too large, or does not hold a JSON object.
+        ValueError: If the file is missing, too large, or does not contain a JSON object.
     """
     try:
         value = parse_json(validate_file(path, largest=largest).read_text(encoding="utf-8"))
@@ -103,10 +103,10 @@ def _reason(error: Exception) -> str:
 
 
 def atomic_rename(tmp: Path, path: Path) -> None:
-    """Rename a finished folder atomically, after all its files are on the disk.
+    """Rename a complete folder atomically, after its files are written to disk.
 
     Args:
-        tmp: Finished folder, with the same parent as `path`: only on one file system a rename is atomic.
+        tmp: Complete folder with the same parent as `path`, since renames are atomic only within a file system.
         path: New path, which must not exist.
     """
     for entry in (*tmp.rglob("*"), tmp):
@@ -117,7 +117,7 @@ def atomic_rename(tmp: Path, path: Path) -> None:
 
 @contextmanager
 def remove_on_failure(tmp: Path) -> Iterator[None]:
-    """Create an empty folder, and remove it if the block fails, for example on a full disk."""
+    """Create an empty folder, and remove it if the block raises, for example on a full disk."""
     shutil.rmtree(tmp, ignore_errors=True)
     tmp.mkdir(parents=True)
     try:
@@ -128,10 +128,10 @@ def remove_on_failure(tmp: Path) -> Iterator[None]:
 
 
 def _sync(path: Path) -> None:
-    """Flush a file or folder to the disk."""
+    """Flush a file or folder to disk."""
     if _WINDOWS and path.is_dir():  # Windows cannot open a folder; NTFS keeps a journal of names
         return
-    handle = os.open(path, os.O_RDWR if _WINDOWS else os.O_RDONLY)  # Windows syncs no file opened for reading only
+    handle = os.open(path, os.O_RDWR if _WINDOWS else os.O_RDONLY)  # Windows cannot sync files opened for reading only
     try:
         os.fsync(handle)
     finally:

@@ -1,4 +1,4 @@
-"""Hashes that identify data: of rows, independent of file, cache and batches; or of a file's bytes."""
+"""Hashes that identify data: of rows, independent of files, caches and batches, or of a file's bytes."""
 
 import hashlib
 import os
@@ -13,17 +13,17 @@ import pyarrow.compute as pc
 
 _MISSING = "-"
 _STEP: Final = 4.0
-"""Seconds. No file system has timestamps as coarse as this: the coarsest, FAT's, have a step of two seconds."""
+"""Seconds; longer than the resolution of all file systems' timestamps. FAT has the coarsest, with two seconds."""
 
 
 def file_hash(path: Path) -> str:
-    """Compute the sha256 of a file's bytes, 64 hexadecimal digits. An unchanged file is not read again.
+    """Compute the sha256 of a file's bytes, as 64 hexadecimal digits. Unchanged files are not read again.
 
-    A file that was written in the last seconds is read at every call: a second change within the step of the file
-    system's clock would leave its timestamps as they are.
+    A file written within the last seconds is read at every call, since another change within the resolution of the file
+    system's timestamps would not change them.
     """
     with path.open("rb") as file:
-        stat = os.fstat(file.fileno())  # of the open file: a network file system may cache the attributes of a name
+        stat = os.fstat(file.fileno())  # of the open file, since network file systems may cache attributes by name
         if time.time() - max(stat.st_mtime, stat.st_ctime) < _STEP:
             return hashlib.file_digest(file, "sha256").hexdigest()
     identity = (stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns)
@@ -32,20 +32,20 @@ def file_hash(path: Path) -> str:
 
 @lru_cache(maxsize=4096)
 def _cached_file_hash(path: Path, identity: tuple[int, ...]) -> str:
-    """Compute the hash of a file; cached by its identity, which every write changes."""
+    """Compute the hash of a file. The result is cached by the file's identity, which changes with every write."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def content_hash(batches: Iterable[Any], columns: Sequence[str]) -> str:
-    """Compute the sha256 of the values of some columns, row by row.
+    """Compute the sha256 of the values of the given columns, row by row.
 
-    Each value is prefixed with its length (`7:A dog.`), so different tables never give the same hashed text.
+    Each value is prefixed with its length (`7:A dog.`), so that different tables never produce the same hashed text.
 
     Args:
-        batches: Arrow tables or record batches, in row order. The split into batches does not change the hash.
-        columns: Names of the columns. Names and order are part of the hash. Values are hashed as text; a missing value
-            differs from an empty text.
+        batches: Arrow tables or record batches, in row order. The hash does not depend on the division into batches.
+        columns: Names of the columns. The hash depends on names and order. Values are hashed as text; missing values
+            differ from empty texts.
 
     Returns:
         64 hexadecimal digits.
@@ -66,7 +66,7 @@ def content_hash(batches: Iterable[Any], columns: Sequence[str]) -> str:
         cells = [_cells(batch.column(name)) for name in columns]
         rows = pc.binary_join_element_wise(*cells, "")
         for chunk in rows.chunks if isinstance(rows, pa.ChunkedArray) else [rows]:
-            # Arrow joins all rows to one buffer: a Python object per row would be slow for millions of rows.
+            # Arrow joins all rows in one buffer, since a Python object per row would be slow for millions of rows.
             digest.update(pc.binary_join(pa.ListArray.from_arrays([0, len(chunk)], chunk), "")[0].as_buffer())
     return digest.hexdigest()
 

@@ -1,6 +1,6 @@
-"""Jobs of the Hugging Face Hub (`hf jobs`), whose disk is deleted at their end.
+"""Hugging Face jobs (`hf jobs`), whose disk is deleted when they end.
 
-A run there needs a place that outlives the job: a push to the Hub, an address, or a mounted volume.
+A run in a job needs persistent output: a push to the Hub, a URL, or a mounted volume.
 """
 
 import os
@@ -10,15 +10,15 @@ from pathlib import Path
 from typing import Final
 
 VARIABLES: Final = ("JOB_ID", "ACCELERATOR", "CPU_CORES", "MEMORY")
-"""Environment variables of every job (https://huggingface.co/docs/hub/jobs-configuration). Schedulers of clusters set
-`JOB_ID` too, so only all four together identify a job of the Hub."""
+"""Environment variables of all jobs (https://huggingface.co/docs/hub/jobs-configuration). Cluster schedulers also set
+`JOB_ID`, so only all four variables together identify a Hugging Face job."""
 _MOUNTS: Final = Path("/proc/self/mounts")
 _VOLUME_KINDS: Final = ("fuse", "nfs")
-"""Beginnings of the file system types with which buckets are mounted (https://github.com/huggingface/hf-mount)."""
+"""Prefixes of the file system types of mounted buckets (https://github.com/huggingface/hf-mount)."""
 
 
 def is_hf_job(environment: Mapping[str, str] = os.environ) -> bool:
-    """Check whether this process runs in a job of the Hub.
+    """Check whether the current process runs in a Hugging Face job.
 
     >>> is_hf_job({"JOB_ID": "699d874f1aad19adb8aaeadc", "ACCELERATOR": "none", "CPU_CORES": "2", "MEMORY": "16Gi"})
     True
@@ -29,11 +29,11 @@ def is_hf_job(environment: Mapping[str, str] = os.environ) -> bool:
 
 
 def is_on_volume(path: Path, mounts: Path | None = None) -> bool:
-    """Check whether a path is on a mounted volume, such as a bucket of the Hub, not on the disk of the machine.
+    """Check whether a path is on a mounted volume, such as a Hub bucket, instead of the local disk.
 
     Args:
         path: Path of a file or folder that need not exist.
-        mounts: Table of the mounts, as the kernel writes it (default: that of this process).
+        mounts: Mount table in the kernel's format (default: that of the current process).
     """
     mounts = mounts or _MOUNTS
     if not mounts.is_file():  # not Linux
@@ -41,15 +41,15 @@ def is_on_volume(path: Path, mounts: Path | None = None) -> bool:
     kinds = {}
     for line in mounts.read_text(encoding="utf-8", errors="surrogateescape").splitlines():
         _, mounted_at, kind, *_ = line.split(" ")
-        kinds[Path(_unescape(mounted_at))] = kind  # the last mount at a point hides earlier ones
+        kinds[Path(_unescape(mounted_at))] = kind  # the last mount at a mount point hides earlier ones
     resolved = path.resolve()
     nearest = next((each for each in (resolved, *resolved.parents) if each in kinds), Path("/"))
-    # The root of a container can be a FUSE overlay, and is deleted with the container.
+    # The root of a container can be a FUSE overlay, which is deleted with the container.
     return nearest != Path("/") and kinds[nearest].startswith(_VOLUME_KINDS)
 
 
 def _unescape(text: str) -> str:
-    r"""Replace the octal escapes of blanks and backslashes in the table of mounts.
+    r"""Replace the octal escapes of blanks and backslashes in a mount table.
 
     >>> print(_unescape(r"/my\040bucket"))
     /my bucket
@@ -58,16 +58,16 @@ def _unescape(text: str) -> str:
 
 
 def validate_outlives_job(option: str, place: str | Path, push: str | None, *, push_option: str | None) -> None:
-    """Validate that the output of a run outlives the machine, if it is that of a job of the Hub.
+    """Validate that the output of a run is persistent, if it runs in a Hugging Face job.
 
     Args:
-        option: Option that names the place, for the message.
-        place: Folder or address of the output.
-        push: Hub repository to which the output is pushed; None for no push.
-        push_option: Option that names the repository; None if the command has none.
+        option: Command-line option of the output, for error messages.
+        place: Folder or URL of the output.
+        push: Hub repository to which the output is pushed; None if it is not pushed.
+        push_option: Command-line option of the repository; None if the command has none.
 
     Raises:
-        ValueError: If this is a job of the Hub, without a push, and the place is a folder of the job's disk.
+        ValueError: If the process runs in a job without a push, and the output is on the job's disk.
     """
     from unbag.utils.storage import is_address  # imports fsspec
 
@@ -76,6 +76,6 @@ def validate_outlives_job(option: str, place: str | Path, push: str | None, *, p
     ways = [f"add {push_option} ORG/NAME"] if push_option else []
     ways.append(f"mount a bucket (`hf jobs run -v hf://buckets/ORG/BUCKET:/output …`) and pass {option} /output/NAME")
     raise ValueError(
-        f"{option}: expected a place that outlives job {os.environ['JOB_ID']} of the Hub, got {place} on its disk, "
-        f"which is deleted at the end; {', or '.join(ways)}"
+        f"{option}: expected persistent output for the Hugging Face job {os.environ['JOB_ID']}, got {place} on its "
+        f"disk, which is deleted when the job ends; {', or '.join(ways)}"
     )

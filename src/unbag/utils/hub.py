@@ -1,4 +1,4 @@
-"""Reads from the Hub, with retries, and one-line errors that name the host, the file and the fix."""
+"""Reads from the Hub with retries, and one-line errors with the host, the file and a fix."""
 
 from collections.abc import Callable
 from typing import Final, TypeVar
@@ -8,32 +8,32 @@ from unbag.utils.errors import is_disk_full
 from unbag.utils.redaction import first_line, redact
 from unbag.utils.retries import causes, http_cause, hub_http, is_malformed_response, requested_wait, with_retries
 
-READ_TRIES: Final = 4  # in addition to the retries of the clients, which cover server errors of the Hub
-_CHECK_PROXY: Final = "a login page or a proxy may have answered instead; check the network and HF_ENDPOINT"
+READ_TRIES: Final = 4  # in addition to the clients' retries, which cover server errors of the Hub
+_CHECK_PROXY: Final = "the response may come from a login page or a proxy; check the network and HF_ENDPOINT"
 _LOG_IN: Final = "log in with `hf auth login`, or set HF_TOKEN"
-_AGAIN: Final = "check the network and HF_ENDPOINT, and run the command again"
+_AGAIN: Final = "check the network and HF_ENDPOINT, and rerun the command"
 _UNREADABLE: Final = (AttributeError, IndexError, KeyError, TypeError)
-"""Errors that the clients raise for JSON of an unexpected structure."""
+"""Errors that the clients raise for JSON with an unexpected structure."""
 
 T = TypeVar("T")
 
 
 class HubReadError(ValueError):
-    """Failure to read from the Hub; the message names the host, the file and the fix."""
+    """Failure to read from the Hub; the message contains the host, the file and a fix."""
 
 
 def hub_read(what: str, call: Callable[[], T], *, tries: int = READ_TRIES, unreachable: bool = False) -> T:
-    """Call a function that reads from the Hub, with retries.
+    """Call a function that reads from the Hub, and retry transient failures.
 
     Args:
-        what: Name of the read object for messages, e.g. `the data set org/name`.
-        call: Function that reads it. It must not change anything on the Hub, since it may be called several times.
+        what: Name of the object for messages, such as `the dataset org/name`.
+        call: Function that reads it. It must not modify the Hub, since it may be called several times.
         tries: Maximum number of calls (default: 4).
         unreachable: Whether to retry if there is no connection (default: no); see `utils.retries.with_retries`.
 
     Raises:
         HubReadError: If the network fails, the Hub has a server error, or the response is malformed.
-        Exception: Any other error of the call, for example for an absent or private repository.
+        Exception: Any other error of the call, for example for a missing or private repository.
     """
     try:
         return with_retries(call, tries=tries, unreachable=unreachable)
@@ -47,35 +47,35 @@ def hub_read(what: str, call: Callable[[], T], *, tries: int = READ_TRIES, unrea
 
 
 def missing_repo_message(error: BaseException, kind: str, name: str) -> str | None:
-    """Build the message for a repository that is absent, private or gated; None for another error.
+    """Build the message for a missing, private or gated repository; None for other errors.
 
     Args:
         error: Error of the client.
-        kind: Kind of repository, e.g. `model`.
+        kind: Type of the repository, such as `model`.
         name: Id of the repository.
     """
     from huggingface_hub import get_token
     from huggingface_hub.errors import GatedRepoError, HfHubHTTPError, RepositoryNotFoundError
 
     def is_missing(cause: BaseException) -> bool:
-        # A mirror may answer a plain 404, without the code by which the client recognizes a missing repository.
+        # A mirror may respond with a plain 404, without the code by which the client detects a missing repository.
         plain = type(cause) is HfHubHTTPError and cause.response.status_code == 404
         return plain or isinstance(cause, RepositoryNotFoundError)
 
     chain = list(causes(error))
     if any(isinstance(cause, GatedRepoError) for cause in chain):
-        return f"the {kind} {name} on the Hub is gated; request access on its page, then {_LOG_IN}"
+        return f"{name}: expected access to the {kind}, got a gated one; request access on its page, then {_LOG_IN}"
     if not any(map(is_missing, chain)):
         return None
-    # Without a right to read it, the Hub answers 404 for a private repository too.
+    # Without read access, the Hub also responds with 404 for a private repository.
     private = (
         f"if it is private, {_LOG_IN}" if get_token() is None else "if it is private, use a token that may read it"
     )
-    return f"no {kind} {name} on the Hub; check the spelling, or {private}"
+    return f"{name}: expected a {kind} on the Hub, got none; check the spelling, or {private}"
 
 
 def hub_failure_message(error: BaseException) -> str | None:
-    """Describe a failure of the network or the Hub, with the fix; None for any other error."""
+    """Describe a failure of the network or the Hub, with a fix; None for any other error."""
     httpx = hub_http()
     from huggingface_hub import is_offline_mode
 
@@ -87,12 +87,12 @@ def hub_failure_message(error: BaseException) -> str | None:
         message = answer.server_message or answer.response.reason_phrase
         seconds = requested_wait(answer)
         when = f"in {seconds:.0f} s" if seconds else "later"
-        return f"{_place(url)} answered {status} ({redact(message)}); run the command again {when}"
+        return f"{_place(url)} responded with {status} ({redact(message)}); rerun the command {when}"
     for cause in causes(error):
         request = getattr(cause, "_request", None)
         place = _place(str(request.url)) if request is not None else _host()
         if isinstance(cause, httpx.TooManyRedirects):
-            return f"{place} redirects without end ({first_line(cause, longest=200)}); {_CHECK_PROXY}"
+            return f"{place} redirects endlessly ({first_line(cause, longest=200)}); {_CHECK_PROXY}"
         if isinstance(cause, httpx.ConnectError | httpx.ConnectTimeout | httpx.ProxyError):
             host = _host() if request is None else "{0.scheme}://{0.netloc}".format(urlsplit(str(request.url)))
             return f"{redact(host)} cannot be reached ({type(cause).__name__}: {first_line(cause)}); {_AGAIN}"
@@ -116,6 +116,6 @@ def _host() -> str:
 
 
 def _place(url: str) -> str:
-    """Build a URL without its query, which may hold a signature that grants access to everyone."""
+    """Strip the query of a URL, which may contain a signature that grants access."""
     parts = urlsplit(url)
     return redact(f"{parts.scheme}://{parts.netloc}{parts.path}")

@@ -1,7 +1,7 @@
-"""Download of the files of a model repository that loading reads, all of them before the first is read.
+"""Download of all files that are needed to load a model, before loading starts.
 
-transformers downloads each file when it reads it, and treats a failed download of an optional file, such as a chat
-template, like an absent file. After a network error the loaded model would then be a different one.
+transformers downloads each file when it reads the file, and treats a failed download of an optional file, such as a
+chat template, like a missing file. After a network error, a different model would be loaded.
 """
 
 from pathlib import Path, PurePosixPath
@@ -13,21 +13,21 @@ from unbag.utils.offline import unless_unreachable
 _SMALL: Final = frozenset({".json", ".txt", ".model", ".tiktoken", ".jinja", ".spm", ".codes", ".vocab"})
 _TEMPLATES: Final = "additional_chat_templates"
 _WEIGHTS: Final = ("model*.safetensors", "*.safetensors", "pytorch_model*.bin", "*.bin")
-"""Patterns in order of preference: only the files of the first pattern with a match are downloaded."""
+"""Patterns in order of preference. Only the files of the first matching pattern are downloaded."""
 
 
 def download_model_files(repo: str, revision: str | None, *, weights: bool = True, code: bool = False) -> Path:
-    """Download the files of a model and return their folder, which is named by the commit; offline, use the cache.
+    """Download the files of a model, or find them in the cache if offline. Returns the folder of the commit.
 
     Args:
         repo: Id of the repository.
         revision: Branch, tag or commit (default: the main branch).
-        weights: Whether to download the weights (default: yes), not only config and tokenizer.
-        code: Whether to download the repository's Python code (default: no), if the user trusts it.
+        weights: Whether to download the weights in addition to config and tokenizer (default: yes).
+        code: Whether to download the repository's Python code, if the user trusts it (default: no).
 
     Raises:
         HubReadError: If the network fails, the Hub has a server error, or the response is malformed.
-        HfHubHTTPError: If the repository is absent, private or gated.
+        HfHubHTTPError: If the repository is missing, private or gated.
         OSError: If the process is offline and the model is not in the cache.
     """
     from huggingface_hub import HfApi, is_offline_mode, snapshot_download
@@ -42,11 +42,11 @@ def download_model_files(repo: str, revision: str | None, *, weights: bool = Tru
 
 
 def _here(repo: str, revision: str | None, *, weights: bool) -> Path:
-    """Find the model's folder in the cache of this machine."""
+    """Find the model's folder in the local cache."""
     from huggingface_hub import snapshot_download
 
     def folder(patterns: list[str]) -> Path:
-        # It raises if a file of these patterns is missing and the client has a listing of the repository.
+        # This raises if a file of these patterns is missing and the client has a listing of the repository.
         cached = snapshot_download(
             repo, revision=revision, local_files_only=True, allow_patterns=patterns, ignore_patterns=["*/*"]
         )
@@ -59,7 +59,7 @@ def _here(repo: str, revision: str | None, *, weights: bool) -> Path:
 
 
 def select_model_files(listed: list[str], *, weights: bool, code: bool = False) -> list[str]:
-    """Select the files of a repository that loading its model reads.
+    """Select the files of a repository that are needed to load its model.
 
     >>> select_model_files(["config.json", "model.safetensors", "pytorch_model.bin", "onnx/model.onnx"], weights=True)
     ['config.json', 'model.safetensors']

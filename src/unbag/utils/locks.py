@@ -1,7 +1,7 @@
-"""File locks, so that one process at a time writes a file or folder, with a record of the process that holds the lock.
+"""File locks, so that only one process at a time writes a file or folder, with a record of the lock's holder.
 
-The lock is the operating system's, on a file beside the written one. It ends with the process that holds it, even if
-that process is killed; a lock file that a killed process left behind does not lock anything.
+The lock is a lock of the operating system on a separate file. It is released when the process that holds it ends, even
+if the process is killed. The lock file of a killed process does not lock anything.
 """
 
 import json
@@ -17,23 +17,23 @@ from typing import Final
 
 from filelock import FileLock, Timeout
 
-# The process and thread that hold each lock. The process id is needed because a forked process inherits the table.
+# Process and thread that hold each lock. The process id is needed because forked processes inherit the table.
 _held: Final[dict[Path, tuple[int, int]]] = {}
 logger = logging.getLogger(__name__)
 
 
 class LockedError(ValueError):
-    """A lock that another process holds; the message names that process."""
+    """Error for a lock that another process holds; the message describes the process."""
 
 
 @contextmanager
 def exclusive_lock(path: Path, doing: str, *, wait: bool = False) -> Iterator[None]:
-    """Hold the lock of a path within this block. The thread that holds a lock may take it again.
+    """Hold the lock of a path within this block. The thread that holds the lock can acquire it again.
 
     Args:
-        path: File or folder that is written. It need not exist; its parent folder is created if absent.
-        doing: Activity in one or two words, for the messages of other processes: `training`.
-        wait: Whether to wait for another process that holds the lock (default: no, fail).
+        path: File or folder to write. It need not exist. Its parent folder is created if necessary.
+        doing: Activity in one or two words such as `training`, for the messages of other processes.
+        wait: Whether to wait for another process that holds the lock, instead of raising (default: no).
 
     Raises:
         LockedError: If another process holds the lock and `wait` is not set.
@@ -52,7 +52,7 @@ def exclusive_lock(path: Path, doing: str, *, wait: bool = False) -> Iterator[No
     except Timeout:
         if not wait:
             raise LockedError(
-                f"{path} is being written by {lock_holder(path)}; wait for it, or name another path"
+                f"{path}: expected no other writer, got {lock_holder(path)}; wait for it, or use another path"
             ) from None
         logger.warning("waiting for %s to finish %s", lock_holder(path), path.name)
         lock.acquire()
@@ -63,15 +63,15 @@ def exclusive_lock(path: Path, doing: str, *, wait: bool = False) -> Iterator[No
     finally:
         _held.pop(path, None)
         with suppress(OSError):
-            file.unlink()  # before the release; a waiting process notices, and locks a new file
+            file.unlink()  # before the release, so that a waiting process locks a new file
         lock.release()
-        with suppress(OSError):  # rmdir fails for a folder with files, which stays
+        with suppress(OSError):  # rmdir fails for a folder with files, which is kept
             for folder in created:
                 folder.rmdir()
 
 
 def lock_file(path: Path) -> Path:
-    """Build the path of the file that is locked while a path is written.
+    """Build the path of the lock file for a path.
 
     >>> lock_file(Path("runs/mine")).as_posix()
     'runs/.mine.lock'
@@ -80,7 +80,7 @@ def lock_file(path: Path) -> Path:
 
 
 def lock_holder(path: Path) -> str:
-    """Describe the process that holds the lock of a path, as far as the lock file is readable."""
+    """Describe the process that holds the lock of a path, if the lock file is readable."""
     try:
         record = json.loads(lock_file(path).read_text(encoding="utf-8"))
         return f"process {int(record['pid'])} on {record['host']} ({record['doing']} since {record['since']})"
@@ -91,5 +91,5 @@ def lock_holder(path: Path) -> str:
 def _write_holder(file: Path, doing: str) -> None:
     since = datetime.now(UTC).isoformat(sep=" ", timespec="seconds")
     record = {"host": socket.gethostname(), "pid": os.getpid(), "since": since, "doing": doing}
-    with suppress(OSError):  # on a full disk the lock holds without its record
+    with suppress(OSError):  # on a full disk the lock is valid without its record
         file.write_text(json.dumps(record) + "\n", encoding="utf-8")

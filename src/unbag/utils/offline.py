@@ -1,7 +1,7 @@
-"""Offline mode of the Hub's clients: on the user's request, or if the Hub is unreachable.
+"""Offline mode of the Hub clients, if the user requests it or if the Hub is unreachable.
 
-Without a network, each call of a client retries for 20 to 30 seconds before it uses its cache or fails. Code that reads
-the Hub therefore does so within `unless_unreachable`, which tests the connection once.
+Without a network, each client call retries for 20 to 30 seconds before it uses its cache or fails. Code that reads from
+the Hub therefore runs within `unless_unreachable`, which tests the connection once.
 """
 
 import logging
@@ -14,12 +14,12 @@ from typing import Final
 
 from unbag.utils.retries import hub_http
 
-_TRIES: Final = 3  # a server that restarts is back in seconds
+_TRIES: Final = 3  # a restarting server is available again within seconds
 _SECONDS_BETWEEN: Final = 1.0
 _TIMEOUT: Final = 3.0  # seconds for a connection
-_FAILURE_TTL: Final = 60.0  # seconds for which a failure is cached; a run may read ten things from the Hub
-_last: dict[str, tuple[float, str]] = {}  # by endpoint: time of the last test, and its failure or ""
-_in_force = ""  # the failure for which the clients are offline now, or ""
+_FAILURE_TTL: Final = 60.0  # seconds for which a failure is cached, since a run may read several objects from the Hub
+_last: dict[str, tuple[float, str]] = {}  # by endpoint: time of the last test and its failure, or ""
+_in_force = ""  # failure for which the clients are currently offline, or ""
 logger = logging.getLogger(__name__)
 
 _SETTINGS: Final = (
@@ -31,7 +31,7 @@ _SETTINGS: Final = (
 
 
 def go_offline() -> None:
-    """Set the Hub's clients offline, as `HF_HUB_OFFLINE=1` does, in this process and its children."""
+    """Switch the Hub clients of this process and its children to offline mode, like `HF_HUB_OFFLINE=1`."""
     os.environ["HF_HUB_OFFLINE"] = "1"
     for module, name in _SETTINGS:
         if module in sys.modules:
@@ -40,10 +40,10 @@ def go_offline() -> None:
 
 @contextmanager
 def unless_unreachable() -> Iterator[str]:
-    """Set the Hub's clients offline within this block if the Hub is unreachable, so that they use their caches.
+    """Switch the Hub clients to offline mode within this block if the Hub is unreachable, so that they use caches.
 
     Yields:
-        The reason why the Hub is unreachable; empty if it is reachable, or if the user has set offline mode.
+        The reason why the Hub is unreachable; empty if it is reachable or if the user has set offline mode.
     """
     global _in_force
     reason = _in_force or _unreachable()
@@ -67,7 +67,7 @@ def unless_unreachable() -> Iterator[str]:
 
 
 def _unreachable() -> str:
-    """Test the connection to the Hub; returns the reason of a failure, empty for any response of the Hub."""
+    """Test the connection to the Hub. Returns the reason of a failure, or an empty text for any response."""
     httpx = hub_http()
     from huggingface_hub import constants, get_session, is_offline_mode
 
@@ -86,9 +86,9 @@ def _unreachable() -> str:
             if left:
                 time.sleep(_SECONDS_BETWEEN)
                 continue
-            logger.warning("%s; continuing with the files on this machine", reason)
+            logger.warning("%s; continuing with local files", reason)
         except httpx.HTTPError:
-            reason = ""  # an error after the connection: the Hub is reachable
+            reason = ""  # an error after connecting: the Hub is reachable
         break
     _last[endpoint] = time.monotonic(), reason
     return reason

@@ -1,4 +1,4 @@
-"""Optional dependencies, and the extra of unbag that installs each."""
+"""Optional dependencies and the extras that install them."""
 
 from importlib.util import find_spec
 from typing import Final
@@ -18,11 +18,11 @@ EXTRA_OF: Final = {
     "tensorboard": "trackers",
     "trackio": "trackers",
 }
-"""Extra by module, for the modules that an installation without extras does not have."""
+"""Extra by module, for modules that are not installed without extras."""
 
 
 def install_hint(error: ImportError) -> str:
-    """Build the message of an import error, with the extra to install if one provides the package."""
+    """Build the message of an import error, including the extra that provides the package, if any."""
     extra = EXTRA_OF.get((error.name or "").partition(".")[0])
     if extra is None or f"unbag[{extra}]" in str(error):
         return str(error)
@@ -30,7 +30,7 @@ def install_hint(error: ImportError) -> str:
 
 
 def validate_dependency(package: str) -> None:
-    """Check that a package of an extra is installed, without importing it.
+    """Validate that an optional package is installed, without importing it.
 
     Raises:
         ImportError: If the package is not installed; the message names the extra.

@@ -1,7 +1,7 @@
-"""Options of config dataclasses: parsing of text such as `test_size=1000`, types, and help.
+"""Options of config dataclasses: parsing of text such as `test_size=1000`, type validation and help.
 
-The command line parses text (`parse_option`), the Python API passes values. `validate_options` validates both by the
-type hints of the dataclass's fields. The config itself validates further limits.
+The command line parses text (`parse_option`); the Python API passes values. `validate_options` validates both with the
+type hints of the dataclass fields. The config itself validates other limits.
 """
 
 import inspect
@@ -16,7 +16,7 @@ from types import NoneType, UnionType
 from typing import Any, Final, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
 
 LIST: Final = "names, comma-separated"
-"""Description of a list's values."""
+"""Description of the values of a list."""
 
 _EXPECTED: Final = {
     int: "a whole number",
@@ -36,11 +36,11 @@ _FALSE: Final = frozenset({"false", "no", "0"})
 
 
 COLUMNS_GIVEN: Final = "--columns premise=…,hypothesis=…,label=…"
-"""Form of the option that names the columns of the user's own data."""
+"""Form of the option for the column names of user-provided data."""
 
 
 def did_you_mean(name: str, valid: Iterable[str]) -> str:
-    """Build a suggestion for a misspelt name, with the most similar valid name; empty if none is similar.
+    """Suggest the most similar valid name for a misspelled one. Empty if none is similar.
 
     >>> did_you_mean("SNLI ", ["snli", "mnli"]), did_you_mean("nothing", ["snli"])
     (", did you mean 'snli'?", '')
@@ -54,8 +54,8 @@ def parse_name_values(parts: Sequence[str], expected: str, lists: frozenset[str]
 
     Args:
         parts: Texts.
-        expected: Their form, for the error message.
-        lists: Names that may occur several times; their values are joined by commas.
+        expected: Expected form, for the error message.
+        lists: Names that may occur several times. Their values are joined with commas.
 
     Raises:
         ValueError: If a text has no `=`, or a name occurs twice.
@@ -75,14 +75,14 @@ def parse_name_values(parts: Sequence[str], expected: str, lists: frozenset[str]
 
 
 class Option(NamedTuple):
-    """An option of a config class.
+    """Option of a config class.
 
     Attributes:
         name: Name of the field.
         default: Default value.
         meaning: Description from the class's docstring.
         expected: Description of valid values.
-        example: Valid value as text; None if a valid value would be an arbitrary name.
+        example: Valid value as text; None if valid values are arbitrary names.
     """
 
     name: str
@@ -93,9 +93,9 @@ class Option(NamedTuple):
 
 
 def describe_options(config: type, names: frozenset[str]) -> list[Option]:
-    """Describe some fields of a config dataclass, in its order, by the `Attributes` section of its docstring.
+    """Describe fields of a config dataclass, in order, based on the `Attributes` section of its docstring.
 
-    Fields that are inherited are described by the docstring of the base class.
+    Inherited fields are described in the docstring of the base class.
     """
     meanings = {
         name: " ".join(text.split())
@@ -113,7 +113,7 @@ def describe_options(config: type, names: frozenset[str]) -> list[Option]:
 
 
 def split_names(*texts: str) -> tuple[str, ...]:
-    """Split comma-separated names, in one or several texts.
+    """Split one or several texts of comma-separated names.
 
     >>> split_names("snli, mnli", "sick")
     ('snli', 'mnli', 'sick')
@@ -122,7 +122,7 @@ def split_names(*texts: str) -> tuple[str, ...]:
 
 
 def parse_option(config: type, name: str, text: str) -> Any:
-    """Parse the value of a config's field: a number, a truth value, or comma-separated names.
+    """Parse the value of a config field: a number, a truth value, or comma-separated names.
 
     Raises:
         ValueError: If the text does not fit the type of the field.
@@ -138,17 +138,17 @@ def parse_option(config: type, name: str, text: str) -> Any:
 
 
 def validate_options(config: type, values: Mapping[str, Any]) -> None:
-    """Validate values by the type hints of a dataclass's fields.
+    """Validate values against the type hints of dataclass fields.
 
-    Whole numbers have at most 63 bits. Texts are not empty and have no control characters. A truth value is not a
-    number. None is valid if the type allows it. The default of a field is always valid.
+    Whole numbers may have up to 63 bits. Texts must not be empty or contain control characters. Truth values are not
+    numbers. None is valid if the type allows it. The default of a field is always valid.
 
     Args:
         config: Dataclass.
-        values: Values by name of the field; names without a field are ignored.
+        values: Values by field name; names without a field are ignored.
 
     Raises:
-        ValueError: If a value does not fit; the message names the first such field.
+        ValueError: If a value is invalid; the message names the first such field.
     """
     hints = get_type_hints(config)
     for field in fields(config):
@@ -160,7 +160,7 @@ def validate_options(config: type, values: Mapping[str, Any]) -> None:
 
 
 def check_int(name: str, value: Any, *, least: int = 0) -> None:
-    """Validate a whole number.
+    """Validate a whole number and its minimum.
 
     Args:
         name: Name of the option, for the error message.
@@ -193,7 +193,7 @@ def _fits(hint: Any, value: Any) -> bool:
     if kind is Mapping:
         if not isinstance(value, Mapping):
             return False
-        # An empty value stands for an absent one.
+        # An empty value means a missing one.
         return all(_fits(str, name) and (cell == "" or _fits(parts[1], cell)) for name, cell in value.items())
     return isinstance(value, kind) if kind in (bool, NoneType) else True
 
@@ -221,7 +221,7 @@ def _shorten(value: Any) -> str:
 
 
 def _kind(config: type, name: str) -> Any:
-    """Find the type of a config's field without None: a key of `_EXPECTED`."""
+    """Find the type of a config field, ignoring None; a key of `_EXPECTED`."""
     hint = get_type_hints(config)[name]
     kinds = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
     [kind] = [kind for kind in kinds if kind is not type(None)]

@@ -1,6 +1,6 @@
-"""Number of processes that build, tag and fit in parallel, set once for everything that a call does.
+"""Number of processes for parallel building, tagging and fitting, set once for an entire call.
 
-No result depends on it. It is therefore not an option of sets and models, and not part of a record or a cache key.
+Results do not depend on it. It is therefore not an option of sets and models, nor part of records or cache keys.
 """
 
 from collections.abc import Iterator
@@ -15,10 +15,10 @@ _NUM_PROC: Final = ContextVar("num_proc", default=1)
 
 @contextmanager
 def worker_count(num_proc: int) -> Iterator[None]:
-    """Set the number of processes within this block.
+    """Set the number of processes within a block.
 
     Raises:
-        ValueError: If it is not a whole number of at least 1.
+        ValueError: If it is not a positive integer.
 
     >>> with worker_count(2):
     ...     num_proc()

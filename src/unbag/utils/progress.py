@@ -1,21 +1,21 @@
-"""Progress of a run: the callback's type, and progress bars for runs from Python, in a terminal or a notebook."""
+"""Progress callbacks, and progress bars for the Python API in a terminal or a notebook."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 OnProgress = Callable[[str, int, int], None]
-"""Called with `(name, done, total)`. For predictions, the name is that of the set, with the model where there are
-several, and the numbers count rows. For another slow step, the name is that of the step, and the numbers count its
+"""Callback with `(name, done, total)`. For predictions, the name is that of the set (and of the model if there are
+several), and the numbers are rows. For other slow steps, the name is that of the step, and the numbers count its
 units."""
 
 
 @contextmanager
 def progress_bars(*, visible: bool) -> Iterator[OnProgress | None]:
-    """Yield a progress callback that shows one bar per name.
+    """Yield a progress callback that shows one progress bar per name.
 
     Args:
-        visible: Whether to show bars; if not, yields None.
+        visible: Whether to show progress bars; otherwise yields None.
     """
     if not visible:
         yield None

@@ -11,8 +11,8 @@ from urllib.parse import quote
 _ENV_VARS: Final = ("OPENAI_API_KEY", "HF_TOKEN", "HUGGING_FACE_HUB_TOKEN")
 _MASK: Final = "…"
 _MIN_LENGTH: Final = 4  # characters of a secret; a shorter value is a placeholder
-_MIN_LENGTH_BASE64: Final = 8  # below, the encoded form is so short that it may occur in ordinary words
-_PLACEHOLDERS: Final = frozenset({"none", "empty", "null", "token", "test", "dummy"})  # common for local servers
+_MIN_LENGTH_BASE64: Final = 8  # the encoded form of shorter secrets may occur in ordinary words
+_PLACEHOLDERS: Final = frozenset({"none", "empty", "null", "token", "test", "dummy"})  # common keys of local servers
 
 _URL_CREDENTIALS: Final = re.compile(r"(?<=://)[^/\s?#@'\"]+@")
 _URL_SECRET_PARAMETER: Final = re.compile(
@@ -26,13 +26,13 @@ _TOKEN_LIKE: Final = re.compile(r"\b(?:hf_|sk-|api_org_)[A-Za-z0-9_-]{16,}")
 
 
 def redact(text: str) -> str:
-    """Replace every secret in a text by an ellipsis.
+    """Replace all secrets in a text with an ellipsis.
 
-    Secrets are the API key and the Hub's token, names and passwords in URLs, tokens and signatures in the query of a
-    URL, values of `Authorization` headers, and strings with the prefix of a known kind of token. Key and token are also
-    replaced where they are percent-encoded, escaped as in JSON, encoded in base64 or wrapped over several lines.
+    Secrets are the API key and the Hub token, names and passwords in URLs, tokens and signatures in URL queries, values
+    of `Authorization` headers, and strings with the prefix of a known token type. Key and token are also replaced if
+    they are percent-encoded, escaped as in JSON, encoded in base64 or wrapped over several lines.
 
-    Cut a text after this call, never before: a part of a secret is not recognized.
+    Truncate a text only after this call, since a part of a secret is not recognized.
 
     >>> redact("GET https://me:pw@hub.example/file?token=abc&page=2")
     'GET https://…@hub.example/file?token=…&page=2'
@@ -40,15 +40,15 @@ def redact(text: str) -> str:
     text = _URL_CREDENTIALS.sub(f"{_MASK}@", text)
     text = _URL_SECRET_PARAMETER.sub(rf"\1{_MASK}", text)
     text = _AUTHORIZATION.sub(rf"\1{_MASK}", text)
-    # Longest first: one secret, or one form of it, may be part of another.
+    # Longest first, since a secret or one of its forms may be part of another one.
     for form in sorted({form for secret in _secrets() for form in _forms(secret)}, key=len, reverse=True):
-        # Libraries that lay text out break a long word over lines; percent-encoding has hex digits of either case.
+        # Layout libraries break long words over lines; percent-encoding uses hex digits of either case.
         text = re.sub(_LINE_BREAK.join(map(re.escape, form)), _MASK, text, flags=re.IGNORECASE)
     return _TOKEN_LIKE.sub(_MASK, text)
 
 
 def first_line(error: BaseException, *, longest: int | None = None) -> str:
-    """Extract the first line of an error's message that is not blank, else the error's type; without secrets.
+    """Extract the first non-blank line of an error message, or the error type if there is none. Secrets are redacted.
 
     Args:
         error: The error.
@@ -65,7 +65,7 @@ def _secrets() -> list[str]:
 
 
 def _hub_token() -> str:
-    """Read the token of the Hub's client, which may come from a file; empty if the client is not imported."""
+    """Read the token of the Hub client, which may be stored in a file. Empty if the client is not imported."""
     import sys
 
     # Importing the client for an error message would take longer than the rest of a short command.
@@ -80,14 +80,14 @@ def _hub_token() -> str:
 
 
 def _forms(secret: str) -> Iterator[str]:
-    """Iterate over the texts that a secret appears as: verbatim, percent-encoded, escaped in JSON, in base64."""
-    content = secret.encode("utf-8", "surrogateescape")  # a variable of the environment may have any bytes
+    """Iterate over the forms of a secret: verbatim, percent-encoded, escaped in JSON, in base64."""
+    content = secret.encode("utf-8", "surrogateescape")  # an environment variable may contain any bytes
     yield from (secret, quote(content, safe=""), json.dumps(secret)[1:-1])
     if len(secret) < _MIN_LENGTH_BASE64:
         return
     for before in range(3):
-        # Basic authentication encodes `user:secret`. Base64 writes 3 bytes as 4 characters, so the form of the secret
-        # depends on the number of bytes before it, modulo 3. Characters that share bits with a neighbour are cut off.
+        # Basic authentication encodes `user:secret`. Base64 encodes 3 bytes as 4 characters, so the form of the secret
+        # depends on the number of preceding bytes modulo 3. Characters that share bits with a neighbor are excluded.
         encoded = b64encode(bytes(before) + content).decode().rstrip("=")
         is_aligned = (before + len(content)) % 3 == 0
         yield encoded[(0, 2, 3)[before] : len(encoded) if is_aligned else -1]

@@ -1,4 +1,4 @@
-"""Retries of requests to the Hub, bounded, with exponential backoff and jitter.
+"""Retries of Hub requests, limited in number, with exponential backoff and jitter.
 
 Requests go over httpx or httpx2, whichever huggingface_hub uses.
 """
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 @cache
 def hub_http() -> ModuleType:
-    """Import the HTTP library whose exceptions huggingface_hub raises: `httpx` or `httpx2`, by its version."""
+    """Import the HTTP library whose exceptions huggingface_hub raises (`httpx` or `httpx2`, by version)."""
     from huggingface_hub.errors import HfHubHTTPError
 
-    # The base class of the Hub's errors is the only public trace of the library in use.
+    # The base class of the Hub's errors is the only public indication of the library in use.
     library = next(
         base.__module__.partition(".")[0] for base in HfHubHTTPError.__mro__ if base.__module__.startswith("httpx")
     )
@@ -34,12 +34,12 @@ def hub_http() -> ModuleType:
 T = TypeVar("T")
 
 TRIES: Final = 6
-_FIRST_WAIT: Final = 1.0  # seconds; doubles at each retry: 1 + 2 + 4 + 8 + 16 covers half a minute without the Hub
-_LONGEST_WAIT: Final = 310.0  # seconds; the Hub limits requests in windows of five minutes
+_FIRST_WAIT: Final = 1.0  # seconds; doubles at each retry: 1 + 2 + 4 + 8 + 16 covers an outage of half a minute
+_LONGEST_WAIT: Final = 310.0  # seconds; the Hub's rate limits apply to windows of five minutes
 _LOGGED_FROM: Final = 5.0  # seconds; shorter waits are not logged
 _TRANSIENT_STATUS: Final = frozenset({408, 425, 429, 500, 502, 503, 504})
 _CUT_OFF: Final = (ConnectionResetError, ConnectionAbortedError, BrokenPipeError, TimeoutError)
-"""Not ConnectionError itself: `datasets` raises it after half a minute of its own retries."""
+"""Excludes ConnectionError itself, which `datasets` raises after half a minute of retries."""
 _OTHER_SIZE: Final = "Consistency check failed"  # huggingface_hub's message for an incomplete file
 _OF_XET: Final = "CAS Client Error"  # hf_xet's message for any failure of its storage
 
@@ -47,7 +47,7 @@ logger = logging.getLogger(__name__)
 
 
 def with_retries(call: Callable[[], T], *, tries: int = TRIES, unreachable: bool = True) -> T:
-    """Call a function, and call it again while it fails with transient errors.
+    """Call a function, and retry while it fails with transient errors.
 
     Args:
         call: Function to call.
@@ -55,7 +55,7 @@ def with_retries(call: Callable[[], T], *, tries: int = TRIES, unreachable: bool
         unreachable: Whether to retry if there is no connection at all (default: yes).
 
     Raises:
-        Exception: The error of the last call, or the first one that is not transient.
+        Exception: The error of the last call, or the first error that is not transient.
     """
     failed = 0
     while True:
@@ -70,7 +70,7 @@ def with_retries(call: Callable[[], T], *, tries: int = TRIES, unreachable: bool
 
 
 def _was_tried_again(error: BaseException) -> bool:
-    """Check whether the client itself retried for half a minute, as it does for the metadata of a file (HEAD)."""
+    """Check whether the client has already retried for half a minute, as it does for file metadata (HEAD)."""
     answer = http_cause(error)
     return answer is not None and answer.response.request.method == "HEAD"
 
@@ -78,12 +78,12 @@ def _was_tried_again(error: BaseException) -> bool:
 def pause(seconds: float, error: BaseException) -> None:
     """Wait, and log a warning if the wait is long."""
     if seconds >= _LOGGED_FROM:
-        logger.warning("%s; trying again in %.0f s", first_line(http_cause(error) or error), seconds)
+        logger.warning("%s; retrying in %.0f s", first_line(http_cause(error) or error), seconds)
     time.sleep(seconds)
 
 
 def wait_before_next(error: BaseException, attempt: int) -> float | None:
-    """Compute the seconds to wait after a failure; None if a retry is pointless.
+    """Compute the seconds to wait after a failure; None if a retry cannot succeed.
 
     Args:
         error: Error of the call.
@@ -91,7 +91,7 @@ def wait_before_next(error: BaseException, attempt: int) -> float | None:
     """
     if not is_transient(error):
         return None
-    # Without the random factor, all clients that the Hub refused at one moment would return at one moment.
+    # Without the random factor, all clients rejected at the same time would retry at the same time.
     seconds = _FIRST_WAIT * 2.0 ** (attempt - 1) * random.uniform(0.5, 1)
     retry_after = requested_wait(error)
     if retry_after is not None and retry_after > _LONGEST_WAIT:
@@ -117,7 +117,7 @@ def is_transient(error: BaseException) -> bool:
 
 
 def is_malformed_response(error: BaseException) -> bool:
-    """Check whether an error means a truncated or malformed response, such as a login page instead of JSON."""
+    """Check whether an error indicates a truncated or malformed response, such as a login page instead of JSON."""
     httpx = hub_http()
     from huggingface_hub.errors import FileMetadataError
 
@@ -129,14 +129,14 @@ def is_malformed_response(error: BaseException) -> bool:
 
 
 def was_reached(error: BaseException) -> bool:
-    """Check whether a connection to the server was made, whatever its response."""
+    """Check whether a connection to the server was established, regardless of its response."""
     httpx = hub_http()
 
     return not any(isinstance(cause, httpx.ConnectError | httpx.ConnectTimeout) for cause in causes(error))
 
 
 def requested_wait(error: BaseException) -> float | None:
-    """Read the seconds to wait from the Hub's response (`Retry-After`, or the end of the rate limit's window)."""
+    """Read the seconds to wait from the Hub's response (`Retry-After`, or the end of the rate-limit window)."""
     from huggingface_hub.utils import parse_ratelimit_headers  # type: ignore[attr-defined]  # public, lazily
 
     cause = http_cause(error)
@@ -157,7 +157,7 @@ def http_cause(error: BaseException) -> "HfHubHTTPError | None":
 
 
 def causes(error: BaseException) -> Iterator[BaseException]:
-    """Iterate over an error and its causes: clients wrap network errors in errors of their own."""
+    """Iterate over an error and its causes, since clients wrap network errors in other errors."""
     visited: set[int] = set()  # a chain of causes may have a cycle
     cause: BaseException | None = error
     while cause is not None and id(cause) not in visited:

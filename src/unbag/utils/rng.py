@@ -1,8 +1,8 @@
 """Counter-based random numbers.
 
-Each number is a hash of its coordinates (seed, example, permutation, …). It can be computed without the numbers before
-it, in any order and any process, and is always the same. The mixing function is the finaliser of SplitMix64 (Steele et
-al. 2014, "Fast splittable pseudorandom number generators", Figure 17), whose output passes the usual test batteries.
+Each number is a hash of its coordinates (seed, example, permutation, …). It is independent of previous numbers, and
+equal in any order and any process. The mixing function is the finalizer of SplitMix64 (Steele et al. 2014, "Fast
+splittable pseudorandom number generators", Figure 17), whose output passes the usual statistical tests.
 """
 
 import hashlib
@@ -16,7 +16,7 @@ _MULTIPLIERS: Final = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111
 
 
 def key(*parts: object) -> np.uint64:
-    """Compute a 64-bit key from `parts`, such as a seed, an example's id and a column; the same on every machine.
+    """Compute a 64-bit key from `parts`, such as a seed, an example id and a column. It is equal on all machines.
 
     >>> int(key("snli-validation-7", "premise", 13)) == int(key("snli-validation-7", "premise", 13))
     True
@@ -26,7 +26,7 @@ def key(*parts: object) -> np.uint64:
 
 
 def numbers(base: np.uint64, *counters: NDArray[np.int64]) -> NDArray[np.uint64]:
-    """Compute the 64-bit random numbers for a key and some counters.
+    """Compute the 64-bit random numbers for a key and counters.
 
     Args:
         base: Key from `key`.
@@ -37,14 +37,14 @@ def numbers(base: np.uint64, *counters: NDArray[np.int64]) -> NDArray[np.uint64]
     """
     state: NDArray[np.uint64] = np.asarray(base, dtype=np.uint64)
     for counter in counters:
-        # SplitMix64 computes modulo 2^64: the overflow is intended.
+        # SplitMix64 computes modulo 2^64, so overflow is intended.
         with np.errstate(over="ignore"):
             state = _mix(state + (counter.astype(np.uint64) + np.uint64(1)) * _GOLDEN)
     return state
 
 
 def _mix(state: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    # Each step is invertible, so different states give different numbers.
+    # Each step is invertible, so different states produce different numbers.
     state = (state ^ (state >> np.uint64(30))) * _MULTIPLIERS[0]
     state = (state ^ (state >> np.uint64(27))) * _MULTIPLIERS[1]
     return state ^ (state >> np.uint64(31))

@@ -1,6 +1,6 @@
-"""Safe reads of files that a user names: validated before the first read, and within the limits of SECURITY.md.
+"""Safe reads of user-provided files, which are validated first and limited in size (see SECURITY.md).
 
-Every such file passes `validate_file` before it is read or hashed, because opening a named pipe would block.
+`validate_file` is called before such a file is read or hashed, because opening a named pipe would block.
 """
 
 import gzip
@@ -15,19 +15,19 @@ from tempfile import TemporaryFile
 from typing import IO, Any, Final, cast
 
 LONGEST_LINE: Final = 16 << 20
-"""Maximum bytes of a line of text, decompressed. A reader holds one line in memory at a time."""
+"""Maximum decompressed bytes of a line of text. Readers keep one line in memory at a time."""
 
 MOST_COLUMNS: Final = 10_000
-"""Maximum columns of a table."""
+"""Maximum number of columns of a table."""
 
 DEEPEST_JSON: Final = 100
 """Maximum depth of nested brackets in JSON."""
 
 MOST_UNPACKED: Final = 200
-"""Maximum compression ratio of a file that decompresses to more than a gigabyte; text has a tenth of it."""
+"""Maximum compression ratio of a file that decompresses to more than a gigabyte; ten times that of text."""
 
 GIGABYTE: Final = 1 << 30
-"""Decompressed bytes up to which the compression ratio is not limited."""
+"""Number of decompressed bytes up to which the compression ratio is not limited."""
 
 _CHUNK: Final = 1 << 20
 _ADDRESS: Final = re.compile(r"[a-z][a-z0-9+.]+:/")  # `s3://…`; Path reduces the two slashes to one
@@ -41,22 +41,22 @@ _KINDS: Final = {
 
 
 class DataError(ValueError):
-    """Data that is absent or unreadable; the message names the file or data set and the row."""
+    """Error for missing or unreadable data; the message contains the file or dataset and the row."""
 
 
 def validate_file(path: Path, *, largest: int | None = None) -> Path:
     """Validate that a path is a readable file, and return it.
 
     Args:
-        path: Path of a file, or of a link to one.
+        path: Path of a file or of a link to a file.
         largest: Maximum size in bytes (default: no limit).
 
     Raises:
-        DataError: If the file is absent, too large, unreadable, or not a regular file (a folder, a named pipe, a
-            device).
+        DataError: If the file is missing, too large, unreadable, or not a regular file (such as a folder, a named pipe
+            or a device).
     """
     if _ADDRESS.match(str(path)):
-        raise DataError(f"expected a file of this machine, got the address {path}; copy it to this machine first")
+        raise DataError(f"expected a local file, got the URL {path}; download it first")
     try:
         status = path.stat()
         kind = stat.S_IFMT(status.st_mode)
@@ -64,24 +64,24 @@ def validate_file(path: Path, *, largest: int | None = None) -> Path:
             raise DataError(f"{path}: expected a file, got {_KINDS.get(kind, 'something else')}")
         if largest is not None and status.st_size > largest:
             raise DataError(f"{path}: expected at most {largest:,} bytes, got {status.st_size:,}")
-        os.close(os.open(path, os.O_RDONLY))  # whether it is readable shows only when it is opened
+        os.close(os.open(path, os.O_RDONLY))  # whether it is readable is known only after opening it
     except FileNotFoundError:
-        raise DataError(f"{path}: no such file") from None
+        raise DataError(f"{path}: expected a file, got no such file") from None
     except OSError as error:
-        raise DataError(f"{path}: cannot be read ({error.strerror})") from None
+        raise DataError(f"{path}: expected a readable file, got an error ({error.strerror})") from None
     except DataError:
         raise
-    except ValueError as error:  # an impossible name, for example one with a null byte
-        raise DataError(f"{path}: cannot be read ({error})") from None
+    except ValueError as error:  # an invalid name, such as one with a null byte
+        raise DataError(f"{path}: expected a readable file, got an error ({error})") from None
     return path
 
 
 def lines(path: Path, *, start: int = 0, before: int = 0) -> Iterator[tuple[int, bytes]]:
-    """Iterate over the lines of a text file, plain or with the suffix `.gz`, with their numbers from 1.
+    """Iterate over the numbers (from 1) and lines of a text file, which may be compressed (`.gz`).
 
     Args:
         path: Text file.
-        start: Bytes to skip, up to the start of a line (default: 0; always 0 for `.gz`).
+        start: Number of bytes to skip, up to the start of a line (default: 0; always 0 for `.gz`).
         before: Number of lines in the skipped bytes (default: 0).
 
     Raises:
@@ -94,7 +94,7 @@ def lines(path: Path, *, start: int = 0, before: int = 0) -> Iterator[tuple[int,
 
 
 def limited_lines(file: IO[bytes], place: object, size: int, *, before: int = 0) -> Iterator[tuple[int, bytes]]:
-    """Iterate over the lines of an open file, within the limits, with their numbers from 1.
+    """Iterate over the numbers (from 1) and lines of an open file, within the limits.
 
     Args:
         file: File of bytes; it may decompress as it reads.
@@ -107,7 +107,7 @@ def limited_lines(file: IO[bytes], place: object, size: int, *, before: int = 0)
     """
     number, done = before, 0
     try:
-        # `readline` without a limit would read a file without line breaks into memory.
+        # `readline` without a limit would load a file without line breaks into memory.
         while line := file.readline(LONGEST_LINE + 1):
             number += 1
             done += len(line)
@@ -121,14 +121,14 @@ def limited_lines(file: IO[bytes], place: object, size: int, *, before: int = 0)
 
 
 def count_lines(file: IO[bytes], place: object, size: int, *, free: int, times: int) -> int:
-    """Count the lines of an open file by chunks, much faster than line by line.
+    """Count the lines of an open file in chunks, which is much faster than line by line.
 
     Args:
         file: File of bytes; it may decompress as it reads.
         place: Name of the file for error messages.
         size: Bytes of the stored file, compressed.
-        free: Decompressed bytes up to which the compression ratio is not limited.
-        times: Maximum compression ratio beyond that.
+        free: Number of decompressed bytes up to which the compression ratio is not limited.
+        times: Maximum compression ratio above this number.
 
     Raises:
         DataError: If the file is truncated or damaged, or the compression ratio is too high.
@@ -148,22 +148,22 @@ def count_lines(file: IO[bytes], place: object, size: int, *, free: int, times: 
 
 def _expands(place: object, number: int, times: int, size: int) -> DataError:
     return DataError(
-        f"{place}, line {number}: unpacks to more than {times} times its {size:,} bytes, as no text does; unpack it "
-        "yourself if you trust it"
+        f"{place}, line {number}: expected at most {times} times its {size:,} bytes after decompression, got more; "
+        "decompress the file yourself if you trust it"
     )
 
 
 def _unreadable(error: Exception, place: object, number: int, size: int) -> DataError:
     if isinstance(error, EOFError):
         return DataError(
-            f"{place}: ends in the middle of line {number}: it is cut short, after {size:,} bytes; download or copy it "
-            "again"
+            f"{place}, line {number}: expected the rest of the line, got the end of the truncated file after {size:,} "
+            "bytes; download or copy it again"
         )
-    return DataError(f"{place}, line {number}: cannot be read ({error})")
+    return DataError(f"{place}, line {number}: expected a readable line, got an error ({error})")
 
 
 def parse_json(text: str, decode: Callable[[str], Any] = json.loads) -> Any:
-    """Parse a JSON text from an untrusted source.
+    """Parse JSON text from an untrusted source.
 
     Args:
         text: JSON text.
@@ -175,9 +175,9 @@ def parse_json(text: str, decode: Callable[[str], Any] = json.loads) -> Any:
     >>> parse_json("[" * 101 + "]" * 101)
     Traceback (most recent call last):
         ...
-    ValueError: brackets within brackets, more than 100 deep
+    ValueError: expected at most 100 levels of nested brackets, got more
     """
-    too_deep = ValueError(f"brackets within brackets, more than {DEEPEST_JSON} deep")
+    too_deep = ValueError(f"expected at most {DEEPEST_JSON} levels of nested brackets, got more")
     try:
         value = decode(text)
     except RecursionError:
@@ -189,7 +189,7 @@ def parse_json(text: str, decode: Callable[[str], Any] = json.loads) -> Any:
 
 def _is_deeper(value: Any, levels: int) -> bool:
     """Check whether lists and dictionaries are nested deeper than a number of levels."""
-    # Level by level, not recursively: the input may be deeper than Python's stack.
+    # Level by level instead of recursively, since the input may be nested deeper than Python's stack allows.
     nodes = [value]
     for _ in range(levels + 1):
         containers = [node for node in nodes if isinstance(node, dict | list)]
@@ -198,21 +198,21 @@ def _is_deeper(value: Any, levels: int) -> bool:
 
 
 def validate_writable(path: Path, *, folder: bool) -> Path:
-    """Validate that a path can be written to, and return it. Creates nothing.
+    """Validate that a path is writable, and return it. Nothing is created.
 
     Args:
-        path: File or folder to write. Neither it nor its parent folders need exist.
-        folder: Whether the path is to be a folder.
+        path: File or folder to write. The path and its parent folders need not exist.
+        folder: Whether the path is a folder.
 
     Raises:
-        ValueError: If the path is of the other kind or an address, or its closest existing parent is not a folder or is
-            not writable.
+        ValueError: If the path is a URL, if a file exists at the path of a folder or vice versa, or if the closest
+            existing parent is not a writable folder.
     """
     wanted = "a folder" if folder else "a file"
     if _ADDRESS.match(str(path)):
         raise ValueError(
-            f"expected {wanted} of this machine to write, got the address {path}; only `unbag evaluate`, "
-            "`unbag score` and `unbag build` write to an address (--output)"
+            f"expected a local path of {wanted} to write, got the URL {path}; only `unbag evaluate`, `unbag score` "
+            "and `unbag build` write to a URL"
         )
     try:
         if "\0" in str(path):
@@ -225,12 +225,12 @@ def validate_writable(path: Path, *, folder: bool) -> Path:
         parent = path if folder else path.parent
         while not parent.exists():
             if parent.is_symlink():
-                raise ValueError(f"{path}: expected {wanted} to write, but {parent} is a broken link")
+                raise ValueError(f"{path}: expected {wanted} to write, got the broken link {parent}")
             parent = parent.parent
         if not parent.is_dir():
-            raise ValueError(f"{path}: expected {wanted} to write, but {parent} is not a folder")
-        with TemporaryFile(dir=parent):  # `os.access` is wrong on network file systems and for root
+            raise ValueError(f"{path}: expected {wanted} to write, got the parent {parent}, which is not a folder")
+        with TemporaryFile(dir=parent):  # `os.access` is unreliable on network file systems and for root
             pass
     except OSError as error:
-        raise ValueError(f"{path}: expected {wanted} to write ({error.strerror})") from None
+        raise ValueError(f"{path}: expected {wanted} to write, got an error ({error.strerror})") from None
     return path

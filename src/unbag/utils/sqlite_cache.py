@@ -1,7 +1,7 @@
-"""A persistent cache of computed values by key, in an SQLite file, with a checksum per row.
+"""Persistent cache of computed values by key in an SQLite file, with a checksum per row.
 
-A corrupted row is deleted, so its value is computed again. A file that is no longer a database is renamed, and a new
-file is created.
+Corrupted rows are deleted, so that their values are computed again. A file that is no longer a database is renamed, and
+a new file is created.
 """
 
 import sqlite3
@@ -12,13 +12,13 @@ from typing import Final, TypeVar
 
 from unbag.utils import checksums
 
-_KEYS_PER_QUERY: Final = 500  # below SQLite's limit of variables in a statement
-_TIMEOUT: Final = 60.0  # seconds that a process waits for another's write
+_KEYS_PER_QUERY: Final = 500  # below SQLite's maximum number of variables in a statement
+_TIMEOUT: Final = 60.0  # seconds to wait for the writes of another process
 _COLUMNS: Final = "(key TEXT PRIMARY KEY, value NOT NULL, checksum INTEGER NOT NULL) WITHOUT ROWID"
 
 _NO_DAMAGE: Final = frozenset(
     (
-        0,  # an error of the sqlite3 module, such as a wrong number of parameters
+        0,  # errors of the sqlite3 module, such as a wrong number of parameters
         sqlite3.SQLITE_PERM,
         sqlite3.SQLITE_BUSY,
         sqlite3.SQLITE_LOCKED,
@@ -36,15 +36,15 @@ T = TypeVar("T")
 
 
 class SqliteCache:
-    """Cache of values by key, safe for several threads and processes; a killed process leaves no partial batch."""
+    """Cache of values by key, safe for threads and processes. A killed process leaves no partial batch."""
 
     def __init__(self, path: Path, table: str, *, wal: bool = False) -> None:
-        """Open the file, or create it.
+        """Open or create the file.
 
         Args:
-            path: SQLite file; its folder is created if absent.
+            path: SQLite file. Its folder is created if necessary.
             table: Name of the table, one word.
-            wal: Whether to use SQLite's write-ahead log (default: no), faster for many small writes per second.
+            wal: Whether to use SQLite's write-ahead log, which is faster for many small writes (default: no).
 
         Raises:
             OSError: If the file cannot be written.
@@ -56,7 +56,7 @@ class SqliteCache:
         self._with_file(lambda _: None)
 
     def get(self, keys: Sequence[str]) -> dict[str, Value]:
-        """Load the values of some keys; absent keys are not in the result.
+        """Load the values of the given keys. Missing keys are not in the result.
 
         Raises:
             OSError: If the file cannot be read.
@@ -64,7 +64,7 @@ class SqliteCache:
         return self._with_file(lambda file: self._read(file, keys))
 
     def put(self, values: Iterable[tuple[str, Value]], *, replace: bool = True) -> None:
-        """Store values by key, all of them or, on an error, none.
+        """Store values by key: all of them, or none if an error occurs.
 
         Args:
             values: Pairs of a key and a value.
@@ -100,25 +100,25 @@ class SqliteCache:
         return values
 
     def _with_file(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        """Run a function on the open file; if the file is corrupted, run it again on a new file."""
+        """Run a function on the open file. If the file is corrupted, run the function again on a new file."""
         with self._lock:
             try:
                 try:
                     return work(self._connect())
                 except sqlite3.DatabaseError as error:
-                    # Changed bytes of a file show as many errors, "no such table" among them. Every code that is not
-                    # listed as harmless means damage; the lower 8 bits are the primary code.
+                    # Corrupted files cause many different errors, such as "no such table". All codes that are not
+                    # listed as harmless mean corruption; the lower 8 bits are the primary code.
                     if getattr(error, "sqlite_errorcode", 0) & 0xFF in _NO_DAMAGE:
                         raise
                     self._set_aside(error)
                     return work(self._connect())
-            except sqlite3.Error as error:  # a full disk, no right to write, a timeout for another process's lock
+            except sqlite3.Error as error:  # full disk, missing permission, or timeout for the lock of another process
                 raise OSError(f"{self._path}: {error}") from error
 
     def _connect(self) -> sqlite3.Connection:
         if self._file is None:
             self._file = sqlite3.connect(self._path, timeout=_TIMEOUT, check_same_thread=False)
-            # Bytes that are not UTF-8 must not raise here: the checksum rejects the row.
+            # Invalid UTF-8 must not raise here, since the checksum rejects the row.
             self._file.text_factory = lambda text: text.decode("utf-8", "replace")
             if self._wal:
                 self._file.execute("PRAGMA journal_mode = WAL")
@@ -129,6 +129,6 @@ class SqliteCache:
         if self._file is not None:
             self._file.close()
             self._file = None
-        checksums.set_aside(self._path, f"{self._path} is damaged ({error})")
-        for suffix in ("-wal", "-shm", "-journal"):  # SQLite would replay the old file's logs into the new one
+        checksums.set_aside(self._path, f"{self._path} is corrupted ({error})")
+        for suffix in ("-wal", "-shm", "-journal"):  # SQLite would replay the logs of the old file into the new one
             self._path.with_name(self._path.name + suffix).unlink(missing_ok=True)

@@ -1,6 +1,6 @@
-"""Folders on this machine or at an address of fsspec (`s3://…`, `gs://…`, `hf://…`, `memory://…`).
+"""Local folders and folders at fsspec URLs (`s3://…`, `gs://…`, `hf://…`, `memory://…`).
 
-Writes are atomic: on a disk by a rename, in an object store because a put is atomic. fsspec reads credentials and
+Writes are atomic: on disk by renaming, in object stores because uploads are atomic. fsspec reads credentials and
 endpoints from the environment and its configuration files (`AWS_ENDPOINT_URL`, `FSSPEC_S3_ENDPOINT_URL`, …).
 """
 
@@ -20,12 +20,12 @@ from unbag.utils.files import atomic_write
 
 _LOCAL: Final = "file://"
 _EXCLUSIVE: Final = frozenset({"s3", "s3a", "gs", "gcs", "memory"})
-"""Schemes with a conditional put, which fails if the object exists. For other schemes fsspec checks and then writes,
+"""Schemes with conditional uploads, which fail if the object exists. For other schemes, fsspec checks and then writes,
 which is not atomic."""
 
 
 def is_address(place: str | Path) -> bool:
-    """Check whether a place is an address of fsspec, not a path on this machine.
+    """Check whether a location is an fsspec URL instead of a local path.
 
     >>> is_address("s3://bucket/run"), is_address("runs/mine"), is_address("file:///tmp/run")
     (True, False, False)
@@ -34,14 +34,14 @@ def is_address(place: str | Path) -> bool:
 
 
 class Folder:
-    """Folder of files, by a path on this machine or an address.
+    """Folder of files at a local path or a URL.
 
     Args:
-        place: Path or address. Nothing is created before the first write.
+        place: Path or URL. Nothing is created before the first write.
 
     Raises:
-        ImportError: If the package for this kind of address is not installed; fsspec names it.
-        ValueError: If the scheme of the address is unknown.
+        ImportError: If the package for this URL scheme is not installed; the message of fsspec names it.
+        ValueError: If the URL scheme is unknown.
     """
 
     def __init__(self, place: "str | Path | Folder") -> None:
@@ -60,31 +60,31 @@ class Folder:
         return hash(self._place)
 
     def __reduce__(self) -> Any:
-        return Folder, (self._place,)  # connections cannot be pickled: each process opens its own
+        return Folder, (self._place,)  # connections cannot be pickled, so each process opens a new one
 
     def __truediv__(self, name: str) -> "Folder":
         return Folder(self.where(name))
 
     @property
     def path(self) -> Path:
-        """Path of the folder on this machine.
+        """Local path of the folder.
 
         Raises:
-            ValueError: If the folder is at an address.
+            ValueError: If the folder is at a URL.
         """
         if not self.is_local:
-            raise ValueError(f"expected a folder on this machine, got {self}")
+            raise ValueError(f"expected a local folder, got {self}")
         return Path(self._place.removeprefix(_LOCAL))
 
     @cached_property
     def _remote(self) -> tuple[Any, str]:
-        """File system of the address, and the folder's path in it."""
-        # Cached listings would hide the files that other machines write.
+        """File system of the URL, and the folder's path in it."""
+        # Cached listings would hide files written by other machines.
         system, path = fsspec.url_to_fs(self._place, use_listings_cache=False)
         return system, path.rstrip("/")
 
     def where(self, name: str) -> str:
-        """Build the path or address of a file in the folder."""
+        """Build the path or URL of a file in the folder."""
         return str(self.path / name) if self.is_local else f"{self._place.rstrip('/')}/{name}"
 
     def read(self, name: str) -> bytes:
@@ -100,7 +100,7 @@ class Folder:
         return content
 
     def open(self, name: str) -> IO[bytes]:
-        """Open a file for random reads; at an address, only the parts that are read are transferred.
+        """Open a file for random access. From a URL, only the bytes that are read are transferred.
 
         Raises:
             FileNotFoundError: If there is no such file.
@@ -112,7 +112,7 @@ class Folder:
         return file
 
     def write(self, name: str, content: bytes) -> None:
-        """Write a file atomically; replaces an existing one."""
+        """Write a file atomically. Replaces an existing file."""
         if self.is_local:
             with atomic_write(self.path / name) as tmp:
                 tmp.write_bytes(content)
@@ -124,8 +124,8 @@ class Folder:
         """Write a file if it does not exist.
 
         Returns:
-            Whether the file was written. If several processes call it at the same time, exactly one gets True where
-            `is_exclusive`; elsewhere several may get True.
+            Whether the file was written. If several processes create it at the same time, exactly one gets True if
+            `is_exclusive`; otherwise several may get True.
         """
         try:
             if self.is_local:
@@ -139,7 +139,7 @@ class Folder:
 
     @cached_property
     def is_exclusive(self) -> bool:
-        """Whether `create` is atomic, so that one of several processes succeeds; tested with a file at an address."""
+        """Whether `create` is atomic, so that exactly one of several processes succeeds. Tested with a remote file."""
         if self.is_local:
             return True
         if not _EXCLUSIVE.intersection([self._place.partition("://")[0]]):
@@ -147,19 +147,19 @@ class Folder:
         name = f"trial-{uuid4().hex}"
         try:
             return self.create(name, b"") and not self.create(name, b"")
-        except (OSError, NotImplementedError):  # some S3-compatible servers reject a conditional put
+        except (OSError, NotImplementedError):  # some S3-compatible servers reject conditional uploads
             return False
         finally:
             self.remove(name)
 
     def names(self) -> list[str]:
-        """List the names of the files, sorted; empty if the folder does not exist."""
+        """List the sorted names of the files. Empty if the folder does not exist."""
         try:
             if self.is_local:
                 with os.scandir(self.path) as files:
                     return sorted(each.name for each in files if each.is_file())
             system, path = self._remote
-            system.invalidate_cache()  # in case a file system caches listings in spite of the option
+            system.invalidate_cache()  # in case a file system ignores the option and caches listings
             entries = system.ls(path, detail=True)
         except FileNotFoundError:
             return []
@@ -173,7 +173,7 @@ class Folder:
         return bool(system.exists(f"{path}/{name}"))
 
     def remove(self, name: str) -> None:
-        """Remove a file; does nothing if it does not exist."""
+        """Remove a file. Does nothing if the file does not exist."""
         with suppress(FileNotFoundError):
             if self.is_local:
                 (self.path / name).unlink()
@@ -182,7 +182,7 @@ class Folder:
                 system.rm_file(f"{path}/{name}")
 
     def validate_writable(self) -> None:
-        """Write and remove a test file, so that an error appears before anything is computed.
+        """Validate that the folder is writable, by writing and removing a test file.
 
         Raises:
             ValueError: If the folder is not writable.
@@ -191,12 +191,12 @@ class Folder:
         try:
             self.write(name, b"")
             self.remove(name)
-        except Exception as error:  # each file system has error classes of its own
-            raise ValueError(f"{self}: expected a writable address ({type(error).__name__}: {error})") from error
+        except Exception as error:  # each file system raises different errors
+            raise ValueError(f"{self}: expected a writable folder, got {type(error).__name__} ({error})") from error
 
 
 def _create(path: Path, content: bytes) -> None:
-    """Write a new file on this machine atomically.
+    """Write a new local file atomically.
 
     Raises:
         FileExistsError: If the file exists.
@@ -209,7 +209,7 @@ def _create(path: Path, content: bytes) -> None:
             os.link(tmp, path)  # unlike a rename, a hard link fails if the target exists
         except FileExistsError:
             raise
-        except OSError:  # a file system without hard links; a reader may see the file empty for a moment
+        except OSError:  # a file system without hard links; readers may briefly see an empty file
             with path.open("xb") as file:
                 file.write(content)
     finally:
@@ -218,11 +218,11 @@ def _create(path: Path, content: bytes) -> None:
 
 @contextmanager
 def local_copy(place: str | Path, *, last: str = "") -> Iterator[Path]:
-    """Yield a folder on this machine to write to; if `place` is an address, upload the files at the end.
+    """Yield a local folder to write to. If `place` is a URL, upload the files at the end.
 
     Args:
-        place: Path of a folder, which is yielded itself, or an address.
-        last: Name of the file to upload last. Where it exists, the upload is complete.
+        place: Path of a folder, which is yielded unchanged, or a URL.
+        last: Name of the file to upload last, which marks the upload as complete.
     """
     if not is_address(place):
         yield Folder(place).path
@@ -236,7 +236,7 @@ def local_copy(place: str | Path, *, last: str = "") -> Iterator[Path]:
 
 
 def upload_files(folder: Path, place: str | Path, *, last: str = "") -> None:
-    """Upload the files of a folder on this machine to an address; the file with the name `last` is uploaded last."""
+    """Upload the files of a local folder to a URL. The file with the name `last` is uploaded last."""
     system, root = fsspec.url_to_fs(str(place), use_listings_cache=False)
     files = sorted(path for path in folder.rglob("*") if path.is_file())
     for path in sorted(files, key=lambda path: path.name == last):

@@ -1,7 +1,7 @@
-"""Safe output of untrusted text to a terminal: names of files and models, records, messages of servers.
+"""Safe terminal output of untrusted text: names of files and models, records, server messages.
 
-A terminal executes control characters, and rich interprets brackets as markup. Plain output of a command passes
-`escape_control_chars`; layouts of rich pass a `console` from here.
+A terminal executes control characters, and rich interprets brackets as markup. Plain output of commands passes through
+`escape_control_chars`; rich layouts are printed on a `console` from this module.
 """
 
 import re
@@ -16,19 +16,19 @@ _CONTROL_CHARS: Final = (
     *range(0x7F, 0xA0),
     *(0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)),  # writing direction
     *(0x2028, 0x2029, 0xFEFF, *range(0xE0000, 0xE0080)),  # line separators, byte order mark, invisible tags
-    *range(0xD800, 0xE000),  # surrogates, which stand for the bytes of a file name that is not UTF-8
+    *range(0xD800, 0xE000),  # surrogates, which represent bytes of file names that are not valid UTF-8
 )
 _PICTURES: Final = {
     code: chr(0x2400 + code) if code < 0x20 else "␡" if code == 0x7F else "�"
     for code in _CONTROL_CHARS
     if chr(code) not in "\n\t"
 }
-# Characters below 0x20 are escaped in JSON anyway.
+# Characters below 0x20 are always escaped in JSON.
 _IN_JSON: Final = re.compile("[{}]".format("".join(chr(code) for code in _CONTROL_CHARS if code > 0x20)))
 
 
 def escape_control_chars(text: str) -> str:
-    r"""Replace each character that a terminal would execute by a visible symbol.
+    r"""Replace each character that a terminal would execute with a visible symbol.
 
     >>> escape_control_chars("a\x1b[31mb\x9b")
     'a␛[31mb�'
@@ -37,7 +37,7 @@ def escape_control_chars(text: str) -> str:
 
 
 def escape_json(text: str) -> str:
-    r"""Escape those characters in a JSON text by JSON's own escapes, so that its values stay the same.
+    r"""Escape control characters in a JSON text with JSON escapes, which preserve its values.
 
     >>> escape_json('"\x9b"')
     '"\\u009b"'
@@ -46,24 +46,24 @@ def escape_json(text: str) -> str:
 
 
 def console(**options: Any) -> "Console":
-    """Build a console of rich that interprets no markup and escapes control characters."""
+    """Create a rich console that ignores markup and escapes control characters."""
     from rich.console import Console
 
     safe_console = Console(highlight=False, markup=False, emoji=False, **options)
-    # _EscapeHook cannot derive from rich's RenderHook: rich is imported only in functions.
+    # _EscapeHook cannot derive from rich's RenderHook, because rich is imported only in functions.
     safe_console.push_render_hook(_EscapeHook())  # type: ignore[arg-type]
     return safe_console
 
 
 class _EscapeHook:
-    """Render hook that wraps everything that rich prints."""
+    """Render hook that wraps all printed renderables."""
 
     def process_renderables(self, renderables: "list[ConsoleRenderable]") -> "list[ConsoleRenderable]":
         return [_Escaped(each) for each in renderables]
 
 
 class _Escaped:
-    """Renderable whose text has its control characters escaped."""
+    """Renderable with escaped control characters."""
 
     def __init__(self, renderable: "ConsoleRenderable") -> None:
         self._renderable = renderable
@@ -76,6 +76,6 @@ class _Escaped:
 
 
 def _units(character: str) -> Iterable[int]:
-    """Encode a character as UTF-16 code units, which JSON's escapes consist of."""
+    """Encode a character as UTF-16 code units, which JSON escapes consist of."""
     content = character.encode("utf-16-be", "surrogatepass")
     return (int.from_bytes(content[i : i + 2], "big") for i in range(0, len(content), 2))

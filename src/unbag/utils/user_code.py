@@ -1,4 +1,4 @@
-"""One-line errors for code of the user, such as `module:function`, with the lines of that code."""
+"""One-line errors for user code such as `module:function`, including the lines of that code."""
 
 import os
 import sysconfig
@@ -9,9 +9,9 @@ from typing import Final, NamedTuple
 
 from unbag.utils.redaction import redact
 
-_LONGEST: Final = 300  # characters of the error's message
-_LISTED: Final = 3  # frames, the innermost first
-_WITHIN: Final = ("<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>")  # the enclosing function has a frame too
+_LONGEST: Final = 300  # maximum characters of the error message
+_LISTED: Final = 3  # number of frames, innermost first
+_WITHIN: Final = ("<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>")  # the enclosing function also has a frame
 _OURS: Final = (f"{Path(__file__).parents[1]}{os.sep}", "<frozen ")  # unbag and the import system
 _LIBRARIES: Final = tuple(
     f"{folder}{os.sep}"
@@ -20,11 +20,11 @@ _LIBRARIES: Final = tuple(
 
 
 class UserCodeError(ValueError):
-    """Error that the user's code raised. Its `__cause__` is the original error, with the whole traceback."""
+    """Error raised by user code. Its `__cause__` is the original error with its complete traceback."""
 
 
 class _Frame(NamedTuple):
-    """Line of code in a traceback, with its function."""
+    """Line of code in a traceback and its function."""
 
     file: str
     line: int
@@ -37,17 +37,17 @@ class _Frame(NamedTuple):
 
 
 def user_code_error(expected: str, error: BaseException, advice: str) -> UserCodeError:
-    """Build the error to raise for an error of the user's code.
+    """Build the exception for an error in user code.
 
     Args:
-        expected: Place of the code and the expectation, which begin the message.
-        error: Error that the code raised.
+        expected: Location of the code and the expectation, with which the message begins.
+        error: Error raised by the code.
         advice: Fix for the user.
 
     >>> print(user_code_error("model.py:predict: expected labels", KeyError("dog"), "correct it"))
     model.py:predict: expected labels, got KeyError: 'dog'; correct it
     """
-    # The text of a SyntaxError ends in the file and the line, which the frames name already.
+    # The text of a SyntaxError ends with the file and the line, which the frames already contain.
     text = error.msg if isinstance(error, SyntaxError) else str(error)
     message = " ".join(redact(text).split())[:_LONGEST]
     what = f"{type(error).__name__}: {message}" if message else type(error).__name__
@@ -56,8 +56,8 @@ def user_code_error(expected: str, error: BaseException, advice: str) -> UserCod
 
 
 def _frames(error: BaseException) -> Iterator[_Frame]:
-    """Iterate over the frames of the user's code, innermost first; one frame of a library if there is no such code."""
-    if isinstance(error, SyntaxError) and error.filename and error.lineno:  # the code never ran, so it has no frame
+    """Iterate over the frames of user code, innermost first, or over one library frame if there is none."""
+    if isinstance(error, SyntaxError) and error.filename and error.lineno:  # the code did not run, so it has no frame
         yield _Frame(error.filename, error.lineno, "<module>")
         return
     frames = [

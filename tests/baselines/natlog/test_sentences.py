@@ -68,7 +68,7 @@ def test_uncovered_pairs_have_no_label_but_a_reason(labeller, premise, hypothesi
     assert verdict.relation is None
     assert verdict.unread
     assert why in verdict.unread
-    assert explanation(verdict) == [f"cannot read: {verdict.unread}"]
+    assert explanation(verdict) == [f"not covered by the rules: {verdict.unread}"]
 
 
 def test_explanation_has_edit_context_and_relations_so_far(labeller):
@@ -82,7 +82,7 @@ def test_explanation_has_edit_context_and_relations_so_far(labeller):
 def test_explanation_of_equal_sentences_is_equivalence(labeller):
     verdict = labeller.label("No dog barks.", "No dog barks.")
     assert verdict.label == "entailment"
-    assert explanation(verdict) == ["the two say the same: equivalence (≡)"]
+    assert explanation(verdict) == ["the sentences are equivalent (≡)"]
 
 
 def test_proof_generalises_before_it_excludes(labeller):

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 from unbag import challenge_sets, cli, scripts
 from unbag.challenge_sets import papers
 from unbag.challenge_sets.papers.counterparts import counterparts_of
-from unbag.reports.papers import cells, view
+from unbag.reports.papers import build_paper_view, format_cells
 
 TABLES = papers.tables()
 IDS = [f"{table.paper}-{table.number}" for table in TABLES]
@@ -150,11 +150,11 @@ def test_a_number_that_is_no_share_is_refused_as_one():
 def test_a_table_fits_a_terminal_and_loses_no_cell(table):
     console = Console(width=80, highlight=False)
     with console.capture() as capture:
-        console.print(view(table))
+        console.print(build_paper_view(table))
     shown = capture.get()
     assert max(len(line) for line in shown.splitlines()) <= 80
     squeezed = "".join(shown.split())
-    _, rows = cells(table)
+    _, rows = format_cells(table)
     if "…" in shown:
         pytest.fail("a cell is cut off")
     numbers = [row[len(table.keys) :] for row in rows]

@@ -123,7 +123,7 @@ def test_another_pipeline_has_a_cache_of_its_own(pipeline, tmp_path, monkeypatch
 def test_parser_pipeline_without_parser_raises(tmp_path):
     spacy = pytest.importorskip("spacy")
     spacy.blank("en").to_disk(tmp_path / "blank")
-    with pytest.raises(ValueError, match=r"does not set DEP, POS, TAG, LEMMA \(components: none\)"):
+    with pytest.raises(ValueError, match=r"without DEP, POS, TAG, LEMMA \(components: none\)"):
         Parser(tmp_path / "blank", cache=tmp_path)
 
 

@@ -70,7 +70,7 @@ def test_build_parts_of_other_options_are_rebuilt_and_other_files_rejected(pairs
     build(request(pairs), tmp_path)
     other = build(request(pairs, seed=5), tmp_path)
     assert other == export(request(pairs, seed=5), tmp_path / "own")
-    with pytest.raises(ValueError, match=r"expected no other set's rows, got data-00000-of-00004\.parquet"):
+    with pytest.raises(ValueError, match=r"expected no files of other sets, got data-00000-of-00004\.parquet"):
         build(request(write(tmp_path / "few.csv", demo_rows()[:30])), tmp_path)
 
 
@@ -97,13 +97,13 @@ def test_damaged_part_is_rejected(pairs, tmp_path):
     content = bytearray(part.read_bytes())
     content[2_000] ^= 1
     part.write_bytes(content)
-    with pytest.raises(DataError, match=r"data-00002-of-00004.parquet cannot be read .*; remove it"):
+    with pytest.raises(DataError, match=r"data-00002-of-00004.parquet: expected a readable file.*; remove"):
         build(request(pairs), tmp_path)
 
 
 def test_a_folder_that_is_another_one_on_a_node_is_named(pairs):
     """As the memory of a process."""
-    with pytest.raises(ValueError, match="memory://set: this process does not see data-00000-of-00004"):
+    with pytest.raises(ValueError, match="got memory://set, in which data-00000-of-00004"):
         build(request(pairs), "memory://set")
 
 

@@ -77,7 +77,7 @@ def folders(run):
 def report(run, folders):
     """Give the report of them all."""
     pytest.importorskip("vl_convert")
-    html.write(folders, run / "report.html")
+    html.write_report(folders, run / "report.html")
     return run / "report.html"
 
 

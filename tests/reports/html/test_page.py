@@ -15,11 +15,11 @@ from unbag.challenge_sets.views import figures
 from unbag.challenge_sets.views.figures import Figure, Group, Model, Point, Scored, Series
 from unbag.reports import html
 from unbag.reports.html import data as profile
-from unbag.reports.html.data import gather
+from unbag.reports.html.data import load_report_data
 from unbag.scoring.bootstrap import Estimate
 
 page = pytest.importorskip("unbag.reports.html.page")
-beside_papers = pytest.importorskip("unbag.reports.html.page").beside_papers
+iter_paper_figures = page.iter_paper_figures
 
 
 def _plain(name, value, *, low=None, high=None, sha="1", **model):
@@ -70,7 +70,7 @@ def written(tmp_path):
 def test_models_on_the_same_rows_stand_together_and_baselines_come_last(written):
     first = written(_plain("lexical", 0.6), _plain("org/a", 0.8))
     second = written(_plain("org/b", 0.7), _plain("org/c", 0.9, sha="2"))
-    gathered = gather([first, second])
+    gathered = load_report_data([first, second])
     assert [model.name for model in gathered.models] == ["org/a", "org/b", "org/c", "lexical"]
     assert [[each.model.name for each in group.scored] for group in gathered.groups] == [
         ["org/a", "org/b", "lexical"],
@@ -82,7 +82,7 @@ def test_models_on_the_same_rows_stand_together_and_baselines_come_last(written)
 def test_gather_model_in_two_folders_counts_once_and_equal_names_are_numbered(written):
     once, again = _plain("org/a", 0.8, head="plain"), _plain("org/a", 0.7, head="plain", truncated_pairs=3)
     other = _plain("org/a", 0.6, head="residual")
-    gathered = gather([written(once), written(again, other)])
+    gathered = load_report_data([written(once), written(again, other)])
     assert [model.name for model in gathered.models] == ["org/a", "org/a (2)"]
     [group] = gathered.groups
     assert [each.result.scores["accuracy"].value for each in group.scored] == [0.7, 0.6]
@@ -90,30 +90,30 @@ def test_gather_model_in_two_folders_counts_once_and_equal_names_are_numbered(wr
 
 def test_how_much_of_a_set_a_model_left_unanswered_does_not_make_it_another_model(written):
     counts = [_plain("endpoint:a", 0.8, sha=str(n), truncated_pairs=n, n_abstained=n) for n in (0, 5)]
-    assert [model.name for model in gather([written(*counts)]).models] == ["endpoint:a"]
+    assert [model.name for model in load_report_data([written(*counts)]).models] == ["endpoint:a"]
 
 
 def test_a_folder_without_results_is_refused(tmp_path, written):
     with pytest.raises(ValueError, match=r"expected a results.json, got none; pass a folder written"):
-        gather([tmp_path])
+        load_report_data([tmp_path])
     with pytest.raises(ValueError, match="expected at least one folder"):
-        gather([])
+        load_report_data([])
     with pytest.raises(ValueError, match="expected results, got none; run `unbag evaluate` first"):
-        gather([written()])
+        load_report_data([written()])
 
 
 def test_profile_has_the_skill_score_of_every_model(written):
-    gathered = gather([written(_plain("org/a", 0.8), _plain("lexical", 0.6))])
-    stand = profile.standings(gathered)
-    drawn = page.profile(stand, gathered)
+    gathered = load_report_data([written(_plain("org/a", 0.8), _plain("lexical", 0.6))])
+    stand = profile.compute_standings(gathered)
+    drawn = page.build_skill_figure(stand, gathered)
     assert [series.name for series in drawn.series] == ["org/a", "lexical"]
     assert [point.estimate.value for series in drawn.series for point in series.points] == pytest.approx([0.7, 0.5])
-    assert page.lead(gathered, stand) == "No challenge set was evaluated."
+    assert page.format_lead(gathered, stand) == "No challenge set was evaluated."
 
 
 def test_published_figures_carry_their_models_names(written):
-    gathered = gather([written(_plain("org/a", 0.8))])
-    [drawn] = beside_papers(gathered.groups[0], challenge_sets.get("plain"))
+    gathered = load_report_data([written(_plain("org/a", 0.8))])
+    [drawn] = iter_paper_figures(gathered.groups[0], challenge_sets.get("plain"))
     # ReSNLI paper, Table 2, trained on MNLI and tested on SNLI: InferSent 53.01, the first of five.
     assert (len(drawn.series[-1].points), drawn.series[-1].is_hollow) == (5, True)
     assert drawn.series[-1].points[0][:2] == ("InferSent, MultiNLI", figures.without_interval(0.5301))
@@ -125,7 +125,7 @@ def _on_breaking_nli(**config):
     data = {"name": "official", "split": "", "sha256": "1"}
     result = Result("breaking_nli", config, {"name": "m"}, data, {"accuracy": accuracy}, {})
     group = Group("g", "official", (Scored(Model("m", {}, False), result, None),))
-    [drawn] = beside_papers(group, challenge_sets.get("breaking_nli"))
+    [drawn] = iter_paper_figures(group, challenge_sets.get("breaking_nli"))
     return {point.x: series.is_hollow for series in drawn.series[1:] for point in series.points}, drawn.about
 
 
@@ -149,7 +149,7 @@ def test_gather_set_with_results_in_another_folder_is_not_skipped(tmp_path, writ
     results.write(
         [], tmp_path / results.FILE, [SkippedSet("plain", None, "no network"), SkippedSet("sicck", None, "no file")]
     )
-    gathered = gather([tmp_path, written(_plain("org/a", 0.8))])
+    gathered = load_report_data([tmp_path, written(_plain("org/a", 0.8))])
     assert [each.set for each in gathered.skipped] == ["sicck"]
 
 
@@ -169,7 +169,9 @@ def test_a_long_curve_has_a_table_of_readable_length_with_both_ends():
 
 
 def test_each_result_has_its_reproduce_command(written, tmp_path):
-    html.write([written(_plain("org/a b", 0.8, options={}), _plain("a function", 0.7))], tmp_path / "report.html")
+    html.write_report(
+        [written(_plain("org/a b", 0.8, options={}), _plain("a function", 0.7))], tmp_path / "report.html"
+    )
     text = (tmp_path / "report.html").read_text(encoding="utf-8")
     command = "unbag evaluate &#39;org/a b&#39; --sets plain --corpus snli --split test --max-examples 100 --seed 7"
     assert f"<code>{command} --no-lexical-baseline</code>" in text
@@ -194,7 +196,7 @@ def test_sentences_and_names_are_escaped(report):
 
 
 def test_the_same_results_make_the_same_bytes(report, run, folders):
-    html.write(folders, run / "again.html")
+    html.write_report(folders, run / "again.html")
     assert (run / "again.html").read_bytes() == report.read_bytes()
 
 
@@ -215,7 +217,7 @@ def test_words_in_no_order_are_accepted_and_what_was_said_in_order_stands_before
 
 
 def test_a_run_without_examples_still_has_a_report(written, tmp_path):
-    html.write([written(_plain("org/a", 0.8))], tmp_path / "report.html")
+    html.write_report([written(_plain("org/a", 0.8))], tmp_path / "report.html")
     text = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert 'id="examples"' not in text
     assert "Correct on 80.0 % [" in text
@@ -227,38 +229,38 @@ def test_page_of_results_without_scores_draws_no_figure_of_scores(written, tmp_p
         nothing = result.scores[SKILL] | {"score": Estimate(None, None, None, 0), "p": None}
         return replace(result, scores={**result.scores, SKILL: nothing})
 
-    html.write([written(unscored("org/a"), unscored("org/b"))], tmp_path / "none.html")
+    html.write_report([written(unscored("org/a"), unscored("org/b"))], tmp_path / "none.html")
     text = (tmp_path / "none.html").read_text(encoding="utf-8")
     assert 'id="profile-box"' not in text
     assert "<small>b –</small>" in text, "nothing stands before the other models"
-    html.write([written(_plain("org/a", 0.8))], tmp_path / "some.html")
+    html.write_report([written(_plain("org/a", 0.8))], tmp_path / "some.html")
     assert 'id="profile-box"' in (tmp_path / "some.html").read_text(encoding="utf-8")
 
 
 def test_models_and_references_look_different_each():
     charts = pytest.importorskip("unbag.reports.html.charts")
     models = ["a", "b", "c", "d", "e", "f"]
-    looks = {charts.style(Series(name, ()), models) for name in models}
-    looks |= {charts.style(Series("people", (), is_reference=True, number=number), models) for number in (0, 1)}
+    looks = {charts.choose_style(Series(name, ()), models) for name in models}
+    looks |= {charts.choose_style(Series("people", (), is_reference=True, number=number), models) for number in (0, 1)}
     for part in range(3):  # each of colour, shape and dash tells the models apart by itself
-        assert len({charts.style(Series(name, ()), models)[part] for name in models}) == len(models)
+        assert len({charts.choose_style(Series(name, ()), models)[part] for name in models}) == len(models)
     assert len(looks) == 8
 
 
 def test_a_seventh_model_has_a_shape_and_a_dash_of_its_own():
     charts = pytest.importorskip("unbag.reports.html.charts")
     models = list("abcdefg")
-    looks = [charts.style(Series(name, ()), models) for name in models]
+    looks = [charts.choose_style(Series(name, ()), models) for name in models]
     assert [len({look[part] for look in looks}) for part in range(3)] == [6, 7, 7]
-    assert all(charts.swatch(Series(name, ()), models, line=True) for name in models)
+    assert all(charts.draw_swatch(Series(name, ()), models, line=True) for name in models)
 
 
 def test_a_drawn_figure_has_every_point_and_nothing_that_acts():
     charts = pytest.importorskip("unbag.reports.html.charts")
     points = tuple(Point(name, Estimate(0.5, 0.4, 0.6, 9)) for name in ("x < y", "z & w"))
     theirs = Series("the papers' models", (Point("z & w", figures.without_interval(0.2)),), is_reference=True)
-    drawn = charts.svg(Figure("T", "", "place", "share", "dots", (Series("a", points), theirs)), ["a"])
-    hollow = charts.svg(Figure("T", "", "place", "share", "dots", (replace(theirs, is_hollow=True),)), [])
+    drawn = charts.draw_svg(Figure("T", "", "place", "share", "dots", (Series("a", points), theirs)), ["a"])
+    hollow = charts.draw_svg(Figure("T", "", "place", "share", "dots", (replace(theirs, is_hollow=True),)), [])
     assert (drawn.count('fill-opacity="0"'), hollow.count('fill-opacity="0"')) == (0, 1)
     assert drawn.startswith("<svg aria-hidden")
     assert "x &lt; y" in drawn

@@ -223,7 +223,7 @@ def trainings(ground: Path) -> Any:
         "from pathlib import Path\nfrom unbag.hub.model import checkpoint_publication\n"
         "from unbag.challenge_sets.results import explain_damaged_records\n"
         "with explain_damaged_records(Path('trained')):\n"
-        "    checkpoint_publication(Path('trained'), 'org/name', base_licence='mit')"
+        "    checkpoint_publication(Path('trained'), 'org/name', base_license='mit')"
     )
 
     def draw(rng: random.Random) -> Input:

@@ -192,9 +192,9 @@ _MOST_NAMED: Final = 3
 def explanation(verdict: Verdict) -> list[str]:
     """Format the proof of a verdict with one line per step, or the uncovered construction if there is no label."""
     if verdict.label is None or verdict.relation is None:
-        return [f"cannot read: {verdict.unread}"]
+        return [f"not covered by the rules: {verdict.unread}"]
     if not verdict.steps:
-        return ["the two say the same: equivalence (≡)"]
+        return ["the sentences are equivalent (≡)"]
     return [f"{number}. {_step(step)}" for number, step in enumerate(verdict.steps, start=1)]
 
 
@@ -204,13 +204,13 @@ def _step(step: Step) -> str:
         case EditKind.SUBSTITUTE:
             done = f'"{edit.premise}" becomes "{edit.hypothesis}"'
         case EditKind.DELETE:
-            done = f'"{edit.premise}" is left out'
+            done = f'"{edit.premise}" is deleted'
         case EditKind.INSERT:
-            done = f'"{edit.hypothesis}" is put in'
+            done = f'"{edit.hypothesis}" is inserted'
         case EditKind.DETERMINER:
             done = f'the determiner "{edit.premise}" becomes "{edit.hypothesis}"'
         case EditKind.NEGATION:
-            done = f'"{edit.premise}" is taken away' if edit.premise else f'"{edit.hypothesis}" is put in'
+            done = f'"{edit.premise}" is removed' if edit.premise else f'"{edit.hypothesis}" is inserted'
     because = f" ({edit.source})" if edit.source else ""
     inside = "; ".join(
         f'inside "{operator.name}", {operator.monotonicity.value.replace("_", "-")}' for operator in step.context

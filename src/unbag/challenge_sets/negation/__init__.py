@@ -50,7 +50,6 @@ SET: Final = ChallengeSet(
     sample=100,  # premises, of some two dozen rows each
     evaluation_order=5,
     report_order=10,
-    is_accuracy=True,
     has_verification=True,
     from_text=True,
 )

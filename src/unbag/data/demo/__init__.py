@@ -1,4 +1,4 @@
-"""The bundled corpus of the demonstration, with which every step runs offline.
+"""Bundled corpus of the demo, with which all steps run offline.
 
 The pairs are image captions that a grammar generated; their labels follow from the meaning of the sentences. The word
 vectors are based on how often words of the training pairs occur in the same sentence. The SOSwap and AddAmod rows, the
@@ -13,13 +13,13 @@ from typing import Final
 from unbag.data.sources import Example, open_data
 
 SPLITS: Final = ("train", "validation")
-"""The splits of the bundled corpus, with 6,000 and 1,500 pairs."""
+"""Splits of the bundled corpus, with 6,000 and 1,500 pairs."""
 
 _FOLDER: Final = Path(__file__).parent
 VECTORS: Final = _FOLDER / "demo-vectors.txt.gz"
-"""The file of word vectors."""
+"""File of word vectors."""
 SOSWAP_ADDAMOD: Final = _FOLDER / "demo-soswap_addamod.parquet"
-"""The SOSwap and AddAmod set of the validation pairs, as `challenge_sets.request.export` writes it."""
+"""SOSwap and AddAmod set of the validation pairs, as written by `challenge_sets.request.export`."""
 RECOMBINED: Final = _FOLDER / "demo-recombined.parquet"
 """The recombined set of the validation pairs, written in the same way."""
 NEGATION: Final = _FOLDER / "demo-negation.parquet"
@@ -27,18 +27,18 @@ NEGATION: Final = _FOLDER / "demo-negation.parquet"
 
 
 def file(split: str) -> Path:
-    """Locate the file with the pairs of a split.
+    """Locate the file that contains the pairs of a split.
 
     Raises:
         ValueError: If there is no such split.
     """
     if split not in SPLITS:
-        raise ValueError(f"expected one of the demonstration's splits {', '.join(SPLITS)}, got {split!r}")
+        raise ValueError(f"expected one of the demo splits {', '.join(SPLITS)}, got {split!r}")
     return _FOLDER / f"demo-{split}.jsonl.gz"
 
 
 def pairs(split: str) -> Iterator[Example]:
-    """Iterate over the pairs of a split. Each group of three pairs (0-2, 3-5, …) has all three labels.
+    """Iterate over the pairs of a split. Each group of three pairs (0-2, 3-5, …) contains all three labels.
 
     Raises:
         ValueError: If there is no such split.

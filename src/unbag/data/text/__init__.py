@@ -1,1 +1,1 @@
-"""Sentences as tokens, tags and parses (spaCy)."""
+"""Text processing with spaCy: tokens, tags and parses."""

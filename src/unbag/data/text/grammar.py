@@ -1,9 +1,9 @@
-"""Rules and word lists of English grammar: adjective order, articles, capitals, determiners, plurals, verbs and nouns.
+"""Rules and word lists of English grammar: adjective order, articles, capitals, determiners, plurals, verbs, nouns.
 
-The lists of nouns that do not name an object (`HAPPENINGS`, `BODY_PARTS`) were collected from the objects of verbs in
-SNLI. The candidates are nouns whose first sense in WordNet is in one of these lexicographer files: act, event,
-communication, cognition, attribute, state, time; body. The final selection was made by hand. The lists are part of the
-code, so that building a set does not need WordNet.
+The lists of nouns that do not denote an object (`HAPPENINGS`, `BODY_PARTS`) were collected from the objects of verbs in
+SNLI. Candidates are nouns whose first WordNet sense is in one of these lexicographer files: act, event, communication,
+cognition, attribute, state, time; body. The final selection was manual. The lists are part of the code, so that
+building a set does not need WordNet.
 """
 
 import re
@@ -31,7 +31,7 @@ _CLASSES: Final = (
     "adult ancient antique elderly modern new newborn old older teenage vintage young younger",
     # shape and pattern
     "bent circular curly curved flat oval rectangular round sharp square straight striped",
-    # colour and light
+    # color and light
     """beige black blond blonde blue bright brown colored colorful dark deep gold golden gray green grey light
     multicolored orange pale pink purple red silver tan white yellow""",
     # origin
@@ -41,13 +41,13 @@ _CLASSES: Final = (
     "brick cotton denim glass leather metal metallic paper plastic rubber steel stone straw wooden wood",
 )
 AGE, COLOUR, ORIGIN = 3, 5, 6
-"""Ranks of the classes age, colour and origin."""
+"""Ranks of the classes age, color and origin."""
 
 _RANKS: Final = {word: rank for rank, words in enumerate(_CLASSES) for word in words.split()}
 
 
 def adjective_rank(adjective: str) -> int | None:
-    """Look up an adjective's rank in the English adjective order, 0 for opinion; None if its class is unknown.
+    """Look up an adjective's rank in English adjective order, starting with 0 for opinion; None if unknown.
 
     >>> [adjective_rank(word) for word in ("nice", "small", "clean", "old", "round", "red", "german", "wooden")]
     [0, 1, 2, 3, 4, 5, 6, 7]
@@ -58,16 +58,16 @@ def adjective_rank(adjective: str) -> int | None:
 ARTICLES: Final = frozenset({"a", "an"})
 
 _SILENT_H: Final = re.compile(r"(?:hour|honest|honou?r|heir)")
-_SPELT_WITH_A_VOWEL: Final = re.compile(  # but pronounced with an initial consonant
+_SPELT_WITH_A_VOWEL: Final = re.compile(  # spelled with a vowel but pronounced with an initial consonant
     r"uni(?:ons?|on-|corn|cycl|form|fi|lateral|que|son|sex|t|vers)"  # union, but not unimportant
     r"|unanim|us[eau]|usi|uter|utili|utah|uk|ur[aei]n|ubiq|ufo|eu|ewe|ouij|once|one(?!ir)"
 )
 _VOWEL_NUMBERS: Final = re.compile(r"(?:8[\d,]*|1[18](?:,\d{3})*|1[18]\d\d)(?!\d)")  # eighty, eleven thousand, 1800
-_VOWEL_LETTERS: Final = frozenset("AEFHILMNORSX")  # letters whose names begin with a vowel: eff, aitch, …
+_VOWEL_LETTERS: Final = frozenset("AEFHILMNORSX")  # letters whose names begin with a vowel sound: eff, aitch, …
 
 
 def article_fits(article: str, next_word: str) -> bool:
-    """Check whether an indefinite article fits the sound of the next word; True for any other first word.
+    """Check whether an indefinite article fits the sound of the next word; True for any other word than an article.
 
     >>> article_fits("a", "guitar"), article_fits("an", "guitar"), article_fits("An", "hour")
     (True, False, True)
@@ -78,7 +78,7 @@ def article_fits(article: str, next_word: str) -> bool:
 
 
 def adapt_article(article: str, next_word: str) -> str:
-    """Adapt an indefinite article to the sound of the next word, keeping its capital; return other words unchanged.
+    """Adapt an indefinite article to the sound of the next word, preserving its case. Other words are unchanged.
 
     >>> adapt_article("A", "orange"), adapt_article("an", "unicorn"), adapt_article("a", "11th")
     ('An', 'a', 'an')
@@ -93,7 +93,7 @@ def adapt_article(article: str, next_word: str) -> str:
 
 def _sounds_like_a_vowel(word: str) -> bool:
     if (len(word) == 1 and word.isalpha()) or re.match(r"[A-Z]{2,}s?(?![a-zA-Z])|[A-Z](?=[-\d])", word):
-        return word[0].upper() in _VOWEL_LETTERS  # read letter by letter: an X, an MRI, an F-16; a UFO
+        return word[0].upper() in _VOWEL_LETTERS  # pronounced letter by letter: an X, an MRI, an F-16; a UFO
     if word[:1].isdigit():
         return bool(_VOWEL_NUMBERS.match(word))
     word = word.lower()
@@ -112,11 +112,11 @@ _DEMONYMS: Final = frozenset(
     polynesian portuguese puerto roman romanian russian samoan scandinavian scottish serbian sikh somali spanish
     swedish swiss syrian taiwanese thai tibetan turkish ukrainian victorian vietnamese welsh""".split()
 )
-"""Adjectives and nouns that keep their capital. Taggers do not mark them as proper nouns."""
+"""Adjectives and nouns that are always capitalized, but not tagged as proper nouns."""
 
 
 def capitalize(word: str) -> str:
-    """Capitalize the first letter of a word and leave the others unchanged.
+    """Capitalize the first letter of a word. The other letters are unchanged.
 
     >>> capitalize("a"), capitalize("iPhone")
     ('A', 'IPhone')
@@ -125,9 +125,9 @@ def capitalize(word: str) -> str:
 
 
 def decapitalize(word: str, pos: str) -> str:
-    """Write the first word of a sentence as it appears inside a sentence.
+    """Convert the first word of a sentence to its form inside a sentence.
 
-    Proper nouns, adjectives of nationality or faith, `I`, and words with further capitals stay unchanged.
+    Proper nouns, adjectives of nationality or faith, `I`, and words with other capitals are unchanged.
 
     Args:
         word: First word of a sentence.
@@ -142,7 +142,7 @@ def decapitalize(word: str, pos: str) -> str:
 
 
 def capitalize_demonym(adjective: str) -> str:
-    """Capitalize an adjective of nationality or faith; return other adjectives unchanged.
+    """Capitalize an adjective of nationality or faith. Other adjectives are unchanged.
 
     >>> capitalize_demonym("asian"), capitalize_demonym("red")
     ('Asian', 'red')
@@ -158,9 +158,9 @@ _BOTH_NUMBERS: Final = frozenset("aircraft deer fish foot gi offspring police se
 
 
 def determiners_fit(parse: Parse) -> bool:
-    """Check whether every indefinite article fits the next word's sound, and every determiner its noun's number.
+    """Check whether all indefinite articles fit the next word's sound, and all determiners fit their noun's number.
 
-    False for "a owl", "two woman" and "a boys", and for "a coat waits" if the parser reads the verb as a noun.
+    False for "a owl", "two woman" and "a boys", and for "a coat waits" if the parser tags the verb as a noun.
     """
     for i, word in enumerate(parse.lower_words):
         if word not in _DETERMINERS:
@@ -212,7 +212,7 @@ SPORTS: Final = frozenset(
     kickball lacrosse monopoly paintball ping-pong poker polo pong pool racquetball rugby skating soccer
     softball tag tennis tug tug-of-war twister volleyball yoga""".split()
 )
-"""Games that take no article. With an article, some of them are a ball (throws a football)."""
+"""Games used without an article. With an article, some of them denote a ball (throws a football)."""
 
 HAPPENINGS: Final = frozenset(
     """accident act action activity advantage adventure aim air allegiance approach arrangement arrival attempt
@@ -246,8 +246,8 @@ HAPPENINGS: Final = frozenset(
     wait waiting walk war warmth way weather wedding week wheelie while wildfire win wisdom wish word work
     workout worship wreck year yell youth""".split()
 )
-"""Activities, performances, communication, times and other abstractions. Their verb acts on nothing: one does, gives,
-has or takes them (do a trick, play a game, take a nap)."""
+"""Activities, performances, communication, times and other abstractions. Their verb does not act on an object, as in
+"do a trick", "play a game" or "take a nap"."""
 
 IDIOMS: Final = {
     "jump": frozenset(["rope"]),
@@ -257,7 +257,7 @@ IDIOMS: Final = {
         """bath cab care cover note photo photograph picture shower snapshot step taxi train video""".split()
     ),
 }
-"""Objects by verb that form an idiom with it, so that the verb does not act on the object (take the train)."""
+"""Objects by verb that form an idiom with the verb, which then does not act on the object (take the train)."""
 
 UNCOUNTED: Final = frozenset(
     """accordion art attire bacon bagpipe banjo bass beef beer bongo bread butter cake candy cardboard cash cello
@@ -271,7 +271,7 @@ UNCOUNTED: Final = frozenset(
     television tinsel toast traffic trash trombone trumpet tuba tv ukulele vegetation violin water wheat wine
     wire wood wool yarn yogurt""".split()
 )
-"""Nouns that need no article as an object: mass nouns, and musical instruments after "play"."""
+"""Nouns used without an article as an object: mass nouns, and musical instruments after "play"."""
 
 CLOTHES: Final = frozenset(
     """apron bikini boot cap clothes clothing coat costume dress glasses glove goggles gown hat helmet hood jacket
@@ -281,7 +281,7 @@ CLOTHES: Final = frozenset(
 COLOURS: Final = frozenset(
     """black blue brown gold gray green grey orange pink purple red silver white yellow""".split()
 )
-"""Colours of clothes, by which captions distinguish people."""
+"""Colors of clothes, which captions use to distinguish people."""
 
 
 PEOPLE: Final = frozenset(
@@ -306,7 +306,7 @@ _IRREGULAR: Final = {
     **{same: same for same in ("deer", "fish", "sheep", "people", "children", "men", "women", "aircraft")},
 }
 _COMPOUND: Final = ("woman", "man", "child", "mouse", "fish")
-"""Irregular last parts of longer words: policewoman, snowman, grandchild, goldfish."""
+"""Irregular plurals of the last part of a compound: policewoman, snowman, grandchild, goldfish."""
 
 
 _PLURALS: Final = frozenset(many for one, many in _IRREGULAR.items() if one != many)
@@ -315,7 +315,7 @@ _AFTER_HEAD: Final = ("of", "with", "in", "on", "at", "to", "from", "for")
 
 
 def plural_phrase(phrase: str) -> str:
-    """Build the plural of a noun phrase that has no determiner.
+    """Build the plural of a noun phrase without a determiner.
 
     >>> plural_phrase("girl with a black bag")
     'girls with a black bag'
@@ -326,7 +326,7 @@ def plural_phrase(phrase: str) -> str:
 
 
 def looks_plural(phrase: str) -> bool:
-    """Check whether a noun phrase without a determiner is plural, by the form of its head.
+    """Check whether a noun phrase without a determiner is plural, based on the form of its head.
 
     >>> looks_plural("big waves of the sea"), looks_plural("pack of dogs"), looks_plural("bus"), looks_plural("fish")
     (True, False, False, False)
@@ -344,7 +344,7 @@ def _head(words: list[str]) -> int:
 
 
 def plural(noun: str) -> str:
-    """Build the plural of a noun, or of a phrase by its last word.
+    """Build the plural of a noun, or of a noun phrase whose head is the last word.
 
     >>> plural("policeman"), plural("school bus"), plural("boy"), plural("puppy"), plural("old man")
     ('policemen', 'school buses', 'boys', 'puppies', 'old men')
@@ -367,13 +367,13 @@ def _plural(word: str) -> str:
 
 
 LONGEST: Final = 4
-"""Maximum length of a replaced phrase, in words ("far away from" has three)."""
-_CONTEXT: Final = 2  # words next to the difference that may belong to the phrase: "room" after "living"
+"""Maximum number of words in a replaced phrase ("far away from" has three)."""
+_CONTEXT: Final = 2  # words next to the difference that may belong to the phrase, as "room" after "living"
 
 
 @dataclass(frozen=True, slots=True)
 class Replacement:
-    """The one phrase in which two sentences differ.
+    """The single phrase in which two sentences differ.
 
     Attributes:
         old: Words of the premise that are not in the hypothesis; may be empty.
@@ -388,7 +388,7 @@ class Replacement:
     right: tuple[str, ...]
 
     def phrases(self) -> Iterator[tuple[str, str]]:
-        """Iterate over the candidate pairs (old phrase, new phrase), from the difference alone to the widest context.
+        """Iterate over candidate pairs (old phrase, new phrase), from no context to the widest context.
 
         >>> difference = find_replacement("A dog in the living room.", "A dog in the dining room.")
         >>> list(difference.phrases())[:2]
@@ -403,10 +403,10 @@ class Replacement:
 
 
 def find_replacement(premise: str, hypothesis: str) -> Replacement | None:
-    """Find the one word or phrase in which two sentences differ.
+    """Find the single word or phrase in which two sentences differ.
 
-    `difflib` aligns the words. The comparison ignores capitals and the form of the indefinite article ("a guitar", "an
-    accordion"). Several replacements of the same words by the same words count as one.
+    `difflib` aligns the words. The comparison ignores case and the form of the indefinite article ("a guitar", "an
+    accordion"). Repeated replacements of the same words count as one.
 
     Args:
         premise: First sentence.
@@ -445,7 +445,7 @@ def _is_word(token: str) -> bool:
 
 
 def _context(tokens: list[str]) -> Iterator[str]:
-    """Iterate over the first two tokens, up to a punctuation mark."""
+    """Iterate over up to two tokens before the first punctuation mark."""
     for token in tokens[:_CONTEXT]:
         if not token[0].isalnum():
             return
@@ -457,20 +457,20 @@ SYMMETRIC: Final = frozenset(
     encounter equal exchange face fight greet hug intersect join kiss marry match meet mirror neighbor oppose
     race resemble rival share snuggle spar touch trade wed wrestle""".split()
 )
-"""Verbs whose relation holds in both directions, or is likely to in the same scene."""
+"""Verbs whose relation is symmetric, or likely symmetric in the same scene."""
 
 MUTUAL: Final = frozenset(
     """address admire adore ask assist attack call challenge enjoy entertain film follow hear help hit hold ignore
     impress interview know like listen love notice observe pass photograph play poke punch recognize see slap
     splash spray support teach tease tell tickle trust view visit walk watch witness""".split()
 )
-"""Verbs whose relation may hold in both directions between people or animals: if he watches her, she may watch him."""
+"""Verbs whose relation may be symmetric between people or animals: if he watches her, she may watch him."""
 
 CATENATIVE: Final = frozenset(
     """appear attempt begin continue decide enjoy finish get go hope intend keep learn like love need plan prepare
     pretend seem start struggle try want""".split()
 )
-"""Verbs that form one action with the verb after them (tries to open). Other verbs are an action of their own (sits
+"""Verbs that form a single action with the following verb (tries to open). Other verbs describe a separate action (sits
 reading)."""
 
 MOTION: Final = frozenset(
@@ -479,22 +479,22 @@ MOTION: Final = frozenset(
     rid ride row run rush sail scoot sit skate skateboard ski skip sled slide snowboard speed sprint stand star
     stare step stroll swim swing travel trek trot tube tumble wade walk wander""".split()
 )
-"""Verbs of manner of motion (Levin 1993, 51.3) and posture, with errors of the lemmatizer (`rid`, `star`).
+"""Verbs of manner of motion (Levin 1993, 51.3) and posture, including lemmatizer errors (`rid`, `star`).
 
-After these verbs, the noun that follows `down` or `up` is a place, the object of the preposition. After other verbs,
+After these verbs, the noun that follows `down` or `up` is a place and the object of the preposition. After other verbs,
 `down` or `up` may be a particle, and the noun is the object of the verb."""
 
 DIRECTIONS: Final = frozenset(
     """across along alongside around atop behind beside by down in into near off on onto out over past through
     toward towards under up""".split()
 )
-"""Prepositions that parsers mistake for particles."""
+"""Prepositions that parsers confuse with particles."""
 
 WITHOUT_TOOL: Final = frozenset("""carry display have hold lift lug pull push raise ride sell show wear""".split())
-"""Verbs that take no instrument: a `with` after their object belongs to the object (a cake with candles)."""
+"""Verbs without an instrument: a `with` after their object modifies the object (a cake with candles)."""
 
 INTRANSITIVE: Final = frozenset("""come go laugh lay lie look sit sleep smile stand travel""".split())
-"""Verbs without an object in captions. "lay" is included, because captions mostly use "lay" for "lie"."""
+"""Verbs without an object in captions, including "lay", which captions mostly use for "lie"."""
 
 MISREAD: Final = frozenset("hold holds looks plays pose poses sing sings smiles talk talks".split())
-"""Verb forms that taggers mistake for nouns."""
+"""Verb forms that taggers confuse with nouns."""

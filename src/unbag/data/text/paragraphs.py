@@ -1,4 +1,4 @@
-"""Paragraphs of prose in plain text and Markdown, without markup, headings, code and tables."""
+"""Paragraphs of prose in plain text and Markdown, excluding markup, headings, code and tables."""
 
 import html
 import re
@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 LONGEST_PARAGRAPH: Final = 20_000
-"""Characters in memory at a time. A longer paragraph is cut between two lines, so that no text needs more memory."""
+"""Maximum number of characters in memory. Longer paragraphs are split between lines."""
 
-_WRAPPED: Final = 50  # characters of a line that may go on in the next one, in text without blank lines
+_WRAPPED: Final = 50  # minimum characters of a line that may continue on the next line, in text without blank lines
 _SENTENCE_END: Final = re.compile(r"[.!?…:][\"'”’)\]]*$")
 
 _FENCE: Final = re.compile(r"^\s{0,3}(`{3,}|~{3,})")
@@ -34,9 +34,9 @@ _INLINE: Final = (
 
 
 def plain_paragraphs(lines: Iterable[str]) -> Iterator[str]:
-    """Iterate over the paragraphs of a plain text: lines between blank lines, joined.
+    """Iterate over the paragraphs of a plain text by joining the lines between blank lines.
 
-    Without blank lines, a line is continued by the next one if it is long and has no end of a sentence.
+    In text without blank lines, a line continues on the next line if it is long and does not end a sentence.
 
     >>> list(plain_paragraphs(["A dog", "sleeps.", "", "It rains."]))
     ['A dog sleeps.', 'It rains.']
@@ -66,7 +66,7 @@ def _continues(line: str, following: str) -> bool:
 def markdown_paragraphs(lines: Iterable[str]) -> Iterator[str]:
     """Iterate over the paragraphs and list items of a Markdown text, without markup.
 
-    Headings, code blocks, tables, HTML blocks, link definitions and the front matter are dropped: they are no prose.
+    Headings, code blocks, tables, HTML blocks, link definitions and the front matter are excluded.
 
     >>> list(markdown_paragraphs(["# Dogs", "A **dog** [sleeps](a.md).", "", "- It `rains`.", "```", "x = 1", "```"]))
     ['A dog sleeps.', 'It `rains`.']
@@ -87,7 +87,7 @@ def markdown_paragraphs(lines: Iterable[str]) -> Iterator[str]:
 
 
 def _prose_lines(lines: Iterable[str]) -> Iterator[str | None]:
-    """Iterate over the lines of prose; None where a paragraph ends."""
+    """Iterate over the lines of prose. Yields None at the end of a paragraph."""
     fence, matter, indented = "", False, True
     for number, raw in enumerate(lines):
         line = raw.rstrip()
@@ -105,7 +105,7 @@ def _prose_lines(lines: Iterable[str]) -> Iterator[str | None]:
             fence = opening[1]
             yield None
             continue
-        # An indented line after a blank one is code, unless a list item goes on.
+        # An indented line after a blank line is code, unless it continues a list item.
         is_code = indented and line.startswith(("    ", "\t")) and not _ITEM.match(line)
         line = _QUOTE.sub("", line)
         if not line.strip() or is_code or _is_no_prose(line):
@@ -121,7 +121,7 @@ def _is_no_prose(line: str) -> bool:
 
 
 def plain_inline(text: str) -> str:
-    """Remove the inline markup of Markdown. Code keeps its backticks, so that a filter can tell it from prose.
+    """Remove inline Markdown markup. Code keeps its backticks, so that filters can distinguish it from prose.
 
     >>> plain_inline("See [the *guide*](g.md) &amp; **read** it.")
     'See the guide & read it.'

@@ -1,4 +1,4 @@
-"""Dependency parses of sentences, cached on disk, and verb forms that agree with a subject."""
+"""Dependency parses, cached on disk, and verb forms that agree with a subject."""
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,11 +15,11 @@ from unbag.data.text.tagging import PIPELINE, Reader, annotation_cache, read_ahe
 
 
 class Person(Enum):
-    """Person and number of a subject, as far as an English verb marks them."""
+    """Person and number of a subject, as marked on English verbs."""
 
-    I = "I"  # noqa: E741 - the word it stands for
+    I = "I"  # noqa: E741 - the name is the pronoun
     SINGULAR = "singular"
-    PLURAL = "plural"  # also `you`, which takes the verb form of the plural
+    PLURAL = "plural"  # also `you`, which takes plural verb forms
 
 
 _BE_PRESENT: Final = {Person.I: "am", Person.SINGULAR: "is", Person.PLURAL: "are"}
@@ -34,15 +34,14 @@ SUBJECTIVE: Final = {objective: subjective for subjective, objective in OBJECTIV
 
 
 def conjugate(verb: str, lemma: str, person: Person, *, third: bool) -> str:
-    """Conjugate a finite verb to agree with another subject.
+    """Conjugate a finite verb to agree with a new subject.
 
     Args:
-        verb: Verb form of the present, or was or were. Other past forms agree with every subject and are not valid
-            input.
-        lemma: Dictionary form, which distinguishes `lies` (lie) from `flies` (fly). A lemma whose third person
-            singular is not `verb` is ignored.
+        verb: Present-tense form, or was or were. Other past forms agree with all subjects and are not valid input.
+        lemma: Dictionary form, which distinguishes `lies` (lie) from `flies` (fly). Ignored if its third person
+            singular is not `verb`.
         person: Person of the new subject.
-        third: Whether `verb` is a third person singular, which distinguishes `passes` from `pass`.
+        third: Whether `verb` is a third person singular form, which distinguishes `passes` from `pass`.
 
     >>> conjugate("is", "be", Person.PLURAL, third=True), conjugate("carry", "carry", Person.SINGULAR, third=False)
     ('are', 'carries')
@@ -60,7 +59,7 @@ def conjugate(verb: str, lemma: str, person: Person, *, third: bool) -> str:
 
 
 def _bases(singular: str) -> list[str]:
-    """List the possible base forms of a third person singular, the most likely first."""
+    """List the possible base forms of a third person singular, most likely first."""
     shorter = [singular[:-1], singular[:-2]]
     if singular.endswith(("sses", "shes", "ches", "xes", "zzes")):
         shorter.reverse()
@@ -68,7 +67,7 @@ def _bases(singular: str) -> list[str]:
 
 
 def third_singular(base: str) -> str:
-    """Build the third person singular of the present tense.
+    """Build the third person singular present form of a verb.
 
     >>> [third_singular(base) for base in ("pull", "watch", "carry", "play", "go", "have", "fix", "undo")]
     ['pulls', 'watches', 'carries', 'plays', 'goes', 'has', 'fixes', 'undoes']
@@ -83,7 +82,7 @@ def third_singular(base: str) -> str:
 
 
 def dependents(heads: Sequence[int]) -> list[list[int]]:
-    """Compute the children of each token, in order, from the head of each token. A root is its own head."""
+    """Compute the ordered children of each token from the heads of all tokens. A root is its own head."""
     children: list[list[int]] = [[] for _ in heads]
     for i, head in enumerate(heads):
         if i != head:
@@ -94,25 +93,25 @@ def dependents(heads: Sequence[int]) -> list[list[int]]:
 _NOT_FOR_PARSES: Final = ("ner", "senter")
 _BATCH: Final = 256
 _COMMIT_SIZE: Final = 2_000  # sentences in memory, and per commit to disk: a few MB, one or two seconds of work
-_VOCABULARY_SENTENCES: Final = 10_000  # sentences whose words the pipeline may remember: some MB
+_VOCABULARY_SENTENCES: Final = 10_000  # sentences whose words stay in the pipeline's vocabulary: some MB
 _FORMAT: Final = 2  # MessagePack of the columns; zlib would save a third of the space, but is far slower
 
 Columns = tuple[tuple[Any, ...], ...]
-"""The columns of a `Parse`, or only the column of its tags for a sentence that was tagged and not parsed."""
+"""Columns of a `Parse`, or only its column of tags for a sentence that was tagged but not parsed."""
 
 
 @dataclass(frozen=True)
 class Parse:
-    """One parsed sentence, stored as columns with one value per token.
+    """Parsed sentence, stored as columns with one value per token.
 
     Attributes:
         words: Tokens as written.
         spaces: Whether a space follows the token.
         lemmas: Dictionary forms.
         pos: Universal POS tags.
-        tags: Fine tags of the pipeline; for English those of the Penn Treebank.
+        tags: Fine-grained tags of the pipeline; Penn Treebank tags for English.
         heads: Position of the token's head; the root is its own head.
-        deps: Dependency relation to the head; for English those of ClearNLP (`nsubj`, `dobj`, `ROOT`).
+        deps: Dependency relation to the head; ClearNLP relations for English (`nsubj`, `dobj`, `ROOT`).
     """
 
     words: tuple[str, ...]
@@ -127,7 +126,7 @@ class Parse:
         return self.text(0, len(self.words))
 
     def text(self, start: int, stop: int) -> str:
-        """Join the tokens from `start` to `stop` to text, without the space after the last one."""
+        """Join the tokens from `start` to `stop` to text, without a trailing space."""
         pieces = [
             word + " " * space for word, space in zip(self.words[start:stop], self.spaces[start:stop], strict=True)
         ]
@@ -140,11 +139,11 @@ class Parse:
 
     @cached_property
     def lower_words(self) -> tuple[str, ...]:
-        """Tokens in lower case."""
+        """Lower-case tokens."""
         return tuple([word.lower() for word in self.words])
 
     def children(self, head: int) -> list[int]:
-        """List the positions of a token's children, in order."""
+        """List the positions of a token's children in order."""
         return self._children[head]
 
     def child(self, head: int, dep: str) -> int | None:
@@ -152,7 +151,7 @@ class Parse:
         return next((i for i in self._children[head] if self.deps[i] == dep), None)
 
     def subtree(self, head: int) -> list[int]:
-        """List the positions of a token and all its descendants, in order."""
+        """List the positions of a token and all its descendants in order."""
         tokens = [head]
         for above in tokens:  # the list grows during the loop
             tokens += self._children[above]
@@ -164,10 +163,10 @@ class Parse:
 
 
 class Parser:
-    """A spaCy pipeline's parser with a cache of parsed sentences on disk.
+    """spaCy parser with a disk cache of parsed sentences.
 
     Attributes:
-        identity: Name, version and spaCy version of the pipeline. Each identity has a cache of its own.
+        identity: Name, version and spaCy version of the pipeline. Each identity has a separate cache.
     """
 
     def __init__(self, pipeline: str | Path = PIPELINE, *, cache: Path | None = None) -> None:
@@ -178,36 +177,36 @@ class Parser:
             cache: Folder for parsed sentences (default: `unbag/parses` in the user's cache folder).
 
         Raises:
-            ValueError: If there is no such pipeline, or if it does not parse, tag and lemmatize.
+            ValueError: If the pipeline does not exist, or does not parse, tag and lemmatize.
         """
         self._nlp = pipelines.load_pipeline(pipeline, _NOT_FOR_PARSES)
         doc = self._nlp("A dog runs.")
         missing = [name for name in ("DEP", "POS", "TAG", "LEMMA") if not doc.has_annotation(name)]
         if missing:
             raise ValueError(
-                f"parser: expected a spaCy pipeline that parses, tags and lemmatizes, got {str(pipeline)!r}, which "
-                f"does not set {', '.join(missing)} (components: {', '.join(self._nlp.pipe_names) or 'none'})"
+                f"--pipeline: expected a spaCy pipeline that parses, tags and lemmatizes, got {str(pipeline)!r} "
+                f"without {', '.join(missing)} (components: {', '.join(self._nlp.pipe_names) or 'none'})"
             )
         self._n_processed = 0  # sentences that the pipeline has processed
         self.identity = pipelines.pipeline_identity(self._nlp)
         self._store = annotation_cache("parses", f"{self.identity}, format {_FORMAT}", cache)
 
     def parses(self, sentences: Iterable[str]) -> Iterator[Parse]:
-        """Parse sentences and yield the parses in order, holding some thousand sentences in memory."""
+        """Parse sentences and yield the parses in order, with some thousand sentences in memory."""
         for chunk, parses in self._chunks(sentences, None):
             yield from map(parses.__getitem__, chunk)
 
     def parses_with(self, tag: str, sentences: Iterable[str]) -> Iterator[Parse]:
-        """Parse the sentences that contain a fine tag, and yield their parses in order.
+        """Parse the sentences that contain a fine-grained tag, and yield their parses in order.
 
-        The other sentences are tagged and not parsed, at about two fifths of the cost. (In spaCy's own pipelines, the
-        components after the tagger change only the tags of white space.)
+        Other sentences are only tagged, at about two fifths of the cost. In spaCy's pipelines, the components after the
+        tagger change only the tags of whitespace.
         """
         for chunk, parses in self._chunks(sentences, tag):
             yield from (parses[sentence] for sentence in chunk if sentence in parses and tag in parses[sentence].tags)
 
     def _chunks(self, sentences: Iterable[str], tag: str | None) -> Iterator[tuple[list[str], dict[str, Parse]]]:
-        """Iterate over chunks of sentences, with the parses of all of them or of those that contain a tag."""
+        """Iterate over chunks of sentences, with the parses of all sentences or of those that contain a tag."""
         import msgpack
 
         stream = iter(sentences)
@@ -218,9 +217,9 @@ class Parser:
                 for sentence, packed in self._store.get(distinct).items()
             }
             new = [sentence for sentence in distinct if not _suffices(columns_of.get(sentence), tag)]
-            # Outside a memory zone, the pipeline's vocabulary keeps every new word and grows without limit. Inside a
-            # memory zone, new words are dropped at its end and computed again in the next one. The compromise is to
-            # keep the words of the first sentences, which include the frequent ones.
+            # Outside a memory zone, the pipeline's vocabulary keeps all new words and grows without limit. Inside a
+            # memory zone, new words are dropped at its end and computed again in the next zone. As a compromise, the
+            # words of the first sentences are kept, which include the frequent ones.
             with nullcontext() if self._n_processed < _VOCABULARY_SENTENCES else self._nlp.memory_zone():
                 computed = dict(zip(new, self._parse(new, tag), strict=True))
             self._n_processed += len(new)
@@ -229,13 +228,13 @@ class Parser:
             yield chunk, {sentence: Parse(*columns) for sentence, columns in columns_of.items() if len(columns) > 1}
 
     def _parse(self, sentences: list[str], tag: str | None) -> Iterator[Columns]:
-        """Yield the columns of each sentence, or only the column of tags for a sentence without the given tag."""
+        """Iterate over the columns of each sentence, or only its tags if it does not contain the given tag."""
         if tag is None:
             yield from map(_columns, self._nlp.pipe(sentences, batch_size=_BATCH))
             return
         names = self._nlp.pipe_names
         end = names.index("tagger") + 1 if "tagger" in names else len(names)
-        # First run the components up to the tagger. Only documents with the tag continue through the others.
+        # Run the components up to the tagger first. Only documents with the tag pass through the others.
         docs = list(self._nlp.pipe(sentences, batch_size=_BATCH, disable=names[end:]))
         tags = [tuple([token.tag_ for token in doc]) for doc in docs]
         with_tag = (doc for doc, doc_tags in zip(docs, tags, strict=True) if tag in doc_tags)
@@ -247,14 +246,14 @@ class Parser:
 def parse_ahead(
     pipeline: str | Path, sentences: Iterable[str], *, tag: str | None = None, cache: Path | None = None
 ) -> None:
-    """Parse sentences in several processes and store the parses on disk, where `Parser` reads them.
+    """Parse sentences in several processes, and store the parses on disk for `Parser`.
 
-    With one process (`utils.parallel.num_proc`), nothing is parsed.
+    Does nothing with one process (`utils.parallel.num_proc`).
 
     Args:
         pipeline: Installed package, folder, or Hub repository of the pipeline.
         sentences: Sentences to parse; duplicates are allowed.
-        tag: Fine tag that a sentence must contain to be parsed, as in `Parser.parses_with` (default: parse all).
+        tag: Fine-grained tag that a sentence must contain, as in `Parser.parses_with` (default: parse all).
         cache: Folder for parsed sentences (default: `unbag/parses` in the user's cache folder).
     """
     read_ahead(partial(_reader, pipeline, tag, cache), sentences)
@@ -270,7 +269,7 @@ def _reader(pipeline: str | Path, tag: str | None, cache: Path | None) -> Reader
 
 
 def _suffices(columns: Columns | None, tag: str | None) -> bool:
-    """Check whether cached columns hold a full parse, or show that the sentence does not contain the tag."""
+    """Check whether cached columns contain a full parse, or show that the sentence does not contain the tag."""
     return columns is not None and (len(columns) > 1 or (tag is not None and tag not in columns[0]))
 
 

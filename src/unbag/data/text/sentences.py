@@ -1,6 +1,6 @@
-"""English sentences of a text: where they end, and which of them are declarative prose that is parsed with confidence.
+"""Sentence splitting for English text, and filters for declarative prose with a reliable parse.
 
-No function needs a model, except that `parse_exclusion` reads a parse.
+No function runs a model; `parse_exclusion` takes a parse.
 """
 
 import re
@@ -10,7 +10,7 @@ from typing import Final
 from unbag.data.text.parses import Parse
 
 WORDS: Final = range(5, 41)
-"""Words of a sentence that is used."""
+"""Accepted numbers of words in a sentence."""
 
 SHORT: Final = f"shorter than {WORDS.start} words"
 LONG: Final = f"longer than {WORDS.stop - 1} words"
@@ -19,7 +19,7 @@ NOT_DECLARATIVE: Final = "not declarative (a question, an order, a fragment)"
 UNCERTAIN: Final = "with an uncertain parse"
 REPEATED: Final = "repeated"
 REASONS: Final = (SHORT, LONG, NOT_PROSE, NOT_DECLARATIVE, UNCERTAIN, REPEATED)
-"""Reasons to exclude a sentence of a text, as phrases after a number."""
+"""Reasons to exclude a sentence of a text, as phrases that follow a number."""
 
 _END: Final = re.compile(r"(?:[.!?]|…)+[\"'”’)\]]*(?=\s+[\"'“‘(\[]?[A-Z0-9])")
 _ABBREVIATION: Final = re.compile(
@@ -39,9 +39,9 @@ _FUNCTION_WORDS: Final = frozenset(
     "been would there when he she his her we".split()
 )
 _LEAST_SHARE: Final = 0.12
-"""Share of English function words from which a text is taken for English: in English prose about a third of all words
-are among them, in German, French or Spanish at most one in twenty."""
-_LEAST_WORDS: Final = 40  # fewer words say nothing about the language
+"""Minimum share of English function words in an English text. In English prose about a third of all words are function
+words in this list; in German, French or Spanish at most one in twenty."""
+_LEAST_WORDS: Final = 40  # fewer words do not indicate the language
 
 _FINITE: Final = frozenset({"VBD", "VBZ", "VBP", "MD"})
 _SUBJECTS: Final = frozenset({"nsubj", "nsubjpass", "expl", "csubj", "csubjpass"})
@@ -51,14 +51,14 @@ _NO_CLAUSE: Final = frozenset({"intj", "parataxis"})
 
 
 def split_english(paragraph: str) -> list[str]:
-    """Split a paragraph into sentences at end marks that a capital or a number follows.
+    """Split a paragraph into sentences at end marks followed by a capital letter or a number.
 
     >>> split_english('Dr. Smith of the U.S. Navy paid $3.50. "It rains." He left!')
     ['Dr. Smith of the U.S. Navy paid $3.50.', '"It rains."', 'He left!']
     """
     sentences, start = [], 0
     for match in _END.finditer(paragraph):
-        # A name or number before the mark decides: only its last words are read, whatever the length of the text.
+        # Only the last words before the mark are inspected, regardless of the length of the text.
         if _ABBREVIATION.search(paragraph[max(start, match.end() - 12) : match.end()]):
             continue
         sentences.append(paragraph[start : match.end()].strip())
@@ -68,7 +68,7 @@ def split_english(paragraph: str) -> list[str]:
 
 
 def form_exclusion(sentence: str) -> str | None:
-    """Find the reason against a sentence that shows in its letters and marks; None for a possible premise.
+    """Find a reason to exclude a sentence based on its characters; None for a possible premise.
 
     >>> form_exclusion("The old dog sleeps."), form_exclusion("Does the old dog sleep in the garden?")
     ('shorter than 5 words', 'not declarative (a question, an order, a fragment)')
@@ -88,10 +88,10 @@ def form_exclusion(sentence: str) -> str | None:
 
 
 def parse_exclusion(parse: Parse) -> str | None:
-    """Find the reason against a sentence that shows in its parse; None for a declarative sentence.
+    """Find a reason to exclude a sentence based on its parse; None for a declarative sentence.
 
-    The parser gives no confidence. A parse counts as certain if it is consistent: one root, a finite verb with its
-    subject before it that agrees with it in number, and no token without a relation or tag of English.
+    The parser outputs no confidence. A parse counts as certain if it is consistent: one root, a finite verb with a
+    preceding subject that agrees with it in number, and an English relation and tag for every token.
     """
     roots = [i for i, head in enumerate(parse.heads) if i == head]
     if len(roots) != 1:
@@ -116,7 +116,7 @@ def parse_exclusion(parse: Parse) -> str | None:
 
 
 def _agrees(parse: Parse, subject: int, verb: int) -> bool:
-    """Check that a noun and its verb agree in number; a clash shows a wrong tag or a wrong attachment."""
+    """Check whether a noun and its verb agree in number. Disagreement indicates an incorrect tag or attachment."""
     tag, verb_tag = parse.tags[subject], parse.tags[verb]
     if parse.child(subject, "conj") is not None:
         return True
@@ -126,7 +126,7 @@ def _agrees(parse: Parse, subject: int, verb: int) -> bool:
 
 
 def is_english(sentences: Iterable[str]) -> bool:
-    """Check by its function words whether a text is English. A text of few words counts as English.
+    """Check whether a text is English, based on its function words. Short texts count as English.
 
     >>> is_english(["Der Hund schläft in dem Garten, und die Katze sitzt auf dem Dach."] * 10)
     False
@@ -140,8 +140,8 @@ def is_english(sentences: Iterable[str]) -> bool:
 
 
 def language_error(where: str) -> str:
-    """Build the message for a text that is not English."""
+    """Build the error message for a text that is not English."""
     return (
-        f"{where}: expected English text, got text with few English words; sets are made from English text only, since "
-        "they need its grammar"
+        f"{where}: expected English text, got text with few English words; sets can be built only from English text, "
+        "since they depend on its grammar"
     )

@@ -1,7 +1,7 @@
-"""Part-of-speech tags of sentences, and the spaCy pipelines that compute them.
+"""Part-of-speech tagging with spaCy pipelines.
 
-Tags are cached on disk, in one SQLite file per pipeline. Several processes can tag sentences in advance; all of them
-write to the same file.
+Tags are cached on disk, in one SQLite file per pipeline. Several processes can tag sentences in advance and write to
+the same file.
 """
 
 import functools
@@ -28,24 +28,24 @@ from unbag.utils.redaction import first_line
 from unbag.utils.sqlite_cache import SqliteCache
 
 PIPELINE: Final = "spacy/en_core_web_sm"
-"""Default English pipeline: a Hub repository of spaCy's authors."""
+"""Default English pipeline, a Hub repository of spaCy's authors."""
 
 ALL: Final = "all"
-"""Value in place of a pipeline's name that selects all words and needs no tagger."""
+"""Value that selects all words instead of a pipeline, so that no tagger is needed."""
 
 _EXPECTED: Final = "expected an installed spaCy pipeline, a folder with one, or a Hub repository"
 _ON_HUB: Final = re.compile(r"\w[\w.-]*/\w[\w.-]*")
 
 
 def load_pipeline(pipeline: str | Path, exclude: Sequence[str]) -> Any:
-    """Load a spaCy pipeline without some of its components.
+    """Load a spaCy pipeline, excluding some components.
 
     Args:
         pipeline: Installed package, folder, or Hub repository of the pipeline.
-        exclude: Components that are not needed, for speed.
+        exclude: Components to exclude for speed.
 
     Raises:
-        ValueError: If there is no such pipeline.
+        ValueError: If the pipeline does not exist.
     """
     import spacy
 
@@ -53,11 +53,11 @@ def load_pipeline(pipeline: str | Path, exclude: Sequence[str]) -> Any:
     source, load = (_from_hub(str(pipeline)), _load_snapshot) if is_on_hub else (pipeline, spacy.load)
     try:
         return load(source, exclude=tuple(exclude))
-    except Exception as error:  # a folder has arbitrary content, and spaCy raises many kinds of errors for it
+    except Exception as error:  # spaCy raises many types of errors for folders with arbitrary content
         raise ValueError(f"{_EXPECTED}, got {str(pipeline)!r} ({first_line(error)})") from error
 
 
-# Several builders of a run use the same pipeline. A snapshot of the Hub does not change, unlike a user's folder.
+# Several builders of a run use the same pipeline. Hub snapshots do not change, unlike a user's folder.
 @functools.lru_cache(maxsize=2)
 def _load_snapshot(folder: str, exclude: tuple[str, ...]) -> Any:
     import spacy
@@ -68,7 +68,7 @@ def _load_snapshot(folder: str, exclude: tuple[str, ...]) -> Any:
 # Cached, since the taggers and parsers of a run load the same pipeline, and each call shows progress bars for 26 files.
 @functools.cache
 def _from_hub(pipeline: str) -> str:
-    """Download a pipeline, or find it in the Hub's cache, and return its folder."""
+    """Download a pipeline or find it in the Hub cache. Returns its folder."""
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import HfHubHTTPError, HFValidationError
 
@@ -79,13 +79,13 @@ def _from_hub(pipeline: str) -> str:
             raise
         except (HfHubHTTPError, HFValidationError, OSError) as error:
             why = unreachable or f"the Hub does not provide it: {first_line(error)}"
-            raise ValueError(f"the spaCy pipeline {pipeline!r} is not on this machine, and {why}") from error
+            raise ValueError(f"spaCy pipeline {pipeline!r}: expected a local copy, got none, and {why}") from error
 
 
 def validate_pipeline(pipeline: str | Path) -> None:
-    """Validate a pipeline's name without loading or downloading the pipeline.
+    """Validate the name of a pipeline without loading or downloading it.
 
-    The function accepts every well-formed repository name; `load_pipeline` checks whether the repository exists.
+    Accepts every well-formed repository name; `load_pipeline` checks whether the repository exists.
 
     Raises:
         ValueError: If the name is not an installed package, a folder with a pipeline, or a valid repository name.
@@ -100,36 +100,36 @@ def validate_pipeline(pipeline: str | Path) -> None:
 
 
 def is_package_installed(package: str) -> bool:
-    """Check whether a package can be imported, without importing it."""
+    """Check whether a package is installed, without importing it."""
     try:
         return find_spec(package) is not None
-    except ValueError:  # `find_spec` raises for a module without a spec, e.g. a placeholder in `sys.modules`
+    except ValueError:  # `find_spec` raises for modules without a spec, such as placeholders in `sys.modules`
         return sys.modules.get(package) is not None
 
 
 def pipeline_identity(nlp: Any) -> str:
-    """Build the identity of a pipeline, which determines its output: name, version and spaCy version."""
+    """Build the identity of a pipeline: name, version and spaCy version, which determine its output."""
     return f"{nlp.meta['lang']}_{nlp.meta['name']} {nlp.meta['version']}, spaCy {version('spacy')}"
 
 
 Reader = Callable[[Sequence[str]], None]
-"""Function that annotates some sentences and stores the annotations."""
+"""Function that annotates sentences and stores the annotations."""
 
 _CHUNK_SIZE: Final = 2_000  # sentences per task: some seconds of work
 _QUEUED_CHUNKS: Final = 2  # submitted chunks per process: keeps processes busy without holding the corpus in memory
 
-_worker_reader: Reader | None = None  # the reader of this worker process
+_worker_reader: Reader | None = None  # reader of the current worker process
 
 
 def read_ahead(make: Callable[[], Reader], sentences: Iterable[str]) -> None:
-    """Annotate sentences in several processes (`utils.parallel.num_proc`); do nothing with one process.
+    """Annotate sentences in several processes (`utils.parallel.num_proc`). Does nothing with one process.
 
     Args:
         make: Function that creates a reader. Each process creates its own.
-        sentences: Sentences to annotate. A duplicate is annotated again only if two processes hold it at the same time.
+        sentences: Sentences to annotate. Duplicates are annotated again only in two processes at the same time.
 
     Raises:
-        ValueError: If a process died, or if a reader raises it.
+        ValueError: If a process dies or a reader raises it.
     """
     if parallel.num_proc() == 1:
         return
@@ -149,8 +149,8 @@ def read_ahead(make: Callable[[], Reader], sentences: Iterable[str]) -> None:
                 raise
     except BrokenProcessPool as error:
         raise ValueError(
-            "a process that annotates sentences died, possibly killed for lack of memory; use fewer processes "
-            "(--num-proc) and run the command again, which continues from the stored annotations"
+            "--num-proc: expected all annotation processes to finish, got one that was killed, possibly for lack of "
+            "memory; use fewer processes and rerun the command, which resumes from the stored annotations"
         ) from error
 
 
@@ -168,11 +168,11 @@ _LAYOUT: Final = 2  # version of the file's layout; version 1 had no checksums
 
 
 def annotation_cache(kind: str, identity: str, folder: Path | None = None) -> SqliteCache:
-    """Open the cache of annotations by sentence.
+    """Open the cache that stores annotations by sentence.
 
     Args:
-        kind: Kind of annotation, e.g. `tagged`.
-        identity: Identity of the pipeline. Each identity has a file of its own.
+        kind: Type of annotation, such as `tagged`.
+        identity: Identity of the pipeline. Each identity has a separate file.
         folder: Folder of the file (default: `unbag/<kind>` in the user's cache folder).
     """
     name = hashlib.sha256(f"{identity}, layout {_LAYOUT}".encode()).hexdigest()[:16]
@@ -180,7 +180,7 @@ def annotation_cache(kind: str, identity: str, folder: Path | None = None) -> Sq
 
 
 Tagged = tuple[tuple[str, str], ...]
-"""A sentence as (token, tag) pairs, without white space."""
+"""Sentence as (token, tag) pairs, without whitespace."""
 
 _NOT_FOR_TAGS: Final = ("ner", "parser", "lemmatizer", "senter")
 _BATCH: Final = 256
@@ -189,11 +189,11 @@ _UNIVERSAL, _FINE = 1, 2  # positions of the two tags in a stored token
 
 
 class Tagger:
-    """A spaCy pipeline's tagger with a cache of tagged sentences on disk.
+    """spaCy tagger with a disk cache of tagged sentences.
 
     Attributes:
-        identity: Name, version and spaCy version of the pipeline. Each identity has a cache of its own.
-        fine: Fine tags of the pipeline; those of the Penn Treebank for spaCy's English ones; empty without a tagger.
+        identity: Name, version and spaCy version of the pipeline. Each identity has a separate cache.
+        fine: Fine-grained tags of the pipeline (Penn Treebank for spaCy's English pipelines); empty without a tagger.
     """
 
     def __init__(self, pipeline: str | Path = PIPELINE, *, cache: Path | None = None) -> None:
@@ -204,14 +204,14 @@ class Tagger:
             cache: Folder for tagged sentences (default: `unbag/tagged` in the user's cache folder).
 
         Raises:
-            ValueError: If there is no such pipeline, or if it does not tag.
+            ValueError: If the pipeline does not exist or does not tag.
         """
         self._nlp = load_pipeline(pipeline, _NOT_FOR_TAGS)
-        # Without the attribute ruler, the universal tags of English pipelines stay empty.
+        # Without the attribute ruler, the universal tags of English pipelines are empty.
         names = self._nlp.pipe_names
         if not {"tagger", "morphologizer"} & set(names) or not any(token.pos_ for token in self._nlp("A dog runs.")):
             raise ValueError(
-                f"tagger: expected a spaCy pipeline with universal POS tags, got {str(pipeline)!r}, which sets none "
+                f"--pipeline: expected a spaCy pipeline with universal POS tags, got {str(pipeline)!r} without them "
                 f"(components: {', '.join(names) or 'none'})"
             )
         self.identity = pipeline_identity(self._nlp)
@@ -224,7 +224,7 @@ class Tagger:
         Args:
             sentences: Sentences to tag; duplicates are allowed.
             keep: Whether new tags are stored on disk (default: True). False saves space for sentences that are needed
-                only once.
+                once.
         """
         return self._tags(sentences, _UNIVERSAL, keep=keep)
 
@@ -249,9 +249,9 @@ class Tagger:
 
 
 def tag_ahead(pipeline: str | Path, sentences: Iterable[str], *, cache: Path | None = None) -> None:
-    """Tag sentences in several processes and store the tags on disk, where `Tagger` reads them.
+    """Tag sentences in several processes, and store the tags on disk for `Tagger`.
 
-    With one process (`utils.parallel.num_proc`), nothing is tagged.
+    Does nothing with one process (`utils.parallel.num_proc`).
     """
     read_ahead(partial(_reader, pipeline, cache), sentences)
 

@@ -1,4 +1,4 @@
-"""Tokens of sentences from spaCy's blank tokenizer of the language, and words with positions.
+"""Tokenization with spaCy's blank tokenizers, and words with their positions.
 
 Neither needs a trained pipeline.
 
@@ -27,15 +27,15 @@ SEGMENTER: Final = "rjieba"
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """A tokenized sentence.
+    """Tokenized sentence.
 
     Attributes:
         sentence: Original sentence.
-        texts: Tokens without white space. Extra white space in a corpus carries no meaning.
+        texts: Tokens without whitespace, since extra whitespace in a corpus has no meaning.
         words: Positions in `texts` of the tokens that are not punctuation.
-        length: Number of tokens that are not punctuation *by spaCy's count*, in which a run of extra white space is one
-            token. Only this count reproduces the published numbers of used examples (Sinha et al. 2021, Table 7).
-        joiner: Text between two tokens when the tokens are joined to a sentence.
+        length: Number of spaCy tokens that are not punctuation, where extra whitespace counts as a token. Only this
+            count reproduces the published numbers of examples (Sinha et al. 2021, Table 7).
+        joiner: Separator for joining tokens to a sentence.
     """
 
     sentence: str
@@ -49,7 +49,7 @@ class Tokens:
 def _tokenizer(language: str, characters: bool) -> Any:
     import spacy
 
-    # Vietnamese has spaces between syllables. Joining syllables to words would need a further package (pyvi).
+    # Vietnamese has spaces between syllables. Joining syllables to words would require another package (pyvi).
     config = {"nlp": {"tokenizer": {"use_pyvi": False}}} if language == "vi" else {}
     tokenizer: Any = spacy.blank(_NO_RULES.get(language, language), config=config).tokenizer
     if is_segmented(language, characters=characters):
@@ -76,15 +76,15 @@ def validate_language(language: str) -> None:
     """Validate that unbag can split sentences of a language into words.
 
     Raises:
-        ValueError: If the language is not in `data.corpora.LANGUAGES`, or needs a segmenter that unbag does not have.
+        ValueError: If the language is not in `data.corpora.LANGUAGES`, or unbag has no segmenter for it.
     """
     if language in _NO_SEGMENTER:
         raise ValueError(
-            f"{LANGUAGES[language]} is written without spaces, and unbag has no segmenter for it; use the sets plain "
-            "and swapped, which do not need words"
+            f"--language: expected a language with spaces between words or Chinese, got {LANGUAGES[language]}; use the "
+            "sets plain and swapped, which do not need words"
         )
     if language not in LANGUAGES:
-        raise ValueError(f"language: expected one of {', '.join(LANGUAGES)}, got {language!r}")
+        raise ValueError(f"--language: expected one of {', '.join(LANGUAGES)}, got {language!r}")
 
 
 def has_words(language: str) -> bool:
@@ -102,7 +102,7 @@ def is_segmented(language: str, *, characters: bool = False) -> bool:
 
 
 def tokenizer_identity(language: str, *, characters: bool = False) -> str:
-    """Build the identity of a language's tokenizer: the versions of spaCy, whose rules change, and of the segmenter.
+    """Build the identity of a language's tokenizer: the versions of spaCy and of the segmenter.
 
     Raises:
         ImportError: If Chinese words are requested and rjieba is not installed.
@@ -141,7 +141,7 @@ def tokenize(sentence: str, language: str = "en", *, characters: bool = False) -
         if not token.is_punct:
             words.append(len(texts))
         texts.append(token.text)
-    # The paper's length counts white space between tokens as words (`not token.is_punct`).
+    # The length in the paper counts whitespace tokens as words (`not token.is_punct`).
     length = len(words) + spaces
     return Tokens(sentence, tuple(texts), tuple(words), length, _JOINERS.get(language, " "))
 
@@ -150,7 +150,7 @@ _TOKEN: Final = re.compile(r"\w+(?:['’]\w+)*|[^\w\s]")
 
 
 class Word(NamedTuple):
-    """A word, a number or a punctuation mark with its position: `sentence[start:end]`."""
+    """Word, number or punctuation mark with its position: `sentence[start:end]`."""
 
     text: str
     start: int

@@ -1,5 +1,5 @@
-"""The Ray Data engine, which builds sets and runs models on all machines of a Ray cluster.
+"""Ray Data engine, which builds sets and runs models on all machines of a Ray cluster.
 
-The code here is a thin shell: builders make the rows and the usual predictors make the predictions, in tasks and actors
-that Ray places, retries and scales. No other package imports ray.
+The code here is a thin layer: the usual builders and predictors run in tasks and actors, which Ray schedules, retries
+and scales. No other package imports ray.
 """

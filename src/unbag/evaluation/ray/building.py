@@ -1,7 +1,7 @@
-"""Building of challenge sets on a Ray cluster. Each task builds one part, as a file that is written atomically.
+"""Building of challenge sets on a Ray cluster. Each task builds one part and writes it atomically as a file.
 
 <output>/<split>-00000-of-00012.parquet   rows of the first spans of the source, in order
-<output>/record.json                      record of the set, written when all parts exist
+<output>/record.json                      record of the set, written after all parts
 """
 
 import json
@@ -28,23 +28,23 @@ from unbag.utils.storage import Folder
 
 RECORD: Final = "record.json"
 _MOST_SPANS: Final = 40
-"""Largest number of spans of a part: 20,000 pairs of a source, about 10 MB of rows."""
+"""Maximum number of spans per part: 20,000 pairs of a source, about 10 MB of rows."""
 _LEAST_PARTS: Final = 32
-"""Smallest number of parts if a split has as many spans. It does not depend on the cluster, so that files are equal on
+"""Minimum number of parts of a split with enough spans. It does not depend on the cluster, so that files are equal on
 all clusters."""
 _SOURCE_ARGUMENTS: Final = ("source", "sources")
-"""Arguments of a builder's `_generate_tables` that each process opens itself, since the files are on its own disk."""
+"""Arguments of a builder's `_generate_tables` that each process opens itself, since the files are local."""
 _COUNT_KINDS: Final = ("counts", "read")
 _USED: Final = "used"
 
 
 class Part(NamedTuple):
-    """A part of the rows of a split.
+    """File with a part of a split's rows.
 
     Attributes:
         file: Name of the file.
         key: Hash of the inputs of the rows.
-        spans: Spans of the sources that the rows are built from.
+        spans: Spans of the sources from which the rows are built.
     """
 
     file: str
@@ -53,21 +53,21 @@ class Part(NamedTuple):
 
 
 def build(request: Request, output: str | Path) -> dict[str, Any]:
-    """Build a challenge set into a folder of Parquet files, and return its record, as `request.export` does.
+    """Build a challenge set as a folder of Parquet files, like `request.export`. Returns its record.
 
-    Rows, order, ids and hash equal those of `request.export` on any cluster. A stopped build continues from the parts
-    that exist.
+    Rows, order, ids and hash equal those of `request.export` on any cluster. A stopped build resumes from the existing
+    parts.
 
     Args:
         request: Request for the whole set.
-        output: Folder that all nodes see; a path or an address.
+        output: Path or URL of a folder that all nodes can access.
 
     Raises:
-        ValueError: For the causes of `request.build`; if the request samples examples, or the folder has other files.
-        ImportError: Without the extra `ray`.
+        ValueError: As in `request.build`, or if the request samples examples or the folder has other files.
+        ImportError: If the extra `ray` is not installed.
     """
     if request.max_examples is not None:
-        raise ValueError("--engine ray builds whole sets only; omit --max-examples or --engine ray")
+        raise ValueError("--engine ray: expected no --max-examples, since it builds complete sets; omit one of them")
     if str(output).endswith(".parquet"):
         raise ValueError(f"--engine ray: expected a folder, got --output {output}; omit .parquet")
     validate_ray()
@@ -101,7 +101,7 @@ def build(request: Request, output: str | Path) -> dict[str, Any]:
 def _build_parts(
     ray: Any, request: Request, builder: Any, split: Any, parts: Sequence[Part], folder: Folder
 ) -> list[Mapping[str, Mapping[str, int]]]:
-    """Build the parts of a split, and return the counts of each part, in order."""
+    """Build the parts of a split. Returns the counts of each part, in order."""
     config = builder.config
     pinned = {"revision": config.revision} if config.revision else {}  # a branch may move during the build
     plan = {name: value for name, value in split.gen_kwargs.items() if name not in (*_SOURCE_ARGUMENTS, "spans")}
@@ -116,13 +116,13 @@ def _build_parts(
 
 
 class _SharedArguments(NamedTuple):
-    """Reference to the arguments of all tasks. The wrapper keeps Ray from resolving the reference for each task."""
+    """Reference to the arguments of all tasks, wrapped so that Ray does not resolve it for each task."""
 
     reference: Any
 
 
 def _build_part(row: Mapping[str, Any], shared: _SharedArguments) -> dict[str, bytes]:
-    """Build a part in a task, unless it exists. The outcome is the number of the part and its counts."""
+    """Build a part in a task, unless it exists. Returns the index of the part and its counts as an outcome."""
     import ray
 
     number, part = int(row["number"]), Part(*json.loads(row["part"]))
@@ -131,7 +131,7 @@ def _build_part(row: Mapping[str, Any], shared: _SharedArguments) -> dict[str, b
 
 
 def _write_part(builder_spec: str, plan: Mapping[str, Any], folder: Folder, part: Part) -> dict[str, dict[str, int]]:
-    """Write a part unless its file exists with the same key, and return its counts."""
+    """Write a part unless its file exists with the same key. Returns its counts."""
     stored = meta_of(folder, part.file)
     if stored is not None and stored["key"] == part.key:
         stored_counts: dict[str, dict[str, int]] = stored["noted"]
@@ -163,7 +163,7 @@ def _open_builder(builder_spec: str) -> tuple[Any, tuple[Source, ...]]:
     builder = loading.builder(name, config, **options)
     sources = tuple(builder.sources())
     for source in sources:
-        _ = source.spans  # indexes the rows of a text file, so that a part need not read all lines before its own
+        _ = source.spans  # indexes the rows of a text file, so that a part does not read all preceding lines
     return builder, sources
 
 
@@ -188,28 +188,28 @@ def _parts(builder: Any, split: Any) -> list[Part]:
 
 
 def _validate_folder(folder: Folder, wanted: set[str]) -> None:
-    """Validate that a folder has no other Parquet files, which loaders would read as rows of this set."""
+    """Validate that a folder has no other Parquet files, which loaders would include in the set."""
     if other := [name for name in folder.names() if name.endswith(".parquet") and name not in wanted]:
-        raise ValueError(f"{folder}: expected no other set's rows, got {', '.join(other[:3])}; name another folder")
+        raise ValueError(f"{folder}: expected no files of other sets, got {', '.join(other[:3])}; use another folder")
 
 
 def _validate_shared_folder(folder: Folder, wanted: set[str]) -> None:
-    """Validate that all nodes wrote to the same folder."""
+    """Validate that all nodes have written to the same folder."""
     if missing := sorted(wanted.difference(folder.names())):
         raise ValueError(
-            f"{folder}: this process does not see {missing[0]}, which a node of the cluster wrote; name a folder that "
-            "all nodes see, or an address such as s3://… (--output)"
+            f"--output: expected a folder that all nodes can access, got {folder}, in which {missing[0]} of another "
+            "node is missing; use a shared folder or a URL such as s3://…"
         )
 
 
 def _validate_unique_ids(
     builder: Any, part_counts: Sequence[Mapping[str, Mapping[str, int]]], rows: Mapping[str, Any]
 ) -> None:
-    """Validate that no source id occurs in two parts. Duplicates within a part fail when the part is built."""
+    """Validate that no source id occurs in two parts. Duplicates within a part raise when the part is built."""
     sources = builder.sources()
     if not any(source.has_ids for source in sources):
         return
     used = sum(counts[_USED][_USED] for counts in part_counts)
     if used > sum(count_distinct(each, builder.EXAMPLE_ID) for each in rows.values()):
         for source in sources:
-            source.count()  # reads all ids, and raises an error that names the duplicate
+            source.count()  # reads all ids and raises an error that names the duplicate

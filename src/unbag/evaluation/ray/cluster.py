@@ -1,4 +1,4 @@
-"""Connection to a Ray cluster: an existing one, or otherwise a local one on this machine."""
+"""Connection to an existing Ray cluster, or otherwise to a new local one."""
 
 import logging
 import os
@@ -16,28 +16,31 @@ T = TypeVar("T")
 
 
 def validate_ray() -> None:
-    """Validate that Ray Data is installed, without its slow import.
+    """Validate that Ray Data is installed, without importing it.
 
     Raises:
-        ImportError: Names the extra.
+        ImportError: If Ray Data is missing; the message names the extra.
     """
     if find_spec("ray") is None:
-        raise ImportError("the engine ray needs Ray Data: pip install 'unbag[ray]'", name="ray")
+        raise ImportError("--engine ray: expected Ray Data, got no such package; pip install 'unbag[ray]'", name="ray")
 
 
 @contextmanager
 def cluster() -> Iterator[Any]:
-    """Provide the module `ray`, connected to a cluster within this block. An existing connection stays open after it.
+    """Connect `ray` to a cluster within this block. An existing connection stays open afterwards.
 
-    The cluster is the one of `RAY_ADDRESS`, or the one that `ray start` started on this machine, or otherwise a local
+    The cluster is the one at `RAY_ADDRESS`, the one that `ray start` started on this machine, or otherwise a new local
     one.
+
+    Yields:
+        The connected `ray` module.
 
     Raises:
         ImportError: Without the extra `ray`.
-        ValueError: If the cluster cannot be reached, or a task fails for good.
+        ValueError: If the cluster cannot be reached, or a task fails permanently.
     """
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # otherwise Ray reports each cluster to its developers
-    os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")  # of its C++ processes, past Python's logging
+    os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")  # for its C++ processes, which bypass Python's logging
     validate_ray()
     import ray
     import ray.data
@@ -46,7 +49,7 @@ def cluster() -> Iterator[Any]:
     if not connected:
         _connect(ray)
     try:
-        ray.data.DataContext.get_current().enable_progress_bars = False  # unbag shows its own
+        ray.data.DataContext.get_current().enable_progress_bars = False  # unbag shows its own progress bars
         for name in ("ray", "ray.data"):
             logging.getLogger(name).setLevel(logging.ERROR)
         with translate_ray_errors():
@@ -58,10 +61,10 @@ def cluster() -> Iterator[Any]:
 
 @contextmanager
 def translate_ray_errors() -> Iterator[None]:
-    """Convert Ray's own errors, whose messages are long tracebacks, to a one-line error.
+    """Convert Ray's errors, whose messages are long tracebacks, to one-line errors.
 
     Raises:
-        ValueError: In place of an error of Ray.
+        ValueError: Instead of an error of Ray.
     """
     from ray.data.exceptions import SystemException
     from ray.exceptions import RayError
@@ -71,7 +74,8 @@ def translate_ray_errors() -> Iterator[None]:
     except (RayError, SystemException) as error:
         reason = first_line(error.__cause__ or error)
         raise ValueError(
-            f"Ray gave up ({type(error).__name__}: {reason}); run the command again to continue from stored results"
+            f"--engine ray: Ray stopped with {type(error).__name__} ({reason}); rerun the command to resume from "
+            "stored results"
         ) from error
 
 
@@ -79,28 +83,28 @@ def _connect(ray: Any) -> None:
     try:
         with preserve_sigterm():
             ray.init(include_dashboard=False, log_to_driver=False, logging_level=logging.ERROR)
-    except Exception as error:  # Ray raises a plain Exception if a busy machine takes over half a minute
+    except Exception as error:  # Ray raises a plain Exception if starting takes over half a minute
         raise ValueError(
-            f"no Ray cluster could be reached or started ({first_line(error)}); check RAY_ADDRESS"
+            f"--engine ray: expected a reachable Ray cluster, got an error ({first_line(error)}); check RAY_ADDRESS"
         ) from error
 
 
 @contextmanager
 def preserve_sigterm() -> Iterator[None]:
-    """Restore the SIGTERM handler after the block, since forked workers would inherit the one that Ray installs."""
+    """Restore the SIGTERM handler after the block, since forked workers would inherit Ray's handler."""
     before = signal.getsignal(signal.SIGTERM)
     try:
         yield
     finally:
-        if threading.current_thread() is threading.main_thread():  # Python allows signal.signal in no other thread
+        if threading.current_thread() is threading.main_thread():  # Python allows signal.signal only in the main thread
             signal.signal(signal.SIGTERM, before)
 
 
 def count_workers(ray: Any, num_gpus: float) -> int:
-    """Count the workers that fit the cluster's current resources.
+    """Count the workers that fit into the cluster's current resources.
 
     Args:
-        ray: The module, connected.
+        ray: The connected `ray` module.
         num_gpus: GPUs per worker; 0 for one CPU per worker.
     """
     resources = ray.cluster_resources()
@@ -109,21 +113,21 @@ def count_workers(ray: Any, num_gpus: float) -> int:
 
 
 def pack_outcome(work: Callable[[], T], folder: str) -> bytes:
-    """Run a function in a folder, and pickle its return value or exception for `unpack_outcome` in another process.
+    """Run a function in a folder, and pickle its return value or exception for `unpack_outcome`.
 
-    Ray would wrap the exception of a task in an error of its own, with a traceback as the message. Ray also starts
-    worker processes in the folder where the cluster was started, not in that of the command.
+    Ray would wrap the exception of a task in its own error, with a traceback as the message. Ray also starts worker
+    processes in the folder where the cluster was started, not in that of the command.
 
     Args:
         work: Function to run.
-        folder: Working folder of the command, which relative paths and the user's modules refer to. If a node does not
-            have this folder, they cannot be used there.
+        folder: Working folder of the command, to which relative paths and the user's modules refer. They are not
+            available on nodes without this folder.
     """
     with suppress(OSError):
         os.chdir(folder)
     try:
         return pickle.dumps((work(), None))
-    except (ValueError, ImportError, OSError) as error:  # the errors that commands print in one line
+    except (ValueError, ImportError, OSError) as error:  # errors that commands print in one line
         try:
             return pickle.dumps((None, error))
         except Exception:  # the type of the error cannot be pickled
@@ -131,7 +135,7 @@ def pack_outcome(work: Callable[[], T], folder: str) -> bytes:
 
 
 def unpack_outcome(outcome: bytes) -> Any:
-    """Return the value that `pack_outcome` pickled, or raise the exception."""
+    """Return the value that `pack_outcome` pickled, or raise the pickled exception."""
     value, error = pickle.loads(outcome)
     if error is not None:
         raise error

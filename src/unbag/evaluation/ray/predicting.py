@@ -34,18 +34,18 @@ if TYPE_CHECKING:
     from unbag.inference.transformer import Dtype
 
 _ATTRIBUTES: Final = ("label_space", "identity", "has_probabilities", "threshold", "order")
-"""Attributes of a predictor that other code reads."""
+"""Predictor attributes that other code accesses."""
 
 
 @dataclass(frozen=True)
 class RemotePredictor:
-    """A model that is loaded on the cluster only, never in this process.
+    """Predictor for a model that is loaded only on the cluster.
 
     Attributes:
-        ray: The module, connected.
+        ray: The connected `ray` module.
         model: Name of the model.
         options: Options of the model.
-        num_gpus: GPUs per process that loads the model.
+        num_gpus: GPUs for each process that loads the model.
     """
 
     ray: Any
@@ -70,13 +70,13 @@ class RemotePredictor:
         raise AttributeError(name)
 
     def predict(self, premises: Sequence[str], hypotheses: Sequence[str]) -> NDArray[np.float32]:
-        """Predict a few pairs in a task, which loads the model again.
+        """Predict a few pairs in a remote task, which loads the model again.
 
         Returns:
             Probabilities, shape (n, labels).
 
         Raises:
-            ValueError: For the causes of the model's `predict`.
+            ValueError: As in the model's `predict`.
         """
         probabilities: NDArray[np.float32] = self._run_remotely(_predict, list(premises), list(hypotheses))
         return probabilities
@@ -95,13 +95,13 @@ class RemotePredictor:
 
 
 class RayEngine:
-    """The engine of a Ray cluster (`backends.Engine`), a context manager. It connects when the first model is loaded.
+    """Engine for a Ray cluster, usable as a context manager. Connects when the first model is loaded.
 
     Args:
-        num_gpus: GPUs per actor, possibly a fraction. Default: one if the cluster has GPUs, otherwise none.
+        num_gpus: GPUs per actor, may be a fraction. Default: one if the cluster has GPUs, otherwise none.
 
     Raises:
-        ImportError: Without the extra `ray`.
+        ImportError: If the extra `ray` is not installed.
     """
 
     def __init__(self, num_gpus: float | None = None) -> None:
@@ -117,31 +117,31 @@ class RayEngine:
 
     @cached_property
     def ray(self) -> Any:
-        """The module, connected on first use: sets may be built by forks, which are unsafe after Ray starts threads."""
+        """The `ray` module, connected on first use, since building sets may fork, which Ray's threads make unsafe."""
         return self._stack.enter_context(cluster())
 
     def validate_device(self, dtype: "Dtype | None", device: str | None) -> None:
-        """Accept any device. Nodes validate it when they load the model: this process may have others or lack torch."""
+        """Accept any device. Nodes validate it when they load the model, since their devices may differ from ours."""
 
     def predictor_of(self, model: Model, **options: Any) -> tuple[RemotePredictor, str]:
-        """Build a predictor that actors will load, and its display name.
+        """Build a predictor that actors load, and its display name.
 
         Raises:
             ValueError: If other processes cannot load the model.
         """
         if not isinstance(model, str | Path):
             raise ValueError(
-                f"engine ray: expected the name of a model, got an object of type {type(model).__qualname__}; name a "
+                f"--engine ray: expected the name of a model, got an object of type {type(model).__qualname__}; pass a "
                 "Hub id, a folder or module:function"
             )
         if kind_of(model) is ENDPOINT:
-            raise ValueError(f"{model} runs behind an endpoint: omit --engine ray, and use --concurrency instead")
+            raise ValueError(f"--engine ray: expected no endpoint, got {model}; omit --engine and use --concurrency")
         validate_model(model)
         options = {name: value for name, value in options.items() if value is not None}
         has_gpus = self.ray.cluster_resources().get("GPU", 0) > 0
         gpus = float(has_gpus) if self._num_gpus is None else self._num_gpus
         predictor = RemotePredictor(self.ray, str(model), options, gpus)
-        _ = predictor.identity  # loads the model, so that errors appear before sets are built
+        _ = predictor.identity  # loads the model, so that errors are raised before sets are built
         return predictor, str(model)
 
     def predict_rows(
@@ -152,18 +152,18 @@ class RayEngine:
         *,
         progress: Progress | None = None,
     ) -> Predictions:
-        """Predict all rows as `inference.runner.predict_rows` does, with actors that write to the same folder.
+        """Predict all rows like `inference.runner.predict_rows`, with actors that write to the same folder.
 
-        Ray starts and stops actors as the cluster grows and shrinks. Another actor repeats the work of a lost one.
+        Ray starts and stops actors as the cluster grows and shrinks. Work of a lost actor is repeated by another one.
 
         Args:
             rows: Rows as for `predict_rows`. Their chunks are sent through Ray's object store.
             predictor: Predictor from `predictor_of`.
-            folder: Folder that all nodes see: a shared path, or an address.
-            progress: Called after every chunk shard with (rows done, rows in total).
+            folder: Folder that all nodes can access: a shared path or a URL.
+            progress: Called after each chunk shard with (rows done, total rows).
 
         Raises:
-            ValueError: For the causes of `predict_rows`; if a node does not see the folder or has another model.
+            ValueError: As in `predict_rows`, or if a node cannot access the folder or loads another model.
         """
         ray = self.ray
         job = PredictionJob.of(rows, predictor, folder)
@@ -176,7 +176,7 @@ class RayEngine:
         if progress is not None:
             progress(done, store.rows)
         if chunk_shards:
-            # Actors look for this file, so that a node with another folder of the same path fails.
+            # Actors check for this file, so that a node with a different folder at the same path fails.
             marker = f"seen-{uuid4().hex}"
             store.folder.write(marker, b"")
             try:
@@ -195,14 +195,14 @@ class RayEngine:
                             progress(done, store.rows)
             finally:
                 store.folder.remove(marker)
-            # If actors finish the shards of a chunk at the same time, none of them sees all shards and joins them.
+            # If actors finish the shards of a chunk at the same time, none of them finds all shards and joins them.
             for chunk in store.missing():
                 job.join_shards(chunk)
         return Predictions(store, reused=reused)
 
 
 def _pack(job: PredictionJob, chunk_shard: ChunkShard) -> pa.Table:
-    """Pack a chunk shard and the rows of its chunk into one row, which Ray sends to an actor."""
+    """Pack a chunk shard and the rows of its chunk into one row for Ray to send to an actor."""
     rows = job.chunk(chunk_shard.chunk)
     buffer = pa.BufferOutputStream()
     with pa.ipc.new_stream(buffer, rows.table.schema) as stream:
@@ -213,7 +213,7 @@ def _pack(job: PredictionJob, chunk_shard: ChunkShard) -> pa.Table:
 
 
 class _ActorTask(NamedTuple):
-    """The task of an actor.
+    """Task of an actor.
 
     Attributes:
         model: Name of the model.
@@ -233,9 +233,9 @@ class _ActorTask(NamedTuple):
 
 
 class _PredictionActor:
-    """An actor that predicts chunk shards.
+    """Actor that predicts chunk shards.
 
-    The model is loaded with the first chunk shard, so that errors of loading reach the driver as an outcome. Ray would
+    The model is loaded with the first chunk shard, so that loading errors reach the driver as an outcome. Ray would
     retry an actor whose constructor fails.
     """
 
@@ -262,8 +262,8 @@ class _PredictionActor:
         expected, actual = dict(task.identity or {}), dict(predictor.identity or {})
         if differing := sorted(name for name in {**expected, **actual} if expected.get(name) != actual.get(name)):
             raise ValueError(
-                f"{task.model} is another predictor on {socket.gethostname()} than where it was first loaded (in "
-                f"{', '.join(differing)}); give all nodes of the cluster the same packages and devices"
+                f"{task.model}: expected the same predictor on all nodes, got another one on {socket.gethostname()} "
+                f"({', '.join(differing)}); use the same packages and devices on all nodes"
             )
         return predictor
 
@@ -273,13 +273,13 @@ def _validate_shared_folder(folder: Folder, name: str) -> None:
         folder.read(name)
     except FileNotFoundError:
         raise ValueError(
-            f"{socket.gethostname()}, a node of the cluster, does not see files of the driver in {folder}; name a "
-            "folder that all nodes see, or an address such as s3://… (--output-dir)"
+            f"--output-dir: expected a folder that all nodes can access, got {folder}, in which "
+            f"{socket.gethostname()} does not find the driver's files; use a shared folder or a URL such as s3://…"
         ) from None
 
 
 def _run_with_model(work: Any, folder: str, model: str, options: Mapping[str, Any], *arguments: Any) -> bytes:
-    """Load a model in a task, and run a function with it."""
+    """Load a model in a remote task, and run a function with it."""
     return pack_outcome(lambda: work(predictor_of(model, **options)[0], *arguments), folder)
 
 

@@ -1,4 +1,4 @@
-"""Rows in the files of a folder, read file by file, with the methods of `datasets.Dataset` that a set's record uses."""
+"""Rows in several Parquet files, with the methods of `datasets.Dataset` that a set's record needs."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -15,12 +15,12 @@ from unbag.utils.safe_io import DataError
 from unbag.utils.storage import Folder
 
 META: Final = b"unbag.part"
-"""Key of the schema metadata with the hash of the inputs of the rows, and the counts of building them."""
+"""Schema metadata key for the hash of the rows' inputs and the counts of their build."""
 
 
 @dataclass(frozen=True)
 class RowsInParts:
-    """The rows of several files, in order.
+    """Rows of several files, in order.
 
     Attributes:
         folder: Folder of the files.
@@ -37,7 +37,7 @@ class RowsInParts:
 
     @property
     def column_names(self) -> list[str]:
-        """The columns of the first file."""
+        """Column names of the first file."""
         with self.folder.open(self.files[0]) as file:
             return list(pq.read_schema(file).names)
 
@@ -54,7 +54,7 @@ class RowsInParts:
         """Iterate over tables of at most `batch_size` rows.
 
         Raises:
-            DataError: If a file is damaged.
+            DataError: If a file is corrupted.
         """
         for name in self.files:
             try:
@@ -62,7 +62,8 @@ class RowsInParts:
                     table = pq.read_table(file, columns=self.columns, page_checksum_verification=True)
             except (OSError, pa.ArrowException) as error:
                 raise DataError(
-                    f"{self.folder.where(name)} cannot be read ({first_line(error)}); remove it and build the set again"
+                    f"{self.folder.where(name)}: expected a readable file, got an error ({first_line(error)}); remove "
+                    "the file and build the set again"
                 ) from None
             for start in range(0, len(table), batch_size):
                 yield table.slice(start, batch_size)
@@ -84,7 +85,7 @@ class RowsInParts:
 
 
 def meta_of(folder: Folder, name: str) -> dict[str, Any] | None:
-    """Read unbag's metadata of a file; None if the file does not exist, is damaged, or has none."""
+    """Read unbag's metadata of a file. Returns None if the file is missing, corrupted, or has no metadata."""
     try:
         with folder.open(name) as file:
             meta: dict[str, Any] = json.loads(pq.read_schema(file).metadata[META])

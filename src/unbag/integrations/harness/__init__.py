@@ -1,1 +1,1 @@
-"""Challenge sets as tasks of evaluation harnesses."""
+"""Export of challenge sets as tasks of evaluation harnesses."""

@@ -1,9 +1,9 @@
-"""Scores of the predictions that a harness collected.
+"""Scores of predictions collected by a harness.
 
-This module and its imports are copied into the files for the harnesses, so it needs numpy alone. A record is a row of
-the set, with the columns that its metric reads, `label`, the gold id, and `predicted`, the predicted id, or -1 for
-none. A harness may run only some of the rows, in any order (`--limit`, or interim results). An example counts if all
-of its rows are there, and a score without any complete example is NaN.
+This module and its imports are copied into the files for the harnesses, so it needs only numpy. A record is a row of
+the set with the columns of its metric, `label` (the gold id) and `predicted` (the predicted id, or -1 for none). A
+harness may run only some of the rows, in any order (`--limit`, or interim results). Only examples with all their rows
+are scored, and a score without any complete example is NaN.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -20,18 +20,18 @@ Scores: TypeAlias = dict[str, float]
 def collected_scores(
     records: Sequence[Record], score: Callable[..., Any], columns: Sequence[str], paths: Mapping[str, str]
 ) -> Scores:
-    """Compute the scores of a set.
+    """Compute the scores of a set from the records of a harness.
 
     Args:
         records: Records from the harness.
         score: Function `<name>_scores` of the set.
-        columns: Columns that it reads beside the label.
-        paths: Path of each score in its result, by name of the score.
+        columns: Columns that the function needs in addition to the label.
+        paths: Path of each score in the result of the function, by score name.
     """
     if not records:
         return dict.fromkeys(paths, nan)
     read = {name: [record[name] for record in records] for name in (*columns, "label")}
     answers = predictions_from_labels([int(record["predicted"]) for record in records])
-    # Without resampling: harnesses compute intervals of their own, or none.
+    # Without resampling, since harnesses compute their own intervals or none.
     values = {path: one.value for path, one in iter_estimates(score(read, answers, resamples=0, partial=True))}
     return {name: nan if (value := values.get(path)) is None else float(value) for name, path in paths.items()}

@@ -1,13 +1,13 @@
 """Export of challenge sets as tasks of lm-evaluation-harness, lighteval or inspect-ai.
 
-The files need the harness alone, not unbag:
+The files need only the harness, not unbag:
 
-    <folder>/data/<set>/test.parquet   the rows, unless they are read from the Hub
+    <folder>/data/<set>/test.parquet   rows, unless they are read from the Hub
     <folder>/…                         files for the harness; see `unbag.integrations.harness.lm_eval`, `.lighteval`,
     `.inspect_ai`
 
-The prompt is that of `unbag.inference.llm.prompts`. The metrics are those of `unbag.scoring`, copied into the files,
-since a metric such as Permutation Acceptance is not a mean over rows.
+The prompt is that of `unbag.inference.llm.prompts`. The metrics of `unbag.scoring` are copied into the files, since
+metrics such as permutation acceptance are not means over rows.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,17 +25,17 @@ from unbag.utils.files import atomic_write
 from unbag.utils.hub_names import validate_push_repo
 
 HARNESSES: Final = {"lm-eval": lm_eval.files, "lighteval": lighteval.files, "inspect-ai": inspect_ai.files}
-"""Functions that build the files of tasks, as text by path, by name of the harness's package."""
+"""Functions that build task files (text by path), by the name of the harness package."""
 
 _SPLIT: Final = "test"
 
 
 @dataclass(frozen=True)
 class ExportedTasks:
-    """Files of an export.
+    """Exported task files.
 
     Attributes:
-        files: Paths below the folder, data included.
+        files: Paths relative to the folder, including data.
         command: Shell command that runs the tasks.
     """
 
@@ -46,21 +46,21 @@ class ExportedTasks:
 def export_tasks(
     harness: str, requests: Sequence[Request], folder: Path, *, hub: str | None = None, num_fewshot: int = 0
 ) -> ExportedTasks:
-    """Write challenge sets as tasks of a harness.
+    """Export challenge sets as tasks of a harness.
 
     Args:
         harness: One of `HARNESSES`.
-        requests: Challenge sets, each once.
-        folder: Output folder. Files that read rows from it contain its path, so a moved folder must be exported again.
-        hub: Organisation that published the sets on the Hub under their own names, or `organisation/name` for one set.
-            The tasks then read the rows from there; by default the rows are built.
-        num_fewshot: Number of worked examples before each pair: 0, 3 or 6.
+        requests: Requests for challenge sets, each once.
+        folder: Output folder. Task files contain its path to read rows, so a moved folder must be exported again.
+        hub: Organization that published the sets on the Hub under their own names, or `organization/name` for one set,
+            from which the tasks read the rows (default: the rows are built).
+        num_fewshot: Number of few-shot examples in the prompt: 0, 3 or 6.
 
     Raises:
-        ValueError: If there is no such harness, a set is given twice, or own data are to be read from the Hub.
+        ValueError: If the harness is unknown, a set is given twice, or `hub` is combined with user-provided data.
     """
     if harness not in HARNESSES:
-        raise ValueError(f"harness: expected one of {', '.join(HARNESSES)}, got {harness!r}")
+        raise ValueError(f"HARNESS: expected one of {', '.join(HARNESSES)}, got {harness!r}")
     for corpus in ((request.config or "").partition("-")[0] for request in requests):
         if corpus in CORPORA and CORPORA[corpus].is_two_way:
             raise ValueError(f"--corpus: expected a corpus with three labels, got {corpus}, which has two")
@@ -92,8 +92,8 @@ def _built(request: Request, folder: Path) -> Task:
         NOT_ENTAILMENT in source.labels for source in validated_builder(request).sources()
     ):
         raise ValueError(
-            f"{request.options['data']}: expected pairs of three labels, got two ({', '.join(TWO_WAY)}); the tasks ask "
-            "for three"
+            f"{request.options['data']}: expected pairs with three labels, as in the tasks, got two "
+            f"({', '.join(TWO_WAY)})"
         )
     export(request, file)
     return Task(request.name, str(file.parent.resolve()), None, _SPLIT)
@@ -103,11 +103,11 @@ def _on_hub(request: Request, hub: str, names: Sequence[str]) -> Task:
     from unbag.challenge_sets import loading
 
     if "/" in hub and len(names) > 1:
-        raise ValueError(f"--hub: expected an organisation for {len(names)} sets, got the repository {hub}")
+        raise ValueError(f"--hub: expected an organization for {len(names)} sets, got the repository {hub}")
     if request.own_names or request.config is None or request.max_examples is not None:
         raise ValueError(
-            "--hub: expected a complete config of a published set, got own data or a part of the examples; leave out "
-            "--hub to write the rows beside the tasks"
+            "--hub: expected a complete config of a published set, got your own data or a sample; omit --hub to build "
+            "the rows into the folder"
         )
     builder = loading.builder(request.name, request.config, **request.options)
     split = builder.EVALUATED or builder.split_name(next(iter(builder.sources())))

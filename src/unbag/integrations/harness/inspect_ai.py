@@ -1,10 +1,10 @@
-"""Tasks of inspect-ai: a Python file with one task per set, and `eval.yaml`, which makes a data set of the Hub a task.
+"""inspect-ai tasks: a Python file with one task per set, and `eval.yaml`, which defines a task for a Hub dataset.
 
-Models answer with a word, which `unbag.inference.llm.reading` parses, as in `unbag evaluate endpoint:…` without
+Models generate a word, which `unbag.inference.llm.reading` parses, as in `unbag evaluate endpoint:…` without
 probabilities. An answer without a label is wrong.
 
-`eval.yaml` is for the root of a data set's repository (`inspect eval hf/org/name`). It has a prompt and a comparison
-but no metric, so its score is plain accuracy. Therefore it is written only for sets whose score is accuracy.
+`eval.yaml` is for the root of a dataset repository (`inspect eval hf/org/name`). It has a prompt and a comparison but
+no metric, so its score is plain accuracy. It is therefore written only for sets whose score is accuracy.
 """
 
 import json
@@ -30,7 +30,7 @@ NO_ANSWER = -1
 
 
 def _sample(name: str, row: Record) -> InspectSample:
-    """Build the prompt of a row, with the columns that its metric reads."""
+    """Build the prompt of a row, with the columns of its metric."""
     turns = Prompt(_WORKED_EXAMPLES).messages(row["premise"], row["hypothesis"])
     kinds = {{"user": ChatMessageUser, "assistant": ChatMessageAssistant}}
     return InspectSample(
@@ -43,7 +43,7 @@ def _sample(name: str, row: Record) -> InspectSample:
 
 @metric
 def unbag(name: str) -> Metric:
-    """Score all rows of a set together."""
+    """Score all rows of a set jointly."""
 
     def values(scores: list[SampleScore]) -> Scores:
         answers = [(s.sample_metadata or {{}}, int(s.score.as_float())) for s in scores]
@@ -80,7 +80,7 @@ def {task}() -> Task:
 
 
 def files(tasks: Sequence[Task], prompt: Prompt) -> dict[str, str]:
-    """Build `unbag_tasks.py`, and `<set>/eval.yaml` for the sets on the Hub whose score is accuracy."""
+    """Build `unbag_tasks.py`, and `<set>/eval.yaml` for sets on the Hub whose score is accuracy."""
     code = scoring_source(tasks) + _SHELL.format(num_fewshot=prompt.num_fewshot)
     contents = {}
     for task in tasks:
@@ -91,7 +91,7 @@ def files(tasks: Sequence[Task], prompt: Prompt) -> dict[str, str]:
 
 
 def _eval_yaml(task: Task) -> str:
-    """Build the `eval.yaml` of a data set: one task that asks for the label's number, as in the rows."""
+    """Build the `eval.yaml` of a dataset, with one task that asks for the label id in the rows."""
     numbered = ", ".join(f"{label_id(label)} for {WORDS[label]}" for label in LABELS)
     template = f"{INSTRUCTION} Give it as a number: {numbered}.\n\nPremise: {{premise}}\nHypothesis: {{prompt}}"
     numbers = "".join(str(label_id(label)) for label in LABELS)

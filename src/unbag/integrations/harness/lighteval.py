@@ -1,8 +1,8 @@
-"""Tasks of lighteval: one Python file with a `TASKS_TABLE`, for `--custom-tasks`.
+"""lighteval tasks: one Python file with a `TASKS_TABLE`, for `--custom-tasks`.
 
 The label words are choices whose log-likelihoods are compared, as in `unbag.integrations.harness.lm_eval`. The result
 of a sample is its record, and one corpus-level metric computes all scores from all records. With one metric per score,
-lighteval would bootstrap each over rows, which would separate the rows of one example.
+lighteval would bootstrap each score over rows, which would separate the rows of one example.
 """
 
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ _WORKED_EXAMPLES = {num_fewshot}
 
 
 def _doc(name: str, line: Record, task_name: str) -> Doc:
-    """Build the prompt of a row, with the label words as choices and the columns that its metric reads."""
+    """Build the prompt of a row, with the label words as choices and the columns of its metric."""
     return Doc(
         task_name=task_name,
         query=Prompt(_WORKED_EXAMPLES).text(line["premise"], line["hypothesis"]),
@@ -79,7 +79,7 @@ TASKS_TABLE = [
 
 
 def files(tasks: Sequence[Task], prompt: Prompt) -> dict[str, str]:
-    """Build the file of all tasks, `unbag_tasks.py`."""
+    """Build the file `unbag_tasks.py` with all tasks."""
     table = "".join(
         f"    _task({task.name!r}, {task.path!r}, {task.config or 'default'!r}, {task.split!r}),\n" for task in tasks
     )

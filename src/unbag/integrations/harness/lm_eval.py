@@ -1,9 +1,9 @@
-"""Tasks of lm-evaluation-harness: one YAML file per set, `unbag.yaml` for all of them, and their scoring code.
+"""lm-evaluation-harness tasks: one YAML file per set, `unbag.yaml` for all sets, and the scoring code.
 
-The label words are choices whose log-likelihoods are compared (`output_type: multiple_choice`). So `--model hf`
-predicts as `unbag evaluate causal:… --no-apply-chat-template` does. A metric of the harness is a function of one row
-and a mean over rows, while ours are functions of all rows. So the result of a row is its record, and the aggregation
-scores the records.
+The label words are choices whose log-likelihoods are compared (`output_type: multiple_choice`), so `--model hf`
+predicts like `unbag evaluate causal:… --no-apply-chat-template`. A metric of the harness is a function of one row and a
+mean over rows, while unbag's metrics are functions of all rows. The result of a row is therefore its record, and the
+aggregation scores the records.
 """
 
 import json
@@ -21,7 +21,7 @@ _SHELL = '''
 
 
 def _results(name: str, doc: Record, results: Sequence[tuple[float, bool]]) -> dict[str, Record]:
-    """Build a row's record, repeated for each score of its set."""
+    """Build the record of a row for each score of its set."""
     logs = [log for log, _ in results]
     record = {column: doc[column] for column in (*COLUMNS[name], "label")}
     record["predicted"] = logs.index(max(logs))
@@ -46,7 +46,7 @@ def {function}(records: Sequence[Record]) -> float:
 
 
 def files(tasks: Sequence[Task], prompt: Prompt) -> dict[str, str]:
-    """Build the files of tasks by path: `unbag_<set>.yaml`, the group `unbag.yaml`, and `unbag_scores.py`."""
+    """Build the task files by path: `unbag_<set>.yaml`, the group `unbag.yaml`, and `unbag_scores.py`."""
     code = scoring_source(tasks) + _SHELL
     contents = {}
     for task in tasks:
@@ -63,7 +63,7 @@ def _function(task: Task, score: str) -> str:
 
 
 def _yaml(task: Task, prompt: Prompt) -> str:
-    """Build the YAML of a task. Strings are JSON, which is valid YAML; JSON has no tags, so those are appended."""
+    """Build the YAML of a task. Strings are JSON, which is valid YAML. Tags, which JSON does not have, are appended."""
     question = prompt.text("{{premise}}", "{{hypothesis}}")
     lines = {
         "task": task.id,

@@ -1,4 +1,4 @@
-"""Description of a task for all harnesses, and the scoring code that all exported files share."""
+"""Description of a task for all harnesses, and the scoring code shared by all exported files."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -28,13 +28,13 @@ SCORES_OF: Final = {{name: _scores_of(name) for name in COLUMNS}}
 
 
 class Task(NamedTuple):
-    """Challenge set as a task.
+    """Challenge set as a harness task.
 
     Attributes:
         name: Name of the set.
-        path: Argument of `datasets.load_dataset`: a folder of Parquet files, or a data set of the Hub.
-        config: Config of a data set on the Hub; None for a folder.
-        split: Split for the evaluation.
+        path: Argument of `datasets.load_dataset`: a folder of Parquet files or a Hub dataset.
+        config: Config of a Hub dataset; None for a folder.
+        split: Evaluated split.
     """
 
     name: str
@@ -54,12 +54,12 @@ class Task(NamedTuple):
 
     @property
     def scores(self) -> dict[str, bool]:
-        """Names of the set's scores, and whether higher is better."""
+        """Names of the set's scores, and whether higher values are better."""
         return {quantity.name: quantity.higher_is_better for quantity in self.described.quantities_with_role("harness")}
 
 
 def scoring_source(tasks: Sequence[Task]) -> str:
-    """Build the source of the scoring module, with our metrics and answer parsing; it needs numpy alone."""
+    """Build the source of the scoring module, with metrics and answer parsing. It needs only numpy."""
     described = {task.name: task.described for task in tasks}
     modules = [f"{each.package}.scores" for each in described.values()]
     tables = _TABLES.format(

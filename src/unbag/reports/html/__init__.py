@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from unbag.reports.html.data import gather
+from unbag.reports.html.data import load_report_data
 from unbag.utils.files import atomic_write
 
 FILE: Final = "report.html"
 
 
-def write(folders: Sequence[Path], path: Path) -> None:
+def write_report(folders: Sequence[Path], path: Path) -> None:
     """Write the HTML report of one or more runs, with all models side by side.
 
     Args:
@@ -24,8 +24,8 @@ def write(folders: Sequence[Path], path: Path) -> None:
     Raises:
         ValueError: If a folder has no results, or they cannot be read.
     """
-    from unbag.reports.html.page import render  # slow to import
+    from unbag.reports.html.page import render_page  # slow to import
 
-    text = render(gather(folders))
+    text = render_page(load_report_data(folders))
     with atomic_write(path) as tmp:
         tmp.write_text(text, encoding="utf-8")

@@ -54,7 +54,7 @@ _CONFIG: Final = {
 }
 
 
-def style(series: Series, models: Sequence[str]) -> tuple[str, str, tuple[int, ...]]:
+def choose_style(series: Series, models: Sequence[str]) -> tuple[str, str, tuple[int, ...]]:
     """Choose color, shape and dash of a series. For a model, they depend on its position in the report."""
     if series.is_reference:
         bar = HOLLOW_BAR if series.is_hollow else BAR
@@ -63,7 +63,7 @@ def style(series: Series, models: Sequence[str]) -> tuple[str, str, tuple[int, .
     return f"var(--model-{index % _COLOURS})", SHAPES[index % len(SHAPES)], DASHES[index % len(DASHES)]
 
 
-def svg(figure: Figure, models: Sequence[str], width: int = NARROW) -> Markup:
+def draw_svg(figure: Figure, models: Sequence[str], width: int = NARROW) -> Markup:
     """Draw a figure as an SVG element.
 
     Args:
@@ -78,7 +78,7 @@ def svg(figure: Figure, models: Sequence[str], width: int = NARROW) -> Markup:
     return Markup(picture.replace("<svg ", '<svg aria-hidden="true" focusable="false" ', 1))
 
 
-def folded(name: str) -> str:
+def wrap_name(name: str) -> str:
     r"""Wrap a name into lines: at `_BREAK`, and in long lines after a space, a slash or a hyphen.
 
     >>> folded("ynie/roberta-large-snli-mnli-anli"), folded("D^c: right in order")
@@ -101,7 +101,7 @@ def _values(figure: Figure) -> dict[str, Any]:
     for series in figure.series:
         for x, (value, low, high, _), _ in series.points:
             row = {
-                "x": folded(x) if isinstance(x, str) else x,
+                "x": wrap_name(x) if isinstance(x, str) else x,
                 "y": value,
                 "low": low,
                 "high": high,
@@ -113,7 +113,7 @@ def _values(figure: Figure) -> dict[str, Any]:
 
 def _scales(figure: Figure, models: Sequence[str]) -> dict[str, Any]:
     """Build the encodings (color, shape, dash) that distinguish the series."""
-    styles = {series.name: style(series, models) for series in figure.series}
+    styles = {series.name: choose_style(series, models) for series in figure.series}
     encodings = {}
     for channel, part in (("color", 0), ("shape", 1), ("strokeDash", 2)):
         scale = {"domain": list(styles), "range": [each[part] for each in styles.values()]}
@@ -172,7 +172,7 @@ def _curve(figure: Figure, models: Sequence[str]) -> dict[str, Any]:
 
 def _dots(figure: Figure, models: Sequence[str]) -> dict[str, Any]:
     look = _scales(figure, models)
-    ticks, names = [folded(str(tick)) for tick in figure.places], [series.name for series in figure.series]
+    ticks, names = [wrap_name(str(tick)) for tick in figure.places], [series.name for series in figure.series]
     lines = max(tick.count("\n") + 1 for tick in ticks)
     # One lane per series, so that dots do not overlap. Lanes are unnecessary if each place has only one dot.
     lanes = len(names) if len(ticks) < sum(len(series.points) for series in figure.series) else 1
@@ -236,9 +236,9 @@ _OUTLINES: Final = {
 }
 
 
-def swatch(series: Series, models: Sequence[str], *, line: bool) -> Markup:
+def draw_swatch(series: Series, models: Sequence[str], *, line: bool) -> Markup:
     """Draw the legend symbol of a series as an SVG element."""
-    colour, shape, dash = style(series, models)
+    colour, shape, dash = choose_style(series, models)
     pattern = "" if dash == (1, 0) else f' stroke-dasharray="{" ".join(map(str, dash))}"'
     curve = f'<path d="M0 8h30" stroke="{colour}" stroke-width="2"{pattern}/>' if line else ""
     look = f'fill="none" stroke="{colour}" stroke-width="1.4"' if series.is_hollow else f'fill="{colour}"'

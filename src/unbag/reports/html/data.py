@@ -58,7 +58,7 @@ class ReportData:
         return [(group, each) for group in self.groups for each in group.scored if each.model == model]
 
 
-def gather(folders: Sequence[Path]) -> ReportData:
+def load_report_data(folders: Sequence[Path]) -> ReportData:
     """Load the results and examples of one or more runs.
 
     If several folders contain results of the same model on the same rows, the last folder is used.
@@ -133,7 +133,7 @@ Standings = Mapping[str, Mapping[str, SetVerdict]]
 """Verdict on each model per group, by model name and group key."""
 
 
-def standings(gathered: ReportData) -> dict[str, dict[str, SetVerdict]]:
+def compute_standings(gathered: ReportData) -> dict[str, dict[str, SetVerdict]]:
     """Compute the verdict on each model per group, with the tests of a model corrected over all its groups."""
     by_model: dict[str, dict[str, SetVerdict]] = {}
     for model in gathered.models:
@@ -143,7 +143,7 @@ def standings(gathered: ReportData) -> dict[str, dict[str, SetVerdict]]:
     return by_model
 
 
-def subject_of(group: Group, gathered: ReportData) -> Scored:
+def select_subject_result(group: Group, gathered: ReportData) -> Scored:
     """Select the result of the report's main model in a group, or else of the first model in the group."""
     own = [scored for scored in group.scored if scored.model == gathered.subject]
     return (own or list(group.scored))[0]

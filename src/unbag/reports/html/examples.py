@@ -9,8 +9,8 @@ from markupsafe import Markup
 from unbag import challenge_sets
 from unbag.challenge_sets.views.examples import Line, ReportExample, shorten_line
 from unbag.challenge_sets.views.figures import Group, Scored, Series
-from unbag.reports.html.charts import swatch
-from unbag.reports.html.data import ReportData, Standings, subject_of
+from unbag.reports.html.charts import draw_swatch
+from unbag.reports.html.data import ReportData, Standings, select_subject_result
 from unbag.scoring.bootstrap import Estimate
 
 _SIGNS: Final = {"right": "✓", "wrong": "✗", "accepted": "accepted:", "refused": "refused:"}
@@ -59,7 +59,7 @@ class ExampleView:
 
 
 @dataclass(frozen=True)
-class Example:
+class GalleryExample:
     """Example in the gallery, with its set and model."""
 
     set: str
@@ -69,7 +69,7 @@ class Example:
 
 def view_example(example: ReportExample) -> ExampleView:
     """Format an example with its predictions."""
-    lines = tuple((line.name, pieces(line)) for line in example.lines)
+    lines = tuple((line.name, split_at_marks(line)) for line in example.lines)
     answers = [_answer(example.where, example.outcome, example.answer, example.probability)]
     if (before := example.before) is not None:
         outcome = "right" if before.answer == example.gold else "wrong"
@@ -77,7 +77,7 @@ def view_example(example: ReportExample) -> ExampleView:
     return ExampleView(example, lines, tuple(answers))
 
 
-def pieces(line: Line) -> tuple[MarkedText, ...]:
+def split_at_marks(line: Line) -> tuple[MarkedText, ...]:
     """Split a sentence at its marks, into pairs of text and type of mark ("" for no mark).
 
     >>> from unbag.challenge_sets.views.examples import Mark
@@ -91,7 +91,7 @@ def pieces(line: Line) -> tuple[MarkedText, ...]:
     return tuple(part for part in (*parts, (line.text[end:], "")) if part[0])
 
 
-def percent(probability: float | None) -> str:
+def format_percent(probability: float | None) -> str:
     r"""Format a probability in percent; None becomes an empty string.
 
     >>> percent(0.971), percent(0.997), percent(1.0), percent(None)
@@ -104,39 +104,45 @@ def percent(probability: float | None) -> str:
     return whole.replace(" ", "\N{NO-BREAK SPACE}")
 
 
-def scored(gathered: ReportData) -> Iterator[tuple[Group, Scored]]:
+def iter_scored_results(gathered: ReportData) -> Iterator[tuple[Group, Scored]]:
     """Iterate over all results, model by model."""
     for model in gathered.models:
         yield from gathered.of_model(model)
 
 
-def gallery(gathered: ReportData) -> Iterator[Example]:
+def iter_gallery_examples(gathered: ReportData) -> Iterator[GalleryExample]:
     """Iterate over the selected examples of all models."""
     # The pairs of `plain` come last, because errors on them reveal the least about word order.
-    for group, each in sorted(scored(gathered), key=lambda pair: challenge_sets.get(pair[0].set).is_control):
+    for group, each in sorted(
+        iter_scored_results(gathered), key=lambda pair: challenge_sets.get(pair[0].set).is_control
+    ):
         for example in each.selection.examples if each.selection else ():
             title = f"{challenge_sets.get(group.set).title}, {group.title}"
-            yield Example(title, each.model.name, view_example(example))
+            yield GalleryExample(title, each.model.name, view_example(example))
 
 
-def marks(gathered: ReportData) -> list[tuple[str, str]]:
+def list_mark_types(gathered: ReportData) -> list[tuple[str, str]]:
     """List the types of marks in the examples, with their meanings."""
-    used = {mark.kind for each in gallery(gathered) for line in each.view.example.lines for mark in line.marks}
+    used = {
+        mark.kind for each in iter_gallery_examples(gathered) for line in each.view.example.lines for mark in line.marks
+    }
     meanings: dict[str, str] = {}
     for group in gathered.groups:
         meanings |= challenge_sets.get(group.set).module("examples").MARKS
     return [(kind, meaning) for kind, meaning in meanings.items() if kind in used]
 
 
-def rules(gathered: ReportData) -> dict[str, str]:
+def collect_selection_rules(gathered: ReportData) -> dict[str, str]:
     """Collect the selection rule of the examples of each set, by set title."""
     return {
-        challenge_sets.get(group.set).title: each.selection.rule for group, each in scored(gathered) if each.selection
+        challenge_sets.get(group.set).title: each.selection.rule
+        for group, each in iter_scored_results(gathered)
+        if each.selection
     }
 
 
 def _answer(where: str, outcome: str, answer: str, probability: float | None) -> PredictionView:
-    return PredictionView(where, outcome, _SIGNS[outcome], _words(answer), percent(probability))
+    return PredictionView(where, outcome, _SIGNS[outcome], _words(answer), format_percent(probability))
 
 
 def _words(label: str) -> str:
@@ -176,14 +182,14 @@ def select_featured_pairs(gathered: ReportData) -> dict[str, FeaturedPair]:
         pairs = [pair for pair in _pairs(group, gathered) if _sentences(pair) not in used]
         if pairs:
             most = max(SHORT, min(map(_length, pairs)))
-            selected[group.key] = max((pair for pair in pairs if _length(pair) <= most), key=feature_rank)
+            selected[group.key] = max((pair for pair in pairs if _length(pair) <= most), key=compute_feature_rank)
             used.add(_sentences(selected[group.key]))
     return selected
 
 
 def _pairs(group: Group, gathered: ReportData) -> list[FeaturedPair]:
     """List the candidate pairs shared by all models with candidates; empty if the main model has none."""
-    subject = subject_of(group, gathered).model.name
+    subject = select_subject_result(group, gathered).model.name
     by_model = {
         scored.model.name: {each.id: each for each in scored.selection.candidates}
         for scored in group.scored
@@ -207,7 +213,7 @@ def _sentences(pair: FeaturedPair) -> frozenset[str]:
     return frozenset(line.text for line in pair.example.lines[:2])
 
 
-def feature_rank(pair: FeaturedPair) -> tuple[bool, bool, bool, float]:
+def compute_feature_rank(pair: FeaturedPair) -> tuple[bool, bool, bool, float]:
     """Compute the sort key of a pair, within a set and across sets; the highest one is featured first."""
     example = pair.example
     words = sum(len(line.text.split()) for line in example.lines)
@@ -217,7 +223,7 @@ def feature_rank(pair: FeaturedPair) -> tuple[bool, bool, bool, float]:
 
 
 @dataclass(frozen=True)
-class Card:
+class ReportCard:
     """Card of a set at the top of the report.
 
     Attributes:
@@ -245,13 +251,13 @@ class Card:
     reading: str
 
     @property
-    def is_of_changed(self) -> bool:
+    def has_two_predictions(self) -> bool:
         """Whether each model has two predictions, which makes the card wider."""
         return self.example is not None and len(self.example.answers) > 1
 
 
-def cards(gathered: ReportData, stand: Standings, readings: Mapping[str, str]) -> list[Card]:
-    """Build one card per group, sorted by descending `feature_rank`.
+def build_cards(gathered: ReportData, stand: Standings, readings: Mapping[str, str]) -> list[ReportCard]:
+    """Build one card per group, sorted by descending `compute_feature_rank`.
 
     Unchanged pairs of the corpus come later, because they reveal the least about word order. Wide cards come last, so
     that cards with the same width share rows.
@@ -268,7 +274,7 @@ def cards(gathered: ReportData, stand: Standings, readings: Mapping[str, str]) -
 
 def _place(group: Group, pair: FeaturedPair | None) -> tuple[bool, bool, bool, tuple[float, ...]]:
     is_wide = pair is not None and pair.example.before is not None
-    least_first = tuple(-float(part) for part in feature_rank(pair)) if pair else ()
+    least_first = tuple(-float(part) for part in compute_feature_rank(pair)) if pair else ()
     return is_wide, challenge_sets.get(group.set).is_control, pair is None, least_first
 
 
@@ -278,20 +284,20 @@ def _card(
     gathered: ReportData,
     stand: Standings,
     readings: Mapping[str, str],
-) -> Card:
+) -> ReportCard:
     names, short = gathered.names, _short_names(gathered)
-    scored = subject_of(group, gathered)
+    scored = select_subject_result(group, gathered)
     own = stand[scored.model.name][group.key]
     others = [each.model.name for each in group.scored if each.model != scored.model]
     answers = pair.answers.items() if pair else ()
     low, high = _number(own.score.low), _number(own.score.high)
-    return Card(
+    return ReportCard(
         key=group.key,
         title=challenge_sets.get(group.set).title,
         data=group.title if scored.model == gathered.subject else f"{group.title}, {scored.model.name}",
         example=view_example(_shorten_lines(pair.example)) if pair else None,
         predictions=tuple(
-            (swatch(Series(name, ()), names, line=False), short[name], view_example(each).answers)
+            (draw_swatch(Series(name, ()), names, line=False), short[name], view_example(each).answers)
             for name, each in answers
         ),
         number=_number(own.score.value),

@@ -33,10 +33,10 @@ from unbag.challenge_sets.views.tables import exclusion_summary, interval
 from unbag.evaluation import verdict
 from unbag.reports import papers as paper_tables
 from unbag.reports.html import examples
-from unbag.reports.html.charts import WIDE, svg, swatch
-from unbag.reports.html.data import ReportData, Standings, standings, subject_of
-from unbag.reports.html.examples import cards
-from unbag.reports.reproduce import remarks, rerun
+from unbag.reports.html.charts import WIDE, draw_svg, draw_swatch
+from unbag.reports.html.data import ReportData, Standings, compute_standings, select_subject_result
+from unbag.reports.html.examples import build_cards
+from unbag.reports.reproduce import build_reproduce_command, list_remarks
 from unbag.scoring.bootstrap import Estimate
 
 _SAME: Final = "published, same rows"
@@ -44,7 +44,7 @@ _OTHER: Final = "published, other rows or training"
 _MOST: Final = 16  # names in one figure
 
 
-def beside_papers(group: Group, described: ChallengeSet) -> Iterator[Figure]:
+def iter_paper_figures(group: Group, described: ChallengeSet) -> Iterator[Figure]:
     """Iterate over figures that compare metrics of a set with published results on the same corpus.
 
     A published result has a solid marker if it is on the same rows (all rows of a set that is not rebuilt) and involves
@@ -81,7 +81,7 @@ _COLUMNS: Final = 3  # maximum number of figure columns on a wide screen
 
 
 @dataclass(frozen=True)
-class Drawn:
+class RenderedFigure:
     """Rendered figure with title, caption, SVGs, legend and table."""
 
     title: str
@@ -97,18 +97,18 @@ class Drawn:
 
 
 @dataclass(frozen=True)
-class Verifier:
+class VerifierSection:
     """Verification metrics in a section; expanded if `is_open` is true."""
 
     is_open: bool
     readings: tuple[tuple[str, str], ...]
     measures: TextTable
     thresholds: TextTable | None
-    figures: tuple[Drawn, ...]
+    figures: tuple[RenderedFigure, ...]
 
 
 @dataclass(frozen=True)
-class Section:
+class ReportSection:
     """Section of the page on one set and corpus.
 
     Attributes:
@@ -136,49 +136,49 @@ class Section:
     measures: TextTable
     is_beside: bool
     columns: int
-    figures: tuple[Drawn, ...]
-    verifier: Verifier | None
+    figures: tuple[RenderedFigure, ...]
+    verifier: VerifierSection | None
     published: tuple[TextTable, ...]
     note: str
 
 
-def render(gathered: ReportData) -> str:
+def render_page(gathered: ReportData) -> str:
     """Render the report page as HTML."""
     environment = Environment(
         loader=PackageLoader(__package__, "."), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
         lstrip_blocks=True,
     )  # fmt: skip
     script = _asset("page.js")
-    stand = standings(gathered)
-    scores = profile(stand, gathered)
+    stand = compute_standings(gathered)
+    scores = build_skill_figure(stand, gathered)
     text = environment.get_template("page.html.jinja").render(
         script=Markup(script),
         style=Markup(_asset("page.css")),
         # The content security policy blocks all requests and all other scripts, even a script inside a sentence.
         script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
         subject=gathered.subject.name,
-        models=[(swatch(Series(each.name, ()), gathered.names, line=True), each) for each in gathered.models],
-        lead=lead(gathered, stand),
-        cards=cards(gathered, stand, _readings(gathered)),
+        models=[(draw_swatch(Series(each.name, ()), gathered.names, line=True), each) for each in gathered.models],
+        lead=format_lead(gathered, stand),
+        cards=build_cards(gathered, stand, _readings(gathered)),
         scale=verdict.scale(list(stand[gathered.subject.name].values())),
         skipped=[(challenge_sets.display_name(each.set), each.model or "", each.reason) for each in gathered.skipped],
         profile=_drawn(scores, gathered, wide=True) if any(each.points for each in scores.series) else None,
         sections=[_section(group, gathered) for group in gathered.groups],
-        examples=list(examples.gallery(gathered)),
-        marks=examples.marks(gathered),
-        rules=list(examples.rules(gathered).items()),
+        examples=list(examples.iter_gallery_examples(gathered)),
+        marks=examples.list_mark_types(gathered),
+        rules=list(examples.collect_selection_rules(gathered).items()),
         records=list(_records(gathered)),
         versions=_versions(gathered),
     )
     return text + "\n"
 
 
-def lead(gathered: ReportData, stand: Standings) -> str:
+def format_lead(gathered: ReportData, stand: Standings) -> str:
     """Format the lead paragraph of the report: the verdict on the main model."""
     return verdict.sentence(list(stand[gathered.subject.name].values()))
 
 
-def profile(stand: Standings, gathered: ReportData) -> Figure:
+def build_skill_figure(stand: Standings, gathered: ReportData) -> Figure:
     """Build the figure with the skill scores of all models on all sets."""
     titles = {group.key: _title_of(group, gathered) for group in gathered.groups}
     series = [
@@ -216,36 +216,36 @@ def _reading(result: Result) -> str:
 
 def _readings(gathered: ReportData) -> dict[str, str]:
     """Collect a sentence with the metrics of the main model (or else the first model), by group key."""
-    return {group.key: _sentence(_reading(subject_of(group, gathered).result)) for group in gathered.groups}
+    return {group.key: _sentence(_reading(select_subject_result(group, gathered).result)) for group in gathered.groups}
 
 
 def _sentence(text: str) -> str:
     return text[0].upper() + text[1:]
 
 
-def _drawn(figure: Figure, gathered: ReportData, *, wide: bool = False) -> Drawn:
+def _drawn(figure: Figure, gathered: ReportData, *, wide: bool = False) -> RenderedFigure:
     """Render a figure. With `wide`, render it also for wide screens; the page shows the SVG that fits."""
     models = gathered.names
-    legend = tuple((swatch(each, models, line=figure.kind == "curve"), each.name) for each in figure.series)
-    pictures = (svg(figure, models), *([svg(figure, models, WIDE)] if wide else []))
-    return Drawn(figure.title, figure.about, pictures, legend, table(figure))
+    legend = tuple((draw_swatch(each, models, line=figure.kind == "curve"), each.name) for each in figure.series)
+    pictures = (draw_svg(figure, models), *([draw_svg(figure, models, WIDE)] if wide else []))
+    return RenderedFigure(figure.title, figure.about, pictures, legend, table(figure))
 
 
-def _section(group: Group, gathered: ReportData) -> Section:
+def _section(group: Group, gathered: ReportData) -> ReportSection:
     described = challenge_sets.get(group.set)
     first = group.scored[0].result
-    every = (*described.module("figures").figures(group), *beside_papers(group, described))
+    every = (*described.module("figures").figures(group), *iter_paper_figures(group, described))
     figures: list[Figure] = [each for each in every if each]
     paper = next((each for each in papers.papers() if each.short == described.figures_from), None)
     beside = len(group.scored) <= _BESIDE
-    return Section(
+    return ReportSection(
         key=group.key,
         title=described.title,
         data=group.title,
         question=described.question,
         paper=paper,
         readings=tuple(
-            (scored.model.name, " ".join([_sentence(_reading(scored.result)), *remarks(scored.result)]))
+            (scored.model.name, " ".join([_sentence(_reading(scored.result)), *list_remarks(scored.result)]))
             for scored in group.scored
         ),
         measures=_measures(group, described),
@@ -258,7 +258,7 @@ def _section(group: Group, gathered: ReportData) -> Section:
     )
 
 
-def _verifier(group: Group, gathered: ReportData) -> Verifier | None:
+def _verifier(group: Group, gathered: ReportData) -> VerifierSection | None:
     measures = verifier.measures(group)
     if measures is None:
         return None
@@ -269,7 +269,7 @@ def _verifier(group: Group, gathered: ReportData) -> Verifier | None:
         for each in group.scored
         if not (verifier.verification_of(each.result) or {}).get("safe_thresholds")
     ]
-    return Verifier(
+    return VerifierSection(
         is_open=challenge_sets.get(group.set).is_control,
         readings=tuple((name, reading) for name, reading in readings if reading),
         measures=measures,
@@ -290,19 +290,19 @@ def _measures(group: Group, described: ChallengeSet) -> TextTable:
 
 
 def _published(one: papers.PaperTable) -> TextTable:
-    columns, rows = paper_tables.cells(one)
-    unit = paper_tables.unit(one.units)
+    columns, rows = paper_tables.format_cells(one)
+    unit = paper_tables.format_unit(one.units)
     remark = f" ({one.remark})" if one.remark else ""
     return TextTable(f"{one.source}. {one.about}{unit}.{remark}", tuple(columns), tuple(map(tuple, rows)))
 
 
 def _records(gathered: ReportData) -> Iterator[dict[str, Any]]:
-    for group, scored in examples.scored(gathered):
+    for group, scored in examples.iter_scored_results(gathered):
         result = scored.result
         data = {f"data {name}": value for name, value in result.data.items() if name != "excluded"}
         yield {
             "title": f"{scored.model.name} · {challenge_sets.get(group.set).title} · {group.title}",
-            "rerun": rerun(result),
+            "rerun": build_reproduce_command(result),
             "facts": [
                 *((f"model {name}", _fact(value)) for name, value in result.model.items() if value != {}),
                 *((name, str(value)) for name, value in data.items()),
@@ -318,7 +318,7 @@ def _fact(value: Any) -> str:
 def _versions(gathered: ReportData) -> list[tuple[str, str]]:
     """Collect the package versions of all results; several versions per package if results differ."""
     by_package: dict[str, dict[str, None]] = {}
-    for _, scored in examples.scored(gathered):
+    for _, scored in examples.iter_scored_results(gathered):
         for name, version in scored.result.environment.items():
             by_package.setdefault(name, {})[version] = None
     return [(name, ", ".join(versions)) for name, versions in by_package.items()]

@@ -1,10 +1,10 @@
-"""The licence inherited from several sources."""
+"""The license inherited from several sources."""
 
 from itertools import permutations
 
 import pytest
 
-from unbag.hub.licences import inherited_licence
+from unbag.hub.licenses import inherited_license
 
 
 @pytest.mark.parametrize(
@@ -25,4 +25,4 @@ from unbag.hub.licences import inherited_licence
     ],
 )
 def test_the_rule(sources, expected):
-    assert {inherited_licence(list(order)) for order in permutations(sources)} == {expected}
+    assert {inherited_license(list(order)) for order in permutations(sources)} == {expected}

@@ -1,0 +1,127 @@
+"""Licenses of sets and models that are derived from several sources.
+
+The derived license preserves the conditions of all sources. It is the license of a source that meets the conditions of
+all other sources. If there is none (for example for share-alike and non-commercial sources), or if the terms of a
+source are unknown, the license is `OTHER`. The card then lists the terms of all sources, which all apply.
+"""
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from unbag.utils.advice import first_fitting
+
+_CONDITIONS: Final = {"by": "attribution", "sa": "share-alike", "nc": "no commercial use", "nd": "no derivatives"}
+_ID: Final = re.compile(r"[a-z0-9][a-z0-9.+-]*")
+
+
+def license_conditions(license: str) -> frozenset[str]:
+    """Parse the conditions of a Creative Commons license; empty for any other license.
+
+    >>> sorted(license_conditions("cc-by-nc-sa-3.0"))
+    ['attribution', 'no commercial use', 'share-alike']
+    """
+    family, *parts = license.lower().split("-")
+    return frozenset(_CONDITIONS[part] for part in parts if part in _CONDITIONS) if family == "cc" else frozenset()
+
+
+def is_laxer(license: str, inherited: str) -> bool:
+    """Check whether a license drops a condition of an inherited license.
+
+    >>> is_laxer("mit", "cc-by-sa-4.0"), is_laxer("cc-by-nc-sa-4.0", "cc-by-sa-4.0")
+    (True, False)
+    """
+    return bool(license_conditions(inherited) - license_conditions(license))
+
+
+def choose_license(name: str, inherited: str, requested: str | None) -> str:
+    """Choose the license of a publication.
+
+    Args:
+        name: Name of the source, for error messages.
+        inherited: License of the source; empty for user-provided data.
+        requested: License that the user requested, or None.
+
+    Raises:
+        ValueError: If the requested license differs from the inherited one, or no license is known.
+    """
+    if not inherited:
+        if not requested:
+            raise ValueError(
+                f"{name}: expected a license, got none; if you may publish these pairs, "
+                + first_fitting(
+                    "pass it with --license, such as --license cc-by-4.0",
+                    "publish them with `unbag publish dataset --license`",
+                )
+            )
+        if not _ID.fullmatch(requested):
+            raise ValueError(f"--license: expected a Hub license id such as cc-by-4.0 or mit, got {requested!r}")
+        return requested
+    if requested and requested != inherited:
+        lost = sorted(license_conditions(inherited) - license_conditions(requested))
+        drops = f", which drops {' and '.join(lost)}" if lost else ""
+        raise ValueError(
+            f"--license: expected {inherited}, the license inherited from {name}, got {requested}{drops}; "
+            "omit --license"
+        )
+    return inherited
+
+
+OTHER: Final = "other"
+"""License id of the Hub for terms without an id."""
+
+_PERMISSIVE: Final = frozenset({"apache-2.0", "mit", "bsd-2-clause", "bsd-3-clause", "isc", "cc0-1.0", "unlicense"})
+
+
+def inherited_license(licenses: Sequence[str | None]) -> str:
+    """Choose the license of a work derived from sources with the given licenses (Hub ids; None if unknown).
+
+    >>> inherited_license(["apache-2.0", "cc-by-sa-4.0"]), inherited_license(["mit", "cc-by-nc-4.0", "cc-by-nc-sa-3.0"])
+    ('cc-by-sa-4.0', 'cc-by-nc-sa-3.0')
+    >>> inherited_license(["cc-by-sa-4.0", "cc-by-nc-4.0"]), inherited_license(["mit", None])
+    ('other', 'other')
+    >>> inherited_license(["mit", "apache-2.0"])
+    'mit'
+    """
+    usable = [license for license in dict.fromkeys(licenses) if license is not None and _can_be_passed_on(license)]
+    if not licenses or len(usable) < len(set(licenses)):
+        return OTHER
+    # The license with the fewest conditions among those that meet all conditions; the first one in case of ties.
+    candidates = [license for license in usable if all(_meets_conditions(license, other) for other in usable)]
+    return min(candidates, key=lambda license: len(license_conditions(license)), default=OTHER)
+
+
+def _can_be_passed_on(license: str) -> bool:
+    """Check whether a license has known conditions and permits derivatives."""
+    return license in _PERMISSIVE or (
+        license.startswith("cc-by-") and "no derivatives" not in license_conditions(license)
+    )
+
+
+def _meets_conditions(license: str, other: str) -> bool:
+    """Check whether material under `other` may be part of a work under `license`."""
+    if "share-alike" in license_conditions(other):  # share-alike requires the same license
+        return license == other
+    return license_conditions(other) <= license_conditions(license)
+
+
+def fetch_model_license(repo: str, revision: str | None = None) -> str | None:
+    """Fetch the license in a model's card; None if there is no such model or no license.
+
+    Raises:
+        HubError: If the Hub fails or cannot be reached.
+    """
+    from huggingface_hub import HfApi
+    from huggingface_hub.errors import RepositoryNotFoundError, RevisionNotFoundError
+
+    from unbag.hub.push import explain_hub_errors
+    from unbag.utils.hub import hub_read
+    from unbag.utils.retries import TRIES
+
+    with explain_hub_errors(repo, "model"):
+        try:
+            info = hub_read(f"model {repo}", lambda: HfApi().model_info(repo, revision=revision), tries=TRIES)
+        except (RepositoryNotFoundError, RevisionNotFoundError):
+            return None
+    license = info.card_data.get("license") if info.card_data else None
+    return license if isinstance(license, str) else None
