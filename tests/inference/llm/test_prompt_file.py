@@ -56,6 +56,8 @@ def test_load_words_define_the_label_space(tmp_path):
         (None, BODY + "{{ claim }}", "got claim, hypothesis, premise"),
         (None, BODY + "{% if %}", "expected a Jinja template after a YAML head"),
         (None, BODY + "{{ premise.words.first }}", "expected a Jinja template after a YAML head"),
+        (None, BODY + "{{ 1 / 0 }}", "expected a Jinja template after a YAML head, got division by zero"),
+        (None, BODY + "{{ premise + 1 }}", "expected a Jinja template after a YAML head"),
         ("answer: yes", BODY, "expected a head with words, json, system"),
         ("words: {entailment: yes}", BODY, "expected words for each of entailment, neutral, contradiction"),
         ("words: {entailment: yes, not_entailment: Yes}", BODY, "expected each word once, got yes twice"),

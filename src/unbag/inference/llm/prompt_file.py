@@ -35,6 +35,7 @@ from unbag.utils.safe_io import validate_file
 _FENCE: Final = "---\n"
 _SIDES: Final = frozenset({"premise", "hypothesis"})
 _LARGEST: Final = 1 << 20  # bytes
+_EXPRESSION_ERRORS: Final = (TypeError, ValueError, ArithmeticError, LookupError, RecursionError)  # of a template
 _FIELDS: Final = ("words", "json", "system")
 
 
@@ -81,7 +82,7 @@ class PromptFile:
             template = environment.from_string(body)
             if variables == _SIDES:
                 template.render(premise="A dog runs.", hypothesis="It moves.")
-        except (yaml.YAMLError, jinja2.TemplateError) as error:
+        except (yaml.YAMLError, jinja2.TemplateError, *_EXPRESSION_ERRORS) as error:
             raise PromptError(f"{path}: expected a Jinja template after a YAML head, got {first_line(error)}") from None
         if not isinstance(fields, dict) or not set(fields) <= set(_FIELDS):
             raise PromptError(f"{path}: expected a head with {', '.join(_FIELDS)}, got {fields!r:.100}; correct it")
