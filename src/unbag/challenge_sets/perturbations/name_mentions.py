@@ -156,9 +156,8 @@ def find_mention(parse: Parse, entity: Entity) -> NameMention | str:
     [head] = heads
     if not _has_role(parse, head, kind):
         return ROLE
-    first = (
-        start - 1 if start and (parse.words[start - 1] in TITLES or parse.lower_words[start - 1] == _ARTICLE) else start
-    )
+    has_title = start > 0 and (parse.words[start - 1] in TITLES or parse.lower_words[start - 1] == _ARTICLE)
+    first = start - has_title
     if not _stands_alone(parse, first, end, head):
         return JOINED
     form = _form(parse.text(start, end), kind, parse.text(first, start) if first < start else "")
@@ -195,7 +194,7 @@ def _form(name: str, kind: NameKind, before: str) -> str | None:
 
 def _organization_form(name: str) -> str:
     """Determine the form of a name that shows an organization; empty for any other name."""
-    if name.isupper() and " " not in name:
+    if name.isupper() and name.isalpha() and len(name) > 1:
         return "acronym"
     return "words" if " " in name and name.split()[-1] in _ORGANIZATION_NOUNS else ""
 
