@@ -22,7 +22,7 @@ from unbag.challenge_sets.results import Result
 from unbag.data import parquet
 from unbag.scoring.bootstrap import Sample
 from unbag.scoring.nested import iter_estimates
-from unbag.scoring.significance import STATISTICS, sample_value
+from unbag.scoring.significance import STATISTICS, compute_sample_value
 from unbag.utils import checksums
 from unbag.utils.files import atomic_write
 
@@ -102,7 +102,7 @@ def read(run: Path, number: int, result: Result) -> dict[str, Sample] | None:
     recorded = dict(iter_estimates(result.scores))
     for path, sample in samples.items():
         value = recorded[path].value if path in recorded else None
-        if path not in recorded or (value is not None and abs(sample_value(sample) - value) > _CLOSE):
+        if path not in recorded or (value is not None and abs(compute_sample_value(sample) - value) > _CLOSE):
             raise ValueError(f"{file} does not belong to the results beside it ({path} differs); evaluate again")
     return samples
 
