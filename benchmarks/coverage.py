@@ -24,9 +24,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unbag.scoring.accuracy import accuracy
-from unbag.scoring.bootstrap import RATIO, Estimate, Sample, ratio_estimates
+from unbag.scoring.bootstrap import RATIO, Estimate, Sample, estimate_ratios
 from unbag.scoring.permutation_acceptance import permutation_acceptance
-from unbag.scoring.significance import paired_difference
+from unbag.scoring.significance import compute_paired_difference
 
 EXAMPLES, Q, RIGHT = 300, 100, 0.8
 ALPHA, BETA = 9.0, 1.0  # distribution of the accepted share of a source that is correct in order
@@ -63,7 +63,7 @@ def of_p_c_by_permutation(rng: np.random.Generator, seed: int) -> Estimate:
     """Estimate P^c with permutations treated as independent examples."""
     right, accepted = _sources(rng)
     values = accepted[right == 1].ravel().astype(np.float64)
-    [estimate] = ratio_estimates(values[:, None], np.ones((len(values), 1)), resamples=200, seed=seed)
+    [estimate] = estimate_ratios(values[:, None], np.ones((len(values), 1)), resamples=200, seed=seed)
     return estimate
 
 
@@ -74,7 +74,7 @@ def of_a_gap(rng: np.random.Generator, seed: int) -> Estimate:
     first = both | (drawn > 1 - ONLY_FIRST)
     second = both | ((drawn >= RIGHT) & (drawn < RIGHT + ONLY_SECOND))
     samples = [Sample(RATIO, np.stack([right, np.ones(EXAMPLES)], axis=1)) for right in (first, second)]
-    return paired_difference(samples[0], samples[1], resamples=1000, seed=seed).difference
+    return compute_paired_difference(samples[0], samples[1], resamples=1000, seed=seed).difference
 
 
 def _sources(rng: np.random.Generator) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

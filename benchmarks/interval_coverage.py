@@ -25,7 +25,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from unbag.scoring.bootstrap import ratio_estimates, resampled_sums
+from unbag.scoring.bootstrap import estimate_ratios, resample_sums
 
 SHARES: Final = (0.0, 0.01, 0.5, 0.99, 1.0)
 NUMBERS: Final = (5, 12, 50, 400)
@@ -61,9 +61,9 @@ def coverage(quantity: str, share: float, n: int, rows: int, simulations: int) -
         truth = 0.0 if quantity == EQUALS else 1 - 2 * share
         pairs = [(simulations + number, number) for number in range(simulations)]
     counts = np.full(right.shape, float(rows))
-    found = ratio_estimates(right, counts, differences=pairs)[-simulations:]
+    found = estimate_ratios(right, counts, differences=pairs)[-simulations:]
     ends = np.array([(each.low, each.high) for each in found])
-    draws = resampled_sums(right, RESAMPLES, seed=n) / (n * rows)
+    draws = resample_sums(right, RESAMPLES, seed=n) / (n * rows)
     if pairs:
         draws = draws[:, simulations:] - draws[:, :simulations]
     peer = np.percentile(draws, [2.5, 97.5], axis=0).T

@@ -24,8 +24,8 @@ from torch import Tensor, nn
 
 from unbag.models import get_architecture
 from unbag.models.binary_trees import binarise_parse
-from unbag.models.sides import both_sides
-from unbag.models.tree_lstm import Forest, Merges, TreeLstmCell
+from unbag.models.sides import split_sides
+from unbag.models.tree_lstm import Merges, TreeBatch, TreeLstmCell
 
 SIZE = 300
 VOCABULARY = 10_000
@@ -41,7 +41,7 @@ class PlainEsim(nn.Module):
     def forward(self, ids: Tensor) -> Tensor:
         """Compute the logits of pairs, shape (b, 3)."""
         network = self.network
-        sides = both_sides(ids, ids != 0, network.config.bos_token_id)
+        sides = split_sides(ids, ids != 0, network.config.bos_token_id)
         a, b = (self._read(network.encode.lstm, network.embeddings.words(side.ids), side.mask) for side in sides)
         scores = a @ b.transpose(1, 2)
         (mask_a, mask_b) = (side.mask for side in sides)
@@ -119,7 +119,7 @@ def trees(pairs: int, rounds: int) -> Iterator[dict[str, Any]]:
     words = torch.randn(pairs, max(lengths), SIZE, generator=generator)
 
     def by_level() -> Tensor:
-        forest = Forest.of(merged, lengths)
+        forest = TreeBatch.from_trees(merged, lengths)
         return forest.states(cell, words, inner)[forest.roots]
 
     def by_node() -> Tensor:

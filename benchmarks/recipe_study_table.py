@@ -11,7 +11,7 @@ from scipy.stats import norm
 
 from recipes import OF_CATEGORY
 from unbag.scoring.bootstrap import Sample
-from unbag.scoring.significance import holm, resample_statistics, sample_value
+from unbag.scoring.significance import compute_sample_value, correct_p_values, resample_statistics
 from unbag.training.seeds import summarise_values
 
 PLAIN: Final = "plain"
@@ -62,14 +62,16 @@ def summary(found: Mapping[str, Mapping[int, Measures]]) -> dict[str, Any]:
         is_sample = measure in first.samples
         row: dict[str, Any] = {"n": len(first.samples[measure].columns)} if is_sample else {}
         for name, by_seed in found.items():
-            values = [sample_value(m.samples[measure]) if is_sample else m.values[measure] for m in by_seed.values()]
+            values = [
+                compute_sample_value(m.samples[measure]) if is_sample else m.values[measure] for m in by_seed.values()
+            ]
             row[name] = {**summarise_values(values), "seeds": list(by_seed)}
         if is_sample and PLAIN in found:
             for name, difference in differences(measure, found).items():
                 row[name]["difference"] = difference
         table[measure] = row
     tested = [row[name]["difference"] for row in table.values() for name in found if "difference" in row.get(name, {})]
-    for each, p in zip(tested, holm([each["p"] for each in tested]), strict=True):
+    for each, p in zip(tested, correct_p_values([each["p"] for each in tested]), strict=True):
         each["p_holm"] = float(p)
     z = norm.isf(LEVEL / 2 / max(len(tested), 1))
     for each in tested:
@@ -84,7 +86,7 @@ def differences(measure: str, found: Mapping[str, Mapping[int, Measures]]) -> di
     samples = [found[name][seed].samples[measure] for name, seed in places]
     drawn = np.array(resample_statistics(samples, resamples=RESAMPLES))
     names = np.array([name for name, _ in places])
-    at = np.array([sample_value(each) for each in samples])
+    at = np.array([compute_sample_value(each) for each in samples])
     differences = {}
     for name in found:
         if name == PLAIN:

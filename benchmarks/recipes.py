@@ -34,7 +34,7 @@ from unbag.data.columns import column, numbers
 from unbag.data.predictions import SetPredictions
 from unbag.evaluation.model_loading import predictor_of
 from unbag.inference.runner import predict_rows
-from unbag.scoring.bootstrap import Estimate, named_estimates
+from unbag.scoring.bootstrap import Estimate, estimate_named_ratios
 from unbag.training.seeds import summarise_values
 
 HARDEST: Final = 0.05  # share of pairs in each of the paper's twenty partitions
@@ -207,7 +207,7 @@ def summary(
     for part, by_recipe in right.items():
         shares = {name: np.mean(each, axis=0) for name, each in by_recipe.items()}
         differences = {f"{name} less": (name, first) for name in shares if name != first}
-        estimates = named_estimates({name: (share, 1.0) for name, share in shares.items()}, differences)
+        estimates = estimate_named_ratios({name: (share, 1.0) for name, share in shares.items()}, differences)
         found[part] = {"n": len(shares[first])} | {
             name: summarise_values([float(each.mean()) for each in runs])
             | ({"difference": estimates[f"{name} less"][:3]} if name != first else {})

@@ -25,11 +25,11 @@ import numpy as np
 
 from unbag.challenge_sets.results import Result
 from unbag.evaluation.verdict import SetVerdict, of_model
-from unbag.scoring.skill import Credits, skill_score
+from unbag.scoring.skill import PredictionCredits, skill_score
 
 LABELS = 3
 CONTROL = 0.3  # score s of the shuffled control, for the models whose score is known
-Draw = Callable[[np.random.Generator, int], tuple[Credits, Credits]]
+Draw = Callable[[np.random.Generator, int], tuple[PredictionCredits, PredictionCredits]]
 
 
 def main() -> None:
@@ -52,32 +52,32 @@ def main() -> None:
     print(json.dumps(found | {"seconds": round(time.perf_counter() - begun)}))
 
 
-def coin(rng: np.random.Generator, rows: int) -> tuple[Credits, Credits]:
+def coin(rng: np.random.Generator, rows: int) -> tuple[PredictionCredits, PredictionCredits]:
     """Simulate the credits of random predictions, and of their control."""
     gold = rng.integers(0, LABELS, rows)
     return of(rng.integers(0, LABELS, rows) == gold, gold), of(rng.integers(0, LABELS, rows) == gold, gold)
 
 
-def bag(rng: np.random.Generator, rows: int) -> tuple[Credits, Credits]:
+def bag(rng: np.random.Generator, rows: int) -> tuple[PredictionCredits, PredictionCredits]:
     """Simulate the credits of a model that ignores word order."""
     gold = rng.integers(0, LABELS, rows)
     own = of(rng.random(rows) < 0.6, gold)
     return own, own
 
 
-def noisy_bag(rng: np.random.Generator, rows: int) -> tuple[Credits, Credits]:
+def noisy_bag(rng: np.random.Generator, rows: int) -> tuple[PredictionCredits, PredictionCredits]:
     """Simulate the credits of a model whose predictions change at random when words are shuffled."""
     gold = rng.integers(0, LABELS, rows)
     right = rng.random(rows) < 0.6
     return of(right, gold), of(np.where(rng.random(rows) < 0.2, rng.random(rows) < 0.6, right), gold)
 
 
-def of(right: Any, gold: Any, source: Any = None) -> Credits:
+def of(right: Any, gold: Any, source: Any = None) -> PredictionCredits:
     """Build credits from a mask of correct predictions."""
-    return Credits(np.asarray(right, dtype=np.float64), gold, range(len(gold)) if source is None else source)
+    return PredictionCredits(np.asarray(right, dtype=np.float64), gold, range(len(gold)) if source is None else source)
 
 
-def verdicts(credits: list[tuple[Credits, Credits]], resamples: int, seed: int) -> list[SetVerdict]:
+def verdicts(credits: list[tuple[PredictionCredits, PredictionCredits]], resamples: int, seed: int) -> list[SetVerdict]:
     """Compute the verdicts on a model for some sets, from the credits of the model and of its control."""
     data = {"name": "simulated", "split": ""}
     results = []
@@ -119,7 +119,7 @@ def power(sources: int, rows: int, sets: int, simulations: int, resamples: int) 
     }
 
 
-def clustered(rng: np.random.Generator, sources: int, rows: int, right: float) -> Credits:
+def clustered(rng: np.random.Generator, sources: int, rows: int, right: float) -> PredictionCredits:
     """Simulate credits that are correlated within a source: some sources are easier than others."""
     of_source = rng.beta(4 * right, 4 * (1 - right), sources)
     source = np.repeat(np.arange(sources), rows)

@@ -9,7 +9,7 @@ from unbag.challenge_sets.base import SKILL
 from unbag.challenge_sets.results import Result
 from unbag.evaluation import samples
 from unbag.scoring.accuracy import accuracy
-from unbag.scoring.skill import Credits, skill_score
+from unbag.scoring.skill import PredictionCredits, skill_score
 from unbag.scoring.swap_consistency import swap_consistency_of_pairs
 
 ROWS = 300
@@ -21,7 +21,7 @@ def result(name="model", right=0.8, *, set_name="plain", rows=ROWS, seed=0, kind
     lots = np.random.default_rng(seed).random(rows)
     predicted = np.where(lots < right, gold, (gold + 1) % 3)
     scores = accuracy(predicted, gold) if set_name == "plain" else swap_consistency_of_pairs(predicted, gold, predicted)
-    beyond = skill_score(Credits(predicted == gold, gold, range(rows)))
+    beyond = skill_score(PredictionCredits(predicted == gold, gold, range(rows)))
     return Result(
         set=set_name,
         config={},

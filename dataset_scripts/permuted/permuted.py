@@ -28,7 +28,7 @@ from unbag.data.corpora import CORPORA, Corpus
 from unbag.data.sources import Example, Source
 from unbag.data.text.tagging import PIPELINE, Tagger, tag_ahead
 from unbag.data.text.tokens import SEGMENTER, is_segmented, tokenize, tokenizer_identity, validate_language
-from unbag.scoring.pos_minitree import check_definition
+from unbag.scoring.pos_minitree import validate_definition
 from unbag.utils import optional_deps
 
 _CITATION = """@inproceedings{sinha-etal-2021-unnatural,
@@ -83,7 +83,7 @@ class PermutedConfig(SourceConfig):
             )
         if self.min_words < _MIN_WORDS:
             raise ValueError(f"min_words: expected at least {_MIN_WORDS}, got {self.min_words}")
-        check_definition(self.minitree_by)
+        validate_definition(self.minitree_by)
         if self.minitrees and self.sentences_in != "en":
             raise ValueError(f"minitrees: expected English pairs, got the language {self.sentences_in!r}")
         if self.characters and self.sentences_in != "zh":

@@ -8,10 +8,10 @@ import datasets
 import evaluate
 
 from unbag.data.labels import LABELS
-from unbag.scoring.accuracy import Kappa
+from unbag.scoring.accuracy import FleissKappaScores
 from unbag.scoring.category_accuracy import CategoryAccuracyScores, FrequencyBin, SimilarityBin, category_accuracy
 from unbag.scoring.nested import format_output
-from unbag.scoring.validation import label_ids
+from unbag.scoring.validation import convert_labels_to_ids
 
 _CITATION = """@inproceedings{glockner-etal-2018-breaking,
   title = {Breaking {NLI} Systems with Sentences that Require Simple Lexical Inferences},
@@ -21,7 +21,7 @@ _DOCUMENTATION = f"""{category_accuracy.__doc__}
 {CategoryAccuracyScores.__doc__}
 {SimilarityBin.__doc__}
 {FrequencyBin.__doc__}
-{Kappa.__doc__}
+{FleissKappaScores.__doc__}
 {format_output.__doc__}
 
 Predictions and references are label ids or label names. `names` lists the names in the order of the ids."""
@@ -58,5 +58,5 @@ class CategoryAccuracy(evaluate.Metric):
         structured: bool = False,
         **options: Any,
     ) -> dict[str, Any]:
-        predictions, references = label_ids(predictions, names), label_ids(references, names)
+        predictions, references = convert_labels_to_ids(predictions, names), convert_labels_to_ids(references, names)
         return format_output(category_accuracy(predictions, references, category, **options), structured=structured)

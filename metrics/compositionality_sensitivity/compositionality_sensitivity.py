@@ -14,7 +14,7 @@ from unbag.scoring.compositionality_sensitivity import (
     compositionality_sensitivity,
 )
 from unbag.scoring.nested import format_output
-from unbag.scoring.validation import label_ids
+from unbag.scoring.validation import convert_labels_to_ids
 
 _CITATION = """@article{nie-etal-2019-compositionality,
   title = {Analyzing Compositionality-Sensitivity of {NLI} Models},
@@ -60,9 +60,9 @@ class CompositionalitySensitivity(evaluate.Metric):
         structured: bool = False,
         **options: Any,
     ) -> dict[str, Any]:
-        predictions, references = label_ids(predictions, names), label_ids(references, names)
+        predictions, references = convert_labels_to_ids(predictions, names), convert_labels_to_ids(references, names)
         if (annotators := options.get("annotator_labels")) is not None:
-            options["annotator_labels"] = [label_ids(labels, names) for labels in annotators]
+            options["annotator_labels"] = [convert_labels_to_ids(labels, names) for labels in annotators]
         return format_output(
             compositionality_sensitivity(predictions, references, lms, **options), structured=structured
         )

@@ -10,14 +10,14 @@ import evaluate
 from unbag.data.labels import ENTAILMENT, LABELS, NOT_ENTAILMENT
 from unbag.scoring.document_consistency import (
     DocumentConsistencyScores,
-    DocumentMeasures,
-    OperationMeasures,
-    PositionMeasures,
-    SizeMeasures,
+    DocumentOperationScores,
+    DocumentScores,
+    DocumentSizeScores,
+    EvidencePositionScores,
     document_consistency,
 )
 from unbag.scoring.nested import format_output
-from unbag.scoring.validation import label_ids
+from unbag.scoring.validation import convert_labels_to_ids
 
 _CITATION = """@inproceedings{gardner-etal-2020-evaluating,
   title = {Evaluating Models' Local Decision Boundaries via Contrast Sets},
@@ -27,10 +27,10 @@ _CITATION = """@inproceedings{gardner-etal-2020-evaluating,
 _NAMES: Final = (*LABELS, NOT_ENTAILMENT)
 _DOCUMENTATION = f"""{document_consistency.__doc__}
 {DocumentConsistencyScores.__doc__}
-{DocumentMeasures.__doc__}
-{SizeMeasures.__doc__}
-{PositionMeasures.__doc__}
-{OperationMeasures.__doc__}
+{DocumentScores.__doc__}
+{DocumentSizeScores.__doc__}
+{EvidencePositionScores.__doc__}
+{DocumentOperationScores.__doc__}
 {format_output.__doc__}
 
 Predictions and references are label ids or label names. `names` lists the names in the order of the ids."""
@@ -75,7 +75,7 @@ class DocumentConsistency(evaluate.Metric):
         structured: bool = False,
         **options: Any,
     ) -> dict[str, Any]:
-        predictions, references = label_ids(predictions, names), label_ids(references, names)
+        predictions, references = convert_labels_to_ids(predictions, names), convert_labels_to_ids(references, names)
         options = {"entailment": list(names).index(ENTAILMENT), **options}
         scores = document_consistency(predictions, references, source_id, group, k, position, operation, **options)
         return format_output(scores, structured=structured)

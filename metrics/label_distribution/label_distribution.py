@@ -10,7 +10,7 @@ import evaluate
 from unbag.data.labels import LABELS
 from unbag.scoring.label_distribution import LabelDistributionScores, LabelShares, label_distribution
 from unbag.scoring.nested import format_output
-from unbag.scoring.validation import label_ids
+from unbag.scoring.validation import convert_labels_to_ids
 
 _CITATION = """@article{nie-etal-2019-analyzing,
   title = {Analyzing Compositionality-Sensitivity of {NLI} Models},
@@ -56,7 +56,7 @@ class LabelDistribution(evaluate.Metric):
         structured: bool = False,
         **options: Any,
     ) -> dict[str, Any]:
-        predictions, references = label_ids(predictions, names), label_ids(references, names)
+        predictions, references = convert_labels_to_ids(predictions, names), convert_labels_to_ids(references, names)
         return format_output(
             label_distribution(predictions, references, source_id, names=names, **options), structured=structured
         )

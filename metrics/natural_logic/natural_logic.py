@@ -7,9 +7,9 @@ import datasets
 import evaluate
 
 from unbag.data.labels import FOUR_WAY, LABELS
-from unbag.scoring.natural_logic import GroupScores, LabelScores, MacroScores, NaturalLogicScores, natural_logic
+from unbag.scoring.natural_logic import LabelScores, MacroScores, NaturalLogicScores, PairGroupScores, natural_logic
 from unbag.scoring.nested import format_output
-from unbag.scoring.validation import label_names
+from unbag.scoring.validation import convert_labels_to_names
 
 _CITATION = """@inproceedings{akoju-etal-2023-synthetic,
   title = {Synthetic Dataset for Evaluating Complex Compositional Knowledge for Natural Language Inference},
@@ -18,7 +18,7 @@ _CITATION = """@inproceedings{akoju-etal-2023-synthetic,
   year = {2023}, url = {https://aclanthology.org/2023.nlrse-1.12}}"""
 _DOCUMENTATION = f"""{natural_logic.__doc__}
 {NaturalLogicScores.__doc__}
-{GroupScores.__doc__}
+{PairGroupScores.__doc__}
 {MacroScores.__doc__}
 {LabelScores.__doc__}
 {format_output.__doc__}"""
@@ -48,5 +48,8 @@ class NaturalLogic(evaluate.Metric):
         **options: Any,
     ) -> dict[str, Any]:
         predicted = LABELS if options.get("pair") is not None else FOUR_WAY
-        predictions, gold = label_names(predictions, predicted), label_names(references, FOUR_WAY)
+        predictions, gold = (
+            convert_labels_to_names(predictions, predicted),
+            convert_labels_to_names(references, FOUR_WAY),
+        )
         return format_output(natural_logic(predictions, gold, **options), structured=structured)

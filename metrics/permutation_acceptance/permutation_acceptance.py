@@ -10,12 +10,12 @@ import evaluate
 from unbag.data.labels import LABELS
 from unbag.scoring.nested import format_output
 from unbag.scoring.permutation_acceptance import (
-    Acceptance,
     AcceptanceBin,
+    AcceptanceScores,
     PermutationAcceptanceScores,
     permutation_acceptance,
 )
-from unbag.scoring.validation import label_ids
+from unbag.scoring.validation import convert_labels_to_ids
 
 _CITATION = """@inproceedings{sinha-etal-2021-unnatural,
   title = {{UnNatural} {L}anguage {I}nference},
@@ -23,7 +23,7 @@ _CITATION = """@inproceedings{sinha-etal-2021-unnatural,
   booktitle = {Proceedings of ACL-IJCNLP}, year = {2021}, url = {https://aclanthology.org/2021.acl-long.569}}"""
 _DOCUMENTATION = f"""{permutation_acceptance.__doc__}
 {PermutationAcceptanceScores.__doc__}
-{Acceptance.__doc__}
+{AcceptanceScores.__doc__}
 {AcceptanceBin.__doc__}
 {format_output.__doc__}
 
@@ -63,7 +63,7 @@ class PermutationAcceptance(evaluate.Metric):
         structured: bool = False,
         **options: Any,
     ) -> dict[str, Any]:
-        predictions, references = label_ids(predictions, names), label_ids(references, names)
+        predictions, references = convert_labels_to_ids(predictions, names), convert_labels_to_ids(references, names)
         return format_output(
             permutation_acceptance(predictions, references, source_id, permutation, **options), structured=structured
         )

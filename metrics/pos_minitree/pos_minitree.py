@@ -13,8 +13,8 @@ from unbag.scoring.pos_minitree import (
     Definition,
     MiniTreeBin,
     MiniTreeScores,
+    compute_sentence_signature,
     pos_minitree,
-    sentence_signature,
 )
 
 _CITATION = """@inproceedings{sinha-etal-2021-unnatural,
@@ -22,7 +22,7 @@ _CITATION = """@inproceedings{sinha-etal-2021-unnatural,
   author = {Sinha, Koustuv and Parthasarathi, Prasanna and Pineau, Joelle and Williams, Adina},
   booktitle = {Proceedings of ACL-IJCNLP}, year = {2021}, url = {https://aclanthology.org/2021.acl-long.569}}"""
 _STRINGS = datasets.Sequence(datasets.Value("string"))
-_DOCUMENTATION = f"""{sentence_signature.__doc__}
+_DOCUMENTATION = f"""{compute_sentence_signature.__doc__}
 {pos_minitree.__doc__}
 {MiniTreeScores.__doc__}
 {MiniTreeBin.__doc__}
@@ -59,7 +59,7 @@ class PosMiniTree(evaluate.Measurement):
     ) -> dict[str, Any]:
         permuted, original = (
             [
-                sentence_signature(*row, usual, radius=radius, k=k, definition=definition)
+                compute_sentence_signature(*row, usual, radius=radius, k=k, definition=definition)
                 for row in zip(*columns, strict=True)
             ]
             for columns in ((words, tags), (original_words, original_tags))

@@ -10,7 +10,7 @@ import evaluate
 from unbag.data.labels import LABELS
 from unbag.scoring.nested import format_output
 from unbag.scoring.swap_consistency import SwapAccuracies, SwapConsistencyScores, SwapScores, swap_consistency
-from unbag.scoring.validation import label_ids
+from unbag.scoring.validation import convert_labels_to_ids
 
 _CITATION = """@article{wang-etal-2019-swap,
   title = {What If We Simply Swap the Two Text Fragments? A Straightforward yet Effective Way to Test the Robustness of
@@ -60,7 +60,7 @@ class SwapConsistency(evaluate.Metric):
         structured: bool = False,
         **options: Any,
     ) -> dict[str, Any]:
-        predictions, references = label_ids(predictions, names), label_ids(references, names)
+        predictions, references = convert_labels_to_ids(predictions, names), convert_labels_to_ids(references, names)
         return format_output(
             swap_consistency(predictions, references, source_id, swapped, **options), structured=structured
         )

@@ -10,7 +10,7 @@ import evaluate
 from unbag.data.labels import LABELS
 from unbag.scoring.nested import format_output
 from unbag.scoring.uncertainty_partitions import PartitionRow, UncertaintyPartitionsScores, uncertainty_partitions
-from unbag.scoring.validation import label_ids
+from unbag.scoring.validation import convert_labels_to_ids
 
 _CITATION = """@unpublished{resnli-2019,
   title = {Refining Models' Inference Ability Independent of Simple Bag-of-Word Statistics in Natural Language
@@ -54,7 +54,7 @@ class UncertaintyPartitions(evaluate.Metric):
         structured: bool = False,
         **options: Any,
     ) -> dict[str, Any]:
-        predictions, references = label_ids(predictions, names), label_ids(references, names)
+        predictions, references = convert_labels_to_ids(predictions, names), convert_labels_to_ids(references, names)
         return format_output(
             uncertainty_partitions(predictions, references, partition, **options), structured=structured
         )

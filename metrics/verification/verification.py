@@ -6,7 +6,7 @@ from typing import Any
 import datasets
 import evaluate
 
-from unbag.scoring.calibration import Calibration, ReliabilityBin
+from unbag.scoring.calibration import CalibrationScores, ReliabilityBin
 from unbag.scoring.nested import format_output
 from unbag.scoring.thresholds import SafeThreshold, ThresholdRow
 from unbag.scoring.verification import RiskCoverage, VerificationScores, verification
@@ -18,7 +18,7 @@ _CITATION = """@article{geifman-el-yaniv-2017-selective,
   url = {https://arxiv.org/abs/1705.08500}}"""
 _DOCUMENTATION = f"""{verification.__doc__}
 {VerificationScores.__doc__}
-{Calibration.__doc__}
+{CalibrationScores.__doc__}
 {ReliabilityBin.__doc__}
 {RiskCoverage.__doc__}
 {ThresholdRow.__doc__}

@@ -18,7 +18,7 @@ from unbag.scoring.natural_logic import natural_logic
 from unbag.scoring.negation_consistency import negation_consistency
 from unbag.scoring.nested import iter_estimates
 from unbag.scoring.permutation_acceptance import permutation_acceptance
-from unbag.scoring.skill import Credits, skill_score
+from unbag.scoring.skill import PredictionCredits, skill_score
 from unbag.scoring.swap_consistency import swap_consistency_of_pairs
 from unbag.scoring.uncertainty_partitions import uncertainty_partitions
 
@@ -85,7 +85,7 @@ def _scored():
     kinds = ["soswap", "addamod"] * 30
     few = {"resamples": 20}
     words = ["contradiction", "neutral", "forward_entailment"]
-    beyond = {SKILL: skill_score(Credits(predicted == gold, gold, range(60)), **few)}
+    beyond = {SKILL: skill_score(PredictionCredits(predicted == gold, gold, range(60)), **few)}
     scores = {
         "permuted": permuted(rng.integers(0, 3, (60, 5)), q=4),
         "cs_lambda": compositionality_sensitivity(predicted, gold, rng.random(60), **few) | {"labels": names},

@@ -26,7 +26,7 @@ from unbag.scoring.natural_logic import natural_logic
 from unbag.scoring.negation_consistency import negation_consistency
 from unbag.scoring.nested import iter_estimates
 from unbag.scoring.permutation_acceptance import permutation_acceptance
-from unbag.scoring.significance import mcnemar, seed_test
+from unbag.scoring.significance import mcnemar_test, run_seed_test
 from unbag.scoring.swap_consistency import swap_consistency_of_pairs
 from unbag.scoring.uncertainty_partitions import uncertainty_partitions
 
@@ -89,7 +89,7 @@ def test_paired_by_mcnemar_where_examples_count_whole(runs):
     accuracy = found["plain", "accuracy"]
     lots = np.random.default_rng(0).random(len(PAIRS))
     assert accuracy.values == (pytest.approx(np.mean(lots < 0.5)), pytest.approx(np.mean(lots < 0.9)))
-    assert accuracy.p == mcnemar(lots < 0.5, lots < 0.9).p
+    assert accuracy.p == mcnemar_test(lots < 0.5, lots < 0.9).p
     assert accuracy.test == "mcnemar"
     assert accuracy.difference.value == pytest.approx(accuracy.values[1] - accuracy.values[0])
     assert accuracy.difference.low > 0
@@ -194,7 +194,7 @@ def test_seeds_are_one_system(runs):
         for name, n in (("a", 3), ("b", 2))
     ]
     assert difference.test == "seeds"
-    assert difference.p == seed_test(*scores).p
+    assert difference.p == run_seed_test(*scores).p
     assert difference.values == tuple(pytest.approx(np.mean(each)) for each in scores)
     assert difference.deviations == tuple(pytest.approx(np.std(each, ddof=1)) for each in scores)
 

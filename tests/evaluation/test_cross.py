@@ -57,7 +57,7 @@ def test_a_table_of_corpora_says_what_was_truncated(crossed):
     with console.capture() as captured:
         console.print(terminal.build_cross_table([cut, other]))
     name = cut.model["name"]
-    expected = f"{cut.corpus}: 25.0 % of the pairs (50) are longer than the longest input that {name} reads"
+    expected = f"{cut.corpus}: 25.0 % of the pairs (50) exceed the maximum input length of {name}"
     assert expected in captured.get()
 
 

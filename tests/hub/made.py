@@ -7,7 +7,7 @@ import numpy as np
 from unbag.challenge_sets.base import SKILL
 from unbag.challenge_sets.results import Result
 from unbag.scoring.accuracy import accuracy
-from unbag.scoring.skill import Credits, skill_score
+from unbag.scoring.skill import PredictionCredits, skill_score
 from unbag.scoring.swap_consistency import swap_consistency_of_pairs
 
 SNLI: Final = {
@@ -43,5 +43,5 @@ def swapped(about=None, *, seed=1):
 
 
 def _beyond(right, gold):
-    scores = skill_score(Credits(right, gold, range(len(gold))), resamples=50)
+    scores = skill_score(PredictionCredits(right, gold, range(len(gold))), resamples=50)
     return {SKILL: {**scores, "lexical_model": None}}

@@ -10,4 +10,4 @@ def _without_a_parser(monkeypatch):
     """Let S-TLSTM read right-branching trees, where a test does not say otherwise."""
     from tests.models.tiny import NoParser
 
-    monkeypatch.setattr("unbag.models.s_tlstm.tree_parser", lambda pipeline: NoParser())
+    monkeypatch.setattr("unbag.models.s_tlstm.load_tree_parser", lambda pipeline: NoParser())

@@ -9,10 +9,10 @@ from transformers import AutoModelForSequenceClassification
 
 from tests.models.tiny import PAIRS, TEXT_VARIANTS, encode, sides, tiny_model, tiny_tokenizer
 from unbag.models import ARCHITECTURES
-from unbag.models.diin import Transition
+from unbag.models.diin import TransitionLayer
 from unbag.models.embeddings import RELATIONS
-from unbag.models.g_tlstm import Query
-from unbag.models.tree_lstm import Nodes, TreeLstmCell
+from unbag.models.g_tlstm import QueryScorer
+from unbag.models.tree_lstm import NodeStates, TreeLstmCell
 from unbag.training.initialization import own_options, parameters
 
 CAT_AND_DOG = [("cat", "dog")]
@@ -117,7 +117,7 @@ def test_kim_without_relations_is_esim(compose_relations, pool_relations):
 @pytest.mark.parametrize(("relu", "expected"), [(False, -1.0), (True, 0.0)])
 def test_diin_transition_passes_negative_values_on_unless_it_has_a_relu(relu, expected):
     """Minus the values 1 to 4: the largest is −1."""
-    transition = Transition(1, 1, relu=relu)
+    transition = TransitionLayer(1, 1, relu=relu)
     with torch.no_grad():
         transition.convolution.weight.fill_(-1)
         transition.convolution.bias.zero_()
@@ -128,7 +128,7 @@ def test_diin_transition_passes_negative_values_on_unless_it_has_a_relu(relu, ex
 def test_diin_transitions_of_the_network_have_what_the_config_says():
     for options, relu in (({}, False), (TEXT_VARIANTS["diin"], True)):
         network = tiny_model("diin", **options)
-        transitions = [each for each in network.extract if isinstance(each, Transition)]
+        transitions = [each for each in network.extract if isinstance(each, TransitionLayer)]
         assert len(transitions) == network.config.blocks
         assert {each.relu for each in transitions} == {relu}
 
@@ -136,7 +136,7 @@ def test_diin_transitions_of_the_network_have_what_the_config_says():
 @pytest.mark.parametrize(("scaled", "expected"), [(True, 4.5), (False, 9.0)])
 def test_g_tlstm_query_scores_are_divided_by_the_root_of_the_size(scaled, expected):
     """(1, 2, 2, 0) · (1, 2, 2, 7) = 9, and √4 = 2."""
-    query = Query(4, scaled=scaled)
+    query = QueryScorer(4, scaled=scaled)
     with torch.no_grad():
         query.vector.copy_(torch.tensor([1.0, 2.0, 2.0, 0.0]))
         assert query(torch.tensor([1.0, 2.0, 2.0, 7.0])).item() == pytest.approx(expected)
@@ -172,7 +172,7 @@ def test_tree_lstm_forget_bias_is_added_to_both_forget_gates(bias):
     with torch.no_grad():
         for parameter in cell.parameters():
             parameter.zero_()
-        left, right = (Nodes(torch.tensor([5.0]), torch.tensor([c])) for c in (2.0, 1.0))
+        left, right = (NodeStates(torch.tensor([5.0]), torch.tensor([c])) for c in (2.0, 1.0))
         h, c = cell.merge(left, right)
     expected = 3 * torch.tensor([bias]).sigmoid()
     torch.testing.assert_close(c, expected)

@@ -330,7 +330,7 @@ def test_logits_equal_the_equations_of_the_paper(name, options):
 
 def test_two_words_averaged_by_hand():
     """DAN's features of (the man, dog): u = (1, 4), v = (3, 2); [u; v; |u − v|; u ⊙ v]."""
-    from unbag.models.network import matching_features as features
+    from unbag.models.network import build_matching_features as features
 
     u, v = torch.tensor([[1.0, 4.0]]), torch.tensor([[3.0, 2.0]])
     assert features(u, v).tolist() == [[1, 4, 3, 2, 2, 2, 3, 8]]
@@ -338,10 +338,10 @@ def test_two_words_averaged_by_hand():
 
 def test_alignment_by_hand():
     """Scores ln 3 and 0 for two words: weights ¾ and ¼; what is masked has none."""
-    from unbag.models.layers import soft_alignment
+    from unbag.models.layers import compute_soft_alignment
 
     scores = torch.tensor([[[torch.log(torch.tensor(3.0)), 0.0, 9.0]]])
-    found = soft_alignment(scores, torch.tensor([[True]]), torch.tensor([[True, True, False]]))
+    found = compute_soft_alignment(scores, torch.tensor([[True]]), torch.tensor([[True, True, False]]))
     torch.testing.assert_close(found.premise, torch.tensor([[[0.75, 0.25, 0.0]]]))
     assert found.hypothesis.tolist() == [[[1.0], [1.0], [1.0]]]
 

@@ -7,7 +7,7 @@ from tests.models.tiny import tiny_model, tiny_tokenizer
 from tests.training.conftest import pairs_file  # noqa: F401  (fixture)
 from unbag import evaluate, scripts
 from unbag.data import demo
-from unbag.models.word_tokenizer import build_vocabulary, word_tokenizer
+from unbag.models.word_tokenizer import build_vocabulary, build_word_tokenizer
 from unbag.training.run import run
 
 BAGS = ("dan", "rse-bow", "dam", "esim-bow", "dr-bilstm-bow")
@@ -28,7 +28,7 @@ def undecided(name, folder):
     """Leave a tiny model that knows the demonstration's words and favours no label."""
     pairs = list(demo.pairs("validation"))
     words = build_vocabulary(text for pair in pairs for text in (pair.premise, pair.hypothesis))
-    tokenizer = word_tokenizer(words)
+    tokenizer = build_word_tokenizer(words)
     network = tiny_model(name, vocab_size=len(tokenizer), id2label=LABELS, hidden_size=12)
     asked = [pair.premise for pair in pairs[:40]], [pair.hypothesis for pair in pairs[:40]]
     last = [each for each in network.modules() if isinstance(each, torch.nn.Linear)][-1]

@@ -7,8 +7,8 @@ import torch
 
 from tests.models.tiny import PAIRS, NoParser, encode, right_branching, sides, tiny_model
 from unbag.models.binary_trees import binarise_parse
-from unbag.models.layers import Alignment, comparison_features
-from unbag.models.tree_lstm import Forest, Nodes, TreeLstmCell
+from unbag.models.layers import Alignment, build_comparison_features
+from unbag.models.tree_lstm import NodeStates, TreeBatch, TreeLstmCell
 
 TREES = [right_branching(5), [(0, 1), (2, 3), (4, 5)], [], [(0, 1)], [(0, 1), (3, 2)]]
 LENGTHS = [5, 4, 1, 2, 3]
@@ -63,7 +63,7 @@ def test_level_by_level_is_node_by_node():
     torch.manual_seed(0)
     cell = TreeLstmCell(3, 4)
     words, inner = torch.randn(5, 5, 3), torch.randn(3)
-    forest = Forest.of(TREES, LENGTHS)
+    forest = TreeBatch.from_trees(TREES, LENGTHS)
     states = forest.states(cell, words, inner)
     found = forest.by_sentence(states)
     for row, (merges, n) in enumerate(zip(TREES, LENGTHS, strict=True)):
@@ -80,7 +80,7 @@ def test_a_right_branching_chain_is_a_recurrence():
     torch.manual_seed(1)
     cell = TreeLstmCell(3, 4)
     words, inner = torch.randn(1, 6, 3), torch.randn(3)
-    forest = Forest.of([right_branching(6)], [6])
+    forest = TreeBatch.from_trees([right_branching(6)], [6])
     state = leaf(cell, words[0, 5])
     for t in range(4, -1, -1):
         state = merged(cell, leaf(cell, words[0, t]), state, inner)
@@ -103,7 +103,7 @@ def test_s_tlstm_is_esim_over_the_nodes_of_trees():
     alignment = Alignment(e.softmax(dim=1), e.T.softmax(dim=1))
     pooled = []
     for merges, own, other in ((merges_a, a, alignment.premise @ b), (merges_b, b, alignment.hypothesis @ a)):
-        inputs = network.project(comparison_features(own, other)).relu()
+        inputs = network.project(build_comparison_features(own, other)).relu()
         nodes = [leaf(network.compose, x) for x in inputs[: len(merges) + 1]]
         for x, (left, right) in zip(inputs[len(merges) + 1 :], merges, strict=True):
             nodes.append(merged(network.compose, nodes[left], nodes[right], x))
@@ -131,7 +131,7 @@ def test_the_words_that_are_parsed_are_those_of_the_vocabulary(monkeypatch):
             asked.extend(sentences)
             return super().trees(sentences)
 
-    monkeypatch.setattr("unbag.models.s_tlstm.tree_parser", lambda pipeline: Listening())
+    monkeypatch.setattr("unbag.models.s_tlstm.load_tree_parser", lambda pipeline: Listening())
     tiny_model("s-tlstm")(**encode([("The dog isn't old", "")]))
     assert asked == [["the", "dog", "is", "unknown", "old"]]
 
@@ -155,7 +155,7 @@ def g_tlstm_by_hand(network, sentence):
     state, row = None, []
     for x in network.embeddings.words.weight[side.ids[0, : int(side.mask.sum())]]:
         state = cell(x[None], state)
-        row.append(Nodes(state[0][0], state[1][0]))
+        row.append(NodeStates(state[0][0], state[1][0]))
     while len(row) > 1:
         parents = [network.merge.merge(*each) for each in pairwise(row)]
         best = max(range(len(parents)), key=lambda k: (parents[k].h @ network.query.vector).item())
@@ -175,10 +175,10 @@ def test_the_merge_of_g_tlstm_gate_by_gate(bias):
     """Choi et al. 2018: [i; f_l; f_r; o; g] of [h_l; h_r], c = f_l ⊙ c_l + f_r ⊙ c_r + i ⊙ g, h = o ⊙ tanh(c)."""
     torch.manual_seed(2)
     cell = TreeLstmCell(0, 2, forget_bias=bias)
-    left, right = (Nodes(torch.randn(2), torch.randn(2)) for _ in range(2))
+    left, right = (NodeStates(torch.randn(2), torch.randn(2)) for _ in range(2))
     i, o, g, f_l, f_r = (cell.of_children.weight @ torch.cat([left.h, right.h]) + cell.of_children.bias).chunk(5)
     c = (f_l + bias).sigmoid() * left.c + (f_r + bias).sigmoid() * right.c + i.sigmoid() * g.tanh()
-    torch.testing.assert_close(cell.merge(left, right), Nodes(o.sigmoid() * c.tanh(), c))
+    torch.testing.assert_close(cell.merge(left, right), NodeStates(o.sigmoid() * c.tanh(), c))
 
 
 @pytest.mark.parametrize("training", [False, True])

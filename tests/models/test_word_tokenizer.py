@@ -8,7 +8,7 @@ import pytest
 from tests.fork_server import PYTHON
 from tests.models.tiny import tiny_tokenizer
 from unbag.data.text.tokens import tokenize
-from unbag.models.word_tokenizer import SPECIAL, build_vocabulary, split_words, word_tokenizer
+from unbag.models.word_tokenizer import SPECIAL, build_vocabulary, build_word_tokenizer, split_words
 
 SENTENCES = [
     "A man isn't here; he can't be.",
@@ -60,7 +60,7 @@ def test_the_vocabulary_is_by_frequency_then_alphabet():
 
 
 def test_tokenizer_loads_without_unbag(tmp_path):
-    word_tokenizer(["dog", "isn't", "runs"]).save_pretrained(tmp_path)
+    build_word_tokenizer(["dog", "isn't", "runs"]).save_pretrained(tmp_path)
     script = """
 import json, sys
 sys.modules["unbag"] = None  # whoever imports it fails

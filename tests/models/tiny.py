@@ -4,7 +4,7 @@ import numpy as np
 import torch
 
 from unbag.models import ARCHITECTURES
-from unbag.models.word_tokenizer import SPECIAL, word_tokenizer
+from unbag.models.word_tokenizer import SPECIAL, build_word_tokenizer
 from unbag.training.word_features import spelling
 
 WORDS = "a the man woman boy dog cat is are not no sleeps runs reads sees eats old young red and in on with .".split()
@@ -56,7 +56,7 @@ def right_branching(n):
 
 
 def tiny_tokenizer():
-    return word_tokenizer(WORDS)
+    return build_word_tokenizer(WORDS)
 
 
 def tables(kind):
@@ -109,6 +109,6 @@ def encode(pairs=PAIRS):
 
 def sides(network, pairs=PAIRS):
     """Return premises and hypotheses as a network has them."""
-    from unbag.models.sides import both_sides
+    from unbag.models.sides import split_sides
 
-    return both_sides(**encode(pairs), start=network.config.bos_token_id)
+    return split_sides(**encode(pairs), start=network.config.bos_token_id)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from unbag.data.labels import LABELS, label_id
-from unbag.scoring.accuracy import agreement, fleiss_kappa
+from unbag.scoring.accuracy import compute_annotator_agreement, fleiss_kappa
 
 # Three annotators, four examples; by hand: p = (6, 4, 2) / 12, agreeing pairs 1, 1/3, 1/3, 1 of 1.
 VOTES = [[0, 0, 0], [0, 1, 0], [2, 1, 2], [1, 1, 0]]
@@ -22,13 +22,13 @@ def _votes(n=60, annotators=4, labels=3, seed=0):
 
 
 def test_agreement_with_the_gold_label():
-    found = agreement([[0, 0, 1], [2, None, -1], [], [1, 1, 1]], np.array([0, 2, 1, 0]))
+    found = compute_annotator_agreement([[0, 0, 1], [2, None, -1], [], [1, 1, 1]], np.array([0, 2, 1, 0]))
     assert found.share.tolist() == [pytest.approx(2 / 3), 1.0, 0.0, 0.0]
     assert found.annotated.tolist() == [True, True, False, True]
 
 
 def test_a_gold_label_that_no_annotator_gave():
-    assert agreement([[0], [0]], np.array([0, 2])).share.tolist() == [1.0, 0.0]
+    assert compute_annotator_agreement([[0], [0]], np.array([0, 2])).share.tolist() == [1.0, 0.0]
 
 
 def test_kappa_by_hand():
@@ -105,19 +105,19 @@ def test_invalid_annotator_labels_raise(votes, words):
     with pytest.raises(ValueError, match=re.escape(words)):
         fleiss_kappa(votes)
     with pytest.raises(ValueError, match=re.escape(words)):
-        agreement(votes, np.array([0, 0]))
+        compute_annotator_agreement(votes, np.array([0, 0]))
 
 
 def test_annotator_labels_of_another_length_raise():
     with pytest.raises(ValueError, match=r"annotator_labels: expected one row per example \(2\), got 1"):
-        agreement([[0]], np.array([0, 1]))
+        compute_annotator_agreement([[0]], np.array([0, 1]))
 
 
 def _table_2(rows):
     """Return human performance, κ of all, of entailment and of contradiction, as Table 2 has them."""
     rows = [row for row in rows if row["gold_label"] in LABELS]
     votes = [[label_id(vote) for vote in row["annotator_labels"]] for row in rows]
-    people = agreement(votes, np.array([label_id(row["gold_label"]) for row in rows]))
+    people = compute_annotator_agreement(votes, np.array([label_id(row["gold_label"]) for row in rows]))
     kappa = fleiss_kappa(votes, resamples=0)
     by_label = {LABELS[row["label"]]: row["kappa"].value for row in kappa["by_label"]}
     shown = (kappa["overall"].value, by_label["entailment"], by_label["contradiction"])

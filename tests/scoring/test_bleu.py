@@ -3,7 +3,7 @@ import warnings
 import numpy as np
 import pytest
 
-from unbag.scoring.bleu import bleu_of_reorderings
+from unbag.scoring.bleu import compute_reordering_bleu
 
 
 def test_against_nltk():
@@ -16,7 +16,7 @@ def test_against_nltk():
         original = rng.integers(0, length // 2, length)  # with repeated words: counts are clipped
         blocks = np.array_split(original, 3)
         rows = np.array([np.concatenate([blocks[i] for i in rng.permutation(3)]) for _ in range(20)])
-        ours = bleu_of_reorderings(original.tolist(), rows, [2, 3, 4])
+        ours = compute_reordering_bleu(original.tolist(), rows, [2, 3, 4])
         for row, values in zip(rows.tolist(), ours, strict=True):
             for n, value in zip((2, 3, 4), values, strict=True):
                 with warnings.catch_warnings():
@@ -28,15 +28,15 @@ def test_against_nltk():
 
 
 def test_the_sentence_itself_has_bleu_one():
-    assert bleu_of_reorderings([3, 1, 2, 0], np.array([[3, 1, 2, 0]]), [1, 2, 3, 4]).tolist() == [[1, 1, 1, 1]]
+    assert compute_reordering_bleu([3, 1, 2, 0], np.array([[3, 1, 2, 0]]), [1, 2, 3, 4]).tolist() == [[1, 1, 1, 1]]
 
 
 def test_a_sentence_shorter_than_n_has_bleu_zero():
-    assert bleu_of_reorderings([0, 1, 2], np.array([[0, 1, 2]]), [3, 4]).tolist() == [[1, 0]]
+    assert compute_reordering_bleu([0, 1, 2], np.array([[0, 1, 2]]), [3, 4]).tolist() == [[1, 0]]
 
 
 def test_counts_are_clipped():
     # The bigrams of 0 0 0 1 0 are 00 00 01 10; of 0 1 0 0 0: 01 10 00 00. All four known.
-    assert bleu_of_reorderings([0, 0, 0, 1, 0], np.array([[0, 1, 0, 0, 0]]), [2])[0, 0] == 1
+    assert compute_reordering_bleu([0, 0, 0, 1, 0], np.array([[0, 1, 0, 0, 0]]), [2])[0, 0] == 1
     # Of 1 0 0 0 0: 10 00 00 00, but 00 is known only twice: three of four.
-    assert bleu_of_reorderings([0, 0, 0, 1, 0], np.array([[1, 0, 0, 0, 0]]), [2])[0, 0] == pytest.approx(0.75**0.5)
+    assert compute_reordering_bleu([0, 0, 0, 1, 0], np.array([[1, 0, 0, 0, 0]]), [2])[0, 0] == pytest.approx(0.75**0.5)

@@ -1,12 +1,12 @@
 import numpy as np
 import pytest
 
-from unbag.scoring.bootstrap import Estimate, named_estimates, ratio_estimates, to_json
+from unbag.scoring.bootstrap import Estimate, estimate_named_ratios, estimate_ratios, to_json
 
 
 def test_a_mean_and_its_interval_match_the_normal_approximation():
     values = np.random.default_rng(0).random(2000) < 0.3
-    [estimate] = ratio_estimates(values[:, None].astype(float), np.ones((2000, 1)), resamples=4000)
+    [estimate] = estimate_ratios(values[:, None].astype(float), np.ones((2000, 1)), resamples=4000)
     error = np.sqrt(estimate.value * (1 - estimate.value) / 2000)
     assert estimate.value == values.mean()
     assert estimate.low == pytest.approx(estimate.value - 1.96 * error, abs=0.003)
@@ -17,7 +17,7 @@ def test_a_mean_and_its_interval_match_the_normal_approximation():
 def test_against_scipy():
     stats = pytest.importorskip("scipy.stats")
     values = np.random.default_rng(1).exponential(size=300)
-    [ours] = ratio_estimates(values[:, None], np.ones((300, 1)), means=[0], resamples=5000)
+    [ours] = estimate_ratios(values[:, None], np.ones((300, 1)), means=[0], resamples=5000)
     theirs = stats.bootstrap((values,), np.mean, n_resamples=5000, method="percentile", rng=2).confidence_interval
     assert (ours.low, ours.high) == pytest.approx((theirs.low, theirs.high), abs=0.02)
 
@@ -25,19 +25,19 @@ def test_against_scipy():
 def test_ratio_n_counts_the_examples_of_the_subset():
     numerators = np.array([[2.0], [4.0], [0.0]])
     denominators = np.array([[1.0], [3.0], [0.0]])
-    [estimate] = ratio_estimates(numerators, denominators, means=[0])
+    [estimate] = estimate_ratios(numerators, denominators, means=[0])
     assert estimate.value == 1.5
     assert estimate.n == 2
 
 
 def test_an_empty_subset_is_none():
-    assert ratio_estimates(np.zeros((3, 1)), np.zeros((3, 1))) == [Estimate(None, None, None, 0)]
+    assert estimate_ratios(np.zeros((3, 1)), np.zeros((3, 1))) == [Estimate(None, None, None, 0)]
 
 
 def test_blocks_of_draws_do_not_change_the_quantities_drawn_together():
     values = np.random.default_rng(0).random((500, 1))
     twice = np.concatenate([values, values], axis=1)
-    first, second = ratio_estimates(twice, np.ones((500, 2)))
+    first, second = estimate_ratios(twice, np.ones((500, 2)))
     assert first == second
 
 
@@ -45,7 +45,7 @@ def test_a_difference_is_drawn_with_its_ends():
     right = np.random.default_rng(0).random(400) < 0.6
     subset = np.arange(400) >= 1  # all but one: the two ends move together
     ratios = {"all": (right, 1.0), "most": (right & subset, subset)}
-    estimates = named_estimates(ratios, {"drop": ("all", "most")})
+    estimates = estimate_named_ratios(ratios, {"drop": ("all", "most")})
     drop = estimates["drop"]
     assert drop.value == estimates["all"].value - estimates["most"].value
     assert drop.low <= drop.value <= drop.high
@@ -56,7 +56,7 @@ def test_a_difference_is_drawn_with_its_ends():
 def test_the_interval_of_a_difference_matches_the_normal_approximation():
     rng = np.random.default_rng(0)
     first, second = rng.random(3000) < 0.7, rng.random(3000) < 0.4
-    estimates = named_estimates(
+    estimates = estimate_named_ratios(
         {"first": (first, 1.0), "second": (second, 1.0)}, {"gap": ("first", "second")}, resamples=4000
     )
     gaps = first.astype(float) - second
@@ -68,12 +68,12 @@ def test_the_interval_of_a_difference_matches_the_normal_approximation():
 
 def test_a_difference_leaves_the_ratios_as_they_were():
     values = np.random.default_rng(0).random((50, 2))
-    alone = ratio_estimates(values, np.ones((50, 2)))
-    assert ratio_estimates(values, np.ones((50, 2)), differences=[(1, 0)])[:2] == alone
+    alone = estimate_ratios(values, np.ones((50, 2)))
+    assert estimate_ratios(values, np.ones((50, 2)), differences=[(1, 0)])[:2] == alone
 
 
 def test_a_difference_from_an_empty_subset_is_none():
-    estimates = named_estimates(
+    estimates = estimate_named_ratios(
         {"all": (np.ones(3), 1.0), "none": (np.zeros(3), np.zeros(3))}, {"drop": ("all", "none")}
     )
     assert estimates["drop"] == Estimate(None, None, None, 0)
@@ -83,15 +83,15 @@ def test_a_quantity_undefined_in_every_resample_has_no_interval():
     # The only draw of this seed leaves the subset of one example out.
     subset = np.arange(100) == 0
     columns = subset[:, None].astype(float)
-    assert ratio_estimates(columns, columns, means=[0], resamples=1, seed=1) == [Estimate(1.0, None, None, 1)]
-    [proportion] = ratio_estimates(columns, columns, resamples=1, seed=1)  # which needs no draws
+    assert estimate_ratios(columns, columns, means=[0], resamples=1, seed=1) == [Estimate(1.0, None, None, 1)]
+    [proportion] = estimate_ratios(columns, columns, resamples=1, seed=1)  # which needs no draws
     assert proportion[1:] == pytest.approx((0.025, 1.0, 1))
 
 
 def test_a_numerator_outside_its_denominator_raises():
     with pytest.raises(ValueError, match=r"numerators: expected .*, got 2 with denominator 1; list the column"):
-        ratio_estimates(np.array([[1.0], [2.0]]), np.ones((2, 1)))
-    [rounded] = ratio_estimates(np.full((3, 1), 1 + 1e-15), np.ones((3, 1)))
+        estimate_ratios(np.array([[1.0], [2.0]]), np.ones((2, 1)))
+    [rounded] = estimate_ratios(np.full((3, 1), 1 + 1e-15), np.ones((3, 1)))
     assert rounded.value == 1.0
 
 

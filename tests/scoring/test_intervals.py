@@ -4,28 +4,28 @@ from scipy import stats
 
 from benchmarks.interval_coverage import EQUALS, OPPOSITES, PROPORTION, coverage
 from unbag.scoring.accuracy import accuracy
-from unbag.scoring.bootstrap import named_estimates
-from unbag.scoring.intervals import contrast_limits, effective_sizes, share_limits
+from unbag.scoring.bootstrap import estimate_named_ratios
+from unbag.scoring.intervals import compute_contrast_limits, compute_effective_sizes, compute_share_limits
 
 
 @pytest.mark.parametrize("n", [1, 2, 5, 12, 50, 400, 20_000, 3.7])
 def test_the_limits_of_a_proportion_are_those_of_clopper_and_pearson_by_scipy(n):
     successes = np.unique(np.clip(np.r_[0, 0.4, 1, np.round(np.linspace(0, n, 9)), n - 1, n], 0, n))
-    low, high = share_limits(successes / n, np.full(len(successes), float(n)))
+    low, high = compute_share_limits(successes / n, np.full(len(successes), float(n)))
     k = successes.clip(1e-9, n - 1e-9)
     assert low == pytest.approx(np.where(successes > 0, stats.beta.ppf(0.025, k, n - k + 1), 0), abs=1e-8)
     assert high == pytest.approx(np.where(successes < n, stats.beta.ppf(0.975, k + 1, n - k), 1), abs=1e-8)
 
 
 def test_the_limits_of_a_million_rows_are_exact_to_a_hundred_thousandth():
-    [low], [high] = share_limits(np.array([0.3]), np.array([1e6]))
+    [low], [high] = compute_share_limits(np.array([0.3]), np.array([1e6]))
     exact = stats.binomtest(300_000, 1_000_000).proportion_ci(method="exact")
     assert (low, high) == pytest.approx((exact.low, exact.high), abs=1e-5)
 
 
 @pytest.mark.parametrize(("share", "n"), [(0.0, 12), (1.0, 12), (0.0, 400), (1.0, 1)])
 def test_at_the_ends_the_limit_is_the_root_of_the_tail(share, n):
-    estimate = named_estimates({"share": (np.full(n, share), 1.0)})["share"]
+    estimate = estimate_named_ratios({"share": (np.full(n, share), 1.0)})["share"]
     limit = 0.025 ** (1 / n)
     assert (estimate.low, estimate.high) == pytest.approx((limit, 1.0) if share else (0.0, 1 - limit))
 
@@ -38,23 +38,23 @@ def test_interval_of_the_complement_is_mirrored():
 
 def test_rows_of_one_source_that_are_all_alike_are_worth_one_row():
     right = np.array([1.0, 1.0, 1.0, 0.0])[:, None]
-    assert effective_sizes(5 * right, np.full((4, 1), 5.0)).tolist() == [4]
+    assert compute_effective_sizes(5 * right, np.full((4, 1), 5.0)).tolist() == [4]
     # Of sources of unequal sizes, all right: Kish's number, 7² / (1 + 2 * 4 + 4 * 1).
     sizes = np.array([1.0, 2, 2, 2])[:, None]
-    assert effective_sizes(sizes, sizes) == pytest.approx(49 / 13)
+    assert compute_effective_sizes(sizes, sizes) == pytest.approx(49 / 13)
 
 
 def test_rows_of_sources_that_differ_as_chance_has_it_are_worth_about_as_many():
     counts = np.random.default_rng(0).binomial(20, 0.7, 300).astype(float)[:, None]
-    [size] = effective_sizes(counts, np.full((300, 1), 20.0))
+    [size] = compute_effective_sizes(counts, np.full((300, 1), 20.0))
     assert 5_000 < size <= 6_000
     # Sources that differ less than chance has it are not worth more rows than there are.
-    assert effective_sizes(np.array([[10.0], [10.0], [11.0]]), np.full((3, 1), 20.0)).max() <= 60
+    assert compute_effective_sizes(np.array([[10.0], [10.0], [11.0]]), np.full((3, 1), 20.0)).max() <= 60
 
 
 def test_shares_of_examples_vary_as_their_variance_says():
     shares = np.random.default_rng(1).beta(9, 1, 400)
-    estimate = named_estimates({"share": (shares, 1.0)})["share"]
+    estimate = estimate_named_ratios({"share": (shares, 1.0)})["share"]
     error = stats.sem(shares) * stats.t.ppf(0.975, 399)
     assert estimate.low == pytest.approx(shares.mean() - error, abs=0.002)
     assert estimate.high == pytest.approx(shares.mean() + error, abs=0.002)
@@ -66,14 +66,14 @@ def test_a_difference_of_pairs_is_that_of_bonett_and_price():
     second = np.r_[np.zeros(only_first), np.ones(only_second), np.ones(n - only_first - only_second)]
     one, two = (only_first + 1) / (n + 2), (only_second + 1) / (n + 2)
     error = ((one + two - (two - one) ** 2) / (n + 2)) ** 0.5
-    found = contrast_limits(np.stack([first, second], axis=1), np.ones((n, 2)), np.array([-1.0, 1.0]))
+    found = compute_contrast_limits(np.stack([first, second], axis=1), np.ones((n, 2)), np.array([-1.0, 1.0]))
     assert found == pytest.approx((two - one - 1.959964 * error, two - one + 1.959964 * error))
 
 
 @pytest.mark.parametrize("share", [0.0, 0.5, 1.0])
 def test_difference_of_equal_systems_has_a_width(share):
     right = np.arange(12) < 12 * share
-    gap = named_estimates({"a": (right, 1.0), "b": (right.copy(), 1.0)}, {"gap": ("a", "b")})["gap"]
+    gap = estimate_named_ratios({"a": (right, 1.0), "b": (right.copy(), 1.0)}, {"gap": ("a", "b")})["gap"]
     assert gap.value == 0
     assert (gap.low, gap.high) == pytest.approx((-1.959964 * 2**0.5 / 14, 1.959964 * 2**0.5 / 14))
 
@@ -81,7 +81,9 @@ def test_difference_of_equal_systems_has_a_width(share):
 def test_a_difference_less_itself_in_the_other_direction_is_mirrored():
     rng = np.random.default_rng(2)
     sources = rng.binomial(9, rng.beta(4, 2, (40, 2))).astype(float)
-    there, back = (contrast_limits(sources, np.full((40, 2), 9.0), np.array([1.0, -1.0]) * side) for side in (1, -1))
+    there, back = (
+        compute_contrast_limits(sources, np.full((40, 2), 9.0), np.array([1.0, -1.0]) * side) for side in (1, -1)
+    )
     assert there == pytest.approx((-back[1], -back[0]))
 
 

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unbag.scoring.significance import mcnemar
+from unbag.scoring.significance import mcnemar_test
 
 
 def _answers(only_first, only_second, both=3, neither=2):
@@ -14,8 +14,8 @@ def _answers(only_first, only_second, both=3, neither=2):
 
 def test_by_hand():
     # Of 4 discordant examples none is the first's: 2 (1/16) / 2. Of 3, one: 2 (1/8 + 3/8 / 2).
-    assert mcnemar(*_answers(0, 4)).p == pytest.approx(1 / 16)
-    assert mcnemar(*_answers(1, 2)).p == pytest.approx(5 / 8)
+    assert mcnemar_test(*_answers(0, 4)).p == pytest.approx(1 / 16)
+    assert mcnemar_test(*_answers(1, 2)).p == pytest.approx(5 / 8)
 
 
 @given(st.integers(0, 300), st.integers(0, 300))
@@ -23,30 +23,30 @@ def test_against_scipy(one, two):
     binomial = pytest.importorskip("scipy.stats").binom
     d, fewer = one + two, min(one, two)
     mid = 2 * (binomial.cdf(fewer, d, 0.5) - binomial.pmf(fewer, d, 0.5) / 2)
-    assert mcnemar(*_answers(one, two)).p == pytest.approx(min(1, mid), rel=1e-9, abs=1e-300)
+    assert mcnemar_test(*_answers(one, two)).p == pytest.approx(min(1, mid), rel=1e-9, abs=1e-300)
 
 
 @given(st.integers(0, 60), st.integers(0, 60), st.integers(0, 20))
 def test_order_of_systems_and_concordant_examples_do_not_matter(one, two, both):
-    assert mcnemar(*_answers(one, two, both)).p == mcnemar(*_answers(two, one, 0)).p
+    assert mcnemar_test(*_answers(one, two, both)).p == mcnemar_test(*_answers(two, one, 0)).p
 
 
 def test_equally_good_systems_and_no_difference_at_all():
-    assert mcnemar(*_answers(7, 7)).p == pytest.approx(1)
-    assert mcnemar(*_answers(0, 0)).p == 1
+    assert mcnemar_test(*_answers(7, 7)).p == pytest.approx(1)
+    assert mcnemar_test(*_answers(0, 0)).p == 1
 
 
 def test_many_discordant_examples_do_not_overflow():
-    assert mcnemar(*_answers(5000, 5400)).p == pytest.approx(8.9e-5, rel=0.02)  # 4.0 / 10400 ** 0.5 … z = 3.92
+    assert mcnemar_test(*_answers(5000, 5400)).p == pytest.approx(8.9e-5, rel=0.02)  # 4.0 / 10400 ** 0.5 … z = 3.92
 
 
 def test_false_positive_rate_is_one_in_twenty():
     rng = np.random.default_rng(0)
-    found = [mcnemar(rng.random(200) < 0.8, rng.random(200) < 0.8).p < 0.05 for _ in range(2000)]
+    found = [mcnemar_test(rng.random(200) < 0.8, rng.random(200) < 0.8).p < 0.05 for _ in range(2000)]
     assert np.mean(found) == pytest.approx(0.05, abs=0.015)
 
 
 @pytest.mark.parametrize(("first", "second", "words"), [([1], [1, 0], "arrays of equal length"), ([2], [1], "correct")])
 def test_invalid_outcomes_raise(first, second, words):
     with pytest.raises(ValueError, match=words):
-        mcnemar(first, second)
+        mcnemar_test(first, second)

@@ -3,21 +3,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unbag.scoring.significance import holm
+from unbag.scoring.significance import correct_p_values
 
 P_VALUES = st.lists(st.floats(0, 1), min_size=1, max_size=30)
 
 
 def test_by_hand():
     # 4 × .01; 3 × .02 = .06; 2 × .03 = .06; 1 × .04, but not less than the one before it.
-    assert holm([0.02, 0.01, 0.04, 0.03]) == pytest.approx([0.06, 0.04, 0.06, 0.06])
-    assert holm([0.6, 0.7]).tolist() == [1, 1]
-    assert holm([0.2]).tolist() == [0.2]
+    assert correct_p_values([0.02, 0.01, 0.04, 0.03]) == pytest.approx([0.06, 0.04, 0.06, 0.06])
+    assert correct_p_values([0.6, 0.7]).tolist() == [1, 1]
+    assert correct_p_values([0.2]).tolist() == [0.2]
 
 
 @given(P_VALUES)
 def test_between_the_p_values_and_bonferroni(p):
-    corrected = holm(p)
+    corrected = correct_p_values(p)
     assert (corrected >= p).all()
     assert (corrected <= np.minimum(np.array(p) * len(p), 1) + 1e-12).all()
     assert min(corrected) == pytest.approx(min(1, min(p) * len(p)))
@@ -27,7 +27,7 @@ def test_between_the_p_values_and_bonferroni(p):
 def test_their_order_does_not_matter(p, random):
     order = list(range(len(p)))
     random.shuffle(order)
-    assert holm([p[i] for i in order]) == pytest.approx(holm(p)[order])
+    assert correct_p_values([p[i] for i in order]) == pytest.approx(correct_p_values(p)[order])
 
 
 @given(P_VALUES, st.floats(0.001, 0.2))
@@ -38,14 +38,16 @@ def test_holm_rejects_like_the_stepwise_procedure(p, level):
         if p[place] * left > level:
             break
         rejected.add(int(place))
-    assert {int(i) for i in np.flatnonzero(holm(p) <= level)} == rejected
+    assert {int(i) for i in np.flatnonzero(correct_p_values(p) <= level)} == rejected
 
 
 def test_false_alarms_stay_rare():
     rng = np.random.default_rng(0)
-    assert np.mean([holm(rng.random(12)).min() < 0.05 for _ in range(4000)]) == pytest.approx(0.05, abs=0.012)
+    assert np.mean([correct_p_values(rng.random(12)).min() < 0.05 for _ in range(4000)]) == pytest.approx(
+        0.05, abs=0.012
+    )
 
 
 def test_invalid_p_values_raise():
     with pytest.raises(ValueError, match="from 0 to 1"):
-        holm([0.5, float("nan")])
+        correct_p_values([0.5, float("nan")])

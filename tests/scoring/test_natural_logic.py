@@ -6,7 +6,7 @@ from sklearn.metrics import accuracy_score, precision_recall_fscore_support
 
 from unbag.data.labels import FOUR_WAY
 from unbag.scoring.bootstrap import Estimate
-from unbag.scoring.natural_logic import MEASURES, four_way, natural_logic
+from unbag.scoring.natural_logic import MEASURES, apply_reverse_rule, natural_logic
 
 F, R, C, N = FOUR_WAY
 
@@ -65,7 +65,7 @@ def test_table_8_and_11_to_17_of_the_paper(shared):
 
     rows, _ = read_sicck(shared / "data/sicck/SICCK-Ground-Truth-apr24.csv")
     scores = natural_logic(
-        four_way(["entailment"] * len(rows), ["entailment"] * len(rows)),
+        apply_reverse_rule(["entailment"] * len(rows), ["entailment"] * len(rows)),
         [row.four_way for row in rows],
         groups={"type": [row.type for row in rows], "part": [row.part for row in rows]},
     )
@@ -87,9 +87,9 @@ def test_table_8_and_11_to_17_of_the_paper(shared):
 def test_the_reverse_rule():
     forward = ["entailment", "entailment", "neutral", "neutral", "contradiction", "not_entailment", "not_entailment"]
     back = ["entailment", "neutral", "entailment", "neutral", "entailment", "entailment", "not_entailment"]
-    assert four_way(forward, back).tolist() == [F, F, R, N, C, R, "not_entailment"]
+    assert apply_reverse_rule(forward, back).tolist() == [F, F, R, N, C, R, "not_entailment"]
     with pytest.raises(ValueError, match=re.escape("of the same shape as predictions ((7,)), got shape")):
-        four_way(forward, back[:1])
+        apply_reverse_rule(forward, back[:1])
 
 
 def test_rows_of_pairs_both_ways_round_are_scored_by_the_reverse_rule():
@@ -102,7 +102,9 @@ def test_rows_of_pairs_both_ways_round_are_scored_by_the_reverse_rule():
         for reverse, answers, labels in ((False, forward, gold), (True, back, [None] * 5))
         for i, (answer, label, column) in enumerate(zip(answers, labels, part, strict=True))
     ]
-    expected = natural_logic(four_way(forward, back)[:4], gold[:4], groups={"part": part[:4]}, source_id=list("abcd"))
+    expected = natural_logic(
+        apply_reverse_rule(forward, back)[:4], gold[:4], groups={"part": part[:4]}, source_id=list("abcd")
+    )
     assert expected["accuracy"].value == 0.75
     for order in (rows, rows[::-1]):
         columns = {name: [row[name] for row in order] for name in rows[0]}

@@ -3,17 +3,17 @@ import pytest
 from scipy import stats
 
 from unbag.scoring.accuracy import accuracy
-from unbag.scoring.bootstrap import DIFFERENCE, MEAN, RATIO, Estimate, Sample, named_estimates
+from unbag.scoring.bootstrap import DIFFERENCE, MEAN, RATIO, Estimate, Sample, estimate_named_ratios
 from unbag.scoring.category_accuracy import category_accuracy
 from unbag.scoring.natural_logic import MEASURES, natural_logic
 from unbag.scoring.significance import (
     STATISTICS,
-    binary_outcomes,
-    mcnemar,
-    paired_difference,
+    compute_paired_difference,
+    compute_sample_value,
+    compute_unpaired_difference,
+    extract_binary_outcomes,
+    mcnemar_test,
     resample_statistics,
-    sample_value,
-    unpaired_difference,
 )
 
 
@@ -26,14 +26,14 @@ def test_every_estimate_carries_the_examples_it_rests_on():
     gold, predicted = rng.integers(0, 3, 60), rng.integers(0, 3, 60)
     scores = accuracy(predicted, gold)
     for estimate in (scores["accuracy"], *scores["by_label"]):
-        assert sample_value(estimate.sample) == estimate.value
+        assert compute_sample_value(estimate.sample) == estimate.value
         right, n = estimate.sample.columns.sum(axis=0)
         exact = stats.binomtest(int(right), int(n)).proportion_ci(method="exact")
         assert (estimate.low, estimate.high) == pytest.approx((exact.low, exact.high))
     ratios = {"a": (predicted == gold, 1.0), "b": (gold == 0, 1.0)}
-    gap = named_estimates(ratios, {"gap": ("a", "b")})["gap"]
+    gap = estimate_named_ratios(ratios, {"gap": ("a", "b")})["gap"]
     assert gap.sample.statistic == DIFFERENCE
-    assert sample_value(gap.sample) == pytest.approx(gap.value)
+    assert compute_sample_value(gap.sample) == pytest.approx(gap.value)
     grouped = category_accuracy(predicted, gold, ["x"] * 60, premise=[i // 3 for i in range(60)])["accuracy"]
     assert grouped.n == 60
     assert grouped.sample.columns.shape == (20, 2)
@@ -44,7 +44,7 @@ def test_a_macro_average_rests_on_the_confusion_of_each_source():
     gold, predicted = rng.choice(["e", "n", "c"], 90), rng.choice(["e", "n"], 90)
     scores = natural_logic(predicted, gold, source_id=[f"s{i // 6}" for i in range(90)])
     for name in MEASURES:
-        assert sample_value(scores[name].sample) == pytest.approx(scores[name].value)
+        assert compute_sample_value(scores[name].sample) == pytest.approx(scores[name].value)
         assert len(scores[name].sample.columns) == 15
     macros = {"macro_f1", "macro_precision", "macro_recall"}
     assert set(STATISTICS) == {RATIO, MEAN, DIFFERENCE, "skill", "auroc", "balanced_accuracy"} | macros
@@ -52,7 +52,7 @@ def test_a_macro_average_rests_on_the_confusion_of_each_source():
 
 def test_a_model_and_itself_do_not_differ():
     right = _share(np.random.default_rng(0).random(300) < 0.7)
-    found = paired_difference(right, right)
+    found = compute_paired_difference(right, right)
     assert found.difference.value == 0
     reach = 1.959964 * 2**0.5 / 302  # of Bonett & Price, where no example tells them apart
     assert (found.difference.low, found.difference.high) == pytest.approx((-reach, reach))
@@ -61,12 +61,12 @@ def test_a_model_and_itself_do_not_differ():
 
 def test_equal_draws_of_a_mean_give_no_interval():
     entropies = Sample(MEAN, np.stack([np.full(20, 1.05), np.ones(20)], axis=1))
-    assert paired_difference(entropies, entropies).difference == Estimate(0, None, None, 20)
+    assert compute_paired_difference(entropies, entropies).difference == Estimate(0, None, None, 20)
 
 
 def test_by_hand_where_every_resample_is_known():
     # One of two examples: the resamples' differences are 0, 1/2 (twice) and 1, a quarter of them not above 0.
-    found = paired_difference(_share([0, 0]), _share([1, 0]), resamples=20_000)
+    found = compute_paired_difference(_share([0, 0]), _share([1, 0]), resamples=20_000)
     assert found.difference.value == 0.5
     # Of Bonett & Price with counts of 2 and 1 in 4: a gap of 1/4 with the error √((3/4 - 1/16) / 4).
     assert found.difference.low == pytest.approx(0.25 - 1.959964 * (0.6875 / 4) ** 0.5)
@@ -79,14 +79,14 @@ def test_against_the_paired_normal_approximation():
     first = rng.random(2000)
     second = first + rng.normal(0.003, 0.1, 2000)
     error = (second - first).std() / np.sqrt(2000)
-    found = paired_difference(_share(first), _share(second))
+    found = compute_paired_difference(_share(first), _share(second))
     gap = (second - first).mean()
     assert found.difference.low == pytest.approx(gap - 1.96 * error, abs=0.0004)
     assert found.difference.high == pytest.approx(gap + 1.96 * error, abs=0.0004)
     assert found.p == pytest.approx(stats.ttest_rel(first, second).pvalue, abs=0.02)
     # Not knowing that they are pairs costs width.
     alone = [Estimate(v.mean(), *np.percentile(d, [2.5, 97.5]), 2000) for v, d in _alone(first, second)]
-    unpaired = unpaired_difference(*alone)
+    unpaired = compute_unpaired_difference(*alone)
     assert unpaired.high - unpaired.low > 2 * (found.difference.high - found.difference.low)
 
 
@@ -98,22 +98,24 @@ def test_the_bootstrap_agrees_with_mcnemar_where_both_apply():
     rng = np.random.default_rng(2)
     first = rng.random(800) < 0.8
     second = np.where(rng.random(800) < 0.1, rng.random(800) < 0.95, first)
-    assert paired_difference(_share(first), _share(second)).p == pytest.approx(mcnemar(first, second).p, abs=0.02)
+    assert compute_paired_difference(_share(first), _share(second)).p == pytest.approx(
+        mcnemar_test(first, second).p, abs=0.02
+    )
 
 
 def test_binary_outcomes_need_examples_that_count_fully_or_not_at_all():
     inside = np.array([1.0, 1.0, 0.0, 1.0])
     one, two = (Sample(RATIO, np.stack([right * inside, inside], axis=1)) for right in ([1, 0, 1, 1], [1, 1, 0, 0]))
-    first, second = binary_outcomes(one, two)
+    first, second = extract_binary_outcomes(one, two)
     assert first.tolist() == [1, 0, 1]
     assert second.tolist() == [1, 1, 0]
-    assert binary_outcomes(one, _share([1, 1, 0, 0])) is None, "another subset"
-    assert binary_outcomes(_share([0.5, 1]), _share([1, 1])) is None, "parts of an example"
+    assert extract_binary_outcomes(one, _share([1, 1, 0, 0])) is None, "another subset"
+    assert extract_binary_outcomes(_share([0.5, 1]), _share([1, 1])) is None, "parts of an example"
 
 
 def test_a_quantity_that_only_one_system_has_is_no_difference():
     none = Sample(RATIO, np.zeros((4, 2)))
-    assert paired_difference(_share([1, 0, 1, 1]), none).difference == Estimate(None, None, None, 4)
+    assert compute_paired_difference(_share([1, 0, 1, 1]), none).difference == Estimate(None, None, None, 4)
 
 
 def test_samples_of_other_examples_raise():
@@ -128,6 +130,6 @@ def test_draws_do_not_depend_on_the_other_samples():
 
 
 def test_unpaired_intervals_of_equal_width_widen_by_the_root_of_two():
-    gap = unpaired_difference(Estimate(0.5, 0.4, 0.6, 10), Estimate(0.5, 0.4, 0.6, 20))
+    gap = compute_unpaired_difference(Estimate(0.5, 0.4, 0.6, 10), Estimate(0.5, 0.4, 0.6, 20))
     assert (gap.low, gap.high) == pytest.approx((-0.1 * 2**0.5, 0.1 * 2**0.5))
-    assert unpaired_difference(Estimate(None, None, None, 0), Estimate(0.5, 0.4, 0.6, 2)).value is None
+    assert compute_unpaired_difference(Estimate(None, None, None, 0), Estimate(0.5, 0.4, 0.6, 2)).value is None

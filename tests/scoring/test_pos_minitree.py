@@ -5,12 +5,12 @@ import pytest
 
 from unbag.scoring.pos_minitree import (
     TAGS,
+    compute_neighbor_distributions,
+    compute_sentence_signature,
+    compute_signatures,
     encode_tags,
-    neighbourhoods,
+    find_top_tags,
     pos_minitree,
-    sentence_signature,
-    signatures,
-    top_tags,
 )
 
 D, N, V, P = (TAGS.index(tag) for tag in ("DET", "NOUN", "VERB", "ADP"))
@@ -18,7 +18,7 @@ D, N, V, P = (TAGS.index(tag) for tag in ("DET", "NOUN", "VERB", "ADP"))
 
 def test_neighbourhoods_by_hand():
     # the cat sleeps on the mat
-    found = neighbourhoods(encode_tags(["DET", "NOUN", "VERB", "ADP", "DET", "NOUN"]))
+    found = compute_neighbor_distributions(encode_tags(["DET", "NOUN", "VERB", "ADP", "DET", "NOUN"]))
     assert found.shape == (6, 17)
     assert found[0, [N, V]].tolist() == [0.5, 0.5]  # cat, sleeps
     assert found[2, [D, N, P]].tolist() == [0.5, 0.25, 0.25]  # the, cat | on, the
@@ -27,8 +27,8 @@ def test_neighbourhoods_by_hand():
 
 
 def test_a_word_alone_has_no_neighbours():
-    assert neighbourhoods(encode_tags(["NOUN"])).sum() == 0
-    assert neighbourhoods(encode_tags(["NOUN", "VERB"]), radius=9)[0, V] == 1
+    assert compute_neighbor_distributions(encode_tags(["NOUN"])).sum() == 0
+    assert compute_neighbor_distributions(encode_tags(["NOUN", "VERB"]), radius=9)[0, V] == 1
 
 
 def _plain_loop(tags, radius):
@@ -42,40 +42,46 @@ def _plain_loop(tags, radius):
 @pytest.mark.parametrize("radius", [1, 2, 3])
 def test_neighbourhoods_against_a_plain_loop(radius):
     tags = np.random.default_rng(radius).integers(0, 17, (5, 9))
-    assert neighbourhoods(tags, radius) == pytest.approx(np.stack([_plain_loop(row, radius) for row in tags]))
+    assert compute_neighbor_distributions(tags, radius) == pytest.approx(
+        np.stack([_plain_loop(row, radius) for row in tags])
+    )
 
 
 def test_equal_tags_are_taken_in_one_order():
     weights = np.zeros(17)
     weights[[9, 3]] = 0.5
-    assert top_tags(weights, 4) == (1 << 3) | (1 << 9) | (1 << 0) | (1 << 1)
-    assert top_tags(weights, 1) == 1 << 3
-    assert all(bin(int(bits)).count("1") == 4 for bits in top_tags(np.random.default_rng(0).random((20, 17)), 4))
+    assert find_top_tags(weights, 4) == (1 << 3) | (1 << 9) | (1 << 0) | (1 << 1)
+    assert find_top_tags(weights, 1) == 1 << 3
+    assert all(bin(int(bits)).count("1") == 4 for bits in find_top_tags(np.random.default_rng(0).random((20, 17)), 4))
 
 
 def test_signatures_by_hand():
     # top 2 here: DET, VERB; usual: DET, NOUN -> 1/2. The second word is not known. The third: here NOUN, ADJ (absent,
     # the first of the tags); usual NOUN, VERB -> 1/2.
-    usual = [top_tags(np.eye(17)[D] + 0.5 * np.eye(17)[N], 2), 0, top_tags(np.eye(17)[N] + 0.5 * np.eye(17)[V], 2)]
+    usual = [
+        find_top_tags(np.eye(17)[D] + 0.5 * np.eye(17)[N], 2),
+        0,
+        find_top_tags(np.eye(17)[N] + 0.5 * np.eye(17)[V], 2),
+    ]
     tags = [[N, D, V], [N, V, D]]
-    found = signatures([tags[0]], [usual], [[True, False, True]], radius=1, k=2)
+    found = compute_signatures([tags[0]], [usual], [[True, False, True]], radius=1, k=2)
     # NOUN has the neighbour DET (and the absent ADJ): shares DET; VERB has DET and ADJ: shares nothing.
     assert found.tolist() == [(1 / 2 + 0) / 2]
 
 
 def test_a_sentence_of_unknown_words_has_no_signature():
-    assert np.isnan(signatures([D, N], [0, 0], [False, False]))
+    assert np.isnan(compute_signatures([D, N], [0, 0], [False, False]))
 
 
 def test_a_sentence_that_is_all_of_training_overlaps_wholly():
     """Section 6: the same mini-tree in the sentence as in training is an overlap of 1."""
     words, tags = ["a", "cat", "sleeps", "here"], ["DET", "NOUN", "VERB", "ADV"]
-    usual = dict(zip(words, neighbourhoods(encode_tags(tags)), strict=True))
+    usual = dict(zip(words, compute_neighbor_distributions(encode_tags(tags)), strict=True))
     for k in (1, 2, 4, 17):
         for definition in ("code", "text"):
-            assert sentence_signature(words, tags, usual, k=k, definition=definition) == 1
-    assert sentence_signature(["A", "CAT", "sleeps", "here"], tags, usual) == 1
-    assert sentence_signature(["cat", "here", "a", "sleeps"], ["NOUN", "ADV", "DET", "VERB"], usual, k=1) < 1
+            assert compute_sentence_signature(words, tags, usual, k=k, definition=definition) == 1
+    assert compute_sentence_signature(["A", "CAT", "sleeps", "here"], tags, usual) == 1
+    assert compute_sentence_signature(["cat", "here", "a", "sleeps"], ["NOUN", "ADV", "DET", "VERB"], usual, k=1) < 1
 
 
 def test_the_codes_signature_by_hand():
@@ -89,16 +95,16 @@ def test_the_codes_signature_by_hand():
         "dog": 0.6 * rows[D] + 0.4 * rows[V],  # shares both
         "cat": 0.6 * rows[D] + 0.4 * rows[V],  # shares DET
     }
-    assert sentence_signature(words, tags, usual, radius=1, k=2) == (1 / 2 + 1 + 0 + 1 / 2) / 4
+    assert compute_sentence_signature(words, tags, usual, radius=1, k=2) == (1 / 2 + 1 + 0 + 1 / 2) / 4
     # By the text each place counts. The first "the" has NOUN (and the absent ADJ), the second VERB and NOUN: both share
     # NOUN; "sees" is left out.
-    by_text = sentence_signature(words, tags, usual, radius=1, k=2, definition="text")
+    by_text = compute_sentence_signature(words, tags, usual, radius=1, k=2, definition="text")
     assert by_text == (1 / 2 + 1 + 1 / 2 + 1 / 2) / 4
 
 
 def test_words_that_differ_in_case_are_one_type():
     usual = {"the": np.eye(17)[N]}
-    assert sentence_signature(["The", "cat", "the", "dog"], ["DET", "NOUN", "DET", "NOUN"], usual, k=1) == 1 / 3
+    assert compute_sentence_signature(["The", "cat", "the", "dog"], ["DET", "NOUN", "DET", "NOUN"], usual, k=1) == 1 / 3
 
 
 def _codes_signature(words, tags, usual, radius, k):
@@ -128,7 +134,7 @@ def test_the_codes_signature_against_a_plain_loop(seed):
         tags = rng.choice(TAGS, 9).tolist()
         for radius, k in ((1, 2), (2, 4)):
             expected = _codes_signature(words, tags, usual, radius, k)
-            assert sentence_signature(words, tags, usual, radius=radius, k=k) == pytest.approx(expected)
+            assert compute_sentence_signature(words, tags, usual, radius=radius, k=k) == pytest.approx(expected)
 
 
 def test_ratios_and_acceptance_by_hand():
@@ -155,10 +161,10 @@ def test_the_permutation_that_changes_nothing_has_ratio_1():
     ("call", "words"),
     [
         (lambda: encode_tags(["NOUN", "NN"]), r"got \['NN'\]"),
-        (lambda: top_tags(np.zeros(17), 18), "k: expected a value from 1 to 17, got 18"),
-        (lambda: neighbourhoods([1, 2], 0), "radius: expected at least 1, got 0"),
-        (lambda: sentence_signature(["a"], [], {}), "got 1 words and 0 tags"),
-        (lambda: sentence_signature([], [], {}, definition="both"), "expected one of code, text, got 'both'"),
+        (lambda: find_top_tags(np.zeros(17), 18), "k: expected a value from 1 to 17, got 18"),
+        (lambda: compute_neighbor_distributions([1, 2], 0), "radius: expected at least 1, got 0"),
+        (lambda: compute_sentence_signature(["a"], [], {}), "got 1 words and 0 tags"),
+        (lambda: compute_sentence_signature([], [], {}, definition="both"), "expected one of code, text, got 'both'"),
         (lambda: pos_minitree([1.0], [1.0, 1.0]), r"\{'permuted': 1, 'original': 2\}"),
         (lambda: pos_minitree([1.0], [1.0], accepted=[]), "'accepted': 0"),
         (lambda: pos_minitree([], []), "expected at least one permutation, got none"),

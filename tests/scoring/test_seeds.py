@@ -5,24 +5,24 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from unbag.scoring.significance import seed_test, spread, t_quantile, t_two_sided
+from unbag.scoring.significance import compute_seed_spread, compute_t_p_value, compute_t_quantile, run_seed_test
 
 SCORES = st.lists(st.integers(0, 1000).map(lambda n: n / 1000), min_size=2, max_size=8)
 
 
 def test_mean_and_deviation_are_those_of_a_sample():
-    found = spread([0.81, 0.79, 0.84])
+    found = compute_seed_spread([0.81, 0.79, 0.84])
     assert found.mean == pytest.approx(statistics.fmean([0.81, 0.79, 0.84]))
     assert found.standard_deviation == pytest.approx(statistics.stdev([0.81, 0.79, 0.84]))
-    assert spread([0.5]) == (0.5, None, 1)
+    assert compute_seed_spread([0.5]) == (0.5, None, 1)
 
 
 def test_welch_by_hand():
     # Means 2 and 5, variances 1 and 4 of 3 each: t = 3 / sqrt(5 / 3), ν = (5/3)² / ((1/3)² / 2 + (4/3)² / 2) = 50 / 17.
-    found = seed_test([1, 2, 3], [3, 5, 7])
+    found = run_seed_test([1, 2, 3], [3, 5, 7])
     assert found.difference.value == 3
     assert found.difference.n == 6
-    assert found.p == pytest.approx(t_two_sided(3 / (5 / 3) ** 0.5, 50 / 17))
+    assert found.p == pytest.approx(compute_t_p_value(3 / (5 / 3) ** 0.5, 50 / 17))
 
 
 @settings(max_examples=50)
@@ -31,7 +31,7 @@ def test_against_scipy(first, second):
     stats = pytest.importorskip("scipy.stats")
     if len(set(first)) == 1 and len(set(second)) == 1:
         return
-    ours = seed_test(first, second)
+    ours = run_seed_test(first, second)
     theirs = stats.ttest_ind(second, first, equal_var=False)
     assert ours.p == pytest.approx(theirs.pvalue, abs=1e-8)
     interval = theirs.confidence_interval(0.95)
@@ -41,15 +41,15 @@ def test_against_scipy(first, second):
 def test_one_seed_borrows_the_others_variance():
     stats = pytest.importorskip("scipy.stats")
     values = [0.80, 0.82, 0.79, 0.81]
-    found = seed_test([0.75], values)
+    found = run_seed_test([0.75], values)
     t = (np.mean(values) - 0.75) / (np.std(values, ddof=1) * (1 + 1 / 4) ** 0.5)
     assert found.p == pytest.approx(2 * stats.t.sf(t, 3))
-    assert found.p == pytest.approx(seed_test(values, [0.75]).p)
+    assert found.p == pytest.approx(run_seed_test(values, [0.75]).p)
 
 
 def test_without_spread_there_is_no_test():
-    assert seed_test([0.5], [0.7]).p is None
-    alike = seed_test([0.5, 0.5], [0.7, 0.7])
+    assert run_seed_test([0.5], [0.7]).p is None
+    alike = run_seed_test([0.5, 0.5], [0.7, 0.7])
     assert (alike.p, alike.difference.low, alike.difference.high) == (None, None, None)
 
 
@@ -57,10 +57,10 @@ def test_without_spread_there_is_no_test():
 @given(st.floats(0, 60), st.floats(1, 200))
 def test_students_t(t, freedom):
     stats = pytest.importorskip("scipy.stats")
-    assert t_two_sided(t, freedom) == pytest.approx(2 * stats.t.sf(t, freedom), abs=1e-8)
+    assert compute_t_p_value(t, freedom) == pytest.approx(2 * stats.t.sf(t, freedom), abs=1e-8)
 
 
 @pytest.mark.parametrize("freedom", [1, 2.5, 4, 30, 1000])
 def test_its_quantiles(freedom):
     stats = pytest.importorskip("scipy.stats")
-    assert t_quantile(0.975, freedom) == pytest.approx(stats.t.ppf(0.975, freedom), rel=1e-7)
+    assert compute_t_quantile(0.975, freedom) == pytest.approx(stats.t.ppf(0.975, freedom), rel=1e-7)

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from unbag.scoring.intervals import widening
-from unbag.scoring.skill import LEAST_ROWS, Credits, skill_score
+from unbag.scoring.intervals import compute_widening_factor
+from unbag.scoring.skill import LEAST_ROWS, PredictionCredits, skill_score
 
 RNG = np.random.default_rng(0)
 GOLD = np.repeat([0, 1, 2], [300, 150, 2_550])  # as uneven as Breaking NLI
@@ -16,7 +16,7 @@ def _as_in_use(monkeypatch):
 
 
 def right(predicted, gold=GOLD):
-    return Credits(np.asarray(predicted) == gold, gold, range(len(gold)))
+    return PredictionCredits(np.asarray(predicted) == gold, gold, range(len(gold)))
 
 
 def noisy(share):
@@ -96,8 +96,12 @@ def test_skill_rises_with_every_correct_prediction():
 
 def test_by_hand():
     gold = np.repeat([0, 1], [50, 150])
-    model = Credits(np.r_[np.ones(40), np.zeros(10), np.ones(75), np.zeros(75)], gold, range(200))  # recalls .8, .5
-    words = Credits(np.r_[np.ones(30), np.zeros(20), np.ones(75), np.zeros(75)], gold, range(200))  # .6 and .5
+    model = PredictionCredits(
+        np.r_[np.ones(40), np.zeros(10), np.ones(75), np.zeros(75)], gold, range(200)
+    )  # recalls .8, .5
+    words = PredictionCredits(
+        np.r_[np.ones(30), np.zeros(20), np.ones(75), np.zeros(75)], gold, range(200)
+    )  # .6 and .5
     scores = skill_score(model, words)
     assert scores["model"] == pytest.approx(0.3)  # (0.65 - 0.5) / 0.5
     assert scores["baseline"] == pytest.approx(0.1)
@@ -132,7 +136,7 @@ def test_rows_that_do_not_count_are_ignored():
     counts = np.arange(N) % 2 == 0
     some = right(noisy(0.2))._replace(counts=counts)
     kept = np.flatnonzero(counts)
-    alone = Credits(some.credit[kept], GOLD[kept], range(len(kept)))
+    alone = PredictionCredits(some.credit[kept], GOLD[kept], range(len(kept)))
     assert skill_score(some, resamples=0)["score"].value == pytest.approx(
         skill_score(alone, resamples=0)["score"].value
     )
@@ -158,19 +162,21 @@ def test_a_random_prediction_on_few_sources_is_rarely_significant():
         source, gold = np.repeat(np.arange(15), 24), rng.permuted(np.arange(360) % 4)
         leaning = rng.integers(0, 4, 15)[source]  # answers of one seed are alike
         answers = np.where(rng.random(360) < 0.5, leaning, rng.integers(0, 4, 360))
-        alarms += skill_score(Credits(answers == gold, gold, source), resamples=400)["p"] <= 0.05
+        alarms += skill_score(PredictionCredits(answers == gold, gold, source), resamples=400)["p"] <= 0.05
     assert alarms <= 300 * 0.07
 
 
 @pytest.mark.parametrize("n", [5, 8, 15, 30, 1000])
 def test_the_widening_is_that_of_students_t(n):
     expected = np.sqrt(n / (n - 1)) * stats.t.ppf(0.975, n - 1) / stats.norm.ppf(0.975)
-    assert widening(n) == pytest.approx(expected, rel=1e-3)
+    assert compute_widening_factor(n) == pytest.approx(expected, rel=1e-3)
 
 
 def test_credit_above_a_perfect_reader_is_cut_to_one():
     # One that never gives the gold label to scrambled text has credit 1, where a perfect reader guesses: 1 - 1/3.
-    credits = Credits(np.array([1.0] * 119 + [0.0]), np.repeat([0, 1], 60), range(120), guess=0.0, perfect=2 / 3)
+    credits = PredictionCredits(
+        np.array([1.0] * 119 + [0.0]), np.repeat([0, 1], 60), range(120), guess=0.0, perfect=2 / 3
+    )
     score = skill_score(credits)["score"]
     assert score.value == score.high == 1
     assert score.low <= 1

@@ -7,11 +7,11 @@ import pytest
 from sklearn import metrics
 
 from unbag.scoring.bootstrap import Estimate
-from unbag.scoring.calibration import BINS, calibration
-from unbag.scoring.ranking import auroc
-from unbag.scoring.significance import paired_difference, sample_value
-from unbag.scoring.thresholds import TARGETS, safe_thresholds, threshold_sweep
-from unbag.scoring.verification import Decisions, risk_coverage, verification_scores
+from unbag.scoring.calibration import BINS, compute_calibration
+from unbag.scoring.ranking import estimate_auroc
+from unbag.scoring.significance import compute_paired_difference, compute_sample_value
+from unbag.scoring.thresholds import TARGETS, find_safe_thresholds, sweep_thresholds
+from unbag.scoring.verification import VerifierPredictions, compute_risk_coverage, compute_verification_scores
 
 N = 4000
 
@@ -25,8 +25,8 @@ def calibrated(n=N, seed=1):
 
 def scored(scores, entailed, threshold=0.5, sources=None, **options):
     scores, entailed = np.asarray(scores, dtype=np.float64), np.asarray(entailed, dtype=bool)
-    decisions = Decisions(entailed, scores >= threshold, scores, **options)
-    found = verification_scores(decisions, range(len(scores)) if sources is None else sources)
+    decisions = VerifierPredictions(entailed, scores >= threshold, scores, **options)
+    found = compute_verification_scores(decisions, range(len(scores)) if sources is None else sources)
     assert found is not None
     return found
 
@@ -63,8 +63,8 @@ def test_scores_agree_with_scikit_learn(seed):
 def test_three_labels_have_a_false_contradiction_rate():
     entailed, contradicted = np.array([1, 0, 0, 0], dtype=bool), np.array([0, 0, 1, 1], dtype=bool)
     predicted = np.array([0, 0, 0, 0], dtype=bool)
-    decisions = Decisions(entailed, predicted, None, contradicted, np.array([1, 0, 1, 0], dtype=bool))
-    found = verification_scores(decisions, range(4))
+    decisions = VerifierPredictions(entailed, predicted, None, contradicted, np.array([1, 0, 1, 0], dtype=bool))
+    found = compute_verification_scores(decisions, range(4))
     assert found["false_contradiction"].value == 0.5  # one of the two pairs that are no contradiction
     assert found["false_contradiction"].n == 2
     assert found["auroc"] is found["calibration"] is found["risk_coverage"] is None
@@ -72,7 +72,10 @@ def test_three_labels_have_a_false_contradiction_rate():
 
 
 def test_one_gold_label_has_no_verification_scores():
-    assert verification_scores(Decisions(np.ones(3, dtype=bool), np.ones(3, dtype=bool)), range(3)) is None
+    assert (
+        compute_verification_scores(VerifierPredictions(np.ones(3, dtype=bool), np.ones(3, dtype=bool)), range(3))
+        is None
+    )
 
 
 def test_a_coin_ranks_at_one_half():
@@ -120,7 +123,7 @@ def test_monotone_transformations_keep_the_ranking():
 
 
 def test_calibrated_scores_have_an_error_at_the_noise_level():
-    found = [calibration(*calibrated(seed=seed), np.arange(N), resamples=0) for seed in range(10)]
+    found = [compute_calibration(*calibrated(seed=seed), np.arange(N), resamples=0) for seed in range(10)]
     raw, corrected = (np.mean([each[name] for each in found]) for name in ("ece", "ece_corrected"))
     # E|X| of a share with p (1 - p) / n of variance, averaged over bins whose p are uniform.
     noise = (
@@ -128,17 +131,19 @@ def test_calibrated_scores_have_an_error_at_the_noise_level():
     )
     assert raw == pytest.approx(noise, rel=0.25)
     assert corrected < 0.75 * raw, "part of the bias is removed: its estimate uses the gap that was found, not 0"
-    overconfident = calibration(*((lambda s, e: (np.where(s > 0.5, 0.95, 0.05), e))(*calibrated())), np.arange(N))
+    overconfident = compute_calibration(
+        *((lambda s, e: (np.where(s > 0.5, 0.95, 0.05), e))(*calibrated())), np.arange(N)
+    )
     assert overconfident["ece_corrected"] > 0.15
 
 
 def test_the_brier_score_is_the_sum_of_its_parts():
     scores, entailed = calibrated(1000)
-    found = calibration(scores, entailed, np.arange(1000))
+    found = compute_calibration(scores, entailed, np.arange(1000))
     parts = found["reliability"] - found["resolution"] + found["uncertainty"]
     assert found["brier"].value == pytest.approx(parts)
     assert found["uncertainty"] == pytest.approx(entailed.mean() * (1 - entailed.mean()))
-    constant = calibration(np.full(1000, entailed.mean()), entailed, np.arange(1000))
+    constant = compute_calibration(np.full(1000, entailed.mean()), entailed, np.arange(1000))
     assert constant["reliability"] == pytest.approx(0, abs=1e-12)
     assert constant["resolution"] == pytest.approx(0, abs=1e-12)
     assert len(constant["bins"]) == 1, "equal scores share a bin"
@@ -146,7 +151,7 @@ def test_the_brier_score_is_the_sum_of_its_parts():
 
 def test_bins_have_equally_many_pairs():
     scores, entailed = calibrated(1000)
-    found = calibration(scores, entailed, np.arange(1000))
+    found = compute_calibration(scores, entailed, np.arange(1000))
     assert [each["share"].n for each in found["bins"]] == [100] * BINS
     assert sorted(each["score"] for each in found["bins"]) == [each["score"] for each in found["bins"]]
 
@@ -154,17 +159,17 @@ def test_bins_have_equally_many_pairs():
 def test_risk_coverage_lies_between_the_oracle_and_chance():
     rng = np.random.default_rng(3)
     right = rng.uniform(0, 1, 1000) < 0.8
-    helpful = risk_coverage(right + rng.normal(0, 1, 1000), right)
+    helpful = compute_risk_coverage(right + rng.normal(0, 1, 1000), right)
     assert helpful["oracle"] < helpful["aurc"] < helpful["random"] == pytest.approx(1 - right.mean())
-    assert risk_coverage(right.astype(float), right)["aurc"] == pytest.approx(helpful["oracle"])
-    assert risk_coverage(-right.astype(float), right)["aurc"] > helpful["random"]
+    assert compute_risk_coverage(right.astype(float), right)["aurc"] == pytest.approx(helpful["oracle"])
+    assert compute_risk_coverage(-right.astype(float), right)["aurc"] > helpful["random"]
     assert len(helpful["coverage"]) == len(helpful["risk"]) <= 100
     assert (helpful["coverage"][-1], helpful["risk"][-1]) == (1.0, pytest.approx(1 - right.mean()))
 
 
 def test_ties_in_confidence_count_as_the_mean_of_all_orders():
     # Two pairs of equal confidence, one wrong: risks 1/2 and 1/2, the mean of (1, 1/2) and (0, 1/2).
-    assert risk_coverage([0.7, 0.7], [True, False])["aurc"] == pytest.approx(0.5)
+    assert compute_risk_coverage([0.7, 0.7], [True, False])["aurc"] == pytest.approx(0.5)
 
 
 def test_a_safe_threshold_keeps_the_rate_on_new_pairs():
@@ -172,7 +177,7 @@ def test_a_safe_threshold_keeps_the_rate_on_new_pairs():
     exceeded = found = 0
     for seed in range(60):
         scores, entailed = calibrated(400, seed)
-        [chosen] = safe_thresholds(scores, entailed, np.arange(400), range(400), targets=(0.1,))
+        [chosen] = find_safe_thresholds(scores, entailed, np.arange(400), range(400), targets=(0.1,))
         if chosen["threshold"] is None:
             continue
         found += 1
@@ -214,11 +219,11 @@ def test_two_models_are_compared_on_the_same_pairs():
     noisy = np.clip(scores + np.random.default_rng(5).normal(0, 0.5, 800), 0, 1)
     better, worse = scored(scores, entailed), scored(noisy, entailed)
     for name in ("auroc", "balanced_accuracy"):
-        assert sample_value(better[name].sample) == pytest.approx(better[name].value)
-        difference, p = paired_difference(worse[name].sample, better[name].sample, resamples=500)
+        assert compute_sample_value(better[name].sample) == pytest.approx(better[name].value)
+        difference, p = compute_paired_difference(worse[name].sample, better[name].sample, resamples=500)
         assert difference.low > 0
         assert p < 0.01
-    same, p = paired_difference(better["auroc"].sample, better["auroc"].sample, resamples=200)
+    same, p = compute_paired_difference(better["auroc"].sample, better["auroc"].sample, resamples=200)
     assert (same.value, p) == (0, 1.0)
 
 
@@ -227,14 +232,14 @@ def test_limits_of_the_area_hold_the_true_area():
     held = 0
     for seed in range(200):
         scores, entailed = calibrated(150, 1000 + seed)
-        area = auroc(scores, entailed, np.arange(150), 150)
+        area = estimate_auroc(scores, entailed, np.arange(150), 150)
         held += area.low <= 5 / 6 <= area.high
     assert held >= 180
 
 
 def test_the_sweep_is_monotone_and_bounded():
     scores, entailed = calibrated()
-    rows = threshold_sweep(scores, entailed)
+    rows = sweep_thresholds(scores, entailed)
     assert len(rows) == 100
     for name in ("false_entailment", "recall"):
         values = [row[name] for row in rows]
@@ -245,13 +250,21 @@ def test_the_sweep_is_monotone_and_bounded():
 @pytest.mark.parametrize(
     ("decisions", "sources", "message"),
     [
-        (Decisions(np.array([True, False]), np.array([True])), range(2), "equal length, got lengths \\[1, 2\\]"),
-        (Decisions(np.array([True, False]), np.array([True, False]), np.array([2.0, 0.1])), range(2), "from 0 to 1"),
+        (
+            VerifierPredictions(np.array([True, False]), np.array([True])),
+            range(2),
+            "equal length, got lengths \\[1, 2\\]",
+        ),
+        (
+            VerifierPredictions(np.array([True, False]), np.array([True, False]), np.array([2.0, 0.1])),
+            range(2),
+            "from 0 to 1",
+        ),
     ],
 )
 def test_malformed_input_is_rejected(decisions, sources, message):
     with pytest.raises(ValueError, match=message):
-        verification_scores(decisions, sources)
+        compute_verification_scores(decisions, sources)
 
 
 def test_estimates_are_plain_records():

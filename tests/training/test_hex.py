@@ -102,7 +102,7 @@ def test_g_by_hand():
         "decoder.weight": torch.tensor([[1.0, 5.0], [2.0, 0.0], [0.0, 1.0]]),
     }
     ids, mask = torch.tensor([[0, 4, 5, 2, 5]]), torch.tensor([[1, 1, 1, 1, 0]])
-    branch = SuperficialBranch.of(weights, table, normalise=False)
+    branch = SuperficialBranch.from_weights(weights, table, normalise=False)
     assert branch(branch.mean(ids, mask)).tolist() == [[4.0, 8.0, 0.0]]  # ReLU(4, -2) = (4, 0)
     branch.normalise = True
     torch.testing.assert_close(branch(branch.mean(ids, mask)), torch.tensor([[2**0.5, 8**0.5, 0.0]]))

@@ -14,7 +14,7 @@ from unbag.challenge_sets.verifier_scores import verifier_scores
 from unbag.data.predictions import SetPredictions
 from unbag.scoring.bootstrap import Estimate
 from unbag.scoring.nested import iter_estimates
-from unbag.scoring.skill import Credits, skill_score
+from unbag.scoring.skill import PredictionCredits, skill_score
 
 LAST: Final = 1_000
 """Default position of a set in an order: after all sets that declare one."""
@@ -224,8 +224,8 @@ class ChallengeSet:
         scores: Scores = getattr(self.module("scores"), f"{self.name}_scores")(columns, answers)
         credits_of: Any = getattr(self.module("scores"), f"{self.name}_credits", None)
 
-        def worth(given: SetPredictions) -> Credits:
-            credits: Credits = credits_of(columns, given.in_space(answers.label_space))
+        def worth(given: SetPredictions) -> PredictionCredits:
+            credits: PredictionCredits = credits_of(columns, given.in_space(answers.label_space))
             return credits if credits.names is not None else credits._replace(names=answers.label_space)
 
         own = None if credits_of is None else worth(answers)

@@ -7,8 +7,8 @@ import numpy as np
 
 from unbag.data.labels import gold_id
 from unbag.data.sources import Source
-from unbag.scoring.accuracy import agreement
-from unbag.scoring.bootstrap import named_estimates
+from unbag.scoring.accuracy import compute_annotator_agreement
+from unbag.scoring.bootstrap import estimate_named_ratios
 
 _BATCH: Final = 10_000  # rows read from disk at a time
 _DECIMALS: Final = 4
@@ -32,7 +32,7 @@ def annotator_accuracy(rows: Any, labels_of_pairs: Votes, id_column: str = "sour
     """Compute how often one annotator gives the gold label, over the unchanged pairs of a set.
 
     Annotators labelled the original pairs only, so permuted or exchanged rows do not count. The estimate is that of
-    `scoring.accuracy.agreement`, with its 95 % interval over pairs.
+    `scoring.accuracy.compute_annotator_agreement`, with its 95 % interval over pairs.
 
     Args:
         rows: Rows of the set, a `datasets.Dataset`.
@@ -54,8 +54,8 @@ def annotator_accuracy(rows: Any, labels_of_pairs: Votes, id_column: str = "sour
     if not matched:
         return None
     gold = np.array([gold_id(label) for label, _ in matched.values()])
-    right = agreement([list(map(gold_id, labels)) for _, labels in matched.values()], gold).share
-    estimate = named_estimates({"human": (right, 1.0)})["human"]
+    right = compute_annotator_agreement([list(map(gold_id, labels)) for _, labels in matched.values()], gold).share
+    estimate = estimate_named_ratios({"human": (right, 1.0)})["human"]
     # Rounded, since the record is stored in the set's file, and its bytes must not differ between processors.
     bounds = {"share": estimate.value, "low": estimate.low, "high": estimate.high}
     rounded = {name: None if value is None else round(value, _DECIMALS) for name, value in bounds.items()}

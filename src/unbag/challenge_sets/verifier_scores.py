@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from unbag.data.labels import CONTRADICTION, ENTAILMENT
 from unbag.data.predictions import SetPredictions
 from unbag.scoring.bootstrap import DEFAULT_RESAMPLES
-from unbag.scoring.verification import Decisions, VerificationScores, verification_scores
+from unbag.scoring.verification import VerificationScores, VerifierPredictions, compute_verification_scores
 
 
 def verifier_scores(
@@ -48,11 +48,11 @@ def verifier_scores(
         # A softmax in float32 may exceed 1 by its last digit.
         scores = np.clip(scores, 0.0, 1.0)
     contradicted = space.index(CONTRADICTION) if CONTRADICTION in space else None
-    decisions = Decisions(
+    decisions = VerifierPredictions(
         gold == entailed,
         predicted == entailed,
         scores,
         None if contradicted is None else gold == contradicted,
         None if contradicted is None else predicted == contradicted,
     )
-    return verification_scores(decisions, sources, resamples=resamples)
+    return compute_verification_scores(decisions, sources, resamples=resamples)

@@ -20,14 +20,14 @@ from unbag.scoring.nested import iter_estimates
 from unbag.scoring.significance import (
     DEFAULT_RESAMPLES,
     Floats,
-    binary_outcomes,
-    difference_of_draws,
-    holm,
-    mcnemar,
+    compute_difference_from_draws,
+    compute_seed_spread,
+    compute_unpaired_difference,
+    correct_p_values,
+    extract_binary_outcomes,
+    mcnemar_test,
     resample_statistics,
-    seed_test,
-    spread,
-    unpaired_difference,
+    run_seed_test,
 )
 from unbag.utils.options import check_int
 
@@ -228,7 +228,7 @@ def _compare_systems(
     if not differences:
         raise ValueError("expected metrics in both, got none: " + ("; ".join(notes) or _describe_missing(quantities)))
     tested = [index for index, difference in enumerate(differences) if difference.p is not None]
-    for index, p in zip(tested, holm([differences[index].p or 0.0 for index in tested]), strict=True):
+    for index, p in zip(tested, correct_p_values([differences[index].p or 0.0 for index in tested]), strict=True):
         differences[index] = differences[index]._replace(p_holm=float(p))
     # Bootstrap p-values have a lower limit, so Holm's correction may make significance impossible.
     least = 2 / (resamples + 1)
@@ -325,7 +325,7 @@ class _Pairs:
             if not all(present):
                 continue
             n = min(by_path[path].n for each in scores for by_path in each if path in by_path)
-            spreads = [spread(each) for each in present]
+            spreads = [compute_seed_spread(each) for each in present]
             fields = (first.result.set, first.result.corpus, path, label, one.letter, two.letter)
             means = (spreads[0].mean, spreads[1].mean)
             deviations = (spreads[0].standard_deviation, spreads[1].standard_deviation)
@@ -333,8 +333,8 @@ class _Pairs:
             if not alone:
                 seeds = sum(map(len, present))
                 if same:
-                    tested = seed_test(*present)
-                    yield difference(tested.difference.of(None, n), seeds, "seeds", tested.p)
+                    tested = run_seed_test(*present)
+                    yield difference(tested.difference.copy_with_sample(None, n), seeds, "seeds", tested.p)
                 else:
                     yield difference(Estimate(means[1] - means[0], None, None, n), seeds, "unpaired", None)
                 continue
@@ -342,17 +342,19 @@ class _Pairs:
             if not same or pair[0] is None or pair[1] is None:
                 if same and first.samples and second.samples:  # both stored examples, but not for this metric
                     notes.append(f"{_title(first.result)}: {label} is not tested; its interval is unpaired")
-                yield difference(unpaired_difference(scores[0][0][path], scores[1][0][path]), n, "unpaired", None)
+                yield difference(
+                    compute_unpaired_difference(scores[0][0][path], scores[1][0][path]), n, "unpaired", None
+                )
                 continue
             drawn = [self._draws(run)[run.file, run.number, path] for run in (first, second)]
-            bootstrap = difference_of_draws(pair[0], pair[1], drawn[0], drawn[1], level=0.95)
-            binary = binary_outcomes(pair[0], pair[1])
-            test, p = ("bootstrap", bootstrap.p) if binary is None else ("mcnemar", mcnemar(*binary).p)
+            bootstrap = compute_difference_from_draws(pair[0], pair[1], drawn[0], drawn[1], level=0.95)
+            binary = extract_binary_outcomes(pair[0], pair[1])
+            test, p = ("bootstrap", bootstrap.p) if binary is None else ("mcnemar", mcnemar_test(*binary).p)
             sources = bootstrap.difference.n
             if binary is None and sources < FEW:
                 few = f"the bootstrap has only {sources} source examples; p-values are too small"
                 notes.append(f"{_title(first.result)}: {few}")
-            yield difference(bootstrap.difference.of(None, n), sources, test, p)
+            yield difference(bootstrap.difference.copy_with_sample(None, n), sources, test, p)
 
     def _chosen(self, result: Result) -> dict[str, tuple[str, bool | None]]:
         """Select the metrics of a result to compare. Returns label and direction by path."""

@@ -17,7 +17,7 @@ from unbag.data.columns import numbers
 from unbag.data.labels import LABELS, NOT_ENTAILMENT, TWO_WAY, LabelError, canonical, fold
 from unbag.data.predictions import SetPredictions
 from unbag.data.readers import cell, open_file
-from unbag.scoring.bootstrap import Estimate, named_estimates
+from unbag.scoring.bootstrap import Estimate, estimate_named_ratios
 from unbag.scoring.natural_logic import natural_logic
 from unbag.scoring.permutation_acceptance import ORIGINAL
 from unbag.utils import rng
@@ -156,7 +156,7 @@ def score(folder: Path, sheet: Path) -> PeopleScores:
     right: NDArray[np.bool_] = gold == given
     drawn_from = np.array([key[number]["drawn_from"] for number in answered])
     subsets = {"d_c": drawn_from == RIGHT, "d_f": drawn_from == FLIPPED}
-    estimates = named_estimates(
+    estimates = estimate_named_ratios(
         {"accuracy": (right, 1.0), **{name: (right & subset, subset) for name, subset in subsets.items()}}
     )
     return {

@@ -13,7 +13,7 @@ from unbag import challenge_sets
 from unbag.evaluation import row_labels, samples
 from unbag.evaluation.row_labels import RowLabels
 from unbag.evaluation.systems import Run, load_single_system
-from unbag.scoring.bootstrap import Estimate, share_of_rows, to_json
+from unbag.scoring.bootstrap import Estimate, estimate_share, to_json
 
 
 class Parity(NamedTuple):
@@ -44,7 +44,7 @@ def compare_labels(run: Path, before: Path) -> tuple[list[Parity], list[str]]:
     """Compare the predicted labels of two runs on the same rows.
 
     The interval is that of Clopper & Pearson (1934) at the effective number of independent rows
-    (`scoring.intervals.effective_sizes`), since permutations of one example are not independent.
+    (`scoring.intervals.compute_effective_sizes`), since permutations of one example are not independent.
 
     Args:
         run: Folder or results file of the model.
@@ -85,5 +85,5 @@ def _count_changes(ours: RowLabels, theirs: RowLabels) -> tuple[int, Estimate, i
     changed = ours.differs_from(theirs)
     n_sources = len(np.unique(ours.source))
     everything = np.ones(len(changed), dtype=np.bool_)
-    share = share_of_rows(changed, everything, ours.source.astype(np.int64), n_sources)
+    share = estimate_share(changed, everything, ours.source.astype(np.int64), n_sources)
     return int(changed.sum()), share, n_sources

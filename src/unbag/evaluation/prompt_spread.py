@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from unbag import challenge_sets
 from unbag.challenge_sets.results import Result
 from unbag.evaluation.model_loading import PROMPT_MARK
-from unbag.scoring.significance import spread
+from unbag.scoring.significance import compute_seed_spread
 
 
 class PromptSpread(NamedTuple):
@@ -67,7 +67,7 @@ def spread_over_prompts(results: Sequence[Result]) -> list[PromptSpread]:
             values = {p: each.value for p, each in estimates.items() if each is not None and each.value is not None}
             if len(values) < 2:
                 continue
-            over = spread(list(values.values()))
+            over = compute_seed_spread(list(values.values()))
             fields = (name, set_name, corpus, quantity.name, quantity.label)
             spreads.append(PromptSpread(*fields, values, over.mean, over.standard_deviation or 0.0))
     return spreads

@@ -24,7 +24,7 @@ from unbag.evaluation import row_labels
 from unbag.evaluation.row_labels import RowLabels
 from unbag.scoring.bootstrap import Sample
 from unbag.scoring.nested import iter_estimates
-from unbag.scoring.significance import STATISTICS, sample_value
+from unbag.scoring.significance import STATISTICS, compute_sample_value
 from unbag.utils import checksums
 from unbag.utils.files import atomic_write
 
@@ -107,7 +107,7 @@ def read(run: Path, number: int, result: Result) -> dict[str, Sample] | None:
     recorded = dict(iter_estimates(result.scores))
     for path, sample in samples.items():
         value = recorded[path].value if path in recorded else None
-        if path not in recorded or (value is not None and abs(sample_value(sample) - value) > _CLOSE):
+        if path not in recorded or (value is not None and abs(compute_sample_value(sample) - value) > _CLOSE):
             raise ValueError(
                 f"{file}: expected samples of the results in the same run, got others ({path} differs); evaluate again"
             )

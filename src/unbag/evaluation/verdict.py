@@ -8,7 +8,7 @@ from unbag import challenge_sets
 from unbag.challenge_sets.base import LAST, SKILL
 from unbag.challenge_sets.results import Result
 from unbag.scoring.bootstrap import Estimate
-from unbag.scoring.significance import t_quantile
+from unbag.scoring.significance import compute_t_quantile
 from unbag.scoring.skill import LEAST_ROWS
 
 Standing = Literal["better", "no better", "worse", "inconclusive"]
@@ -129,11 +129,13 @@ def _simultaneous(score: Estimate, sources: int, together: int) -> tuple[Estimat
     """
     if score.value is None or score.low is None or score.high is None or sources < 2:
         return score, None
-    alone, wider = (t_quantile(1 - LEVEL / 2 / n, sources - 1) for n in (1, max(together, 1)))
+    alone, wider = (compute_t_quantile(1 - LEVEL / 2 / n, sources - 1) for n in (1, max(together, 1)))
     below, above = ((end - score.value) * wider / alone for end in (score.low, score.high))
     error = (score.high - score.low) / 2 / alone
-    least = error * (wider + t_quantile(POWER, sources - 1))
-    return Estimate(score.value, score.value + below, min(1.0, score.value + above), score.n).of(score.sample), least
+    least = error * (wider + compute_t_quantile(POWER, sources - 1))
+    return Estimate(score.value, score.value + below, min(1.0, score.value + above), score.n).copy_with_sample(
+        score.sample
+    ), least
 
 
 def sentence(verdicts: Sequence[SetVerdict]) -> str:

@@ -26,7 +26,7 @@ from unbag.data.predictions import SetPredictions
 from unbag.inference.function import IDS, CallablePredictor, OutputCountError
 from unbag.inference.predictor import Predictor
 from unbag.inference.single_output import log_odds, rank_predictions
-from unbag.scoring.ranking import area_under_curve
+from unbag.scoring.ranking import compute_auroc
 
 PAIRS: Final[dict[str, tuple[tuple[str, str, str], ...]]] = {
     "en": (
@@ -300,5 +300,5 @@ def _couples_of(
         space = label_space_of(order)
         high = np.array([fold(gold, space) == order[0] for gold in golds])
         # The area under the curve is the share of couples that are ranked right (Mann-Whitney).
-        counts[order] = COUPLES * float(area_under_curve(scores, high) or 0.0)
+        counts[order] = COUPLES * float(compute_auroc(scores, high) or 0.0)
     return counts

@@ -16,7 +16,7 @@ from typing_extensions import TypedDict  # pydantic reads records by it
 
 from unbag.data.labels import ENTAILMENT, positive_label
 from unbag.data.predictions import SetPredictions
-from unbag.scoring.ranking import area_under_curve, break_even
+from unbag.scoring.ranking import compute_auroc, compute_break_even_threshold
 
 BREAK_EVEN: Final = "break-even"
 
@@ -95,7 +95,7 @@ def rank_predictions(
         cutoff = float(1 / (1 + np.exp(-least))) if math.isfinite(least) else None
     n_predicted = int((answers.predicted == positive_column).sum())
     ranking = Ranking(
-        auc=area_under_curve(scores, positive),
+        auc=compute_auroc(scores, positive),
         threshold=cutoff,
         n_predicted_entailed=n_predicted,
         pairs=len(scores),
@@ -111,7 +111,7 @@ def break_even_score(answers: SetPredictions, labels: ArrayLike) -> float:
         labels: Gold ids of the pairs, shape (n,).
     """
     positive = answers.gold(labels) == _positive_column(answers)
-    return break_even(log_odds(answers.probabilities, answers.label_space), positive)
+    return compute_break_even_threshold(log_odds(answers.probabilities, answers.label_space), positive)
 
 
 def predict_by_score(answers: SetPredictions, least: float) -> SetPredictions:

@@ -19,8 +19,8 @@ except ImportError as error:
         "unbag.models: expected PyTorch and transformers, got no installation; run pip install 'unbag[models]'"
     ) from error
 
-from unbag.models.catalogue import ARCHITECTURES, Architecture, get_architecture, register
+from unbag.models.catalogue import ARCHITECTURES, Architecture, get_architecture, register_architectures
 
 __all__ = ["ARCHITECTURES", "Architecture", "get_architecture"]
 
-register()
+register_architectures()

@@ -223,7 +223,7 @@ def get_architecture(name: str) -> Architecture:
     return ARCHITECTURES[name]
 
 
-def register() -> None:
+def register_architectures() -> None:
     """Register all models with the Auto classes of transformers."""
     for network in {kind.network for kind in _ALL}:
         config: Any = network.config_class

@@ -4,9 +4,9 @@ import torch
 from torch import Tensor, nn
 
 from unbag.models.config import PairConfig
-from unbag.models.layers import Mlp, max_over
+from unbag.models.layers import Mlp, max_pool
 from unbag.models.network import SentenceEncoder
-from unbag.models.sides import Side
+from unbag.models.sides import SentenceBatch
 
 
 class ConvNetConfig(PairConfig):
@@ -49,12 +49,12 @@ class ConvNetForSequenceClassification(SentenceEncoder):
         self.classifier = Mlp(sizes, nn.Identity, config.dropout)
         self.post_init()
 
-    def encode(self, side: Side) -> Tensor:
+    def encode(self, side: SentenceBatch) -> Tensor:
         """Compute the max-pooled features of all layers, shape (b, layers × hidden)."""
         outputs = self.embed(side)
         maxima = []
         for convolution in self.convolutions:
             unpadded = outputs * side.mask[..., None]  # the bias of the previous layer makes padding non-zero
             outputs = convolution(unpadded.transpose(1, 2)).relu().transpose(1, 2)
-            maxima.append(max_over(outputs, side.mask))
+            maxima.append(max_pool(outputs, side.mask))
         return torch.cat(maxima, dim=-1)

@@ -6,9 +6,9 @@ from torch.nn.functional import normalize
 from transformers import initialization
 
 from unbag.models.config import PairConfig
-from unbag.models.layers import Mlp, attention, soft_alignment, sum_over
+from unbag.models.layers import Mlp, compute_attention, compute_soft_alignment, sum_pool
 from unbag.models.network import CustomInitModule, PairNetwork
-from unbag.models.sides import Side
+from unbag.models.sides import SentenceBatch
 
 
 class DamConfig(PairConfig):
@@ -47,7 +47,7 @@ class IntraAttention(CustomInitModule):
         f = self.project(vectors)
         places = torch.arange(vectors.shape[1], device=vectors.device)
         apart = (places[:, None] - places[None, :]).clamp(-self.distance, self.distance) + self.distance
-        weights = attention(f @ f.transpose(1, 2) + self.bias[apart], mask)
+        weights = compute_attention(f @ f.transpose(1, 2) + self.bias[apart], mask)
         return torch.cat([vectors, weights @ vectors], dim=-1)
 
     def init_parameters(self) -> None:
@@ -77,17 +77,17 @@ class DamForSequenceClassification(PairNetwork):
         self.classifier = nn.Linear(size, self.num_labels)
         self.post_init()
 
-    def logits(self, premise: Side, hypothesis: Side) -> Tensor:
+    def logits(self, premise: SentenceBatch, hypothesis: SentenceBatch) -> Tensor:
         """Compute the logits of pairs, shape (b, labels)."""
         a, b = self._words(premise), self._words(hypothesis)
         scores = self.attend(a) @ self.attend(b).transpose(1, 2)  # equation 1
-        alignment = soft_alignment(scores, premise.mask, hypothesis.mask)
+        alignment = compute_soft_alignment(scores, premise.mask, hypothesis.mask)
         of_premise = self.compare(torch.cat([a, alignment.premise @ b], dim=-1))  # equation 3
         of_hypothesis = self.compare(torch.cat([b, alignment.hypothesis @ a], dim=-1))
-        both = [sum_over(of_premise, premise.mask), sum_over(of_hypothesis, hypothesis.mask)]  # equation 4
+        both = [sum_pool(of_premise, premise.mask), sum_pool(of_hypothesis, hypothesis.mask)]  # equation 4
         logits: Tensor = self.classifier(self.aggregate(torch.cat(both, dim=-1)))
         return logits
 
-    def _words(self, side: Side) -> Tensor:
+    def _words(self, side: SentenceBatch) -> Tensor:
         words: Tensor = self.project(normalize(self.embed(side), dim=-1))
         return words if self.intra is None else self.intra(words, side.mask)

@@ -4,9 +4,9 @@ import torch
 from torch import Tensor, nn
 
 from unbag.models.config import PairConfig
-from unbag.models.layers import Mlp, mean_over
+from unbag.models.layers import Mlp, mean_pool
 from unbag.models.network import SentenceEncoder
-from unbag.models.sides import Side
+from unbag.models.sides import SentenceBatch
 
 
 class DanConfig(PairConfig):
@@ -29,7 +29,7 @@ class DanForSequenceClassification(SentenceEncoder):
 
     Iyyer et al. 2015, "Deep Unordered Composition Rivals Syntactic Methods for Text Classification"
     (https://aclanthology.org/P15-1162), section 3, with word dropout (section 3.1). The paper classifies single texts;
-    this network combines the two sentences as InferSent does (`network.matching_features`).
+    this network combines the two sentences as InferSent does (`network.build_matching_features`).
     """
 
     config_class = DanConfig
@@ -40,9 +40,9 @@ class DanForSequenceClassification(SentenceEncoder):
         self.classifier = Mlp(sizes, nn.ReLU, config.dropout)
         self.post_init()
 
-    def encode(self, side: Side) -> Tensor:
+    def encode(self, side: SentenceBatch) -> Tensor:
         """Compute the mean word embedding of each sentence, shape (b, d); zeros for a sentence without words."""
         words = side.words
         if self.training and self.config.word_dropout:
             words = words & (torch.rand(words.shape, device=words.device) >= self.config.word_dropout)
-        return mean_over(self.embed(side), words)
+        return mean_pool(self.embed(side), words)

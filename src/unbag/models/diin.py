@@ -8,9 +8,9 @@ from torch.nn.functional import max_pool2d, one_hot, pad
 from transformers import initialization
 
 from unbag.models.config import PairConfig
-from unbag.models.layers import attention
+from unbag.models.layers import compute_attention
 from unbag.models.network import CustomInitModule, PairNetwork
-from unbag.models.sides import Side
+from unbag.models.sides import SentenceBatch
 
 
 class DiinConfig(PairConfig):
@@ -67,8 +67,8 @@ class DiinForSequenceClassification(PairNetwork):
         super().__init__(config)
         size = config.embedding_size + config.character_features + config.tags + 1
         self.dropout = nn.Dropout(config.dropout)
-        self.characters = Characters(config.character_size, config.character_features, config.character_width)
-        self.highway = nn.ModuleList(Highway(size) for _ in range(2))
+        self.characters = CharacterConvolution(config.character_size, config.character_features, config.character_width)
+        self.highway = nn.ModuleList(HighwayLayer(size) for _ in range(2))
         self.encoders = nn.ModuleList(FusedAttention(size) for _ in range(2))  # one per side
         channels = int(size * config.scale)
         layers: list[nn.Module] = [nn.Conv2d(size, channels, 1)]
@@ -76,15 +76,15 @@ class DiinForSequenceClassification(PairNetwork):
             layers.append(DenseBlock(channels, config.block_layers, config.growth))
             grown = channels + config.block_layers * config.growth
             channels = int(grown * config.transition)
-            layers.append(Transition(grown, channels, relu=config.transition_relu))
+            layers.append(TransitionLayer(grown, channels, relu=config.transition_relu))
         self.extract = nn.Sequential(*layers)
         side = config.length >> config.blocks
         self.classifier = nn.Linear(channels * side * side, self.num_labels)
         self.post_init()
 
-    def logits(self, premise: Side, hypothesis: Side) -> Tensor:
+    def logits(self, premise: SentenceBatch, hypothesis: SentenceBatch) -> Tensor:
         """Compute the logits of pairs, shape (b, labels)."""
-        sides = [Side(*(each[:, : self.config.length] for each in side)) for side in (premise, hypothesis)]
+        sides = [SentenceBatch(*(each[:, : self.config.length] for each in side)) for side in (premise, hypothesis)]
         p, h = (
             encoder(self._words(*pair), pair[0].mask)
             for encoder, pair in zip(self.encoders, (sides, sides[::-1]), strict=True)
@@ -97,7 +97,7 @@ class DiinForSequenceClassification(PairNetwork):
         logits: Tensor = self.classifier(self.dropout(features.flatten(1)))
         return logits
 
-    def _words(self, side: Side, other: Side) -> Tensor:
+    def _words(self, side: SentenceBatch, other: SentenceBatch) -> Tensor:
         """Compute the features of each word after the highway layers, shape (b, t, size)."""
         tables: Any = self.embeddings
         vectors = self.embed(side)
@@ -116,7 +116,7 @@ class DiinForSequenceClassification(PairNetwork):
         return encoded
 
 
-class Characters(nn.Module):
+class CharacterConvolution(nn.Module):
     """Max-pooled convolution over the characters of each word."""
 
     def __init__(self, size: int, features: int, width: int) -> None:
@@ -132,7 +132,7 @@ class Characters(nn.Module):
         return features.view(b, t, -1)
 
 
-class Highway(nn.Module):
+class HighwayLayer(nn.Module):
     """Highway layer (Srivastava et al. 2015): y = g ⊙ ReLU(W x + b) + (1 − g) ⊙ x with g = σ(W_g x + b_g)."""
 
     def __init__(self, size: int) -> None:
@@ -155,19 +155,19 @@ class FusedAttention(nn.Module):
 
     def __init__(self, size: int) -> None:
         super().__init__()
-        self.other, self.both = nn.Linear(size, 1, bias=False), Weights(size)
+        self.other, self.both = nn.Linear(size, 1, bias=False), FeatureWeights(size)
         self.new, self.keep, self.add = (nn.Linear(2 * size, size) for _ in range(3))
 
     def forward(self, words: Tensor, mask: Tensor) -> Tensor:
         """Encode words, shape (b, t, size); zeros at padding."""
         scores = self.other(words).transpose(1, 2) + self.both(words) @ words.transpose(1, 2)
-        pair = torch.cat([words, attention(scores, mask) @ words], dim=-1)
+        pair = torch.cat([words, compute_attention(scores, mask) @ words], dim=-1)
         z, r, f = self.new(pair).tanh(), self.keep(pair).sigmoid(), self.add(pair).sigmoid()
         fused: Tensor = (r * words + f * z) * mask[..., None]
         return fused
 
 
-class Weights(CustomInitModule):
+class FeatureWeights(CustomInitModule):
     """Elementwise multiplication with one trained weight per feature."""
 
     def __init__(self, size: int) -> None:
@@ -199,7 +199,7 @@ class DenseBlock(nn.Module):
         return values
 
 
-class Transition(nn.Module):
+class TransitionLayer(nn.Module):
     """1 × 1 convolution followed by 2 × 2 max pooling.
 
     Args:

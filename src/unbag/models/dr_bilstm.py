@@ -4,9 +4,18 @@ import torch
 from torch import Tensor, nn
 
 from unbag.models.config import PairConfig
-from unbag.models.layers import Mlp, Read, State, comparison_features, max_over, mean_over, reader, soft_alignment
+from unbag.models.layers import (
+    Mlp,
+    State,
+    TokenEncoderOutput,
+    build_comparison_features,
+    build_token_encoder,
+    compute_soft_alignment,
+    max_pool,
+    mean_pool,
+)
 from unbag.models.network import PairNetwork
-from unbag.models.sides import Side
+from unbag.models.sides import SentenceBatch
 
 
 class DrBiLstmConfig(PairConfig):
@@ -43,27 +52,27 @@ class DrBiLstmForSequenceClassification(PairNetwork):
         super().__init__(config)
         size, bag = config.hidden_size, config.bag_of_words
         self.dropout = nn.Dropout(config.dropout)
-        self.encode = reader(config.embedding_size, size, bag_of_words=bag)
+        self.encode = build_token_encoder(config.embedding_size, size, bag_of_words=bag)
         self.project = nn.Linear(8 * size, config.projected_size)
-        self.infer = reader(config.projected_size, size, bag_of_words=bag)
+        self.infer = build_token_encoder(config.projected_size, size, bag_of_words=bag)
         self.classifier = Mlp([8 * size, config.classifier_size, self.num_labels], nn.ReLU, config.dropout)
         self.post_init()
 
-    def logits(self, premise: Side, hypothesis: Side) -> Tensor:
+    def logits(self, premise: SentenceBatch, hypothesis: SentenceBatch) -> Tensor:
         """Compute the logits of pairs, shape (b, labels)."""
         masks = premise.mask, hypothesis.mask
         words = self.dropout(self.embed(premise)), self.dropout(self.embed(hypothesis))
         _, (a, b) = self._readings(self.encode, words, masks)
-        alignment = soft_alignment(a @ b.transpose(1, 2), *masks)
+        alignment = compute_soft_alignment(a @ b.transpose(1, 2), *masks)
         compared = (
-            self.dropout(self.project(comparison_features(a, alignment.premise @ b)).relu()),
-            self.dropout(self.project(comparison_features(b, alignment.hypothesis @ a)).relu()),
+            self.dropout(self.project(build_comparison_features(a, alignment.premise @ b)).relu()),
+            self.dropout(self.project(build_comparison_features(b, alignment.hypothesis @ a)).relu()),
         )
         alone, dependent = self._readings(self.infer, compared, masks)
         pooled = []
         for one, other, mask in zip(alone, dependent, masks, strict=True):
             larger = torch.maximum(one, other)
-            pooled += [max_over(larger, mask), mean_over(larger, mask)]
+            pooled += [max_pool(larger, mask), mean_pool(larger, mask)]
         logits: Tensor = self.classifier(torch.cat(pooled, dim=-1))
         return logits
 
@@ -71,7 +80,7 @@ class DrBiLstmForSequenceClassification(PairNetwork):
         self, read: nn.Module, vectors: tuple[Tensor, Tensor], masks: tuple[Tensor, Tensor]
     ) -> tuple[tuple[Tensor, Tensor], tuple[Tensor, Tensor]]:
         """Encode both sentences: each one alone, and each one after the other sentence."""
-        alone: list[Read] = [read(*each) for each in zip(vectors, masks, strict=True)]
+        alone: list[TokenEncoderOutput] = [read(*each) for each in zip(vectors, masks, strict=True)]
         states: list[State | None] = [each.state for each in alone]
         # 1 - i is the other sentence, whose last state is the initial state here.
         dependent = [read(vectors[i], masks[i], states[1 - i]).outputs for i in (0, 1)]

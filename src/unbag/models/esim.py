@@ -4,9 +4,16 @@ import torch
 from torch import Tensor, nn
 
 from unbag.models.config import PairConfig
-from unbag.models.layers import Mlp, comparison_features, max_over, mean_over, reader, soft_alignment
+from unbag.models.layers import (
+    Mlp,
+    build_comparison_features,
+    build_token_encoder,
+    compute_soft_alignment,
+    max_pool,
+    mean_pool,
+)
 from unbag.models.network import PairNetwork
-from unbag.models.sides import Side
+from unbag.models.sides import SentenceBatch
 
 
 class EsimConfig(PairConfig):
@@ -34,17 +41,17 @@ class EsimForSequenceClassification(PairNetwork):
         super().__init__(config)
         size, bag = config.hidden_size, config.bag_of_words
         self.dropout = nn.Dropout(config.dropout)
-        self.encode = reader(config.embedding_size, size, bag_of_words=bag)
+        self.encode = build_token_encoder(config.embedding_size, size, bag_of_words=bag)
         self.project = nn.Linear(8 * size, size)
-        self.compose = reader(size, size, bag_of_words=bag)
+        self.compose = build_token_encoder(size, size, bag_of_words=bag)
         self.classifier = Mlp([8 * size, size, self.num_labels], nn.Tanh, config.dropout)
         self.post_init()
 
-    def logits(self, premise: Side, hypothesis: Side) -> Tensor:
+    def logits(self, premise: SentenceBatch, hypothesis: SentenceBatch) -> Tensor:
         """Compute the logits of pairs, shape (b, labels)."""
         a, b = (self.encode(self.dropout(self.embed(side)), side.mask).outputs for side in (premise, hypothesis))
         scores = a @ b.transpose(1, 2)  # equation 11
-        alignment = soft_alignment(scores, premise.mask, hypothesis.mask)
+        alignment = compute_soft_alignment(scores, premise.mask, hypothesis.mask)
         pooled = [
             *self._composed(a, alignment.premise @ b, premise.mask),
             *self._composed(b, alignment.hypothesis @ a, hypothesis.mask),
@@ -54,6 +61,6 @@ class EsimForSequenceClassification(PairNetwork):
 
     def _composed(self, own: Tensor, counterpart: Tensor, mask: Tensor) -> list[Tensor]:
         """Compose the comparisons of one sentence, and pool them by mean and maximum, shape (b, 2 hidden) each."""
-        compared = self.dropout(self.project(comparison_features(own, counterpart)).relu())
+        compared = self.dropout(self.project(build_comparison_features(own, counterpart)).relu())
         outputs = self.compose(compared, mask).outputs
-        return [mean_over(outputs, mask), max_over(outputs, mask)]
+        return [mean_pool(outputs, mask), max_pool(outputs, mask)]

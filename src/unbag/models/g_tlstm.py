@@ -8,8 +8,8 @@ from transformers import initialization
 from unbag.models.config import PairConfig
 from unbag.models.layers import Mlp
 from unbag.models.network import CustomInitModule, SentenceEncoder
-from unbag.models.sides import Side
-from unbag.models.tree_lstm import Merges, Nodes, TreeLstmCell
+from unbag.models.sides import SentenceBatch
+from unbag.models.tree_lstm import Merges, NodeStates, TreeLstmCell
 
 
 class GTlstmConfig(PairConfig):
@@ -56,15 +56,15 @@ class GTlstmForSequenceClassification(SentenceEncoder):
         self.dropout = nn.Dropout(config.dropout)
         self.leaf = LeafLstm(config.embedding_size, size)
         self.merge = TreeLstmCell(0, size, forget_bias=1.0 if config.unit_forget_bias else 0.0)
-        self.query = Query(size, scaled=config.scaled_scores)
+        self.query = QueryScorer(size, scaled=config.scaled_scores)
         self.classifier = Mlp([4 * size, config.classifier_size, self.num_labels], nn.ReLU, config.dropout)
         self.post_init()
 
-    def encode(self, side: Side) -> Tensor:
+    def encode(self, side: SentenceBatch) -> Tensor:
         """Compute the state of the root of each tree, shape (b, hidden)."""
         return self._merged(side)[0]
 
-    def trees(self, side: Side) -> list[Merges]:
+    def trees(self, side: SentenceBatch) -> list[Merges]:
         """Compute the induced binary tree of each sentence."""
         lengths = side.mask.sum(dim=1).clamp(min=1).tolist()
         chosen = torch.stack(steps, dim=1).tolist() if (steps := self._merged(side)[1]) else [[]] * len(lengths)
@@ -77,13 +77,15 @@ class GTlstmForSequenceClassification(SentenceEncoder):
             trees.append(merges)
         return trees
 
-    def _merged(self, side: Side) -> tuple[Tensor, list[Tensor]]:
+    def _merged(self, side: SentenceBatch) -> tuple[Tensor, list[Tensor]]:
         """Compute the root states, shape (b, hidden), and the position of the merge at each step, shape (b,)."""
         lengths = side.mask.sum(dim=1).clamp(min=1)
         nodes = self.leaf(self.dropout(self.embed(side)), lengths)
         steps = []
         for done in range(side.mask.shape[1] - 1):
-            left, right = (Nodes(*(state[:, rows] for state in nodes)) for rows in (slice(None, -1), slice(1, None)))
+            left, right = (
+                NodeStates(*(state[:, rows] for state in nodes)) for rows in (slice(None, -1), slice(1, None))
+            )
             parents = self.merge.merge(left, right)
             places = torch.arange(parents.h.shape[1], device=lengths.device)
             possible = places < (lengths - 1 - done).clamp(min=1)[:, None]  # (b, candidates)
@@ -96,7 +98,7 @@ class GTlstmForSequenceClassification(SentenceEncoder):
             # Detached, because the gradient of the straight-through choice flows only through the parent.
             after = 1 - before - choice.detach()
             unfinished = (lengths - 1 > done)[:, None, None]
-            nodes = Nodes(
+            nodes = NodeStates(
                 *(
                     torch.where(unfinished, _replaced(*each, before, choice, after), each[1])
                     for each in zip(parents, left, right, strict=True)
@@ -134,17 +136,17 @@ class LeafLstm(nn.Module):
         super().__init__()
         self.cell = nn.LSTMCell(inputs, hidden)
 
-    def forward(self, vectors: Tensor, lengths: Tensor) -> Nodes:
+    def forward(self, vectors: Tensor, lengths: Tensor) -> NodeStates:
         """Compute h and c of each token, shape (b, t, hidden) each."""
         state = None
         steps = []
         for place in range(vectors.shape[1]):
             state = self.cell(vectors[:, place], state)
             steps.append(state)
-        return Nodes(*(torch.stack(each, dim=1) for each in zip(*steps, strict=True)))
+        return NodeStates(*(torch.stack(each, dim=1) for each in zip(*steps, strict=True)))
 
 
-class Query(CustomInitModule):
+class QueryScorer(CustomInitModule):
     """Scores of nodes by dot products with a trained query vector.
 
     Args:

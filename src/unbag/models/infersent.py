@@ -8,9 +8,9 @@ import torch
 from torch import Tensor, nn
 
 from unbag.models.config import PairConfig
-from unbag.models.layers import BiLstm, Mlp, max_over
+from unbag.models.layers import BiLstm, Mlp, max_pool
 from unbag.models.network import PairNetwork, SentenceEncoder
-from unbag.models.sides import Side
+from unbag.models.sides import SentenceBatch
 
 
 class InferSentConfig(PairConfig):
@@ -45,10 +45,10 @@ class InferSentForSequenceClassification(SentenceEncoder):
         self.classifier = Mlp(sizes, nn.Identity, config.dropout)
         self.post_init()
 
-    def encode(self, side: Side) -> Tensor:
+    def encode(self, side: SentenceBatch) -> Tensor:
         """Compute sentence embeddings by max pooling over tokens, shape (b, 2 hidden)."""
         outputs, _ = self.reader(self.embed(side), side.mask)
-        return max_over(outputs, side.mask)
+        return max_pool(outputs, side.mask)
 
 
 class BiLstmLastConfig(InferSentConfig):
@@ -65,7 +65,7 @@ class BiLstmLastForSequenceClassification(InferSentForSequenceClassification):
 
     config_class = BiLstmLastConfig
 
-    def encode(self, side: Side) -> Tensor:
+    def encode(self, side: SentenceBatch) -> Tensor:
         """Concatenate the last states of both directions, shape (b, 2 hidden)."""
         _, (hidden, _) = self.reader(self.embed(side), side.mask)
         # The forward direction ends at the last token, the backward direction at the first.
@@ -94,8 +94,8 @@ class HypothesisOnlyForSequenceClassification(PairNetwork):
         self.classifier = Mlp(sizes, nn.Identity, config.dropout)
         self.post_init()
 
-    def logits(self, premise: Side, hypothesis: Side) -> Tensor:
+    def logits(self, premise: SentenceBatch, hypothesis: SentenceBatch) -> Tensor:
         """Compute the logits from the hypotheses only, shape (b, labels)."""
         outputs, _ = self.reader(self.embed(hypothesis), hypothesis.mask)
-        logits: Tensor = self.classifier(max_over(outputs, hypothesis.mask))
+        logits: Tensor = self.classifier(max_pool(outputs, hypothesis.mask))
         return logits

@@ -5,9 +5,17 @@ from torch import Tensor, nn
 
 from unbag.models.config import PairConfig
 from unbag.models.embeddings import RELATIONS
-from unbag.models.layers import BiLstm, Mlp, attention, comparison_features, max_over, mean_over, soft_alignment
+from unbag.models.layers import (
+    BiLstm,
+    Mlp,
+    build_comparison_features,
+    compute_attention,
+    compute_soft_alignment,
+    max_pool,
+    mean_pool,
+)
 from unbag.models.network import PairNetwork
-from unbag.models.sides import Side
+from unbag.models.sides import SentenceBatch
 
 
 class KimConfig(PairConfig):
@@ -62,14 +70,14 @@ class KimForSequenceClassification(PairNetwork):
         self.classifier = Mlp([4 * pooled * size, size, self.num_labels], nn.Tanh, config.dropout)
         self.post_init()
 
-    def logits(self, premise: Side, hypothesis: Side) -> Tensor:
+    def logits(self, premise: SentenceBatch, hypothesis: SentenceBatch) -> Tensor:
         """Compute the logits of pairs, shape (b, labels)."""
         a, b = (self.encode(self.dropout(self.embed(side)), side.mask).outputs for side in (premise, hypothesis))
         forth = self.embeddings.relations(premise.ids, hypothesis.ids).to(a.dtype)  # (b, m, n, 5)
         back = self.embeddings.relations(hypothesis.ids, premise.ids).to(a.dtype)
         related = (forth != 0).any(dim=-1).to(a.dtype)
         scores = a @ b.transpose(1, 2) + self.config.relation_weight * related
-        alignment = soft_alignment(scores, premise.mask, hypothesis.mask)
+        alignment = compute_soft_alignment(scores, premise.mask, hypothesis.mask)
         pooled = [
             *self._composed(a, alignment.premise @ b, _of_counterparts(alignment.premise, forth), premise.mask),
             *self._composed(b, alignment.hypothesis @ a, _of_counterparts(alignment.hypothesis, back), hypothesis.mask),
@@ -90,14 +98,14 @@ class KimForSequenceClassification(PairNetwork):
             Pooled features, shape (b, 2 hidden) each.
         """
         compared = self.dropout(
-            self.project(torch.cat([comparison_features(own, counterpart), relations], dim=-1)).relu()
+            self.project(torch.cat([build_comparison_features(own, counterpart), relations], dim=-1)).relu()
         )
         # No dropout on the relations, as in the authors' code.
         inputs = torch.cat([compared, relations], dim=-1) if self.config.compose_relations else compared
         outputs = self.compose(inputs, mask).outputs
-        pooled = [mean_over(outputs, mask), max_over(outputs, mask)]
+        pooled = [mean_pool(outputs, mask), max_pool(outputs, mask)]
         if self.weigh is not None:
-            weights = attention(self.weigh(relations).transpose(1, 2), mask)  # (b, 1, t)
+            weights = compute_attention(self.weigh(relations).transpose(1, 2), mask)  # (b, 1, t)
             pooled.append((weights @ outputs).squeeze(1))
         return pooled
 

@@ -12,7 +12,7 @@ State = tuple[Tensor, Tensor]
 """Hidden and cell states of both directions of an LSTM, shape (2, b, hidden) each."""
 
 
-class Read(NamedTuple):
+class TokenEncoderOutput(NamedTuple):
     """Output of a `TokenEncoder` for b sentences.
 
     Attributes:
@@ -24,10 +24,10 @@ class Read(NamedTuple):
     state: State | None
 
 
-class Reader(Protocol):
+class TokenEncoder(Protocol):
     """Encoder with one output per token: an LSTM, or a layer on each token independently."""
 
-    def __call__(self, vectors: Tensor, mask: Tensor, state: State | None = None) -> Read:
+    def __call__(self, vectors: Tensor, mask: Tensor, state: State | None = None) -> TokenEncoderOutput:
         """Encode b sentences, shape (b, t, inputs), starting from a state."""
         ...
 
@@ -39,7 +39,7 @@ class BiLstm(nn.Module):
         super().__init__()
         self.lstm = nn.LSTM(inputs, hidden, batch_first=True, bidirectional=True)
 
-    def forward(self, vectors: Tensor, mask: Tensor, state: State | None = None) -> Read:
+    def forward(self, vectors: Tensor, mask: Tensor, state: State | None = None) -> TokenEncoderOutput:
         """Encode b sentences in both directions.
 
         Args:
@@ -55,7 +55,7 @@ class BiLstm(nn.Module):
         packed = pack_padded_sequence(vectors, lengths, batch_first=True, enforce_sorted=False)
         outputs, last = self.lstm(packed, state)
         padded, _ = pad_packed_sequence(outputs, batch_first=True, total_length=vectors.shape[1])
-        return Read(padded, last)
+        return TokenEncoderOutput(padded, last)
 
 
 class PositionWise(nn.Module):
@@ -69,33 +69,33 @@ class PositionWise(nn.Module):
         super().__init__()
         self.linear = nn.Linear(inputs, 2 * hidden)
 
-    def forward(self, vectors: Tensor, mask: Tensor, state: State | None = None) -> Read:
+    def forward(self, vectors: Tensor, mask: Tensor, state: State | None = None) -> TokenEncoderOutput:
         """Encode each token of b sentences independently; there is no state."""
-        return Read(self.linear(vectors).relu() * mask[..., None], None)
+        return TokenEncoderOutput(self.linear(vectors).relu() * mask[..., None], None)
 
 
-def reader(inputs: int, hidden: int, *, bag_of_words: bool) -> nn.Module:
+def build_token_encoder(inputs: int, hidden: int, *, bag_of_words: bool) -> nn.Module:
     """Build a `TokenEncoder`: a `BiLstm`, or a `PositionWise` layer for a bag-of-words variant."""
     return PositionWise(inputs, hidden) if bag_of_words else BiLstm(inputs, hidden)
 
 
-def max_over(vectors: Tensor, mask: Tensor) -> Tensor:
+def max_pool(vectors: Tensor, mask: Tensor) -> Tensor:
     """Compute the maximum of each feature over the tokens of b sentences, shape (b, d)."""
     # The smallest finite number instead of -inf, so that a sentence without tokens has no infinite features.
     return vectors.masked_fill(~mask[..., None], torch.finfo(vectors.dtype).min).amax(dim=1)
 
 
-def mean_over(vectors: Tensor, mask: Tensor) -> Tensor:
+def mean_pool(vectors: Tensor, mask: Tensor) -> Tensor:
     """Compute the mean of each feature over the tokens of b sentences, shape (b, d); zeros without tokens."""
-    return sum_over(vectors, mask) / mask.sum(dim=1, keepdim=True).clamp(min=1)
+    return sum_pool(vectors, mask) / mask.sum(dim=1, keepdim=True).clamp(min=1)
 
 
-def sum_over(vectors: Tensor, mask: Tensor) -> Tensor:
+def sum_pool(vectors: Tensor, mask: Tensor) -> Tensor:
     """Compute the sum of each feature over the tokens of b sentences, shape (b, d)."""
     return (vectors * mask[..., None]).sum(dim=1)
 
 
-def attention(scores: Tensor, mask: Tensor) -> Tensor:
+def compute_attention(scores: Tensor, mask: Tensor) -> Tensor:
     """Compute attention weights: the softmax of scores over the last dimension, without masked positions.
 
     Args:
@@ -121,7 +121,7 @@ class Alignment(NamedTuple):
     hypothesis: Tensor
 
 
-def soft_alignment(scores: Tensor, premise: Tensor, hypothesis: Tensor) -> Alignment:
+def compute_soft_alignment(scores: Tensor, premise: Tensor, hypothesis: Tensor) -> Alignment:
     """Compute the soft alignment of two sentences from attention scores.
 
     Parikh et al. 2016, equation 2; Chen et al. 2017, equations 12 and 13.
@@ -131,10 +131,10 @@ def soft_alignment(scores: Tensor, premise: Tensor, hypothesis: Tensor) -> Align
         premise: False at padding of the premise, shape (b, m).
         hypothesis: False at padding of the hypothesis, shape (b, n).
     """
-    return Alignment(attention(scores, hypothesis), attention(scores.transpose(1, 2), premise))
+    return Alignment(compute_attention(scores, hypothesis), compute_attention(scores.transpose(1, 2), premise))
 
 
-def comparison_features(own: Tensor, counterpart: Tensor) -> Tensor:
+def build_comparison_features(own: Tensor, counterpart: Tensor) -> Tensor:
     """Compute [a; ã; a − ã; a ⊙ ã] from tokens and their aligned tokens (Chen et al. 2017, equations 14 and 15)."""
     return torch.cat([own, counterpart, own - counterpart, own * counterpart], dim=-1)
 

@@ -10,7 +10,7 @@ from transformers.modeling_outputs import SequenceClassifierOutput
 
 from unbag.models.config import PairConfig
 from unbag.models.embeddings import build_embeddings
-from unbag.models.sides import Side, both_sides
+from unbag.models.sides import SentenceBatch, split_sides
 
 SPREAD: Final = 0.3
 """Standard deviation of randomly initialized embeddings: a vector with 300 dimensions has a norm of about 5."""
@@ -73,13 +73,13 @@ class PairNetwork(PreTrainedModel):
             attention_mask: 0 at padding, shape (b, t).
             labels: Gold label ids, shape (b,).
         """
-        premise, hypothesis = both_sides(input_ids, attention_mask, self.config.bos_token_id)
+        premise, hypothesis = split_sides(input_ids, attention_mask, self.config.bos_token_id)
         logits = self.logits(premise, hypothesis)
         # The loss is computed in float32, even if autocast or the dtype of the weights yields half-precision logits.
         loss = None if labels is None else cross_entropy(logits.float(), labels)
         return SequenceClassifierOutput(loss=loss, logits=logits)
 
-    def logits(self, premise: Side, hypothesis: Side) -> Tensor:
+    def logits(self, premise: SentenceBatch, hypothesis: SentenceBatch) -> Tensor:
         """Compute the logits of pairs, shape (b, labels)."""
         raise NotImplementedError
 
@@ -87,7 +87,7 @@ class PairNetwork(PreTrainedModel):
         """Get further inputs of the logits besides config and weights, by name (default: none)."""
         return {}
 
-    def embed(self, side: Side) -> Tensor:
+    def embed(self, side: SentenceBatch) -> Tensor:
         """Compute token embeddings of a batch of sentences, shape (b, t, dimensions)."""
         vectors: Tensor = self.embeddings(side.ids, side.mask)
         return vectors
@@ -131,18 +131,18 @@ class SentenceEncoder(PairNetwork):
 
     classifier: nn.Module
 
-    def logits(self, premise: Side, hypothesis: Side) -> Tensor:
+    def logits(self, premise: SentenceBatch, hypothesis: SentenceBatch) -> Tensor:
         """Compute the logits from sentence embeddings u and v, as [u; v; |u − v|; u ⊙ v], shape (b, labels)."""
         u, v = self.encode(premise), self.encode(hypothesis)
-        logits: Tensor = self.classifier(matching_features(u, v))
+        logits: Tensor = self.classifier(build_matching_features(u, v))
         return logits
 
-    def encode(self, side: Side) -> Tensor:
+    def encode(self, side: SentenceBatch) -> Tensor:
         """Compute sentence embeddings, shape (b, d)."""
         raise NotImplementedError
 
 
-def matching_features(u: Tensor, v: Tensor) -> Tensor:
+def build_matching_features(u: Tensor, v: Tensor) -> Tensor:
     """Compute [u; v; |u − v|; u ⊙ v] from b pairs of sentence embeddings, shape (b, 4 d).
 
     These are the features of InferSent (Conneau et al. 2017, section 3.1 and figure 1), after Mou et al. 2016.

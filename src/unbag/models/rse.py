@@ -4,9 +4,9 @@ import torch
 from torch import Tensor, nn
 
 from unbag.models.config import PairConfig
-from unbag.models.layers import Mlp, max_over, reader
+from unbag.models.layers import Mlp, build_token_encoder, max_pool
 from unbag.models.network import SentenceEncoder
-from unbag.models.sides import Side
+from unbag.models.sides import SentenceBatch
 
 
 class RseConfig(PairConfig):
@@ -48,14 +48,14 @@ class RseForSequenceClassification(SentenceEncoder):
         super().__init__(config)
         size, words = config.hidden_size, config.embedding_size
         self.readers = nn.ModuleList(
-            reader(words + (2 * size if layer else 0), size, bag_of_words=config.bag_of_words)
+            build_token_encoder(words + (2 * size if layer else 0), size, bag_of_words=config.bag_of_words)
             for layer in range(config.layers)
         )
         sizes = [8 * size, *[config.classifier_size] * config.classifier_layers, self.num_labels]
         self.classifier = Mlp(sizes, nn.ReLU, config.dropout)
         self.post_init()
 
-    def encode(self, side: Side) -> Tensor:
+    def encode(self, side: SentenceBatch) -> Tensor:
         """Compute the max-pooled output of the last layer, shape (b, 2 hidden)."""
         words = self.embed(side)
         first, *others = self.readers
@@ -64,4 +64,4 @@ class RseForSequenceClassification(SentenceEncoder):
         for each in others:
             outputs = each(torch.cat([words, below], dim=-1), side.mask).outputs
             below = below + outputs
-        return max_over(outputs, side.mask)
+        return max_pool(outputs, side.mask)

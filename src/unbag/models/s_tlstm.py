@@ -8,11 +8,11 @@ from torch import Tensor, nn
 from transformers import initialization
 
 from unbag.models.config import PairConfig
-from unbag.models.layers import Mlp, comparison_features, max_over, mean_over, soft_alignment
+from unbag.models.layers import Mlp, build_comparison_features, compute_soft_alignment, max_pool, mean_pool
 from unbag.models.network import CustomInitModule, PairNetwork
-from unbag.models.sides import Side
-from unbag.models.tree_lstm import Forest, Merges, TreeLstmCell
-from unbag.models.trees import tree_parser
+from unbag.models.sides import SentenceBatch
+from unbag.models.tree_lstm import Merges, TreeBatch, TreeLstmCell
+from unbag.models.trees import load_tree_parser
 
 _UNKNOWN = "unknown"
 
@@ -49,19 +49,19 @@ class STlstmForSequenceClassification(PairNetwork):
         super().__init__(config)
         size = config.hidden_size
         self.dropout = nn.Dropout(config.dropout)
-        self.inner = InnerInput(config.embedding_size)
+        self.inner = InnerNodeInput(config.embedding_size)
         self.encode = TreeLstmCell(config.embedding_size, size)
         self.project = nn.Linear(4 * size, size)
         self.compose = TreeLstmCell(size, size)
         self.classifier = Mlp([6 * size, size, self.num_labels], nn.Tanh, config.dropout)
         self.post_init()
 
-    def logits(self, premise: Side, hypothesis: Side) -> Tensor:
+    def logits(self, premise: SentenceBatch, hypothesis: SentenceBatch) -> Tensor:
         """Compute the logits of pairs, shape (b, labels)."""
         forests = self._forest(premise), self._forest(hypothesis)
         a, b = (self.encoded(side, forest) for side, forest in zip((premise, hypothesis), forests, strict=True))
         masks = forests[0].mask, forests[1].mask
-        alignment = soft_alignment(a @ b.transpose(1, 2), *masks)  # equation 11, of nodes
+        alignment = compute_soft_alignment(a @ b.transpose(1, 2), *masks)  # equation 11, of nodes
         pooled = [
             *self._composed(a, alignment.premise @ b, forests[0]),
             *self._composed(b, alignment.hypothesis @ a, forests[1]),
@@ -69,37 +69,37 @@ class STlstmForSequenceClassification(PairNetwork):
         logits: Tensor = self.classifier(torch.cat(pooled, dim=-1))
         return logits
 
-    def encoded(self, side: Side, forest: Forest) -> Tensor:
+    def encoded(self, side: SentenceBatch, forest: TreeBatch) -> Tensor:
         """Compute the states of all nodes of the parse trees, shape (b, 2 t − 1, hidden)."""
         words = self.dropout(self.embed(side))
         return forest.by_sentence(forest.states(self.encode, words, self.inner()))
 
     def extra_identity(self) -> dict[str, str]:
         """Get the name and version of the parser, which affect the logits."""
-        return {"parser": tree_parser(self.config.parser).identity}
+        return {"parser": load_tree_parser(self.config.parser).identity}
 
-    def _composed(self, own: Tensor, counterpart: Tensor, forest: Forest) -> list[Tensor]:
-        compared = self.dropout(self.project(comparison_features(own, counterpart)).relu())
+    def _composed(self, own: Tensor, counterpart: Tensor, forest: TreeBatch) -> list[Tensor]:
+        compared = self.dropout(self.project(build_comparison_features(own, counterpart)).relu())
         states = forest.states(self.compose, forest.in_order(compared))
         outputs = forest.by_sentence(states)
-        return [mean_over(outputs, forest.mask), max_over(outputs, forest.mask), states[forest.roots]]
+        return [mean_pool(outputs, forest.mask), max_pool(outputs, forest.mask), states[forest.roots]]
 
-    def _forest(self, side: Side) -> Forest:
+    def _forest(self, side: SentenceBatch) -> TreeBatch:
         lengths = side.mask.sum(dim=1).clamp(min=1).tolist()
-        return Forest.of(self.trees(side, lengths), lengths, side.ids.device)
+        return TreeBatch.from_trees(self.trees(side, lengths), lengths, side.ids.device)
 
-    def trees(self, side: Side, lengths: Sequence[int]) -> list[Merges]:
+    def trees(self, side: SentenceBatch, lengths: Sequence[int]) -> list[Merges]:
         """Parse each sentence, and merge the tree of its words with the token at its beginning."""
         spelling: Any = self.embeddings.spelling
         letters = spelling[side.ids].cpu().numpy()
         # Position 0 is the token at the beginning of each sentence, which is not parsed.
         sentences = [[_spelt(letters[row, place]) for place in range(1, length)] for row, length in enumerate(lengths)]
-        parsed = tree_parser(self.config.parser).trees([words for words in sentences if words])
+        parsed = load_tree_parser(self.config.parser).trees([words for words in sentences if words])
         below = iter(parsed)
         return [_under_start(next(below), length) if length > 1 else [] for length in lengths]
 
 
-class InnerInput(CustomInitModule):
+class InnerNodeInput(CustomInitModule):
     """Trained input vector shared by all nodes without a word."""
 
     def __init__(self, size: int) -> None:

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 
-class Side(NamedTuple):
+class SentenceBatch(NamedTuple):
     """Premises or hypotheses of a batch of pairs.
 
     Attributes:
@@ -25,7 +25,7 @@ class Side(NamedTuple):
         return self.mask & ~self.special
 
 
-def both_sides(input_ids: Tensor, attention_mask: Tensor | None, start: int) -> tuple[Side, Side]:
+def split_sides(input_ids: Tensor, attention_mask: Tensor | None, start: int) -> tuple[SentenceBatch, SentenceBatch]:
     """Split pairs into premises and hypotheses, each padded on the right to its longest sentence.
 
     The split uses the token at the beginning of each sentence, not token type ids. Callers that do not pass token type
@@ -42,9 +42,9 @@ def both_sides(input_ids: Tensor, attention_mask: Tensor | None, start: int) -> 
     return _side(input_ids, begins, real & (number <= 1)), _side(input_ids, begins, real & (number > 1))
 
 
-def _side(ids: Tensor, begins: Tensor, mask: Tensor) -> Side:
+def _side(ids: Tensor, begins: Tensor, mask: Tensor) -> SentenceBatch:
     longest = max(1, int(mask.sum(dim=1).max()))
     # A stable sort of the inverted mask moves the tokens to the left without changing their order.
     order = (~mask).long().argsort(dim=1, stable=True)[:, :longest]
     is_token = mask.gather(1, order)
-    return Side(ids.gather(1, order).masked_fill(~is_token, 0), is_token, begins.gather(1, order) & is_token)
+    return SentenceBatch(ids.gather(1, order).masked_fill(~is_token, 0), is_token, begins.gather(1, order) & is_token)

@@ -13,7 +13,7 @@ Merges = Sequence[tuple[int, int]]
 """Binary tree over the leaves 0 … n − 1: merge k creates node n + k from two nodes. Nodes have at most one parent."""
 
 
-class Nodes(NamedTuple):
+class NodeStates(NamedTuple):
     """States h and c of tree nodes, shape (nodes, hidden) each."""
 
     h: Tensor
@@ -42,14 +42,14 @@ class TreeLstmCell(nn.Module):
         self.of_input = nn.Linear(inputs, 4 * hidden) if inputs else None  # i, o, u, f
         self.of_children = nn.Linear(2 * hidden, 5 * hidden, bias=not inputs)  # i, o, u, fᴸ, fᴿ
 
-    def leaves(self, inputs: Tensor) -> Nodes:
+    def leaves(self, inputs: Tensor) -> NodeStates:
         """Compute the states of n leaves from their inputs, shape (n, inputs)."""
         assert self.of_input is not None
         i, o, u, _ = self.of_input(inputs).chunk(4, dim=-1)
         c = i.sigmoid() * u.tanh()
-        return Nodes(o.sigmoid() * c.tanh(), c)
+        return NodeStates(o.sigmoid() * c.tanh(), c)
 
-    def merge(self, left: Nodes, right: Nodes, inputs: Tensor | None = None) -> Nodes:
+    def merge(self, left: NodeStates, right: NodeStates, inputs: Tensor | None = None) -> NodeStates:
         """Compute the states of parent nodes from their children and, optionally, inputs of shape (…, inputs)."""
         added = None if inputs is None else self.added(inputs)
         return self.above(torch.cat([left.h, right.h], dim=-1), left.c, right.c, added)
@@ -60,7 +60,7 @@ class TreeLstmCell(nn.Module):
         x = self.of_input(inputs)
         return torch.cat([x, x[..., 3 * self.hidden :]], dim=-1)  # the same term for both forget gates
 
-    def above(self, children: Tensor, c_left: Tensor, c_right: Tensor, added: Tensor | None = None) -> Nodes:
+    def above(self, children: Tensor, c_left: Tensor, c_right: Tensor, added: Tensor | None = None) -> NodeStates:
         """Compute the states of parent nodes from [hᴸ; hᴿ], shape (…, 2 hidden), both c, and the output of `added`."""
         gates = self.of_children(children)
         if added is not None:
@@ -68,11 +68,11 @@ class TreeLstmCell(nn.Module):
         i, o, u, f_left, f_right = gates.chunk(5, dim=-1)
         f_left, f_right = ((f + self.forget_bias).sigmoid() for f in (f_left, f_right))
         c = f_left * c_left + f_right * c_right + i.sigmoid() * u.tanh()
-        return Nodes(o.sigmoid() * c.tanh(), c)
+        return NodeStates(o.sigmoid() * c.tanh(), c)
 
 
 @dataclass(frozen=True)
-class Forest:
+class TreeBatch:
     """Trees of a batch, with all nodes in order of computation: leaves first, then level by level.
 
     Attributes:
@@ -91,7 +91,7 @@ class Forest:
     roots: Tensor
 
     @classmethod
-    def of(cls, trees: Sequence[Merges], lengths: Sequence[int], device: Any = None) -> "Forest":
+    def from_trees(cls, trees: Sequence[Merges], lengths: Sequence[int], device: Any = None) -> "TreeBatch":
         """Create a forest from the trees of sentences with the given lengths, each at least 1."""
         heights = [_heights(merges, n) for merges, n in zip(trees, lengths, strict=True)]
         height = np.concatenate(heights)
@@ -140,7 +140,7 @@ class Forest:
             start = len(nodes.h) - n
             own = added if inner is not None else added[start : start + len(level)]
             made = cell.above(h.flatten(1), c[:, 0], c[:, 1], own)
-            nodes = Nodes(torch.cat([nodes.h, made.h]), torch.cat([nodes.c, made.c]))
+            nodes = NodeStates(torch.cat([nodes.h, made.h]), torch.cat([nodes.c, made.c]))
         return nodes.h
 
     def by_sentence(self, nodes: Tensor) -> Tensor:

@@ -71,6 +71,6 @@ _RECENT: Final = 50_000
 
 
 @lru_cache(maxsize=2)
-def tree_parser(pipeline: str) -> TreeParser:
+def load_tree_parser(pipeline: str) -> TreeParser:
     """Load a spaCy pipeline as a parser, once per process."""
     return TreeParser(pipeline)

@@ -32,6 +32,6 @@ class PlainTreeParser:
 
 
 @lru_cache(maxsize=2)
-def tree_parser(pipeline: str) -> PlainTreeParser:
+def load_tree_parser(pipeline: str) -> PlainTreeParser:
     """Load a spaCy pipeline as a parser, once per process."""
     return PlainTreeParser(pipeline)

@@ -74,7 +74,7 @@ def build_vocabulary(sentences: Iterable[str], *, least: int = 1) -> list[str]:
     return sorted((word for word, n in counts.items() if n >= least), key=lambda word: (-counts[word], word))
 
 
-def word_tokenizer(words: Sequence[str]) -> PreTrainedTokenizerFast:
+def build_word_tokenizer(words: Sequence[str]) -> PreTrainedTokenizerFast:
     """Build a tokenizer for a vocabulary. Word ids follow those of `SPECIAL`; any other word becomes `[UNK]`.
 
     >>> word_tokenizer(["a", "dog"])("a dog", "a cat")["input_ids"]
@@ -94,7 +94,7 @@ def build_pair_tokenizer(
 
     Args:
         backend: Tokenizer of single sentences.
-        start: Token at the beginning of each sentence, which separates the sentences of a pair (`sides.both_sides`).
+        start: Token at the beginning of each sentence, which separates the sentences of a pair (`sides.split_sides`).
         end: Token at the end of each sentence, which a pre-trained encoder may require; None for no token.
         pad: Padding token.
         unknown: Token for out-of-vocabulary words.

@@ -6,8 +6,8 @@ from typing import Any, Final, NamedTuple, TypedDict
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, Estimate, named_estimates, resampled_sums, sum_by_source
-from unbag.scoring.validation import check_ids, encode_names, validate_columns
+from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, Estimate, estimate_named_ratios, resample_sums, sum_by_source
+from unbag.scoring.validation import encode_names, validate_columns, validate_ids
 
 
 class AccuracyScores(TypedDict):
@@ -70,10 +70,12 @@ def accuracy(
             name: (sum_by_source(above, source, len(names)), sum_by_source(below, source, len(names)))
             for name, (above, below) in ratios.items()
         }
-    estimates = named_estimates(ratios, resamples=resamples, seed=seed)
+    estimates = estimate_named_ratios(ratios, resamples=resamples, seed=seed)
     if source_id is not None:  # n counts examples, not sources
         counts = {"all": len(gold)} | {str(label): int((gold == label).sum()) for label in range(n_labels)}
-        estimates = {name: estimate.of(estimate.sample, counts[name]) for name, estimate in estimates.items()}
+        estimates = {
+            name: estimate.copy_with_sample(estimate.sample, counts[name]) for name, estimate in estimates.items()
+        }
     return {
         "accuracy": estimates["all"],
         "by_label": [estimates[str(label)] for label in range(n_labels)],
@@ -95,7 +97,7 @@ class LabelKappa(TypedDict):
     kappa: Estimate
 
 
-class Kappa(TypedDict):
+class FleissKappaScores(TypedDict):
     """Chance-corrected agreement between annotators (Fleiss' κ), from -1 to 1.
 
     κ is 1 for full agreement and 0 for agreement by chance. The value of an `Estimate` is None if all labels are the
@@ -112,7 +114,7 @@ class Kappa(TypedDict):
     by_label: list[LabelKappa]
 
 
-class Agreement(NamedTuple):
+class AnnotatorAgreement(NamedTuple):
     """Share of annotators who give the gold label, per example.
 
     Attributes:
@@ -124,7 +126,9 @@ class Agreement(NamedTuple):
     annotated: NDArray[np.bool_]
 
 
-def agreement(annotator_labels: Annotations, gold: NDArray[np.int64], n_labels: int | None = None) -> Agreement:
+def compute_annotator_agreement(
+    annotator_labels: Annotations, gold: NDArray[np.int64], n_labels: int | None = None
+) -> AnnotatorAgreement:
     """Compute the share of each example's annotators who give the gold label.
 
     The mean over examples is the expected accuracy of one annotator drawn at random. Nie et al. 2019 (footnote 10) use
@@ -147,7 +151,7 @@ def agreement(annotator_labels: Annotations, gold: NDArray[np.int64], n_labels: 
     """
     counts = _counts(annotator_labels, len(gold), n_labels, at_least=int(gold.max(initial=-1)) + 1)
     totals = counts.sum(axis=1)
-    return Agreement(counts[np.arange(len(gold)), gold] / np.maximum(totals, 1), totals > 0)
+    return AnnotatorAgreement(counts[np.arange(len(gold)), gold] / np.maximum(totals, 1), totals > 0)
 
 
 def fleiss_kappa(
@@ -157,7 +161,7 @@ def fleiss_kappa(
     groups: NDArray[np.int64] | None = None,
     resamples: int = DEFAULT_RESAMPLES,
     seed: int = 0,
-) -> Kappa | None:
+) -> FleissKappaScores | None:
     """Compute Fleiss' κ between annotators, overall and per label.
 
     Fleiss 1971, "Measuring nominal scale agreement among many raters", equations 1 to 7 and 12. The formula needs the
@@ -190,7 +194,7 @@ def fleiss_kappa(
     columns = np.column_stack([complete, votes * complete[:, None], votes * (votes - 1) * complete[:, None]])
     sums = columns if groups is None else np.stack([np.bincount(groups, weights=column) for column in columns.T], 1)
     values = _kappas(sums.sum(axis=0)[None], annotators)[0]
-    draws = _kappas(resampled_sums(sums.astype(np.float64), resamples, seed), annotators) if resamples else None
+    draws = _kappas(resample_sums(sums.astype(np.float64), resamples, seed), annotators) if resamples else None
     estimates = [
         _estimate(value, None if draws is None else draws[:, column], int(complete.sum()))
         for column, value in enumerate(values)
@@ -244,7 +248,7 @@ def _counts(annotator_labels: Annotations, n: int, n_labels: int | None, at_leas
     labels = np.array([label for _, label in votes]) if votes else np.empty(0, dtype=np.int64)
     if labels.dtype.kind not in "iu":
         raise ValueError(f"annotator_labels: expected label ids, None or {NO_VOTE}, got {labels.dtype}")
-    check_ids("annotator_labels", labels, n_labels, rows)
+    validate_ids("annotator_labels", labels, n_labels, rows)
     width = max(at_least, int(labels.max(initial=-1)) + 1, n_labels or 0)
     # One bincount over the flat cells (row, label) replaces a loop over examples.
     return np.bincount(rows * width + labels, minlength=n * width).reshape(n, width)

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 
-def bleu_of_reorderings(
+def compute_reordering_bleu(
     original: Sequence[int], reordered: NDArray[np.int64], orders: Sequence[int]
 ) -> NDArray[np.float64]:
     """Compute sentence BLEU of each reordering against the original sentence.

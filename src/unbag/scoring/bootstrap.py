@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from unbag.scoring.intervals import contrast_limits, effective_sizes, share_limits
+from unbag.scoring.intervals import compute_contrast_limits, compute_effective_sizes, compute_share_limits
 
 DEFAULT_RESAMPLES = 1000
 _BLOCK_CELLS = 4_000_000  # resampling weights in memory at a time: 32 MB of int64
@@ -52,7 +52,7 @@ class Estimate(_Interval):
 
     sample: Sample | None = None
 
-    def of(self, sample: Sample | None, n: int | None = None) -> "Estimate":
+    def copy_with_sample(self, sample: Sample | None, n: int | None = None) -> "Estimate":
         """Copy the estimate with the given per-example terms and, if given, another n."""
         estimate = Estimate(self.value, self.low, self.high, self.n if n is None else n)
         estimate.sample = sample
@@ -65,7 +65,7 @@ Column: TypeAlias = NDArray[np.bool_ | np.int64 | np.float64]
 _Name = TypeVar("_Name", bound=Hashable)
 
 
-def ratio_estimates(
+def estimate_ratios(
     numerators: NDArray[np.float64],
     denominators: NDArray[np.float64],
     *,
@@ -123,7 +123,7 @@ def ratio_estimates(
     estimates = []
     for value, limits, n, sample in zip(values, bounds, counts, samples, strict=True):
         low, high = (None, None) if limits is None else limits
-        estimates.append(Estimate(float(value) if n else None, low, high, int(n)).of(sample))
+        estimates.append(Estimate(float(value) if n else None, low, high, int(n)).copy_with_sample(sample))
     return estimates
 
 
@@ -150,10 +150,10 @@ def _share_bounds(
 ) -> dict[int, tuple[float, float]]:
     """Compute the confidence limits of proportions by column; columns without examples are omitted."""
     above, below = numerators[:, columns], denominators[:, columns]
-    sizes = effective_sizes(above, below)
+    sizes = compute_effective_sizes(above, below)
     has_examples = sizes > 0
     shares = above.sum(axis=0)[has_examples] / below.sum(axis=0)[has_examples]
-    limits = zip(*(ends.tolist() for ends in share_limits(shares, sizes[has_examples])), strict=True)
+    limits = zip(*(ends.tolist() for ends in compute_share_limits(shares, sizes[has_examples])), strict=True)
     return dict(zip(np.asarray(columns)[has_examples].tolist(), limits, strict=True))
 
 
@@ -167,7 +167,7 @@ def _drawn_bounds(
     """Compute the bootstrap limits of means by column; columns without examples are omitted."""
     if not columns:
         return {}
-    sums = resampled_sums(np.concatenate([numerators[:, columns], denominators[:, columns]], axis=1), resamples, seed)
+    sums = resample_sums(np.concatenate([numerators[:, columns], denominators[:, columns]], axis=1), resamples, seed)
     with np.errstate(invalid="ignore", divide="ignore"):
         draws = sums[:, : len(columns)] / sums[:, len(columns) :]
     bounds = {}
@@ -185,10 +185,10 @@ def _difference_bounds(
     if first == second:
         return 0.0, 0.0
     columns = [first, second]
-    return contrast_limits(numerators[:, columns], denominators[:, columns], np.array([1.0, -1.0]))
+    return compute_contrast_limits(numerators[:, columns], denominators[:, columns], np.array([1.0, -1.0]))
 
 
-def named_estimates(
+def estimate_named_ratios(
     ratios: Mapping[_Name, tuple[Column, Column | float]],
     differences: Mapping[_Name, tuple[_Name, _Name]] | None = None,
     *,
@@ -196,7 +196,7 @@ def named_estimates(
     resamples: int = DEFAULT_RESAMPLES,
     seed: int = 0,
 ) -> dict[_Name, Estimate]:
-    """Estimate named ratios: `ratio_estimates` with names instead of column indices.
+    """Estimate named ratios: `estimate_ratios` with names instead of column indices.
 
     Args:
         ratios: Numerators and denominators of each ratio by name, shape (n,) each. A scalar denominator applies to all
@@ -222,7 +222,7 @@ def named_estimates(
     )
     differences = differences or {}
     pairs = [(columns[first], columns[second]) for first, second in differences.values()]
-    estimates = ratio_estimates(
+    estimates = estimate_ratios(
         numerators,
         denominators,
         differences=pairs,
@@ -251,7 +251,7 @@ def sum_by_source(values: ArrayLike, source: NDArray[np.int64], n_sources: int) 
     return sums.astype(np.float64)  # bincount returns integers if there are no rows
 
 
-def share_of_rows(hits: ArrayLike, rows: NDArray[np.bool_], source: NDArray[np.int64], n_sources: int) -> Estimate:
+def estimate_share(hits: ArrayLike, rows: NDArray[np.bool_], source: NDArray[np.int64], n_sources: int) -> Estimate:
     """Estimate the share of hits among the selected rows, with an interval over sources; `n` counts rows.
 
     Args:
@@ -261,10 +261,10 @@ def share_of_rows(hits: ArrayLike, rows: NDArray[np.bool_], source: NDArray[np.i
         n_sources: Number of sources.
     """
     above, below = (sum_by_source(each, source, n_sources) for each in (np.logical_and(hits, rows), rows))
-    return named_estimates({"share": (above, below)})["share"].of(None, int(rows.sum()))
+    return estimate_named_ratios({"share": (above, below)})["share"].copy_with_sample(None, int(rows.sum()))
 
 
-def two_sided_p(draws: NDArray[np.float64]) -> float:
+def compute_bootstrap_p_value(draws: NDArray[np.float64]) -> float:
     """Compute the two-sided bootstrap p value of the null hypothesis that a statistic is 0.
 
     The p value inverts the percentile interval. It is twice the smaller of two shares, the draws at or below 0 and the
@@ -317,7 +317,7 @@ def _samples(
     ]
 
 
-def resampled_sums(columns: NDArray[np.float64], resamples: int, seed: int) -> NDArray[np.float64]:
+def resample_sums(columns: NDArray[np.float64], resamples: int, seed: int) -> NDArray[np.float64]:
     """Compute sums over examples drawn with replacement.
 
     The draws depend only on the number of examples and the seed. Two calls with the same n and seed use the same draws.

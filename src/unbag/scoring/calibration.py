@@ -7,7 +7,7 @@ from typing import Final, TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
-from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, Estimate, named_estimates, share_of_rows, sum_by_source
+from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, Estimate, estimate_named_ratios, estimate_share, sum_by_source
 from unbag.scoring.intervals import Flags, Floats
 
 BINS: Final = 10
@@ -28,7 +28,7 @@ class ReliabilityBin(TypedDict):
     share: Estimate
 
 
-class Calibration(TypedDict):
+class CalibrationScores(TypedDict):
     """Calibration of scores as probabilities of entailment.
 
     Attributes:
@@ -52,7 +52,7 @@ class Calibration(TypedDict):
     bins: list[ReliabilityBin]
 
 
-def calibration(
+def compute_calibration(
     scores: Floats,
     entailed: Flags,
     source: NDArray[np.int64],
@@ -60,7 +60,7 @@ def calibration(
     bins: int = BINS,
     resamples: int = DEFAULT_RESAMPLES,
     seed: int = 0,
-) -> Calibration:
+) -> CalibrationScores:
     """Compute the calibration of scores as probabilities of entailment.
 
     The bins have equal mass. Pairs with equal scores share a bin, so there may be fewer bins than requested. In each
@@ -83,7 +83,7 @@ def calibration(
     n, n_sources = len(scores), int(source.max()) + 1
     labels = entailed.astype(np.float64)
     errors, counts = (sum_by_source(each, source, n_sources) for each in ((scores - labels) ** 2, np.ones(n)))
-    brier = named_estimates({"brier": (errors, counts)}, means=["brier"], resamples=resamples, seed=seed)["brier"]
+    brier = estimate_named_ratios({"brier": (errors, counts)}, means=["brier"], resamples=resamples, seed=seed)["brier"]
     of_bin = _equal_mass_bins(scores, bins)
     sizes, score_sums, label_sums = (
         np.bincount(of_bin, weights=weights, minlength=int(of_bin.max()) + 1)
@@ -97,7 +97,7 @@ def calibration(
     bias = _folded_normal_mean(gaps, np.sqrt(shares * (1 - shares) / sizes)) - gaps
     ece = float((sizes * gaps).sum() / n)
     return {
-        "brier": brier.of(brier.sample, n),
+        "brier": brier.copy_with_sample(brier.sample, n),
         "reliability": reliability,
         "resolution": reliability + uncertainty - brier.value,
         "uncertainty": uncertainty,
@@ -107,7 +107,7 @@ def calibration(
             {
                 "bin": k + 1,
                 "score": float(mean_scores[k]),
-                "share": share_of_rows(entailed, of_bin == k, source, n_sources),
+                "share": estimate_share(entailed, of_bin == k, source, n_sources),
             }
             for k in range(len(sizes))
         ],

@@ -7,8 +7,8 @@ from typing import Final, NotRequired, TypedDict
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from unbag.scoring.accuracy import Annotations, Kappa, agreement, fleiss_kappa
-from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, Estimate, named_estimates
+from unbag.scoring.accuracy import Annotations, FleissKappaScores, compute_annotator_agreement, fleiss_kappa
+from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, Estimate, estimate_named_ratios
 from unbag.scoring.validation import encode_names, validate_columns
 
 SIMILARITY_EDGES: Final = (-1.0, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
@@ -78,8 +78,8 @@ class CategoryAccuracyScores(TypedDict):
             in the hypothesis (section 5.3), if frequencies are given.
         human: Human accuracy (Table 2): the share of annotators who give the gold label, averaged over the examples
             that have annotators. Present if annotator labels are given.
-        kappa: Fleiss' κ between annotators (Table 2), a `Kappa`. Present if an example has at least two annotator
-            labels.
+        kappa: Fleiss' κ between annotators (Table 2), a `FleissKappaScores`. Present if an example has at least two
+            annotator labels.
     """
 
     n_examples: int
@@ -90,7 +90,7 @@ class CategoryAccuracyScores(TypedDict):
     by_similarity: NotRequired[list[SimilarityBin]]
     by_frequency: NotRequired[list[FrequencyBin]]
     human: NotRequired[Estimate]
-    kappa: NotRequired[Kappa]
+    kappa: NotRequired[FleissKappaScores]
 
 
 def category_accuracy(
@@ -170,7 +170,7 @@ def category_accuracy(
             {"least": least, "most": most, "accuracy": estimates["frequency", least]} for least, most in _FREQUENCIES
         ]
     if annotator_labels is not None:
-        human_agreement = agreement(annotator_labels, gold)
+        human_agreement = compute_annotator_agreement(annotator_labels, gold)
         annotated = {name: inside & human_agreement.annotated for name, inside in subsets.items()}
         human = _estimates(human_agreement.share, annotated, group, resamples, seed)
         scores["human"] = human[_ALL]
@@ -197,8 +197,11 @@ def _estimates(
         name: (np.bincount(group, weights=right * inside), np.bincount(group, weights=inside))
         for name, inside in subsets.items()
     }
-    estimates = named_estimates(ratios, resamples=resamples, seed=seed)
-    return {name: estimate.of(estimate.sample, n=int(subsets[name].sum())) for name, estimate in estimates.items()}
+    estimates = estimate_named_ratios(ratios, resamples=resamples, seed=seed)
+    return {
+        name: estimate.copy_with_sample(estimate.sample, n=int(subsets[name].sum()))
+        for name, estimate in estimates.items()
+    }
 
 
 def _by_similarity(values: NDArray[np.float64]) -> dict[_Subset, NDArray[np.bool_]]:

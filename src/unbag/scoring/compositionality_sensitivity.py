@@ -6,9 +6,9 @@ from typing import Final, NotRequired, TypedDict
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from unbag.scoring.accuracy import Annotations, agreement
-from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, Column, Estimate, named_estimates
-from unbag.scoring.validation import check_ids, validate_columns
+from unbag.scoring.accuracy import Annotations, compute_annotator_agreement
+from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, Column, Estimate, estimate_named_ratios
+from unbag.scoring.validation import validate_columns, validate_ids
 
 THRESHOLDS: Final = (0.5, 0.6, 0.7)
 """The thresholds λ of Table 5."""
@@ -95,12 +95,14 @@ def compositionality_sensitivity(
     [(0.0, 4, 0.5), (0.6, 3, 0.3333333333333333)]
     """
     gold, predicted = validate_columns(references, predictions=predictions)
-    check_ids("references", gold, n_labels)
+    validate_ids("references", gold, n_labels)
     misleading = _scores(lms, len(gold))
     if wrong := [threshold for threshold in thresholds if not 0 <= threshold <= 1]:
         raise ValueError(f"thresholds: expected values from 0 to 1, got {wrong}")
     right = predicted == gold
-    human_agreement = None if annotator_labels is None else agreement(annotator_labels, gold, n_labels)
+    human_agreement = (
+        None if annotator_labels is None else compute_annotator_agreement(annotator_labels, gold, n_labels)
+    )
 
     lambdas = sorted({0.0, *map(float, thresholds)})
     majority: dict[float, int | None] = {}
@@ -115,7 +117,7 @@ def compositionality_sensitivity(
         if human_agreement is not None:
             ratios["human", threshold] = (human_agreement.share * subset, human_agreement.annotated & subset)
         drops["drop", threshold] = ("accuracy", 0.0), ("accuracy", threshold)
-    estimates = named_estimates(ratios, drops, resamples=resamples, seed=seed)
+    estimates = estimate_named_ratios(ratios, drops, resamples=resamples, seed=seed)
 
     subsets: list[MisleadingSubset] = [
         {

@@ -6,14 +6,14 @@ from typing import Any, Final, TypedDict
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, Column, Estimate, named_estimates, sum_by_source
+from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, Column, Estimate, estimate_named_ratios, sum_by_source
 from unbag.scoring.validation import encode_names, validate_columns
 
 THIRDS: Final = ("start", "middle", "end")
 """Names of the thirds of a document."""
 
 
-class DocumentMeasures(TypedDict):
+class DocumentScores(TypedDict):
     """Balanced accuracy, false entailments and paired accuracy on a subset of the rows.
 
     An `Estimate` is (value, low, high, n): a fraction in [0, 1], its 95 % interval and the number of sources.
@@ -31,7 +31,7 @@ class DocumentMeasures(TypedDict):
     paired_accuracy: Estimate
 
 
-class SizeMeasures(DocumentMeasures):
+class DocumentSizeScores(DocumentScores):
     """Scores on the rows whose documents have k sentences.
 
     Attributes:
@@ -41,7 +41,7 @@ class SizeMeasures(DocumentMeasures):
     k: int
 
 
-class PositionMeasures(DocumentMeasures):
+class EvidencePositionScores(DocumentScores):
     """Scores on the rows whose evidence is in one third of the document.
 
     Attributes:
@@ -51,7 +51,7 @@ class PositionMeasures(DocumentMeasures):
     third: str
 
 
-class OperationMeasures(DocumentMeasures):
+class DocumentOperationScores(DocumentScores):
     """Scores on the rows of one operation and the entailed rows of the same groups.
 
     Attributes:
@@ -61,22 +61,22 @@ class OperationMeasures(DocumentMeasures):
     operation: str
 
 
-class DocumentConsistencyScores(DocumentMeasures):
+class DocumentConsistencyScores(DocumentScores):
     """Scores on all rows, by document size, by position of the evidence and by operation.
 
     Attributes:
         n_examples: Number of rows.
         n_groups: Number of groups.
-        by_k: `SizeMeasures` of each document size, in ascending order.
-        by_position: `PositionMeasures` of each third, for documents with at least three sentences.
-        by_operation: `OperationMeasures` of each operation with not-entailed rows, in order of first occurrence.
+        by_k: `DocumentSizeScores` of each document size, in ascending order.
+        by_position: `EvidencePositionScores` of each third, for documents with at least three sentences.
+        by_operation: `DocumentOperationScores` of each operation with not-entailed rows, in order of first occurrence.
     """
 
     n_examples: int
     n_groups: int
-    by_k: list[SizeMeasures]
-    by_position: list[PositionMeasures]
-    by_operation: list[OperationMeasures]
+    by_k: list[DocumentSizeScores]
+    by_position: list[EvidencePositionScores]
+    by_operation: list[DocumentOperationScores]
 
 
 def document_consistency(
@@ -139,14 +139,15 @@ def document_consistency(
     parts |= {("k", size): sizes == size for size in np.unique(sizes).tolist()}
     parts |= {("third", name): (thirds == number) & (sizes >= 3) for number, name in enumerate(THIRDS)}
     parts |= {
-        ("operation", name): rows.beside_entailed(kinds == name) for name in dict.fromkeys(kinds[~rows.is_entailed])
+        ("operation", name): rows.select_with_entailed(kinds == name)
+        for name in dict.fromkeys(kinds[~rows.is_entailed])
     }
     ratios: dict[tuple[str, Any, str], tuple[Column, Column]] = {}
     for part, inside in parts.items():
         ratios |= {(*part, name): ratio for name, ratio in rows.ratios(inside).items()}
-    estimates = named_estimates(ratios, resamples=resamples, seed=seed)
+    estimates = estimate_named_ratios(ratios, resamples=resamples, seed=seed)
 
-    def measures(*part: Any) -> DocumentMeasures:
+    def measures(*part: Any) -> DocumentScores:
         return {
             "balanced_accuracy": estimates[(*part, "balanced_accuracy")],
             "false_entailment_rate": estimates[(*part, "false_entailment_rate")],
@@ -191,7 +192,7 @@ class _LabelledRows:
         self._source_of_group = np.zeros(int(group.max()) + 1, dtype=np.int64)
         self._source_of_group[group] = source
 
-    def beside_entailed(self, rows: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    def select_with_entailed(self, rows: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Select the not-entailed rows among `rows` and the entailed rows of their groups, shape (n,)."""
         negatives = rows & ~self.is_entailed
         selected: NDArray[np.bool_] = negatives | (self.is_entailed & self._in_group(negatives)[self.group])

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 _NORMAL: Final = 1.959963984540054  # 97.5 % quantile of the normal distribution
 
 
-def widening(n: int) -> float:
+def compute_widening_factor(n: int) -> float:
     """Compute the factor by which a 95 % bootstrap interval over n examples is too narrow.
 
     The factor approaches 1 as n grows. The bootstrap variance lacks the factor n / (n - 1). In addition, the bootstrap
@@ -70,15 +70,15 @@ Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
 
-def effective_sizes(numerators: Floats, denominators: Floats) -> Floats:
+def compute_effective_sizes(numerators: Floats, denominators: Floats) -> Floats:
     """Compute the effective sample size (number of independent rows) of each proportion.
 
     A proportion is sum(numerator) / sum(denominator). There are three cases:
 
     - All examples have the same weight, and each counts fully or not at all: the number of examples.
     - Otherwise: p (1 - p), divided by the variance of p between examples (ratio linearization: Cochran 1977, "Sampling
-      Techniques", section 6.3) and by the squared `widening`, which corrects for few examples. If numerators count
-      rows, the result is at most the number of rows.
+      Techniques", section 6.3) and by the squared `compute_widening_factor`, which corrects for few examples. If
+      numerators count rows, the result is at most the number of rows.
     - No variance between examples, for example if all are correct: one row per example, because the data cannot show
       whether rows from one source are correlated. With unequal weights this is Kish's (sum D)² / sum D².
 
@@ -101,7 +101,7 @@ def effective_sizes(numerators: Floats, denominators: Floats) -> Floats:
         shares = numerators.sum(axis=0) / total
         variances = ((numerators - shares * denominators) ** 2).sum(axis=0) / total**2
         kish = total**2 / (denominators**2).sum(axis=0)
-        student = np.array([widening(n) if n > 1 else 1.0 for n in examples.tolist()])
+        student = np.array([compute_widening_factor(n) if n > 1 else 1.0 for n in examples.tolist()])
         by_variance = shares * (1 - shares) / variances / student**2
     # Integer numerators count rows, and independent rows cannot outnumber the rows.
     counts_rows = np.isclose(numerators, np.round(numerators), rtol=0, atol=_SMALLEST).all(axis=0)
@@ -112,7 +112,7 @@ def effective_sizes(numerators: Floats, denominators: Floats) -> Floats:
     return np.where(total > 0, sizes, 0.0)
 
 
-def share_limits(shares: Floats, sizes: Floats, *, level: float = LEVEL) -> tuple[Floats, Floats]:
+def compute_share_limits(shares: Floats, sizes: Floats, *, level: float = LEVEL) -> tuple[Floats, Floats]:
     """Compute Clopper-Pearson limits of proportions; sample sizes need not be integers.
 
     Args:
@@ -131,7 +131,7 @@ def share_limits(shares: Floats, sizes: Floats, *, level: float = LEVEL) -> tupl
     return _lower_limits(shares, sizes, tail), 1 - _lower_limits(1 - shares, sizes, tail)
 
 
-def contrast_limits(
+def compute_contrast_limits(
     numerators: Floats, denominators: Floats, signs: Floats, *, level: float = LEVEL
 ) -> tuple[float, float]:
     """Compute confidence limits of a signed sum of proportions over the same examples, such as a difference.
@@ -157,7 +157,7 @@ def contrast_limits(
     (-0.198, 0.198)
     """
     total = denominators.sum(axis=0)
-    weights = total / effective_sizes(numerators, denominators)
+    weights = total / compute_effective_sizes(numerators, denominators)
     total = total + 2 * weights
     shares = (numerators.sum(axis=0) + weights) / total
     example_terms = ((numerators - shares * denominators) / total * signs).sum(axis=1)
@@ -166,7 +166,7 @@ def contrast_limits(
     variance = math.fsum([*(example_terms**2).tolist(), *(term**2 for term in pseudo_terms)])
     reach = math.sqrt(variance) * NormalDist().inv_cdf((1 + level) / 2)
     if not _are_binary(numerators, denominators).all():
-        reach *= widening(max(2, int((denominators > 0).sum(axis=0).min())))
+        reach *= compute_widening_factor(max(2, int((denominators > 0).sum(axis=0).min())))
     centre = float(shares @ signs)
     return max(centre - reach, -float((signs < 0).sum())), min(centre + reach, float((signs > 0).sum()))
 

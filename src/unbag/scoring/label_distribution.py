@@ -6,7 +6,7 @@ from typing import Any, Final, NotRequired, TypedDict
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, Column, Estimate, named_estimates
+from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, Column, Estimate, estimate_named_ratios
 from unbag.scoring.validation import encode_names, validate_columns
 
 NAMES: Final = ("entailment", "neutral", "contradiction")
@@ -101,7 +101,7 @@ def label_distribution(
         for label, name in enumerate(names):
             ratios[part, name] = (by_source(rows & (predicted == label)), below)
         ratios[part, None] = (by_source(rows & (predicted == gold)), below)
-    estimates = named_estimates(ratios, resamples=resamples, seed=seed)
+    estimates = estimate_named_ratios(ratios, resamples=resamples, seed=seed)
 
     def scores(part: str | None) -> LabelDistributionScores:
         return {

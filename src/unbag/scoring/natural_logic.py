@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from unbag.data.labels import ENTAILMENT, FORWARD_ENTAILMENT, NEUTRAL, NOT_ENTAILMENT, REVERSE_ENTAILMENT
 from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, RATIO, Estimate, Sample
-from unbag.scoring.intervals import effective_sizes, share_limits
+from unbag.scoring.intervals import compute_effective_sizes, compute_share_limits
 
 Measure = Literal["f1", "precision", "recall", "accuracy"]
 MEASURES: Final[tuple[Measure, ...]] = ("f1", "precision", "recall", "accuracy")
@@ -49,7 +49,7 @@ class LabelScores(TypedDict):
     predicted: int
 
 
-class GroupScores(MacroScores):
+class PairGroupScores(MacroScores):
     """Scores and confusion table of a group of pairs.
 
     Attributes:
@@ -59,22 +59,22 @@ class GroupScores(MacroScores):
     confusion: dict[str, dict[str, int]]
 
 
-class NaturalLogicScores(GroupScores):
+class NaturalLogicScores(PairGroupScores):
     """Scores of all pairs, of each label, and of each group of pairs.
 
     Attributes:
         n_examples: Number of scored pairs.
         by_label: `LabelScores` by label.
-        by: `GroupScores` by column of `groups` and by value. A plus sign joins the names and the values of `crossed`
-            columns, as in `modifier_type+part` and `negation+verb`.
+        by: `PairGroupScores` by column of `groups` and by value. A plus sign joins the names and the values of
+            `crossed` columns, as in `modifier_type+part` and `negation+verb`.
     """
 
     n_examples: int
     by_label: dict[str, LabelScores]
-    by: dict[str, dict[str, GroupScores]]
+    by: dict[str, dict[str, PairGroupScores]]
 
 
-def four_way(predictions: ArrayLike, reverse_predictions: ArrayLike) -> NDArray[np.str_]:
+def apply_reverse_rule(predictions: ArrayLike, reverse_predictions: ArrayLike) -> NDArray[np.str_]:
     """Convert three-way predictions in both directions to four-way labels by the reverse rule.
 
     Akoju et al. (2023), https://aclanthology.org/2023.nlrse-1.12, section 4.1, rule 1. A neutral prediction becomes
@@ -128,7 +128,7 @@ def natural_logic(
 
     Args:
         predictions: Predicted label names, shape (n,): four-way (`data.labels.FOUR_WAY`) or any others. With `pair` and
-            `reverse`: three-way names, which are converted by the reverse rule (`four_way`).
+            `reverse`: three-way names, which are converted by the reverse rule (`apply_reverse_rule`).
         references: Gold label names, shape (n,). With `pair` and `reverse`, the labels of reversed rows are ignored. A
             pair whose label is None has none of the four labels and is excluded.
         pair: Pair of each row, shape (n,). Requires `reverse`; every pair must occur in both directions.
@@ -172,14 +172,14 @@ def natural_logic(
             alone = "pair" if reverse is None else "reverse"
             raise ValueError(f"natural_logic: expected both pair and reverse, got only {alone}")
         scored, back = match_reversed_rows(pair, reverse, gold)
-        predicted = four_way(predicted[scored], predicted[back])
+        predicted = apply_reverse_rule(predicted[scored], predicted[back])
         gold, sources = gold[scored], sources[scored]
         columns = {name: column[scored] for name, column in columns.items()}
     if not len(gold):
         raise ValueError("natural_logic: expected at least one example, got none")
     gold = gold.astype(np.str_)
 
-    def measured(inside: NDArray[np.bool_]) -> GroupScores:
+    def measured(inside: NDArray[np.bool_]) -> PairGroupScores:
         macro_scores = _macro_estimates(gold[inside], predicted[inside], sources[inside], resamples, seed)
         return {**macro_scores, "confusion": _confusion(gold[inside], predicted[inside])}
 
@@ -270,10 +270,12 @@ def _macro_estimates(
         # Accuracy is a proportion. A macro average that is equal in all resamples (for example, of a model that is
         # always correct) also gets the limits of a proportion, because resamples cannot show the effect of other pairs.
         shares = (low == high) | (np.array(MEASURES) == "accuracy")
-        low[shares], high[shares] = share_limits(values[shares], np.repeat(effective_sizes(right, rows), shares.sum()))
+        low[shares], high[shares] = compute_share_limits(
+            values[shares], np.repeat(compute_effective_sizes(right, rows), shares.sum())
+        )
         bounds = [(float(one), float(two)) for one, two in zip(low, high, strict=True)]
     f1, precision, recall, accuracy = (
-        Estimate(float(value), *bound, n).of(samples.get(name))
+        Estimate(float(value), *bound, n).copy_with_sample(samples.get(name))
         for name, value, bound in zip(MEASURES, values, bounds, strict=True)
     )
     return {"f1": f1, "precision": precision, "recall": recall, "accuracy": accuracy}
@@ -286,7 +288,7 @@ def _samples_by_source(by_source: NDArray[np.float64], k: int) -> dict[str, Samp
     return of_macro | {"accuracy": Sample(RATIO, np.stack([right, by_source.sum(axis=1)], axis=1))}
 
 
-def macro(tables: NDArray[np.float64], measure: Measure) -> NDArray[np.float64]:
+def compute_macro_average(tables: NDArray[np.float64], measure: Measure) -> NDArray[np.float64]:
     """Compute macro-averaged F1, precision or recall from flattened confusion tables.
 
     Args:

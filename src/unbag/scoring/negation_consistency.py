@@ -10,11 +10,11 @@ from typing import Any, TypedDict
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, Column, Estimate, named_estimates, sum_by_source
+from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, Column, Estimate, estimate_named_ratios, sum_by_source
 from unbag.scoring.validation import encode_names, validate_columns
 
 
-class NegationMeasures(TypedDict):
+class NegationScores(TypedDict):
     """Accuracy, false entailments and mirror consistency on a subset of the rows.
 
     Scores are `Estimate`s of fractions in [0, 1]; the value is None without rows.
@@ -31,7 +31,7 @@ class NegationMeasures(TypedDict):
     mirror_consistency: Estimate
 
 
-class OperationNegationMeasures(NegationMeasures):
+class NegationOperationScores(NegationScores):
     """Scores on the rows of one operation.
 
     Attributes:
@@ -41,18 +41,18 @@ class OperationNegationMeasures(NegationMeasures):
     operation: str
 
 
-class NegationConsistencyScores(NegationMeasures):
+class NegationConsistencyScores(NegationScores):
     """Scores on all rows and by operation.
 
     Attributes:
         n_examples: Number of rows.
         n_mirrors: Number of mirrors.
-        by_operation: `OperationNegationMeasures` of each operation, in order of first occurrence.
+        by_operation: `NegationOperationScores` of each operation, in order of first occurrence.
     """
 
     n_examples: int
     n_mirrors: int
-    by_operation: list[OperationNegationMeasures]
+    by_operation: list[NegationOperationScores]
 
 
 def negation_consistency(
@@ -118,9 +118,9 @@ def negation_consistency(
             ("mirror_consistency", counted & is_mirror_right, counted, source_of_mirror),
         ):
             ratios[part, name] = (sum_by_source(above, of, n_sources), sum_by_source(below, of, n_sources))
-    estimates = named_estimates(ratios, resamples=resamples, seed=seed)
+    estimates = estimate_named_ratios(ratios, resamples=resamples, seed=seed)
 
-    def measures(part: str | None) -> NegationMeasures:
+    def measures(part: str | None) -> NegationScores:
         return {
             "accuracy": estimates[part, "accuracy"],
             "false_entailment_rate": estimates[part, "false_entailment_rate"],

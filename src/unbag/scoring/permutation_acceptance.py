@@ -6,7 +6,7 @@ from typing import Any, Final, Literal, NamedTuple, NotRequired, TypedDict
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, Column, Estimate, named_estimates
+from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, Column, Estimate, estimate_named_ratios
 from unbag.scoring.validation import encode_names
 
 ORIGINAL: Final = -1
@@ -20,7 +20,7 @@ MINITREE_WIDTH: Final = 0.1
 Bools = NDArray[np.bool_]
 
 
-class Acceptance(TypedDict):
+class AcceptanceScores(TypedDict):
     """Permutation acceptance: `Estimate`s (value, low, high, n) of fractions in [0, 1]; lower is better.
 
     Attributes:
@@ -60,7 +60,7 @@ class AcceptanceBin(TypedDict):
     acceptance_f: float | None
 
 
-class PermutationAcceptanceScores(Acceptance):
+class PermutationAcceptanceScores(AcceptanceScores):
     """Permutation acceptance, accuracy, entropies and bins; values without examples are None.
 
     Attributes:
@@ -76,9 +76,9 @@ class PermutationAcceptanceScores(Acceptance):
         entropy_f: Mean entropy over D^f, computed in the same way.
         entropy_quartiles_c: Quartiles (25, 50, 75 %) over D^c of the mean entropy per example, the boxes of Figure 2.
         entropy_quartiles_f: Quartiles over D^f, computed in the same way.
-        confident: `Acceptance` at each τ > 0 of `CONFIDENCES`, where a permutation is accepted only if the gold label
-            is predicted with probability τ or more. D^c stays the same. The paper has no such threshold; without it,
-            even the argmax of a near-uniform distribution counts. Present if probabilities are given.
+        confident: `AcceptanceScores` at each τ > 0 of `CONFIDENCES`, where a permutation is accepted only if the gold
+            label is predicted with probability τ or more. D^c stays the same. The paper has no such threshold; without
+            it, even the argmax of a near-uniform distribution counts. Present if probabilities are given.
         curve: Pairs (x, omega_x) for x = 0, 0.01, … 1 (Figure 8), from omega_max at 0 to omega_all at 1. At 1 it counts
             the examples with all permutations accepted, the paper's Ω_1.0. Present if `curve` is true.
         by_bleu: Acceptance by bin of the permutation's BLEU-2 (Figure 3). Present if `bleu` is given.
@@ -98,7 +98,7 @@ class PermutationAcceptanceScores(Acceptance):
     entropy_f: NotRequired[Estimate]
     entropy_quartiles_c: NotRequired[list[float] | None]
     entropy_quartiles_f: NotRequired[list[float] | None]
-    confident: NotRequired[dict[str, Acceptance]]
+    confident: NotRequired[dict[str, AcceptanceScores]]
     curve: NotRequired[list[tuple[float, float]]]
     by_bleu: NotRequired[list[AcceptanceBin]]
     by_bleu_3: NotRequired[list[AcceptanceBin]]
@@ -165,7 +165,7 @@ def permutation_acceptance(
     """
     if entropy_over not in ("examples", "permutations"):
         raise ValueError(f"entropy_over: expected 'examples' or 'permutations', got {entropy_over!r}")
-    rows = _Rows.of(predictions, references, source_id, permutation, probabilities)
+    rows = _Rows.from_columns(predictions, references, source_id, permutation, probabilities)
     right = rows.predictions == rows.references
     correct = right[rows.original]  # (sources,) whether the unpermuted pair is predicted correctly
 
@@ -190,7 +190,7 @@ def permutation_acceptance(
             quartiles[name] = np.percentile(means[subset], [25, 50, 75]).tolist() if subset.any() else None
 
     entropies = [name for name in ("entropy_c", "entropy_f") if name in parts]
-    estimates = named_estimates(parts, means=entropies, resamples=resamples, seed=seed)
+    estimates = estimate_named_ratios(parts, means=entropies, resamples=resamples, seed=seed)
     result: PermutationAcceptanceScores = {
         "n_examples": len(correct),
         "q": rows.q,
@@ -252,7 +252,7 @@ def _parts(
     }
 
 
-def _acceptance(estimates: Mapping[str, Estimate], suffix: str) -> Acceptance:
+def _acceptance(estimates: Mapping[str, Estimate], suffix: str) -> AcceptanceScores:
     return {
         "omega_max": estimates[f"omega_max{suffix}"],
         "omega_rand": estimates[f"omega_rand{suffix}"],
@@ -330,7 +330,7 @@ class _Rows(NamedTuple):
     q: int
 
     @classmethod
-    def of(
+    def from_columns(
         cls,
         predictions: ArrayLike,
         references: ArrayLike,

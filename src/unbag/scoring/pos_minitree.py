@@ -49,7 +49,7 @@ def encode_tags(tags: Sequence[str]) -> NDArray[np.int64]:
     return np.array([_NUMBERS[tag] for tag in tags], dtype=np.int64)
 
 
-def neighbourhoods(tags: ArrayLike, radius: int = DEFAULT_RADIUS) -> NDArray[np.float64]:
+def compute_neighbor_distributions(tags: ArrayLike, radius: int = DEFAULT_RADIUS) -> NDArray[np.float64]:
     """Compute ψ^r of each word: the distribution of POS tags over the neighbors within `radius` words.
 
     The word itself is not one of its neighbors. Words near the ends of a sentence have fewer neighbors.
@@ -64,16 +64,16 @@ def neighbourhoods(tags: ArrayLike, radius: int = DEFAULT_RADIUS) -> NDArray[np.
     >>> neighbourhoods(encode_tags(["DET", "NOUN", "VERB"]), radius=1)[1, [5, 15]].tolist()
     [0.5, 0.5]
     """
-    counts = neighbour_counts(tags, radius).astype(np.float64)
+    counts = count_neighbor_tags(tags, radius).astype(np.float64)
     total = counts.sum(axis=-1, keepdims=True)
     shares: NDArray[np.float64] = np.divide(counts, total, out=np.zeros(counts.shape), where=total > 0)
     return shares
 
 
-def neighbour_counts(tags: ArrayLike, radius: int = DEFAULT_RADIUS) -> NDArray[np.int8]:
+def count_neighbor_tags(tags: ArrayLike, radius: int = DEFAULT_RADIUS) -> NDArray[np.int8]:
     """Count the neighbors within `radius` words by POS tag: ψ^r before normalization.
 
-    Arguments and shape are the same as in `neighbourhoods`.
+    Arguments and shape are the same as in `compute_neighbor_distributions`.
 
     Raises:
         ValueError: If the radius is below 1.
@@ -91,7 +91,7 @@ def neighbour_counts(tags: ArrayLike, radius: int = DEFAULT_RADIUS) -> NDArray[n
     return counts
 
 
-def top_tags(weights: ArrayLike, k: int = DEFAULT_K) -> NDArray[np.uint32]:
+def find_top_tags(weights: ArrayLike, k: int = DEFAULT_K) -> NDArray[np.uint32]:
     """Find the k tags with the largest weights of each row, and encode them as a bit mask.
 
     Ties, including those among weights of 0, are broken in the order of `TAGS`. Equal rows therefore have the same k
@@ -118,7 +118,7 @@ def top_tags(weights: ArrayLike, k: int = DEFAULT_K) -> NDArray[np.uint32]:
     return bits
 
 
-def signatures(
+def compute_signatures(
     tags: ArrayLike, usual: ArrayLike, in_training: ArrayLike, *, radius: int = DEFAULT_RADIUS, k: int = DEFAULT_K
 ) -> NDArray[np.float64]:
     """Compute β^k of a batch of sentences by the definition in the paper's text.
@@ -129,7 +129,7 @@ def signatures(
 
     Args:
         tags: Tag indices of the words, shape (…, n).
-        usual: `top_tags` of ψ in training of each word, shape (…, n).
+        usual: `find_top_tags` of ψ in training of each word, shape (…, n).
         in_training: Whether each word occurs in training, shape (…, n).
         radius: Maximum distance r in words (default: 2).
         k: Number of compared tags (default: 4).
@@ -138,7 +138,7 @@ def signatures(
         Fractions in [0, 1], shape (…); higher means more similar neighbors. NaN for a sentence without a word that
         occurs in training.
     """
-    top = top_tags(neighbour_counts(tags, radius), k)
+    top = find_top_tags(count_neighbor_tags(tags, radius), k)
     shared = np.bitwise_count(top & np.asarray(usual, dtype=np.uint32)) / k
     count = np.asarray(in_training, dtype=bool).sum(axis=-1)
     total = np.where(in_training, shared, 0.0).sum(axis=-1)
@@ -146,7 +146,7 @@ def signatures(
     return means
 
 
-def signature_of_types(
+def compute_type_signature(
     words: Sequence[str], tags: ArrayLike, usual: Mapping[str, int], *, radius: int = DEFAULT_RADIUS, k: int = DEFAULT_K
 ) -> float:
     """Compute β^k of one sentence as the authors' code does: the mean over word types, with unknown words as 0.
@@ -154,7 +154,7 @@ def signature_of_types(
     Args:
         words: Words of the sentence, shape (n,).
         tags: Tag indices of the words, shape (n,).
-        usual: `top_tags` of ψ in training by lowercase word.
+        usual: `find_top_tags` of ψ in training by lowercase word.
         radius: Maximum distance r in words (default: 2).
         k: Number of compared tags (default: 4).
 
@@ -166,13 +166,13 @@ def signature_of_types(
     types: dict[str, int] = {}
     number = [types.setdefault(word.lower(), len(types)) for word in words]
     pooled = np.zeros((len(types), len(TAGS)), dtype=np.int64)
-    np.add.at(pooled, number, neighbour_counts(tags, radius))
+    np.add.at(pooled, number, count_neighbor_tags(tags, radius))
     expected = np.array([usual.get(word, 0) for word in types], dtype=np.uint32)  # a word not in training shares no tag
     # A bitwise AND of the masks is the intersection of the top-k sets, and its number of bits their overlap.
-    return float(np.bitwise_count(top_tags(pooled, k) & expected).mean() / k)
+    return float(np.bitwise_count(find_top_tags(pooled, k) & expected).mean() / k)
 
 
-def sentence_signature(
+def compute_sentence_signature(
     words: Sequence[str],
     tags: Sequence[str],
     usual: Mapping[str, ArrayLike],
@@ -210,20 +210,20 @@ def sentence_signature(
     """
     if len(words) != len(tags):
         raise ValueError(f"tags: expected one tag per word, got {len(words)} words and {len(tags)} tags")
-    if check_definition(definition) == "code":
+    if validate_definition(definition) == "code":
         known_words = {word for word in map(str.lower, words) if word in usual}
-        bits = {word: int(top_tags(usual[word], k)) for word in known_words}
-        return signature_of_types(words, encode_tags(tags), bits, radius=radius, k=k)
+        bits = {word: int(find_top_tags(usual[word], k)) for word in known_words}
+        return compute_type_signature(words, encode_tags(tags), bits, radius=radius, k=k)
     in_training = [word.lower() in usual for word in words]
     shares = [
         usual[word.lower()] if is_in_training else np.zeros(len(TAGS))
         for word, is_in_training in zip(words, in_training, strict=True)
     ]
     weights = np.asarray(shares, dtype=np.float64).reshape(len(words), len(TAGS))
-    return float(signatures(encode_tags(tags), top_tags(weights, k), in_training, radius=radius, k=k))
+    return float(compute_signatures(encode_tags(tags), find_top_tags(weights, k), in_training, radius=radius, k=k))
 
 
-def check_definition(definition: str) -> Definition:
+def validate_definition(definition: str) -> Definition:
     """Validate the name of a definition.
 
     Raises:
@@ -273,7 +273,7 @@ def pos_minitree(
     original ones.
 
     Args:
-        permuted: β^k of each permuted sentence (`sentence_signature`), in [0, 1], shape (n,).
+        permuted: β^k of each permuted sentence (`compute_sentence_signature`), in [0, 1], shape (n,).
         original: β^k of each original sentence, in [0, 1], shape (n,).
         accepted: Whether the gold label is predicted for each permutation, shape (n,), for `by_ratio`.
         width: Width of the ratio bins, above 0 (default: 0.1).

@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unbag.scoring.bootstrap import Estimate, Sample, sum_by_source
-from unbag.scoring.intervals import LEVEL, Flags, Floats, share_limits
+from unbag.scoring.intervals import LEVEL, Flags, Floats, compute_share_limits
 
 AUROC: Final = "auroc"
 """Name of the area under the ROC curve in `scoring.significance.STATISTICS`."""
 
 
-def area_under_curve(scores: ArrayLike, positive: ArrayLike) -> float | None:
+def compute_auroc(scores: ArrayLike, positive: ArrayLike) -> float | None:
     """Compute the area under the ROC curve (AUROC).
 
     The area is the probability that a random positive scores above a random negative, with ties counted as half. It is
@@ -42,7 +42,7 @@ def area_under_curve(scores: ArrayLike, positive: ArrayLike) -> float | None:
     return above / (positives * negatives)
 
 
-def break_even(scores: ArrayLike, positive: ArrayLike) -> float:
+def compute_break_even_threshold(scores: ArrayLike, positive: ArrayLike) -> float:
     """Compute the break-even threshold, at which the number of predicted positives equals the number of positives.
 
     At this threshold, precision and recall are equal, except if several pairs tie at the threshold. All tied pairs are
@@ -62,7 +62,7 @@ def break_even(scores: ArrayLike, positive: ArrayLike) -> float:
     return float(np.sort(values)[::-1][n_positive - 1]) if n_positive else math.inf
 
 
-def auroc(scores: Floats, entailed: Flags, source: NDArray[np.int64], n_sources: int) -> Estimate:
+def estimate_auroc(scores: Floats, entailed: Flags, source: NDArray[np.int64], n_sources: int) -> Estimate:
     """Estimate the area under the ROC curve (AUROC), with an interval over sources.
 
     The variance is that of DeLong, DeLong & Clarke-Pearson (1988), https://doi.org/10.2307/2531595, with placement
@@ -76,7 +76,7 @@ def auroc(scores: Floats, entailed: Flags, source: NDArray[np.int64], n_sources:
         source: Source index of each pair, shape (n,).
         n_sources: Number of sources.
     """
-    area = area_under_curve(scores, entailed)
+    area = compute_auroc(scores, entailed)
     assert area is not None
     above = _placements(scores, entailed)
     positive, negative = (sum_by_source(flags, source, n_sources) for flags in (entailed, ~entailed))
@@ -95,14 +95,14 @@ def auroc(scores: Floats, entailed: Flags, source: NDArray[np.int64], n_sources:
     variance = math.fsum((influence**2).tolist())
     if variance < 1e-18 or not 0 < area < 1:
         size = float(min((positive > 0).sum(), (negative > 0).sum()))
-        lows, highs = share_limits(np.array([area]), np.array([size]))
+        lows, highs = compute_share_limits(np.array([area]), np.array([size]))
         low, high = float(lows[0]), float(highs[0])
     else:
         low, high = _logit_limits(area, math.sqrt(variance))
-    return Estimate(area, low, high, len(scores)).of(Sample(AUROC, columns))
+    return Estimate(area, low, high, len(scores)).copy_with_sample(Sample(AUROC, columns))
 
 
-def auroc_of(sums: Floats) -> Floats:
+def compute_auroc_from_sums(sums: Floats) -> Floats:
     """Compute the area under the ROC curve (AUROC) in resamples from sums over sources.
 
     To first order, the area is linear in the placement values: the mean over entailed pairs, plus the mean over the
@@ -134,7 +134,7 @@ def _placements(scores: Floats, entailed: Flags) -> Floats:
     return placements
 
 
-def average_precision(scores: Floats, entailed: Flags, source: NDArray[np.int64], n_sources: int) -> Estimate:
+def estimate_average_precision(scores: Floats, entailed: Flags, source: NDArray[np.int64], n_sources: int) -> Estimate:
     """Estimate average precision, the step-wise area under the precision-recall curve.
 
     Pairs with equal scores form one step, as in scikit-learn. The limits are the logit interval of Boyd, Eng & Page
@@ -155,7 +155,7 @@ def average_precision(scores: Floats, entailed: Flags, source: NDArray[np.int64]
     if 0 < value < 1:
         low, high = _logit_limits(value, math.sqrt(value * (1 - value) / size))
     else:
-        lows, highs = share_limits(np.array([value]), np.array([float(size)]))
+        lows, highs = compute_share_limits(np.array([value]), np.array([float(size)]))
         low, high = float(lows[0]), float(highs[0])
     return Estimate(value, low, high, len(scores))
 

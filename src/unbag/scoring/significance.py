@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unbag.scoring import ranking, skill, verification
-from unbag.scoring.bootstrap import DIFFERENCE, MEAN, RATIO, Estimate, Sample, resampled_sums, two_sided_p
-from unbag.scoring.intervals import contrast_limits
-from unbag.scoring.natural_logic import macro
+from unbag.scoring.bootstrap import DIFFERENCE, MEAN, RATIO, Estimate, Sample, compute_bootstrap_p_value, resample_sums
+from unbag.scoring.intervals import compute_contrast_limits
+from unbag.scoring.natural_logic import compute_macro_average
 
 DEFAULT_RESAMPLES: Final = 10_000
 """Number of resamples of a test. It is larger than for an interval, because the smallest p value is
@@ -30,10 +30,10 @@ STATISTICS: Final[Mapping[str, Callable[[Floats], Floats]]] = {
     RATIO: _ratio,
     MEAN: _ratio,
     DIFFERENCE: lambda sums: _ratio(sums[:, :2]) - _ratio(sums[:, 2:]),
-    skill.STATISTIC: skill.statistic,
-    verification.BALANCED: verification.balanced,
-    ranking.AUROC: ranking.auroc_of,
-    **{f"macro_{name}": partial(macro, measure=name) for name in ("f1", "precision", "recall")},
+    skill.STATISTIC: skill.compute_skill_from_sums,
+    verification.BALANCED: verification.compute_balanced_accuracy,
+    ranking.AUROC: ranking.compute_auroc_from_sums,
+    **{f"macro_{name}": partial(compute_macro_average, measure=name) for name in ("f1", "precision", "recall")},
 }
 """Functions that compute a statistic, shape (r,), from sums over examples, shape (r, m), by `Sample.statistic`."""
 
@@ -42,12 +42,12 @@ _SIGNS: Final[Mapping[str, tuple[float, ...]]] = {RATIO: (1.0,), DIFFERENCE: (1.
 """Signs of the proportions in a statistic, in column order."""
 
 
-def sample_value(sample: Sample) -> float:
+def compute_sample_value(sample: Sample) -> float:
     """Compute a statistic on the original examples; NaN if it is undefined."""
     return float(STATISTICS[sample.statistic](sample.columns.sum(axis=0, keepdims=True))[0])
 
 
-class Paired(NamedTuple):
+class PairedDifference(NamedTuple):
     """Difference of a statistic, second system minus first, with its interval and two-sided p value."""
 
     difference: Estimate
@@ -72,17 +72,17 @@ def resample_statistics(
     """
     if len(lengths := {len(sample.columns) for sample in samples}) > 1:
         raise ValueError(f"samples: expected samples with the same examples, got lengths {sorted(lengths)}")
-    sums = resampled_sums(np.concatenate([sample.columns for sample in samples], axis=1), resamples, seed)
+    sums = resample_sums(np.concatenate([sample.columns for sample in samples], axis=1), resamples, seed)
     parts = np.split(sums, np.cumsum([sample.columns.shape[1] for sample in samples])[:-1], axis=1)
     return [STATISTICS[sample.statistic](part) for sample, part in zip(samples, parts, strict=True)]
 
 
-def paired_difference(
+def compute_paired_difference(
     first: Sample, second: Sample, *, resamples: int = DEFAULT_RESAMPLES, seed: int = 0, level: float = 0.95
-) -> Paired:
+) -> PairedDifference:
     """Compute the difference of a statistic between two systems by the paired bootstrap.
 
-    `difference_of_draws` describes interval and p value.
+    `compute_difference_from_draws` describes interval and p value.
 
     Args:
         first: Per-example terms of the first system.
@@ -103,22 +103,22 @@ def paired_difference(
     ([0.0, -0.5544, 0.5544, 3], 1.0)
     """
     drawn = resample_statistics([first, second], resamples=resamples, seed=seed)
-    return difference_of_draws(first, second, *drawn, level=level)
+    return compute_difference_from_draws(first, second, *drawn, level=level)
 
 
-def difference_of_draws(
+def compute_difference_from_draws(
     first: Sample, second: Sample, first_draws: Floats, second_draws: Floats, *, level: float
-) -> Paired:
+) -> PairedDifference:
     """Compute the difference of a statistic between two systems from their `resample_statistics`.
 
-    For proportions and differences of proportions, the limits are those of `intervals.contrast_limits`. For all other
-    statistics, they are those of the paired percentile bootstrap over source examples (Efron & Tibshirani 1993, section
-    13.3; Koehn 2004, "Statistical Significance Tests for Machine Translation Evaluation",
-    https://aclanthology.org/W04-3250). For the skill score, `skill.difference_limits` adds the contribution of two
-    pseudo-rows per gold label. If all draws are equal, there are no limits.
+    For proportions and differences of proportions, the limits are those of `intervals.compute_contrast_limits`. For all
+    other statistics, they are those of the paired percentile bootstrap over source examples (Efron & Tibshirani 1993,
+    section 13.3; Koehn 2004, "Statistical Significance Tests for Machine Translation Evaluation",
+    https://aclanthology.org/W04-3250). For the skill score, `skill.compute_difference_limits` adds the contribution of
+    two pseudo-rows per gold label. If all draws are equal, there are no limits.
 
-    The p value inverts the percentile interval (`bootstrap.two_sided_p`). With fewer than about thirty examples (such
-    as the seeds of SICCK), it is too small.
+    The p value inverts the percentile interval (`bootstrap.compute_bootstrap_p_value`). With fewer than about thirty
+    examples (such as the seeds of SICCK), it is too small.
 
     Args:
         first: Per-example terms of the first system.
@@ -132,12 +132,12 @@ def difference_of_draws(
     """
     gaps = second_draws - first_draws
     gaps = gaps[~np.isnan(gaps)]
-    gap = sample_value(second) - sample_value(first)
+    gap = compute_sample_value(second) - compute_sample_value(first)
     n = len(first.columns)
     if np.isnan(gap) or not len(gaps):
-        return Paired(Estimate(None, None, None, n), None)
+        return PairedDifference(Estimate(None, None, None, n), None)
     low, high = _limits(first, second, gaps, level)
-    return Paired(Estimate(gap, low, high, n), two_sided_p(gaps))
+    return PairedDifference(Estimate(gap, low, high, n), compute_bootstrap_p_value(gaps))
 
 
 def _limits(first: Sample, second: Sample, gaps: Floats, level: float) -> tuple[float | None, float | None]:
@@ -145,15 +145,15 @@ def _limits(first: Sample, second: Sample, gaps: Floats, level: float) -> tuple[
     if first.statistic in _SIGNS and second.statistic in _SIGNS:
         numerators, denominators = (np.hstack([s.columns[:, k::2] for s in (first, second)]) for k in (0, 1))
         signs = np.concatenate([-np.array(_SIGNS[first.statistic]), _SIGNS[second.statistic]])
-        return contrast_limits(numerators, denominators, signs, level=level)
+        return compute_contrast_limits(numerators, denominators, signs, level=level)
     tail = 100 * (1 - level) / 2
     low, high = np.percentile(gaps, [tail, 100 - tail]).tolist()
     if first.statistic == second.statistic == skill.STATISTIC:
-        return skill.difference_limits(first.columns, second.columns, (low, high), level=level)
+        return skill.compute_difference_limits(first.columns, second.columns, (low, high), level=level)
     return (None, None) if low == high else (low, high)
 
 
-def unpaired_difference(first: Estimate, second: Estimate) -> Estimate:
+def compute_unpaired_difference(first: Estimate, second: Estimate) -> Estimate:
     """Compute the difference of two independent estimates, second minus first, with its interval.
 
     The interval combines the intervals of the two estimates (Newcombe 1998; Zou & Donner 2008, "Construction of
@@ -184,7 +184,7 @@ def unpaired_difference(first: Estimate, second: Estimate) -> Estimate:
     return Estimate(gap, gap - float(below), gap + float(above), n)
 
 
-def binary_outcomes(first: Sample, second: Sample) -> tuple[Floats, Floats] | None:
+def extract_binary_outcomes(first: Sample, second: Sample) -> tuple[Floats, Floats] | None:
     """Extract the 0/1 outcomes of two systems for McNemar's test; None if the test does not apply.
 
     The test applies to proportions over the same subset for both systems, if each example counts fully or not at all.
@@ -204,7 +204,7 @@ def binary_outcomes(first: Sample, second: Sample) -> tuple[Floats, Floats] | No
     return one[below == 1], two[below == 1]
 
 
-class McNemar(NamedTuple):
+class McNemarResult(NamedTuple):
     """Result of McNemar's test: number of examples that only one system predicts correctly, and the p value."""
 
     only_first: int
@@ -212,7 +212,7 @@ class McNemar(NamedTuple):
     p: float
 
 
-def mcnemar(first: ArrayLike, second: ArrayLike) -> McNemar:
+def mcnemar_test(first: ArrayLike, second: ArrayLike) -> McNemarResult:
     """Test whether two systems have the same accuracy with the mid-p version of McNemar's test.
 
     McNemar (1947), https://doi.org/10.1007/BF02295996. Under the null hypothesis, each discordant example is correct
@@ -248,7 +248,7 @@ def mcnemar(first: ArrayLike, second: ArrayLike) -> McNemar:
     if not (np.isin(one, (0, 1)).all() and np.isin(two, (0, 1)).all()):
         raise ValueError("mcnemar: expected 1 (correct) or 0 (wrong) for every example, got other values")
     only_first, only_second = int(((one == 1) & (two == 0)).sum()), int(((one == 0) & (two == 1)).sum())
-    return McNemar(only_first, only_second, _mid_p(min(only_first, only_second), only_first + only_second))
+    return McNemarResult(only_first, only_second, _mid_p(min(only_first, only_second), only_first + only_second))
 
 
 def _mid_p(fewer: int, d: int) -> float:
@@ -260,7 +260,7 @@ def _mid_p(fewer: int, d: int) -> float:
     return float(min(1.0, 2 * (chances[:-1].sum() + chances[-1] / 2)))
 
 
-def holm(p_values: ArrayLike) -> NDArray[np.float64]:
+def correct_p_values(p_values: ArrayLike) -> NDArray[np.float64]:
     """Correct p values for multiple testing by Holm's method.
 
     Holm (1979), "A simple sequentially rejective multiple test procedure" (https://www.jstor.org/stable/4615733). The
@@ -290,7 +290,7 @@ def holm(p_values: ArrayLike) -> NDArray[np.float64]:
     return corrected
 
 
-class Spread(NamedTuple):
+class SeedSpread(NamedTuple):
     """Mean and sample standard deviation over seeds, and the number of seeds; no deviation for a single seed."""
 
     mean: float
@@ -298,7 +298,7 @@ class Spread(NamedTuple):
     seeds: int
 
 
-def spread(values: Sequence[float]) -> Spread:
+def compute_seed_spread(values: Sequence[float]) -> SeedSpread:
     """Compute mean and standard deviation of a score over seeds.
 
     Args:
@@ -313,19 +313,19 @@ def spread(values: Sequence[float]) -> Spread:
     # fsum is exact, so the result does not depend on the order of the seeds.
     mean = math.fsum(values) / len(values)
     if len(values) == 1:
-        return Spread(mean, None, 1)
+        return SeedSpread(mean, None, 1)
     variance = math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1)
-    return Spread(mean, math.sqrt(variance), len(values))
+    return SeedSpread(mean, math.sqrt(variance), len(values))
 
 
-class SeedTest(NamedTuple):
+class SeedTestResult(NamedTuple):
     """Difference of two means over seeds, second minus first, with its interval and p value; n counts all seeds."""
 
     difference: Estimate
     p: float | None
 
 
-def seed_test(first: Sequence[float], second: Sequence[float], *, level: float = 0.95) -> SeedTest:
+def run_seed_test(first: Sequence[float], second: Sequence[float], *, level: float = 0.95) -> SeedTestResult:
     """Test whether two systems differ by more than the variation between their seeds.
 
     This is Welch's t test (1947, https://doi.org/10.1093/biomet/34.1-2.28) on the scores by seed, with a separate
@@ -351,7 +351,7 @@ def seed_test(first: Sequence[float], second: Sequence[float], *, level: float =
     )
     gap, n = two - one, k + m
     if var_one is None and var_two is None:
-        return SeedTest(Estimate(gap, None, None, n), None)
+        return SeedTestResult(Estimate(gap, None, None, n), None)
     if var_one is None or var_two is None:
         shared = var_one if var_two is None else var_two
         assert shared is not None
@@ -362,13 +362,13 @@ def seed_test(first: Sequence[float], second: Sequence[float], *, level: float =
         weights = parts[0] ** 2 / (k - 1) + parts[1] ** 2 / (m - 1)
         freedom = square**2 / weights if weights else 1.0
     if square == 0:  # the seeds of each system have equal scores
-        return SeedTest(Estimate(gap, None, None, n), None)
+        return SeedTestResult(Estimate(gap, None, None, n), None)
     error = math.sqrt(square)
-    reach = error * t_quantile(1 - (1 - level) / 2, freedom)
-    return SeedTest(Estimate(gap, gap - reach, gap + reach, n), t_two_sided(gap / error, freedom))
+    reach = error * compute_t_quantile(1 - (1 - level) / 2, freedom)
+    return SeedTestResult(Estimate(gap, gap - reach, gap + reach, n), compute_t_p_value(gap / error, freedom))
 
 
-def t_two_sided(t: float, freedom: float) -> float:
+def compute_t_p_value(t: float, freedom: float) -> float:
     """Compute the two-sided p value of a t statistic, P(|T| ≥ |t|) for Student's t distribution.
 
     With t = √ν tan θ, the density is proportional to cos^(ν - 1) θ. It is integrated by Gauss-Legendre quadrature.
@@ -399,7 +399,7 @@ def _nodes() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     return nodes, weights
 
 
-def t_quantile(share: float, freedom: float) -> float:
+def compute_t_quantile(share: float, freedom: float) -> float:
     """Compute a quantile of Student's t distribution by bisection, with a relative precision of 1e-10.
 
     Args:
@@ -411,9 +411,9 @@ def t_quantile(share: float, freedom: float) -> float:
     """
     # Double the upper bound until it exceeds the quantile, which is large for few degrees of freedom.
     low, high = 0.0, 1.0
-    while t_two_sided(high, freedom) > 2 * (1 - share):
+    while compute_t_p_value(high, freedom) > 2 * (1 - share):
         low, high = high, 2 * high
     while high - low > 1e-10 * high:
         middle = (low + high) / 2
-        low, high = (middle, high) if t_two_sided(middle, freedom) > 2 * (1 - share) else (low, middle)
+        low, high = (middle, high) if compute_t_p_value(middle, freedom) > 2 * (1 - share) else (low, middle)
     return high

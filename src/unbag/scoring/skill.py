@@ -29,8 +29,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unbag.scoring.accuracy import Annotations, fleiss_kappa
-from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, Estimate, Sample, resampled_sums, two_sided_p
-from unbag.scoring.intervals import LEVEL, Floats, effective_sizes, widening
+from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, Estimate, Sample, compute_bootstrap_p_value, resample_sums
+from unbag.scoring.intervals import LEVEL, Floats, compute_effective_sizes, compute_widening_factor
 from unbag.scoring.validation import encode_names
 
 STATISTIC: Final = "skill"
@@ -45,7 +45,7 @@ LEAST_KAPPA: Final = 0.1
 _ZERO: Final = 1e-12  # rounding errors of this size must not make a constant prediction better than chance
 
 
-class Credits(NamedTuple):
+class PredictionCredits(NamedTuple):
     """Credits of a model's predictions on the n rows of a set.
 
     Attributes:
@@ -113,9 +113,9 @@ class SkillScores(TypedDict):
 
 
 def skill_score(
-    model: Credits,
-    lexical: Credits | None = None,
-    shuffled: Credits | None = None,
+    model: PredictionCredits,
+    lexical: PredictionCredits | None = None,
+    shuffled: PredictionCredits | None = None,
     *,
     annotators: Annotations | None = None,
     resamples: int = DEFAULT_RESAMPLES,
@@ -170,7 +170,7 @@ def skill_score(
         by_source: Floats = sums.reshape(len(names), n_labels).astype(np.float64)
         return by_source
 
-    def scale(credits: Credits) -> Floats:
+    def scale(credits: PredictionCredits) -> Floats:
         guess = 1 / n_labels if credits.guess is None else credits.guess
         return sum_by_source(
             (np.asarray(credits.credit, dtype=np.float64)[is_counted] - guess) / (credits.perfect - guess)
@@ -181,11 +181,11 @@ def skill_score(
     baselines = [np.zeros_like(counts) if each is None else scale(each) for each in (lexical, shuffled)]
     columns = np.concatenate([scale(model), *baselines, counts], axis=1)
     s_model, s_lexical, s_shuffled = (_balanced_sum(part, counts) for part in (columns[:, :n_labels], *baselines))
-    value = float(statistic(columns.sum(axis=0, keepdims=True))[0])
+    value = float(compute_skill_from_sums(columns.sum(axis=0, keepdims=True))[0])
     sources = int((counts.sum(axis=1) > 0).sum())
     low, high, p = _interval(columns, value, sources, resamples, seed)
     return {
-        "score": Estimate(value, low, high, int(is_counted.sum())).of(Sample(STATISTIC, columns)),
+        "score": Estimate(value, low, high, int(is_counted.sum())).copy_with_sample(Sample(STATISTIC, columns)),
         "p": p,
         "model": s_model,
         "baseline": None if lexical is None else s_lexical,
@@ -205,7 +205,7 @@ def _reference(s_lexical: float, s_shuffled: float) -> str:
 
 
 def _excluded_labels(
-    credits: Credits,
+    credits: PredictionCredits,
     labels: NDArray[Any],
     label_index: NDArray[np.intp],
     counted: NDArray[np.bool_],
@@ -230,7 +230,7 @@ def _excluded_labels(
     return excluded
 
 
-def statistic(sums: Floats) -> Floats:
+def compute_skill_from_sums(sums: Floats) -> Floats:
     """Compute the skill score from sums over sources.
 
     Args:
@@ -267,12 +267,13 @@ def _interval(
 ) -> tuple[float | None, float | None, float | None]:
     """Compute the 95 % limits of the skill score and its two-sided p value, from resamples of the sources.
 
-    The limits come from the percentile bootstrap, which the p value inverts (`bootstrap.two_sided_p`). For few sources,
-    a bootstrap interval is too narrow, so the draws are widened by the ratio of Student's t to the normal quantile
-    (`scoring.intervals`). Two pseudo-rows (`_pseudo_rows`) add variance that resamples of the given rows cannot show.
+    The limits come from the percentile bootstrap, which the p value inverts (`bootstrap.compute_bootstrap_p_value`).
+    For few sources, a bootstrap interval is too narrow, so the draws are widened by the ratio of Student's t to the
+    normal quantile (`scoring.intervals`). Two pseudo-rows (`_pseudo_rows`) add variance that resamples of the given
+    rows cannot show.
 
     Args:
-        columns: Sums by source, with the columns of `statistic`, shape (sources, 4K).
+        columns: Sums by source, with the columns of `compute_skill_from_sums`, shape (sources, 4K).
         value: Skill score.
         sources: Number of sources with rows.
         resamples: Number of resamples.
@@ -280,18 +281,18 @@ def _interval(
     """
     if not resamples or sources < 2:
         return None, None, None
-    draws = statistic(resampled_sums(columns, resamples, seed))
-    draws = value + (draws[~np.isnan(draws)] - value) * widening(sources)
+    draws = compute_skill_from_sums(resample_sums(columns, resamples, seed))
+    draws = value + (draws[~np.isnan(draws)] - value) * compute_widening_factor(sources)
     if not len(draws):
         return None, None, None
     low, high = np.percentile(draws, [2.5, 97.5]).tolist()
     total = columns.sum(axis=0)
-    shifts = [float(statistic((total + side)[None])[0]) - value for side in _pseudo_rows(columns)]
-    low, high = _combine_limits(value, (low, high), shifts, widening(sources), LEVEL)
-    return low, min(high, 1.0), two_sided_p(draws)
+    shifts = [float(compute_skill_from_sums((total + side)[None])[0]) - value for side in _pseudo_rows(columns)]
+    low, high = _combine_limits(value, (low, high), shifts, compute_widening_factor(sources), LEVEL)
+    return low, min(high, 1.0), compute_bootstrap_p_value(draws)
 
 
-def difference_limits(
+def compute_difference_limits(
     first: Floats, second: Floats, resampled: tuple[float, float], *, level: float
 ) -> tuple[float, float]:
     """Compute the limits of a difference of skill scores, second minus first, from resamples and pseudo-rows.
@@ -306,22 +307,27 @@ def difference_limits(
         Lower and upper limit.
     """
     totals = first.sum(axis=0), second.sum(axis=0)
-    value = float(statistic(totals[1][None])[0] - statistic(totals[0][None])[0])
+    value = float(compute_skill_from_sums(totals[1][None])[0] - compute_skill_from_sums(totals[0][None])[0])
     (better_first, worse_first), (better_second, worse_second) = _pseudo_rows(first), _pseudo_rows(second)
     shifts = [
-        float(statistic((totals[1] + of_second)[None])[0] - statistic((totals[0] + of_first)[None])[0]) - value
+        float(
+            compute_skill_from_sums((totals[1] + of_second)[None])[0]
+            - compute_skill_from_sums((totals[0] + of_first)[None])[0]
+        )
+        - value
         for of_first, of_second in ((worse_first, better_second), (better_first, worse_second))
     ]
     sources = max(2, int((first[:, -first.shape[1] // 4 :].sum(axis=1) > 0).sum()))
-    return _combine_limits(value, resampled, shifts, widening(sources), level)
+    return _combine_limits(value, resampled, shifts, compute_widening_factor(sources), level)
 
 
 def _pseudo_rows(columns: Floats) -> tuple[Floats, Floats]:
     """Build two pseudo-rows per gold label, which represent possible rows unlike the given ones.
 
     On the first pseudo-row, the model is correct and its baselines are wrong; on the second, the model is wrong and its
-    baselines are correct. `intervals.contrast_limits` adds the same two examples to a difference of proportions. Each
-    has the weight of one effective row of the model's correct predictions. A missing baseline has no credit on either.
+    baselines are correct. `intervals.compute_contrast_limits` adds the same two examples to a difference of
+    proportions. Each has the weight of one effective row of the model's correct predictions. A missing baseline has no
+    credit on either.
 
     Returns:
         Terms to add to the sums over sources, shape (4K,) each.
@@ -331,7 +337,7 @@ def _pseudo_rows(columns: Floats) -> tuple[Floats, Floats]:
     counts = columns[:, 3 * k :]
     right = np.round((columns[:, :k] - wrong * counts) / (1 - wrong), 9).sum(axis=1, keepdims=True)
     rows = counts.sum(axis=1, keepdims=True)
-    weights = counts.sum(axis=0) / effective_sizes(np.clip(right, 0, rows), rows)
+    weights = counts.sum(axis=0) / compute_effective_sizes(np.clip(right, 0, rows), rows)
     is_given = [float(columns[:, start : start + k].any()) for start in (k, 2 * k)]
     return (
         np.concatenate([weights, *(each * wrong * weights for each in is_given), weights]),

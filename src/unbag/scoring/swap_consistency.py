@@ -6,7 +6,7 @@ from typing import Any, TypedDict
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, Estimate, named_estimates
+from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, Estimate, estimate_named_ratios
 from unbag.scoring.validation import encode_names, validate_columns
 
 
@@ -183,7 +183,7 @@ def swap_consistency_of_pairs(
         for name, column in columns.items():
             ratios[subset, name] = (column & rows, rows)
         drops[subset, "drop"] = (subset, "accuracy_before"), (subset, "accuracy_after")
-    estimates = named_estimates(ratios, drops, resamples=resamples, seed=seed)
+    estimates = estimate_named_ratios(ratios, drops, resamples=resamples, seed=seed)
 
     def accuracies(subset: str) -> SwapAccuracies:
         return {

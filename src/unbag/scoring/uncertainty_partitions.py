@@ -5,7 +5,7 @@ from typing import Final, TypedDict
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, Estimate, named_estimates
+from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, Estimate, estimate_named_ratios
 from unbag.scoring.validation import validate_columns
 
 PARTITIONS: Final = 20
@@ -92,7 +92,7 @@ def uncertainty_partitions(
     for number, name in enumerate(names):
         inside = numbers == number
         ratios[name] = (right & inside, inside.astype(np.float64))
-    estimates = named_estimates(ratios, {"drop": (names[0], names[-1])}, resamples=resamples, seed=seed)
+    estimates = estimate_named_ratios(ratios, {"drop": (names[0], names[-1])}, resamples=resamples, seed=seed)
     return {
         "n_examples": len(right),
         "n_partitions": m,

@@ -49,7 +49,9 @@ def validate_columns(references: ArrayLike, **columns: ArrayLike) -> tuple[NDArr
     return tuple(array.astype(np.int64) for array in arrays.values())
 
 
-def check_ids(name: str, ids: NDArray[np.int64], n_labels: int | None, rows: NDArray[np.int64] | None = None) -> None:
+def validate_ids(
+    name: str, ids: NDArray[np.int64], n_labels: int | None, rows: NDArray[np.int64] | None = None
+) -> None:
     """Validate label ids.
 
     Args:
@@ -87,7 +89,7 @@ def encode_names(names: Sequence[Hashable] | NDArray[Any]) -> tuple[NDArray[np.i
     return codes, list(numbers)
 
 
-def label_ids(labels: Sequence[Any], names: Sequence[str] = LABELS) -> list[Any]:
+def convert_labels_to_ids(labels: Sequence[Any], names: Sequence[str] = LABELS) -> list[Any]:
     """Convert label names to ids; other values are unchanged.
 
     Args:
@@ -113,7 +115,7 @@ def label_ids(labels: Sequence[Any], names: Sequence[str] = LABELS) -> list[Any]
     return [ids[label] if isinstance(label, str) else label for label in labels]
 
 
-def label_names(labels: Sequence[Any], names: Sequence[str]) -> list[Any]:
+def convert_labels_to_names(labels: Sequence[Any], names: Sequence[str]) -> list[Any]:
     """Convert label ids to names; other values are unchanged.
 
     Args:

@@ -18,11 +18,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unbag.data.labels import ENTAILMENT, canonical_gold
-from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, Estimate, Sample, named_estimates, sum_by_source
-from unbag.scoring.calibration import Calibration, calibration
-from unbag.scoring.intervals import Flags, Floats, contrast_limits
-from unbag.scoring.ranking import auroc, average_precision
-from unbag.scoring.thresholds import SafeThreshold, ThresholdRow, safe_thresholds, threshold_sweep
+from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, Estimate, Sample, estimate_named_ratios, sum_by_source
+from unbag.scoring.calibration import CalibrationScores, compute_calibration
+from unbag.scoring.intervals import Flags, Floats, compute_contrast_limits
+from unbag.scoring.ranking import estimate_auroc, estimate_average_precision
+from unbag.scoring.thresholds import SafeThreshold, ThresholdRow, find_safe_thresholds, sweep_thresholds
 from unbag.scoring.validation import encode_names
 
 BALANCED: Final = "balanced_accuracy"
@@ -64,7 +64,7 @@ class VerificationScores(TypedDict):
         false_entailment: Share of not-entailed pairs that are predicted as entailed. Lower is better.
         false_contradiction: Share of pairs with another gold label that are predicted as contradiction; None for labels
             or models without contradiction. Lower is better.
-        calibration: `Calibration` of the scores; None for a model without probabilities.
+        calibration: `CalibrationScores` of the scores; None for a model without probabilities.
         risk_coverage: `RiskCoverage` of the predictions; None for a model without probabilities.
         thresholds: Threshold sweep, at most 100 rows; empty for a model without probabilities.
         safe_thresholds: One row per target false-entailment rate; empty for a model without probabilities.
@@ -77,13 +77,13 @@ class VerificationScores(TypedDict):
     balanced_accuracy: Estimate
     false_entailment: Estimate
     false_contradiction: Estimate | None
-    calibration: Calibration | None
+    calibration: CalibrationScores | None
     risk_coverage: RiskCoverage | None
     thresholds: list[ThresholdRow]
     safe_thresholds: list[SafeThreshold]
 
 
-class Decisions(NamedTuple):
+class VerifierPredictions(NamedTuple):
     """Gold labels and predictions for n pairs.
 
     Attributes:
@@ -122,7 +122,7 @@ def verification(
         seed: Random seed for the resamples.
 
     Returns:
-        Scores as in `verification_scores`.
+        Scores as in `compute_verification_scores`.
 
     Raises:
         ValueError: If the lengths differ, a label is unknown, a probability is outside [0, 1], or all pairs have the
@@ -139,8 +139,8 @@ def verification(
             f"{scores.shape}, {len(entailed)} references and {'no' if source_id is None else len(source_id)} sources"
         )
     sources = range(len(entailed)) if source_id is None else source_id
-    decisions = Decisions(entailed, _probabilities(scores) >= threshold, scores)
-    found = verification_scores(decisions, sources, resamples=resamples, seed=seed)
+    decisions = VerifierPredictions(entailed, _probabilities(scores) >= threshold, scores)
+    found = compute_verification_scores(decisions, sources, resamples=resamples, seed=seed)
     if found is None:
         raise ValueError("references: expected both entailed and not-entailed pairs, got only one of them")
     return found
@@ -158,8 +158,8 @@ def _is_entailed(label: Any) -> bool:
     return bool(label)
 
 
-def verification_scores(
-    decisions: Decisions,
+def compute_verification_scores(
+    decisions: VerifierPredictions,
     sources: Sequence[Hashable] | NDArray[np.generic],
     *,
     resamples: int = DEFAULT_RESAMPLES,
@@ -212,12 +212,12 @@ def verification_scores(
     scores = _probabilities(decisions.scores)
     return {
         **measures,
-        "auroc": auroc(scores, entailed, source, n_sources),
-        "average_precision": average_precision(scores, entailed, source, n_sources),
-        "calibration": calibration(scores, entailed, source, resamples=resamples, seed=seed),
-        "risk_coverage": risk_coverage(_confidence(scores, predicted), predicted == entailed),
-        "thresholds": threshold_sweep(scores, entailed),
-        "safe_thresholds": safe_thresholds(scores, entailed, source, names),
+        "auroc": estimate_auroc(scores, entailed, source, n_sources),
+        "average_precision": estimate_average_precision(scores, entailed, source, n_sources),
+        "calibration": compute_calibration(scores, entailed, source, resamples=resamples, seed=seed),
+        "risk_coverage": compute_risk_coverage(_confidence(scores, predicted), predicted == entailed),
+        "thresholds": sweep_thresholds(scores, entailed),
+        "safe_thresholds": find_safe_thresholds(scores, entailed, source, names),
     }
 
 
@@ -238,7 +238,12 @@ class _Rates(TypedDict):
 
 
 def _rates(
-    decisions: Decisions, entailed: Flags, predicted: Flags, source: NDArray[np.int64], n_sources: int, resamples: int
+    decisions: VerifierPredictions,
+    entailed: Flags,
+    predicted: Flags,
+    source: NDArray[np.int64],
+    n_sources: int,
+    resamples: int,
 ) -> _Rates:
     """Compute the error rates at the model's decision threshold, with intervals over sources."""
     rows = {"false_entailment": (predicted & ~entailed, ~entailed)}
@@ -251,8 +256,8 @@ def _rates(
         for name, (hits, of_all) in rows.items()
     }
     rates = {
-        name: estimate.of(estimate.sample, int(rows[name][1].sum()))
-        for name, estimate in named_estimates(sums, resamples=resamples).items()
+        name: estimate.copy_with_sample(estimate.sample, int(rows[name][1].sum()))
+        for name, estimate in estimate_named_ratios(sums, resamples=resamples).items()
     }
     return {
         "balanced_accuracy": _balanced_accuracy(entailed, predicted, source, n_sources, resamples),
@@ -267,15 +272,15 @@ def _balanced_accuracy(
     """Estimate the mean of recall and specificity; its limits are half the limits of their sum."""
     parts = [predicted & entailed, entailed, ~predicted & ~entailed, ~entailed]
     columns = np.stack([sum_by_source(part, source, n_sources) for part in parts], axis=1)
-    value = float(balanced(columns.sum(axis=0, keepdims=True))[0])
+    value = float(compute_balanced_accuracy(columns.sum(axis=0, keepdims=True))[0])
     low = high = None
     if resamples:
-        sides = contrast_limits(columns[:, ::2], columns[:, 1::2], np.ones(2))
+        sides = compute_contrast_limits(columns[:, ::2], columns[:, 1::2], np.ones(2))
         low, high = (min(1.0, max(0.0, side / 2)) for side in sides)
-    return Estimate(value, low, high, len(entailed)).of(Sample(BALANCED, columns))
+    return Estimate(value, low, high, len(entailed)).copy_with_sample(Sample(BALANCED, columns))
 
 
-def balanced(sums: Floats) -> Floats:
+def compute_balanced_accuracy(sums: Floats) -> Floats:
     """Compute balanced accuracy from sums over sources.
 
     Args:
@@ -296,7 +301,7 @@ def _confidence(scores: Floats, predicted: Flags) -> Floats:
     return confidence
 
 
-def risk_coverage(confidence: ArrayLike, right: ArrayLike) -> RiskCoverage:
+def compute_risk_coverage(confidence: ArrayLike, right: ArrayLike) -> RiskCoverage:
     """Compute the risk-coverage curve of predictions and the area under it.
 
     The area is the mean over k of the error rate on the k most confident pairs (Geifman & El-Yaniv 2017,

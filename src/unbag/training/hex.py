@@ -44,7 +44,7 @@ from torch.nn.functional import cross_entropy
 
 from unbag.baselines.lexical import embeddings
 from unbag.baselines.lexical.embeddings import Table
-from unbag.models.hex.residual import ResidualHead, both_outputs
+from unbag.models.hex.residual import ResidualHead, compute_hex_outputs
 from unbag.models.hex.superficial import SuperficialBranch, WordTable
 from unbag.training.config import HexOptions
 from unbag.training.objective import Loss, Objective
@@ -374,7 +374,7 @@ class Hex(Objective):
         mean = self.branch.mean(encoded["input_ids"], encoded.get("attention_mask"))
         with self._watch.during() as snapshot:
             plain = self.network(**encoded).logits.float()
-        return plain, *both_outputs(self.branch, plain, mean, snapshot.bias)
+        return plain, *compute_hex_outputs(self.branch, plain, mean, snapshot.bias)
 
     def predict(self, **encoded: Tensor) -> Tensor:
         """Compute the published network's logits, f([h, 0])."""
@@ -415,5 +415,5 @@ class Hex(Objective):
         branch_weights = {
             name.removeprefix(_BRANCH): value for name, value in weights.items() if name.startswith(_BRANCH)
         }
-        branch = SuperficialBranch.of(branch_weights, self.branch.table, normalise=self.branch.normalise)
+        branch = SuperficialBranch.from_weights(branch_weights, self.branch.table, normalise=self.branch.normalise)
         ResidualHead(self._layer, branch, self.omega).save(folder)

@@ -30,7 +30,7 @@ from unbag.models.word_tokenizer import (
     START_ID,
     build_pair_tokenizer,
     build_vocabulary,
-    word_tokenizer,
+    build_word_tokenizer,
 )
 from unbag.training import word_features
 from unbag.training.word_features import build_vectors
@@ -214,7 +214,7 @@ def _of_words(
         config["parser"] = pipeline
     size, width = made.table.shape
     return Parts(
-        word_tokenizer(words),
+        build_word_tokenizer(words),
         {**config, "vocab_size": size, "embedding_size": width, "bos_token_id": START_ID, "pad_token_id": PAD_ID},
         {"words.weight": torch.from_numpy(made.table)} | {key: torch.from_numpy(each) for key, each in facts.items()},
         {

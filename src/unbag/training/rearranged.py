@@ -23,7 +23,7 @@ from unbag.inference.distributed import process_group
 from unbag.inference.prediction_store import PREDICTIONS
 from unbag.inference.runner import predict_rows
 from unbag.inference.transformer import TransformerPredictor
-from unbag.scoring.bootstrap import named_estimates, to_json
+from unbag.scoring.bootstrap import estimate_named_ratios, to_json
 from unbag.training import preflight
 from unbag.training.checkpoints import differences
 from unbag.training.config import TrainConfig
@@ -271,7 +271,7 @@ def _summary(test: Any, correct: Mapping[str, Sequence[NDArray[np.bool_]]]) -> d
     """
     shares = {name: np.mean(runs, axis=0) for name, runs in correct.items()}
     others = {f"{name} less {PLAIN}": (name, PLAIN) for name in shares if name != PLAIN}
-    estimates = named_estimates({name: (share, 1.0) for name, share in shares.items()}, others)
+    estimates = estimate_named_ratios({name: (share, 1.0) for name, share in shares.items()}, others)
     partition = numbers(test, "partition") if "partition" in test.column_names else None
     summary: dict[str, dict[str, Any]] = {}
     for name, share in shares.items():

@@ -10,7 +10,7 @@ from unbag.evaluation.verdict import of_model, sentence
 from unbag.inference.distributed import process_group
 from unbag.scoring.bootstrap import Estimate
 from unbag.scoring.nested import iter_estimates
-from unbag.scoring.significance import spread
+from unbag.scoring.significance import compute_seed_spread
 from unbag.training import preflight
 from unbag.training.config import TrainConfig
 from unbag.training.loop import ALL, OnStep
@@ -121,7 +121,7 @@ def validate_distinct_seeds(seeds: Sequence[int]) -> list[int]:
 
 def summarise_values(values: Sequence[float]) -> dict[str, Any]:
     """Compute the `mean` and `standard_deviation` (of a sample; None for one value) of `values`."""
-    summary = spread(values)
+    summary = compute_seed_spread(values)
     return {"mean": summary.mean, "standard_deviation": summary.standard_deviation, "values": list(values)}
 
 

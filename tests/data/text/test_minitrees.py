@@ -3,7 +3,7 @@ import pytest
 
 from unbag.challenge_sets.perturbations.minitrees import MiniTrees, Ratios
 from unbag.data.text.tagging import Tagger
-from unbag.scoring.pos_minitree import TAGS, encode_tags, neighbourhoods, sentence_signature
+from unbag.scoring.pos_minitree import TAGS, compute_neighbor_distributions, compute_sentence_signature, encode_tags
 
 CAT = (("The", "DET"), ("cat", "NOUN"), ("sees", "VERB"), ("the", "DET"), ("old", "ADJ"), ("dog", "NOUN"))
 DOG = (("A", "DET"), ("dog", "NOUN"), ("sleeps", "VERB"))
@@ -38,7 +38,7 @@ def test_a_word_has_the_neighbours_of_its_occurrences_together(trees):
 
 def test_by_the_text_a_word_has_the_mean_of_its_occurrences(by_text):
     trees = by_text
-    in_cat, in_dog = (neighbourhoods(encode_tags([tag for _, tag in tagged])) for tagged in (CAT, DOG))
+    in_cat, in_dog = (compute_neighbor_distributions(encode_tags([tag for _, tag in tagged])) for tagged in (CAT, DOG))
     assert trees.profiles(["dog"])[0] == pytest.approx((in_cat[5] + in_dog[1]) / 2)
     assert trees.profiles(["the"])[0] == pytest.approx((in_cat[0] + in_cat[3]) / 2)  # "The" is "the"
     assert trees.profiles(["unheard-of"]).sum() == 0
@@ -61,8 +61,8 @@ def test_permutations_at_once_are_permutations_one_by_one(by_text):
     table = trees.table()
     for order, signature in zip(orders, found, strict=True):
         words, tags = zip(*(CAT[place] for place in order), strict=True)
-        assert signature == sentence_signature(words, tags, table, definition="text")
-    assert trees.signature(CAT) == sentence_signature(*zip(*CAT, strict=True), table, definition="text")
+        assert signature == compute_sentence_signature(words, tags, table, definition="text")
+    assert trees.signature(CAT) == compute_sentence_signature(*zip(*CAT, strict=True), table, definition="text")
     assert len(set(found)) > 1
 
 
@@ -77,7 +77,7 @@ class _Tagger:
 
 def test_a_signature_is_that_of_the_module_that_anyone_can_load(trees):
     for tagged in (CAT, DOG, _Tagger().tags(["tac"])["tac"]):
-        assert trees.signature(tagged) == sentence_signature(*zip(*tagged, strict=True), trees.table())
+        assert trees.signature(tagged) == compute_sentence_signature(*zip(*tagged, strict=True), trees.table())
     assert trees.signature(DOG, k=2) != trees.signature(DOG, k=4)
 
 

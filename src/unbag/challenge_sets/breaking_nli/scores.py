@@ -9,7 +9,7 @@ from unbag.data.labels import CONTRADICTION, label_id
 from unbag.data.predictions import NO_ANSWER, Columns, SetPredictions
 from unbag.scoring.bootstrap import DEFAULT_RESAMPLES
 from unbag.scoring.category_accuracy import category_accuracy
-from unbag.scoring.skill import Credits
+from unbag.scoring.skill import PredictionCredits
 
 
 def breaking_nli_scores(
@@ -43,10 +43,12 @@ def breaking_nli_scores(
     return {**scores, "labels": list(answers.label_space), "unanswered": int(tied.sum())}
 
 
-def breaking_nli_credits(columns: Columns, answers: SetPredictions) -> Credits:
+def breaking_nli_credits(columns: Columns, answers: SetPredictions) -> PredictionCredits:
     """Compute the credits for `scoring.skill`: 1 for a correct pair. Pairs of one premise are resampled together."""
     gold = answers.gold(columns["label"])
-    return Credits((answers.predicted == gold) & ~_tied(answers), gold, columns.get("premise", range(len(gold))))
+    return PredictionCredits(
+        (answers.predicted == gold) & ~_tied(answers), gold, columns.get("premise", range(len(gold)))
+    )
 
 
 def _tied(answers: SetPredictions) -> NDArray[np.bool_]:

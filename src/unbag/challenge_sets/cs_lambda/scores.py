@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from unbag.data.predictions import Columns, SetPredictions
 from unbag.scoring.bootstrap import DEFAULT_RESAMPLES
 from unbag.scoring.compositionality_sensitivity import compositionality_sensitivity
-from unbag.scoring.skill import Credits
+from unbag.scoring.skill import PredictionCredits
 
 MISLED: Final = 0.7
 """The λ of the pairs that the skill score uses."""
@@ -38,10 +38,10 @@ def cs_lambda_scores(
     return {**scores, "labels": list(answers.label_space)}
 
 
-def cs_lambda_credits(columns: Columns, answers: SetPredictions) -> Credits:
+def cs_lambda_credits(columns: Columns, answers: SetPredictions) -> PredictionCredits:
     """Compute the credits for `scoring.skill`: 1 for a correct pair. Only CS_0.7, the paper's choice of λ, counts."""
     gold = answers.gold(columns["label"])
-    return Credits(answers.predicted == gold, gold, range(len(gold)), counts=cs_lambda_decisive(columns))
+    return PredictionCredits(answers.predicted == gold, gold, range(len(gold)), counts=cs_lambda_decisive(columns))
 
 
 def cs_lambda_decisive(columns: Columns) -> NDArray[np.bool_]:

@@ -8,7 +8,7 @@ from unbag.data.labels import TWO_WAY
 from unbag.data.predictions import Columns, SetPredictions
 from unbag.scoring.bootstrap import DEFAULT_RESAMPLES
 from unbag.scoring.negation_consistency import negation_consistency
-from unbag.scoring.skill import Credits
+from unbag.scoring.skill import PredictionCredits
 
 
 def negation_scores(
@@ -36,8 +36,8 @@ def negation_scores(
     )
 
 
-def negation_credits(columns: Columns, answers: SetPredictions) -> Credits:
+def negation_credits(columns: Columns, answers: SetPredictions) -> PredictionCredits:
     """Compute the credits for `scoring.skill`: 1 for a correct prediction. Rows of one premise are drawn together."""
     gold = np.asarray(columns["label"])
     right = answers.for_gold(TWO_WAY).predicted == gold
-    return Credits(right, gold, columns["source_id"], names=TWO_WAY)
+    return PredictionCredits(right, gold, columns["source_id"], names=TWO_WAY)

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from unbag.data.predictions import Columns, SetPredictions, select_rows
 from unbag.scoring.bootstrap import DEFAULT_RESAMPLES
 from unbag.scoring.permutation_acceptance import ORIGINAL, permutation_acceptance
-from unbag.scoring.skill import Credits
+from unbag.scoring.skill import PredictionCredits
 from unbag.scoring.validation import encode_names
 
 
@@ -47,7 +47,7 @@ def permuted_scores(
     )
 
 
-def permuted_credits(columns: Columns, answers: SetPredictions) -> Credits:
+def permuted_credits(columns: Columns, answers: SetPredictions) -> PredictionCredits:
     """Compute the credits for `scoring.skill`: the loss of each example's correct prediction with its word order.
 
     The credit is 1 for a correct prediction in order, minus the share of accepted permutations. A bag of words and a
@@ -64,7 +64,7 @@ def permuted_credits(columns: Columns, answers: SetPredictions) -> Credits:
     original_source = source[is_original]
     perfect = 1 - 1 / len(answers.label_space)
     credit = right[is_original] - accepted[original_source]
-    return Credits(credit, gold[is_original], original_source, guess=0.0, perfect=perfect)
+    return PredictionCredits(credit, gold[is_original], original_source, guess=0.0, perfect=perfect)
 
 
 def _mean_of_sides(columns: Columns, name: str) -> NDArray[np.float64] | None:

@@ -12,13 +12,13 @@ from unbag.scoring.pos_minitree import (
     DEFAULT_K,
     DEFAULT_RADIUS,
     TAGS,
-    check_definition,
+    compute_neighbor_distributions,
+    compute_signatures,
+    compute_type_signature,
+    count_neighbor_tags,
     encode_tags,
-    neighbour_counts,
-    neighbourhoods,
-    signature_of_types,
-    signatures,
-    top_tags,
+    find_top_tags,
+    validate_definition,
 )
 
 _CHUNK_SIZE: Final = 10_000  # sentences tagged together
@@ -50,7 +50,7 @@ class MiniTrees:
         Raises:
             ValueError: If the definition is unknown.
         """
-        self.radius, self.definition = radius, check_definition(definition)
+        self.radius, self.definition = radius, validate_definition(definition)
         self._numbers: dict[str, int] = {}
         self._sums = np.zeros((1024, len(TAGS)))
         self._totals = np.zeros(1024, dtype=np.int64)  # number of neighbours (`code`) or of occurrences (`text`)
@@ -88,7 +88,9 @@ class MiniTrees:
         self._tops.clear()
         pooled = self.definition == "code"
         tags = encode_tags([tag for _, tag in tagged])
-        neighbours = neighbour_counts(tags, self.radius) if pooled else neighbourhoods(tags, self.radius)
+        neighbours = (
+            count_neighbor_tags(tags, self.radius) if pooled else compute_neighbor_distributions(tags, self.radius)
+        )
         indices = [self._numbers.setdefault(word.lower(), len(self._numbers)) for word, _ in tagged]
         if len(self._numbers) > len(self._totals):
             size = 2 * len(self._numbers)  # doubling makes the total cost of copying linear in the number of words
@@ -109,7 +111,7 @@ class MiniTrees:
         return shares
 
     def table(self) -> dict[str, list[float]]:
-        """Compute ψ of all words, in the format of `scoring.pos_minitree.sentence_signature` and the metric module."""
+        """Compute ψ of all words, in the format of `pos_minitree.compute_sentence_signature` and the metric module."""
         words = list(self._numbers)
         return dict(zip(words, self.profiles(words).tolist(), strict=True))
 
@@ -119,7 +121,7 @@ class MiniTrees:
             return float(self.permuted(tagged, np.arange(len(tagged))[None], k)[0])
         words, tags = zip(*tagged, strict=True) if tagged else ((), ())
         usual = {word: bits for word in map(str.lower, words) if (bits := self._top(word, k))}
-        return signature_of_types(words, encode_tags(tags), usual, radius=self.radius, k=k)
+        return compute_type_signature(words, encode_tags(tags), usual, radius=self.radius, k=k)
 
     def permuted(self, tagged: Tagged, orders: NDArray[np.int64], k: int = DEFAULT_K) -> NDArray[np.float64]:
         """Compute β^k of reorderings of a sentence by the paper's text: words keep their tags from the original order.
@@ -138,15 +140,15 @@ class MiniTrees:
         if orders.ndim != 2 or orders.shape[1] != len(tagged):
             raise ValueError(f"orders: expected shape (q, {len(tagged)}), got {orders.shape}")
         words = [word for word, _ in tagged]
-        usual = top_tags(self.profiles(words), k)
+        usual = find_top_tags(self.profiles(words), k)
         known = np.array([word in self for word in words], dtype=bool)
         tags = encode_tags([tag for _, tag in tagged])
-        return signatures(tags[orders], usual[orders], known[orders], radius=self.radius, k=k)
+        return compute_signatures(tags[orders], usual[orders], known[orders], radius=self.radius, k=k)
 
     def _top(self, word: str, k: int) -> int:
-        """Compute `top_tags` of a lower-case word, cached; ties in the order of `TAGS`; 0 for an unknown word."""
+        """Compute `find_top_tags` of a lower-case word, cached; ties in the order of `TAGS`; 0 for an unknown word."""
         if (word, k) not in self._tops:
-            self._tops[word, k] = int(top_tags(self.profiles([word])[0], k)) if word in self else 0
+            self._tops[word, k] = int(find_top_tags(self.profiles([word])[0], k)) if word in self else 0
         return self._tops[word, k]
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unbag.data.text.tokens import Tokens
-from unbag.scoring.bleu import bleu_of_reorderings
+from unbag.scoring.bleu import compute_reordering_bleu
 from unbag.utils.rng import key, numbers
 
 BOTH: Final = "both"
@@ -268,4 +268,4 @@ class _Shuffler:
 
     def bleu(self, orders: NDArray[np.int64]) -> NDArray[np.float64]:
         _, ids = np.unique(self._texts.astype(str), return_inverse=True)
-        return bleu_of_reorderings(ids.tolist(), ids[orders], BLEU_ORDERS)
+        return compute_reordering_bleu(ids.tolist(), ids[orders], BLEU_ORDERS)

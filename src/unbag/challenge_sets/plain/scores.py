@@ -5,7 +5,7 @@ from typing import Any
 from unbag.data.predictions import Columns, SetPredictions
 from unbag.scoring.accuracy import accuracy
 from unbag.scoring.bootstrap import DEFAULT_RESAMPLES
-from unbag.scoring.skill import Credits
+from unbag.scoring.skill import PredictionCredits
 
 
 def plain_scores(
@@ -30,7 +30,7 @@ def plain_scores(
     return {**scores, "labels": list(answers.label_space)}
 
 
-def plain_credits(columns: Columns, answers: SetPredictions) -> Credits:
+def plain_credits(columns: Columns, answers: SetPredictions) -> PredictionCredits:
     """Compute the credits for `scoring.skill`: 1 for a correct pair. Pairs of one document are drawn together."""
     gold = answers.gold(columns["label"])
-    return Credits(answers.predicted == gold, gold, columns.get("source_id", range(len(gold))))
+    return PredictionCredits(answers.predicted == gold, gold, columns.get("source_id", range(len(gold))))

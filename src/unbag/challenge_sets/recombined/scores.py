@@ -9,7 +9,7 @@ from unbag.data.labels import TWO_WAY
 from unbag.data.predictions import Columns, SetPredictions
 from unbag.scoring.bootstrap import DEFAULT_RESAMPLES
 from unbag.scoring.document_consistency import document_consistency
-from unbag.scoring.skill import Credits
+from unbag.scoring.skill import PredictionCredits
 
 
 def recombined_scores(
@@ -46,11 +46,11 @@ def recombined_decisive(columns: Columns) -> NDArray[np.bool_]:
     return decisive
 
 
-def recombined_credits(columns: Columns, answers: SetPredictions) -> Credits:
+def recombined_credits(columns: Columns, answers: SetPredictions) -> PredictionCredits:
     """Build what `scoring.skill` reads: a credit of 1 for a right prediction, on the decisive rows alone.
 
     Rows of one claim are drawn together.
     """
     gold = np.asarray(columns["label"])
     right = answers.for_gold(TWO_WAY).predicted == gold
-    return Credits(right, gold, columns["source_id"], counts=recombined_decisive(columns), names=TWO_WAY)
+    return PredictionCredits(right, gold, columns["source_id"], counts=recombined_decisive(columns), names=TWO_WAY)

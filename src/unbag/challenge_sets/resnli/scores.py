@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unbag.data.predictions import Columns, SetPredictions
-from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, named_estimates
-from unbag.scoring.skill import Credits
+from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, estimate_named_ratios
+from unbag.scoring.skill import PredictionCredits
 from unbag.scoring.uncertainty_partitions import PARTITIONS, uncertainty_partitions
 
 _TRAINING: Final = "train"  # prefix of the training splits of all corpora (`data.corpora.Corpus.train`)
@@ -45,17 +45,17 @@ def resnli_scores(
     unseen = _unseen(columns)
     if unseen.any() and not unseen.all():
         ratio = (right & unseen, unseen.astype(np.float64))
-        scores["unseen"] = named_estimates({"unseen": ratio}, {}, resamples=resamples)["unseen"]
+        scores["unseen"] = estimate_named_ratios({"unseen": ratio}, {}, resamples=resamples)["unseen"]
     return scores
 
 
-def resnli_credits(columns: Columns, answers: SetPredictions) -> Credits:
+def resnli_credits(columns: Columns, answers: SetPredictions) -> PredictionCredits:
     """Compute the credits for `scoring.skill`: 1 for a correct pair. Pairs from a training split do not count.
 
     If the splits are unknown, or all pairs come from a training split, all pairs count.
     """
     gold = answers.gold(columns["label"])
-    return Credits(answers.predicted == gold, gold, range(len(gold)), counts=resnli_decisive(columns))
+    return PredictionCredits(answers.predicted == gold, gold, range(len(gold)), counts=resnli_decisive(columns))
 
 
 def resnli_decisive(columns: Columns) -> NDArray[np.bool_]:
@@ -103,4 +103,4 @@ def _of_ends(right: NDArray[np.bool_], partition: NDArray[Any]) -> dict[str, Any
     subsets = {"accuracy": partition >= 0, "easiest": partition == 0, "hardest": partition == PARTITIONS - 1}
     ratios = {name: (right & subset, subset.astype(np.float64)) for name, subset in subsets.items() if subset.any()}
     drop = {"drop": ("easiest", "hardest")} if {"easiest", "hardest"} <= ratios.keys() else {}
-    return dict(named_estimates(ratios, drop, resamples=0))
+    return dict(estimate_named_ratios(ratios, drop, resamples=0))

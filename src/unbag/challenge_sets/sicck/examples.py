@@ -9,7 +9,7 @@ from unbag.challenge_sets.sicck.scores import gold_of
 from unbag.challenge_sets.views.examples import PER_KIND, Line, Pairs, ReportExample, mark_phrases, top_rows
 from unbag.data.columns import column, numbers
 from unbag.data.predictions import SetPredictions
-from unbag.scoring.natural_logic import four_way
+from unbag.scoring.natural_logic import apply_reverse_rule
 
 _PER_MODIFIER: Final = 2
 RULE: Final = (
@@ -51,7 +51,7 @@ class _BothWays:
         self._back = {index: back[names[index]] for index in labelled}
         predicted = self.pairs.names
         self.answers = np.full(len(gold), "", dtype=object)
-        self.answers[self.forth] = four_way(predicted[self.forth], predicted[list(self._back.values())])
+        self.answers[self.forth] = apply_reverse_rule(predicted[self.forth], predicted[list(self._back.values())])
         self.gold = np.array([gold_of(str(label), answers) for label in gold], dtype=object)
 
     def example(self, kind: str, index: int) -> ReportExample:

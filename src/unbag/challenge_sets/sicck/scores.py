@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from unbag.data.labels import CONTRADICTION, NEUTRAL, NOT_CONTRADICTION, NOT_ENTAILMENT
 from unbag.data.predictions import Columns, SetPredictions, flags
 from unbag.scoring.bootstrap import DEFAULT_RESAMPLES
-from unbag.scoring.natural_logic import four_way, match_reversed_rows, natural_logic
-from unbag.scoring.skill import Credits
+from unbag.scoring.natural_logic import apply_reverse_rule, match_reversed_rows, natural_logic
+from unbag.scoring.skill import PredictionCredits
 
 GROUPS: Final = ("modifier_type", "part", "modifier", "position", "relation")
 _CROSSED: Final = ("modifier_type", "part")  # Table 10, section 5
@@ -38,7 +38,7 @@ def sicck_scores(
     groups = {name: [columns[name][row] for row in scored] for name in GROUPS if name in columns}
     return dict(
         natural_logic(
-            four_way(predicted[scored], predicted[back]),
+            apply_reverse_rule(predicted[scored], predicted[back]),
             [gold_of(columns["four_way"][row], answers) for row in scored],
             groups=groups or None,
             crossed=[_CROSSED] if groups.keys() >= set(_CROSSED) else (),
@@ -48,15 +48,15 @@ def sicck_scores(
     )
 
 
-def sicck_credits(columns: Columns, answers: SetPredictions) -> Credits:
+def sicck_credits(columns: Columns, answers: SetPredictions) -> PredictionCredits:
     """Compute the credits for `scoring.skill`: 1 for a correct label. Pairs of one seed are resampled together."""
     scored, back = _scored(columns)
     answered = answers.names
-    predicted = four_way(answered[scored], answered[back])
+    predicted = apply_reverse_rule(answered[scored], answered[back])
     gold = np.array([gold_of(columns["four_way"][row], answers) for row in scored], dtype=np.str_)
     names, numbers = np.unique(gold, return_inverse=True)
     source = [columns["source_id"][row] for row in scored]
-    return Credits(predicted == gold, numbers, source, names=names.tolist())
+    return PredictionCredits(predicted == gold, numbers, source, names=names.tolist())
 
 
 def _scored(columns: Columns, *, partial: bool = False) -> tuple[NDArray[np.intp], NDArray[np.intp]]:

@@ -7,7 +7,7 @@ import numpy as np
 from unbag.data.predictions import NO_ANSWER, NONE, Columns, SetPredictions
 from unbag.scoring.bootstrap import DEFAULT_RESAMPLES
 from unbag.scoring.label_distribution import label_distribution
-from unbag.scoring.skill import Credits
+from unbag.scoring.skill import PredictionCredits
 
 
 def soswap_addamod_scores(
@@ -36,7 +36,7 @@ def soswap_addamod_scores(
     )
 
 
-def soswap_addamod_credits(columns: Columns, answers: SetPredictions) -> Credits:
+def soswap_addamod_credits(columns: Columns, answers: SetPredictions) -> PredictionCredits:
     """Compute the credits for `scoring.skill`: 1 for a correct pair. Pairs of one premise are resampled together."""
     gold = answers.gold(columns["label"])
-    return Credits(answers.predicted == gold, gold, columns["source_id"])
+    return PredictionCredits(answers.predicted == gold, gold, columns["source_id"])

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from unbag.data.labels import CONTRADICTION, NEUTRAL, label_id
 from unbag.data.predictions import NO_ANSWER, Columns, SetPredictions, flags, select_rows
 from unbag.scoring.bootstrap import DEFAULT_RESAMPLES
-from unbag.scoring.skill import Credits
+from unbag.scoring.skill import PredictionCredits
 from unbag.scoring.swap_consistency import swap_consistency
 
 
@@ -57,7 +57,7 @@ def swapped_decisive(columns: Columns) -> NDArray[np.bool_]:
     return flags(columns["swapped"])
 
 
-def swapped_credits(columns: Columns, answers: SetPredictions) -> Credits:
+def swapped_credits(columns: Columns, answers: SetPredictions) -> PredictionCredits:
     """Compute the credits for `scoring.skill`: 1 for a correct prediction of the exchanged pair.
 
     Neutral pairs and contradictions keep their gold label. Pairs of another label have no exchanged row and do not
@@ -70,4 +70,4 @@ def swapped_credits(columns: Columns, answers: SetPredictions) -> Credits:
     after = dict(zip(names[swapped], right[swapped], strict=True))
     counts = np.array([name in after for name in names[~swapped]], dtype=np.bool_)
     credit = np.array([after.get(name, False) for name in names[~swapped]])
-    return Credits(credit, gold[~swapped], range(len(credit)), counts=counts)
+    return PredictionCredits(credit, gold[~swapped], range(len(credit)), counts=counts)

@@ -35,7 +35,9 @@ _FORMAT: Final = 2
 """Format version. In version 1, the branch had no table and used the trainable input embeddings of the network."""
 
 
-def both_outputs(branch: SuperficialBranch, logits: Tensor, mean: Tensor, bias: Tensor | None) -> tuple[Tensor, Tensor]:
+def compute_hex_outputs(
+    branch: SuperficialBranch, logits: Tensor, mean: Tensor, bias: Tensor | None
+) -> tuple[Tensor, Tensor]:
     """Compute F_B = W_h h + W_g g + b and F_G = W_g g + b in float32, shape (b, k) each.
 
     Args:
@@ -69,7 +71,7 @@ class ResidualHead(nn.Module):
     def forward(self, network: Any, logits: Tensor, encoded: Mapping[str, Tensor]) -> Tensor:
         """Compute F_L(x) of each pair in float32 from the logits of the network, shape (b, k)."""
         mean = self.branch.mean(encoded["input_ids"], encoded.get("attention_mask"))
-        f_b, f_g = both_outputs(self.branch, logits.float(), mean, network.get_submodule(self.layer).bias)
+        f_b, f_g = compute_hex_outputs(self.branch, logits.float(), mean, network.get_submodule(self.layer).bias)
         with torch.autocast(logits.device.type, enabled=False):
             return f_b - f_g @ self.omega
 
@@ -116,7 +118,7 @@ class ResidualHead(nn.Module):
             tensors = load_file(validate_file(folder / WEIGHTS_FILE))
             weights = {"phi.weight": tensors["phi"], "decoder.weight": tensors["w_g"]}
             table = WordTable(tensors["embeddings"], tensors["is_word"])
-            branch = SuperficialBranch.of(weights, table, normalise=config["normalise"])
+            branch = SuperficialBranch.from_weights(weights, table, normalise=config["normalise"])
             return cls(config["layer"], branch, tensors["omega"])
         except (SafetensorError, LookupError, TypeError, AttributeError, RuntimeError) as error:
             raise ValueError(

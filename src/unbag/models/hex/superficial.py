@@ -53,7 +53,7 @@ class SuperficialBranch(nn.Module):
         self.normalise = normalise
 
     @classmethod
-    def of(cls, weights: Mapping[str, Tensor], table: WordTable, *, normalise: bool) -> "SuperficialBranch":
+    def from_weights(cls, weights: Mapping[str, Tensor], table: WordTable, *, normalise: bool) -> "SuperficialBranch":
         """Create a branch with the weights of a `state_dict`."""
         outputs, width = weights["decoder.weight"].shape
         branch = cls(table, outputs, width=width, normalise=normalise)
