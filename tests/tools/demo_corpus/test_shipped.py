@@ -36,7 +36,7 @@ def test_the_package_reads_what_the_grammar_wrote(split):
 
 
 def test_words_that_stand_alike_have_vectors_alike():
-    table = embeddings.load(str(demo.VECTORS))
+    table = embeddings.load_embeddings(str(demo.VECTORS))
     dog, puppy, red = (vector / np.linalg.norm(vector) for vector in table.means([("dog",), ("puppy",), ("red",)]))
     assert dog @ puppy > dog @ red
     pairs = [(pair.premise, pair.hypothesis) for pair in demo.pairs("train")]
