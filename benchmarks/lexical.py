@@ -31,9 +31,9 @@ import numpy as np
 
 from children import at_once, ended, peak_mb, started
 from unbag.baselines.lexical.bag import Words
-from unbag.baselines.lexical.features import Vocabulary, features
-from unbag.baselines.lexical.regression import fit, lms
-from unbag.baselines.lexical.words import content_words
+from unbag.baselines.lexical.features import FeatureVocabulary, iter_features
+from unbag.baselines.lexical.regression import compute_lms, fit
+from unbag.baselines.lexical.words import select_content_words
 from unbag.data.labels import LABELS, label_id
 from unbag.data.sources import open_data
 from unbag.data.text.tagging import Tagger
@@ -109,7 +109,7 @@ def tag(engine: str, args: argparse.Namespace, path: Path) -> dict[str, float]:
             tagged = tagger.fine_tags(sentences)
         cpu_seconds = time.process_time() - begin
     if engine == OURS:
-        words = {sentence: content_words(found) for sentence, found in tagged.items()}
+        words = {sentence: select_content_words(found) for sentence, found in tagged.items()}
         pairs = {
             name: ([(words[row.premise], words[row.hypothesis]) for row in rows], [label_id(row.label) for row in rows])
             for name, rows in data.items()
@@ -163,20 +163,20 @@ def run(engine: str, path: Path, n_pairs: int, l2: float) -> dict[str, Any]:
         "peak_mb": peak_mb(),
         "mb_before": before,
         "test_accuracy": round(float(np.mean(probabilities.argmax(axis=1) == gold)), 4),
-        "lms": [round(float(score), 6) for score in lms(probabilities, gold)],
+        "lms": [round(float(score), 6) for score in compute_lms(probabilities, gold)],
     }
 
 
 def matrices(engine: str, pairs: list[tuple[Words, Words]], test: list[tuple[Words, Words]]) -> tuple[Any, Any]:
     """Build the feature matrices of the training pairs and the test pairs with an engine."""
     if engine in (OURS, "scikit-learn on our matrix"):
-        vocabulary, matrix = Vocabulary.fit(pairs)
+        vocabulary, matrix = FeatureVocabulary.fit(pairs)
         return matrix, vocabulary.matrix(test)
     from sklearn.feature_extraction import FeatureHasher
     from sklearn.feature_extraction.text import CountVectorizer
 
     fitted, scored = (
-        [[f"{f.premise} {f.hypothesis}" for f in features(*pair)] for pair in some] for some in (pairs, test)
+        [[f"{f.premise} {f.hypothesis}" for f in iter_features(*pair)] for pair in some] for some in (pairs, test)
     )
     if engine == "scikit-learn hashed":
         hasher = FeatureHasher(input_type="string", alternate_sign=False)

@@ -26,7 +26,7 @@ from typing import Any
 import z3
 
 from unbag.baselines.natlog import labeller, models
-from unbag.baselines.natlog.labeller import relate
+from unbag.baselines.natlog.labeller import compute_relation
 from unbag.baselines.natlog.parsing import ALWAYS, NEVER, Clause, NounPhrase, Quantifier, Shape
 from unbag.baselines.natlog.relations import PARTS, Part, Relation, relation_of
 from unbag.challenge_sets.perturbations.modifiers import (
@@ -84,7 +84,7 @@ def main() -> None:
         found = []
         for shape in shapes:
             empty_caches()
-            found.append(relate(shape))
+            found.append(compute_relation(shape))
         return found
 
     labelled_s, _ = timed(labelled)

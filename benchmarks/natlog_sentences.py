@@ -18,9 +18,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from unbag.baselines.natlog.labeller import relate
+from unbag.baselines.natlog.labeller import compute_relation
 from unbag.baselines.natlog.relations import four_way
-from unbag.baselines.natlog.sentences import Labeller, Verdict
+from unbag.baselines.natlog.sentences import NatlogLabeler, NatlogVerdict
 from unbag.challenge_sets.perturbations.sicck import read_sicck
 from unbag.challenge_sets.perturbations.sicck_rows import official_shapes
 from unbag.data.labels import LABELS
@@ -40,17 +40,17 @@ def shares(found: Sequence[str | None], gold: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def timed(labeller: Labeller, pairs: Sequence[tuple[str, str]]) -> tuple[list[Verdict], dict[str, Any]]:
+def timed(labeller: NatlogLabeler, pairs: Sequence[tuple[str, str]]) -> tuple[list[NatlogVerdict], dict[str, Any]]:
     """Label pairs, and measure the pairs per second."""
     begun = time.perf_counter()
     verdicts = list(labeller.labels([pair[0] for pair in pairs], [pair[1] for pair in pairs]))
     return verdicts, {"pairs_per_second": round(len(pairs) / (time.perf_counter() - begun), 1)}
 
 
-def of_sicck(labeller: Labeller, file: Path) -> dict[str, Any]:
+def of_sicck(labeller: NatlogLabeler, file: Path) -> dict[str, Any]:
     """Score SICCK's rows that have a four-way label."""
     all_rows, _ = read_sicck(file)
-    from_seeds = [four_way(relate(shape)) for shape in official_shapes(all_rows)]
+    from_seeds = [four_way(compute_relation(shape)) for shape in official_shapes(all_rows)]
     labelled = zip(all_rows, from_seeds, strict=True)
     rows = [(row.premise, row.hypothesis, row.four_way, label) for row, label in labelled if row.four_way is not None]
     verdicts, speed = timed(labeller, [row[:2] for row in rows])
@@ -61,7 +61,7 @@ def of_sicck(labeller: Labeller, file: Path) -> dict[str, Any]:
     return {**shares(found, gold), "told": shares(seeded, gold)["right"], **speed}
 
 
-def of_pairs(labeller: Labeller, file: Path) -> dict[str, Any]:
+def of_pairs(labeller: NatlogLabeler, file: Path) -> dict[str, Any]:
     """Score a file of pairs."""
     examples = list(open_data(file, labels=LABELS).examples())
     verdicts, speed = timed(labeller, [(example.premise, example.hypothesis) for example in examples])
@@ -76,7 +76,7 @@ def main() -> None:
     options.add_argument("pairs", type=Path, nargs="*")
     arguments = options.parse_args()
     with tempfile.TemporaryDirectory() as cache:
-        labeller = Labeller.load(arguments.pipeline, cache=Path(cache))
+        labeller = NatlogLabeler.load(arguments.pipeline, cache=Path(cache))
         labeller.label("A dog barks.", "An animal barks.")  # loads everything before timing starts
         record = {"benchmark": "natlog_sentences"}
         if arguments.file:

@@ -52,7 +52,7 @@ def main() -> None:
         print(json.dumps(run(engine, int(n), args, Path(out))))
         return
     n_files = sum(1 for file in args.data for _ in open_data(file, labels=LABELS).examples())
-    record: dict[str, Any] = {"benchmark": "resnli", "embeddings": embeddings.find(args.embeddings).identity}
+    record: dict[str, Any] = {"benchmark": "resnli", "embeddings": embeddings.find_embeddings(args.embeddings).identity}
     with tempfile.TemporaryDirectory() as folder:
         for n in (n_files, *args.pairs):
             ours = alone("ours", n, args, Path(folder))
@@ -81,7 +81,7 @@ def run(engine: str, n: int, args: argparse.Namespace, out: Path) -> dict[str, A
         for file in args.data
         for example in open_data(file, labels=LABELS).examples()
     ]
-    table = embeddings.load(args.embeddings)
+    table = embeddings.load_embeddings(args.embeddings)
     gold = np.fromiter((label for _, _, label in repaired(pairs, n)), dtype=np.int64, count=n)
     begin = time.perf_counter()
     counts = table.counts((premise, hypothesis) for premise, hypothesis, _ in repaired(pairs, n)).matrix

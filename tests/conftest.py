@@ -58,11 +58,11 @@ def shared():
 def wordnet():
     """Give WordNet, installed as a user would where it is missing, or skip."""
     from unbag.baselines.wordnet.database import is_wordnet_installed, open_wordnet
-    from unbag.baselines.wordnet.install import install
+    from unbag.baselines.wordnet.install import install_wordnet
 
     try:
         if not is_wordnet_installed():
-            install()
+            install_wordnet()
         return open_wordnet()
     except (ImportError, ValueError) as error:
         pytest.skip(f"needs WordNet: {error}")

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from unbag.baselines.lexical import embeddings
-from unbag.baselines.lexical.fitting import Recipe, sources_record, training_sources
+from unbag.baselines.lexical.fitting import LexicalRecipe, build_sources_record, open_training_sources
 from unbag.challenge_sets import requirements
 from unbag.challenge_sets.builder import Made
 from unbag.challenge_sets.config import source_configs
@@ -94,7 +94,7 @@ class BreakingNliConfig(OfficialConfig):
             generated pair, and in which `pair_frequency` is counted (default: the corpus of the premises, or your own
             data; for the official config none, so that nothing is counted).
         embeddings: Word embeddings for the column `similarity`: a Hub model or a folder, a spaCy pipeline, or a text
-            file of word vectors (`unbag.baselines.lexical.embeddings.find`). Default: none.
+            file of word vectors (`unbag.baselines.lexical.embeddings.find_embeddings`). Default: none.
         wordnet: Whether antonyms, synonyms and hypernyms of WordNet are used in addition to the word lists.
         min_similarity: Minimum cosine similarity, by `embeddings`, of a word and its WordNet antonym. Words without
             an embedding get no antonyms. The paper uses such a threshold with GloVe, but does not give its value.
@@ -192,7 +192,7 @@ class BreakingNli(OfficialSet):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         if kwargs.get("embeddings"):
-            kwargs["embeddings"] = embeddings.fixed_name(kwargs["embeddings"])
+            kwargs["embeddings"] = embeddings.pin_name(kwargs["embeddings"])
         super().__init__(*args, **kwargs)
 
     def sources(self, *, streaming: bool = False) -> list[Source]:
@@ -224,16 +224,16 @@ class BreakingNli(OfficialSet):
 
     def provenance(self) -> dict[str, Any]:
         """Describe the training corpus, the bigram sources, the embeddings and the rejected candidates by reason."""
-        options: dict[str, Any] = {"attested_in": sources_record(self._training())}
+        options: dict[str, Any] = {"attested_in": build_sources_record(self._training())}
         if self.config.bigrams:
             options["bigrams_of"] = [
-                *sources_record(self._bigram_sources()),
+                *build_sources_record(self._bigram_sources()),
                 *({"origin": path.name, "split": "", "revision": file_hash(path)} for path in self._bigram_texts()),
             ]
         if not self.config.is_official:
             options["min_bigrams"] = self.config.min_bigram_count
         if self.config.embeddings:
-            options["embeddings"] = embeddings.identity_of(self.config.embeddings)
+            options["embeddings"] = embeddings.compute_identity(self.config.embeddings)
         if self.config.wordnet:
             from unbag.baselines.wordnet.database import open_wordnet
 
@@ -263,7 +263,7 @@ class BreakingNli(OfficialSet):
         config = self.config
         if config.train_data or config.corpus:
             names = tuple(config.train_data or (config.corpus,))
-            return training_sources(Recipe(names, config.language))
+            return open_training_sources(LexicalRecipe(names, config.language))
         return [] if config.is_official else self.sources()
 
     def _bigram_texts(self) -> list[Path]:
@@ -271,7 +271,7 @@ class BreakingNli(OfficialSet):
 
     def _bigram_sources(self) -> list[Source]:
         names = tuple(name for name in self.config.bigrams or () if not is_bigram_file(name))
-        return training_sources(Recipe(names, self.config.language)) if names else []
+        return open_training_sources(LexicalRecipe(names, self.config.language)) if names else []
 
     @cached_property
     def _bigrams(self) -> Bigrams | None:
@@ -347,7 +347,7 @@ class BreakingNli(OfficialSet):
     def _similarity(self) -> Callable[[str, str], float | None]:
         if not self.config.embeddings:
             return lambda old, new: None
-        table = embeddings.load(self.config.embeddings)
+        table = embeddings.load_embeddings(self.config.embeddings)
         vectors: dict[str, Any] = {}
 
         def similarity(old: str, new: str) -> float | None:

@@ -10,10 +10,10 @@ from typing import Any, ClassVar
 import datasets
 import pyarrow as pa
 
-from unbag.baselines.lexical.fitting import DEFAULT_SEED, DEFAULT_TRAINING, FOLDS, Recipe, load
+from unbag.baselines.lexical.fitting import DEFAULT_SEED, DEFAULT_TRAINING, FOLDS, LexicalRecipe, load_lexical_model
 from unbag.baselines.lexical.hub import open_lexical_model
 from unbag.baselines.lexical.model import CONFIG_FILE
-from unbag.baselines.lexical.scorer import SCHEMA, Scorer, scored_tables, scorer_folders
+from unbag.baselines.lexical.scorer import SCHEMA, ExampleScorer, iter_scored_tables, prepare_scorer_models
 from unbag.baselines.lexical.words import ALL, BY_CONTEXT, PIPELINES
 from unbag.challenge_sets import requirements
 from unbag.challenge_sets.builder import ChallengeSetBuilder
@@ -97,7 +97,7 @@ class CsLambda(ChallengeSetBuilder):
     def tables(self, source: Source, examples: Iterator[Example]) -> Iterator[pa.Table]:
         """Iterate over the examples with at least the minimum LMS, including their scores."""
         scorer = _scorer(self._models(source), self.config.seed)
-        return scored_tables(examples, scorer, min_lms=self.config.min_lms)
+        return iter_scored_tables(examples, scorer, min_lms=self.config.min_lms)
 
     def warm_caches(self, source: Source) -> None:
         """Fit the lexical models before worker processes start."""
@@ -134,7 +134,7 @@ class CsLambda(ChallengeSetBuilder):
         if config.lexical:
             return (open_lexical_model(config.lexical, unseen=source),)
         train_data = tuple(config.train_data) if config.train_data else None
-        recipe = Recipe(
+        recipe = LexicalRecipe(
             train_data,
             source.language,
             config.pipeline,
@@ -142,12 +142,12 @@ class CsLambda(ChallengeSetBuilder):
             max_train_pairs=config.max_train_pairs,
             seed=config.seed,
         )
-        return tuple(scorer_folders(recipe, source, folds=config.folds))
+        return tuple(prepare_scorer_models(recipe, source, folds=config.folds))
 
 
 @lru_cache(maxsize=1)
-def _scorer(folders: tuple[Path, ...], seed: int) -> Scorer:
-    return Scorer([load(folder) for folder in folders], seed)
+def _scorer(folders: tuple[Path, ...], seed: int) -> ExampleScorer:
+    return ExampleScorer([load_lexical_model(folder) for folder in folders], seed)
 
 
 def _record(folder: Path) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import datasets
 import pyarrow as pa
 
-from unbag.baselines.lexical.fitting import Recipe, training_sources
+from unbag.baselines.lexical.fitting import LexicalRecipe, open_training_sources
 from unbag.challenge_sets import requirements
 from unbag.challenge_sets.builder import ChallengeSetBuilder, Made
 from unbag.challenge_sets.config import SourceConfig
@@ -166,7 +166,7 @@ class Permuted(ChallengeSetBuilder):
         )
 
     def _training_texts(self) -> Iterator[str]:
-        sources = training_sources(Recipe(tuple(self.config.minitrees), self.config.language))
+        sources = open_training_sources(LexicalRecipe(tuple(self.config.minitrees), self.config.language))
         return (text for source in sources for example in source.examples() for text in example[1:3])
 
 

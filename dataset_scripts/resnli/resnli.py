@@ -53,7 +53,7 @@ class ResnliConfig(SourceConfig):
 
     Attributes:
         embeddings: Word embeddings: a Hub model or a folder, a spaCy pipeline, or a text file of word vectors
-            (`unbag.baselines.lexical.embeddings.find`). Default: a model for English.
+            (`unbag.baselines.lexical.embeddings.find_embeddings`). Default: a model for English.
         test_size: Number of examples in the test split (default: the size of the corpus's test split, or one tenth).
         validation_size: Number of examples in the validation split (default: as for `test_size`).
         seed: Random seed for the choice of validation examples.
@@ -120,7 +120,7 @@ class Resnli(ChallengeSetBuilder):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         if kwargs.get("embeddings"):
             # The target of a name may change, so the cache key contains the commit of a repository or a file hash.
-            kwargs["embeddings"] = embeddings.fixed_name(kwargs["embeddings"])
+            kwargs["embeddings"] = embeddings.pin_name(kwargs["embeddings"])
         super().__init__(*args, **kwargs)
 
     def sources(self, *, streaming: bool = False) -> list[Source]:
@@ -139,7 +139,7 @@ class Resnli(ChallengeSetBuilder):
 
     def provenance(self) -> dict[str, Any]:
         """Describe the embeddings by name and revision or hash."""
-        return {"embeddings": embeddings.identity_of(self.config.embeddings or embeddings.DEFAULT)}
+        return {"embeddings": embeddings.compute_identity(self.config.embeddings or embeddings.DEFAULT)}
 
     def plan(self, sources: list[Source]) -> Plan:
         """Read all pairs once, fit the lexical model, and assign each pair to a split and a partition.
@@ -149,7 +149,7 @@ class Resnli(ChallengeSetBuilder):
             UnfitError: If one of the three labels does not occur.
             ValueError: If there are too few pairs for the splits or the embeddings.
         """
-        table = embeddings.load(self.config.embeddings or embeddings.DEFAULT, language=sources[0].language)
+        table = embeddings.load_embeddings(self.config.embeddings or embeddings.DEFAULT, language=sources[0].language)
         spans: list[Span] = []
         labels: list[int] = []
         ids: dict[str, None] = {}  # an ordered set

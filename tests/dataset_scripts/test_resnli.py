@@ -83,7 +83,7 @@ def test_the_splits_hold_each_labelled_pair_once_as_it_was(pairs, words):
 
 def test_the_rows_are_what_the_library_makes(pairs, words):
     labelled = _labelled(pairs)
-    table = embeddings.load(str(words))
+    table = embeddings.load_embeddings(str(words))
     counts = table.counts((row["premise"], row["hypothesis"]) for row in labelled).matrix
     gold = np.array([label_id(row["label"]) for row in labelled])
     uncertainty = np.round(fit(counts, table.vectors, gold).uncertainty(counts, gold), 7)
@@ -105,7 +105,7 @@ def test_the_evaluated_split_is_test_and_the_record_counts_the_others(pairs, wor
     n = len(_labelled(pairs))
     assert set(built.rows["partition"]) == set(range(20))
     assert built.data["excluded"] == {"unlabelled": 400 - n, "in the other splits": n - n // 10}
-    assert built.config["embeddings"] == embeddings.find(str(words)).identity
+    assert built.config["embeddings"] == embeddings.find_embeddings(str(words)).identity
 
 
 @pytest.mark.parametrize("missing", LABELS)
@@ -224,7 +224,7 @@ def test_embeddings_that_the_hub_does_not_have_are_named():
     from unbag.baselines.lexical import embeddings
 
     with pytest.raises(ValueError, match="no embeddings nobody/nothing on the Hub; check the spelling, or if "):
-        embeddings.find("nobody/nothing")
+        embeddings.find_embeddings("nobody/nothing")
 
 
 def test_ids_must_be_unique_over_splits(pairs, words):

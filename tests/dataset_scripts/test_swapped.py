@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from unbag import evaluate
-from unbag.baselines.lexical.features import features
+from unbag.baselines.lexical.features import iter_features
 from unbag.challenge_sets import loading
 from unbag.challenge_sets.perturbations.swapped import swapped_tables
 from unbag.challenge_sets.request import Request
@@ -43,8 +43,8 @@ def test_neutral_and_contradicting_pairs_are_exchanged_and_entailment_is_not(dat
 
 def test_exchanging_mirrors_the_lexical_features():
     words = ("dog", "run"), ("animal",)
-    mirrored = {(f.hypothesis, f.premise) for f in features(*words)}
-    assert mirrored == {tuple(f) for f in features(*reversed(words))}
+    mirrored = {(f.hypothesis, f.premise) for f in iter_features(*words)}
+    assert mirrored == {tuple(f) for f in iter_features(*reversed(words))}
 
 
 def test_no_rows_make_no_tables():

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from tests.hub.running_app import running_app
-from unbag.baselines.lexical.bag import all_words
+from unbag.baselines.lexical.bag import collect_words
 from unbag.baselines.lexical.model import LexicalModel, fit_lexical_model
 from unbag.challenge_sets.perturbations.permutation import Permuter
 from unbag.data.labels import LABELS
@@ -115,7 +115,7 @@ async def _session(address):
 
 def test_lexical_scorer_agrees_with_library(space, ours, lexical):
     pairs = [("The dog sleeps.", "A cat runs."), ("A man runs.", "A man sleeps, too."), ("Nothing known.", "At all.")]
-    words = [tuple(all_words(side, "en") for side in pair) for pair in pairs]
+    words = [tuple(collect_words(side, "en") for side in pair) for pair in pairs]
     there, model = LexicalScorer(ours, space), LexicalModel.load(lexical)
     np.testing.assert_allclose(there.probabilities(pairs), model.probabilities(words), atol=1e-6)
     for pair, each in zip(pairs, words, strict=True):

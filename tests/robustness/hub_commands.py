@@ -88,14 +88,14 @@ def empty_caches():
     from accelerate.state import AcceleratorState
     from huggingface_hub import HfFileSystem
 
-    from unbag.baselines.lexical.fitting import load
+    from unbag.baselines.lexical.fitting import load_lexical_model
     from unbag.utils import offline
 
     for name in (os.environ["HF_HOME"], os.environ["XDG_CACHE_HOME"], "out"):
         shutil.rmtree(name, ignore_errors=True)
     Path(os.environ["HF_HOME"]).mkdir(parents=True)
     offline._last.clear()
-    load.cache_clear()
+    load_lexical_model.cache_clear()
     HfFileSystem.clear_instance_cache()
     AcceleratorState._reset_state(reset_partial_state=True)
 

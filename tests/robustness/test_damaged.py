@@ -10,7 +10,7 @@ import pytest
 
 from tests.robustness.command import ALL, some
 from tests.robustness.damage import DAMAGES, SEEDS, do, flipped, truncated
-from unbag.baselines.lexical.fitting import Recipe, fit_cached
+from unbag.baselines.lexical.fitting import LexicalRecipe, fit_cached
 from unbag.baselines.lexical.model import LexicalModel
 from unbag.challenge_sets import loading
 from unbag.inference.llm.endpoint import Answer, AnswerCache
@@ -47,7 +47,7 @@ def test_a_built_set_without_one_of_its_files_is_built_again(sixty_pairs, tmp_pa
 @EVERY
 @pytest.mark.parametrize("name", ["model.safetensors", "config.json", checksums.FILE])
 def test_a_fitted_lexical_model_is_fitted_again(sixty_pairs, caplog, damage, name):
-    recipe = Recipe((str(sixty_pairs),), pipeline="all", l2=1.0)
+    recipe = LexicalRecipe((str(sixty_pairs),), pipeline="all", l2=1.0)
     folder = fit_cached(recipe)
     expected = {path.name: path.read_bytes() for path in folder.iterdir()}
     for seed in SEEDS:
@@ -64,7 +64,7 @@ def test_a_fitted_lexical_model_is_fitted_again(sixty_pairs, caplog, damage, nam
 @pytest.mark.parametrize("name", ["model.safetensors", "config.json"])
 @EVERY
 def test_a_damaged_lexical_model_without_checksums_is_refused_or_sound(sixty_pairs, damage, name):
-    folder = fit_cached(Recipe((str(sixty_pairs),), pipeline="all", l2=1.0))
+    folder = fit_cached(LexicalRecipe((str(sixty_pairs),), pipeline="all", l2=1.0))
     (folder / checksums.FILE).unlink()
     content = (folder / name).read_bytes()
     for seed in range(20):

@@ -78,7 +78,7 @@ def table(tmp_path):
     (folder / "tokenizer.json").write_text(json.dumps(tokenizer))
     (folder / "config.json").write_text('{"model_type": "bert"}')
     save_file({"word_embeddings.weight": np.eye(3, dtype=np.float32)}, folder / "model.safetensors")
-    embeddings.load(str(folder))
+    embeddings.load_embeddings(str(folder))
     return folder
 
 
@@ -131,7 +131,7 @@ SPOILERS = (nan, flat, few, others, mapped_beyond, weighed_too_few, no_tokenizer
 def test_a_spoilt_table_of_embeddings_is_refused_by_name(table, spoil):
     spoil(table)
     with pytest.raises(ValueError, match=str(table)) as told:
-        embeddings.load(str(table))
+        embeddings.load_embeddings(str(table))
     assert "\n" not in str(told.value)
 
 
@@ -141,7 +141,7 @@ def test_no_damage_to_a_table_is_a_traceback(table, damage):
         content = (table / name).read_bytes()
         for seed in range(4):
             do(damage, table / name, seed)
-            said = why_not(lambda: embeddings.load(str(table)).means([("dog",)]))
+            said = why_not(lambda: embeddings.load_embeddings(str(table)).means([("dog",)]))
             assert said is None or str(table) in said
             (table / name).write_bytes(content)
 

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from tests.robustness.command import refused
-from unbag.baselines.lexical.fitting import Recipe, fit_cached
+from unbag.baselines.lexical.fitting import LexicalRecipe, fit_cached
 from unbag.baselines.lexical.hub import open_lexical_model
 from unbag.evaluation.model_loading import predictor_of
 
@@ -14,7 +14,7 @@ FIELDS = ("pipeline", "tags", "language", "words", "hypothesis_only", "pairs", "
 
 @pytest.fixture
 def model(sixty_pairs):
-    folder = fit_cached(Recipe((str(sixty_pairs),), pipeline="all", l2=1.0))
+    folder = fit_cached(LexicalRecipe((str(sixty_pairs),), pipeline="all", l2=1.0))
     (folder / "checksums.json").unlink()  # as a stranger's comes
     return folder
 

@@ -10,7 +10,7 @@ import pytest
 from tests.robustness.command import ask, files_below, refused, some
 from unbag import challenge_sets
 from unbag.api import evaluate
-from unbag.baselines.lexical.fitting import Recipe
+from unbag.baselines.lexical.fitting import LexicalRecipe
 from unbag.challenge_sets import loading
 from unbag.challenge_sets.request import Request
 from unbag.challenge_sets.selection import Pairs
@@ -83,7 +83,7 @@ def test_no_other_number_of_examples_is_drawn(n):
 )
 def test_no_lexical_model_is_fitted_by_an_impossible_recipe(field, value):
     with pytest.raises(ValueError, match=r"language|tags|seed|train_data|max_train_pairs|l2"):
-        Recipe(**{field: value})
+        LexicalRecipe(**{field: value})
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from torch.nn.functional import cross_entropy
 
 from tests.fork_server import PYTHON
 from tests.training.tiny_networks import LABELS, LAST_LAYERS, ORDER, PAIRS, WORDS, encode, tiny_network, tiny_tokenizer
-from unbag.baselines.lexical.embeddings import load
+from unbag.baselines.lexical.embeddings import load_embeddings
 from unbag.inference import TransformerPredictor
 from unbag.models.hex.residual import ResidualHead
 from unbag.models.hex.superficial import SuperficialBranch, WordTable
@@ -147,7 +147,7 @@ def test_a_piece_of_a_word_has_no_word_vector(tmp_path):
     (tmp_path / "vocab.txt").write_text("\n".join(vocabulary))
     tokenizer = transformers.BertTokenizer(str(tmp_path / "vocab.txt"))
     network = transformers.BertModel(transformers.BertConfig(vocab_size=12, hidden_size=8, num_attention_heads=2))
-    vectors, is_word = embedding_word_table(load(str(path)), network, tokenizer)
+    vectors, is_word = embedding_word_table(load_embeddings(str(path)), network, tokenizer)
     assert tokenizer.tokenize("playing") == ["play", "##ing"]
     assert [vocabulary[number] for number in is_word.nonzero().flatten()] == ["play", "#", "ing"]
     assert vectors[5].tolist() == [1.0, 2.0]

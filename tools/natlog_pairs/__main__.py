@@ -8,7 +8,7 @@ import sys
 from collections import Counter
 
 from tools.natlog_pairs import made
-from unbag.baselines.natlog.sentences import Labeller
+from unbag.baselines.natlog.sentences import NatlogLabeler
 from unbag.data.labels import ENTAILMENT, NEUTRAL
 from unbag.data.text.tagging import PIPELINE
 
@@ -19,7 +19,7 @@ def main() -> None:
     options.add_argument("--pipeline", default=PIPELINE)
     options.add_argument("--wrong", action="store_true")
     arguments = options.parse_args()
-    labeller = Labeller.load(arguments.pipeline)
+    labeller = NatlogLabeler.load(arguments.pipeline)
     pairs = list(made())
     verdicts = labeller.labels([pair.premise for pair in pairs], [pair.hypothesis for pair in pairs])
     counts: Counter[tuple[str, str, str]] = Counter()

@@ -58,7 +58,7 @@ def embeddings(name: str) -> Requirement:
     """Describe a table of word embeddings."""
     from unbag.baselines.lexical import embeddings as tables
 
-    return Requirement(f"the embeddings {name}", lambda: tables.find(name))
+    return Requirement(f"the embeddings {name}", lambda: tables.find_embeddings(name))
 
 
 def wordnet() -> Requirement:
@@ -68,10 +68,10 @@ def wordnet() -> Requirement:
         from huggingface_hub import is_offline_mode
 
         from unbag.baselines.wordnet.database import is_wordnet_installed, open_wordnet
-        from unbag.baselines.wordnet.install import install
+        from unbag.baselines.wordnet.install import install_wordnet
 
         if not is_wordnet_installed() and not is_offline_mode():
-            install()
+            install_wordnet()
         return open_wordnet()
 
     return Requirement("WordNet 3.0", get)

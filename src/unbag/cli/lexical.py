@@ -55,10 +55,10 @@ def fit(
     unbag lexical fit --train-data snli --output-dir lexical-snli
     unbag lexical fit --train-data my-train.csv --output-dir lexical-mine
     """
-    from unbag.baselines.lexical.fitting import Recipe, fit_cached, load
+    from unbag.baselines.lexical.fitting import LexicalRecipe, fit_cached, load_lexical_model
     from unbag.utils import locks, parallel
 
-    recipe = Recipe(
+    recipe = LexicalRecipe(
         tuple(train_data) if train_data else None,
         pipeline=pipeline,
         tags=tags,
@@ -67,7 +67,7 @@ def fit(
         seed=seed,
     )
     with parallel.worker_count(num_proc):
-        model = load(fit_cached(recipe))
+        model = load_lexical_model(fit_cached(recipe))
     with locks.exclusive_lock(output_dir, "saving a lexical model", wait=True):
         model.save(output_dir)
     if as_json:
@@ -97,7 +97,7 @@ def score(
 
     unbag lexical score --premise "A man sleeps." --hypothesis "A man runs."
     """
-    from unbag.baselines.lexical.fitting import Recipe, fit_cached, load
+    from unbag.baselines.lexical.fitting import LexicalRecipe, fit_cached, load_lexical_model
     from unbag.baselines.lexical.hub import open_lexical_model
     from unbag.baselines.lexical.scorer import score_pair
     from unbag.baselines.lexical.words import BY_CONTEXT
@@ -106,8 +106,8 @@ def score(
     if model and train_data:
         raise typer.BadParameter("expected one of --model and --train-data, got both")
     gold = [gold_label(label)] if label else list(LABELS)
-    recipe = Recipe(tuple(train_data) if train_data else None, tags=BY_CONTEXT)  # as for CS_λ
-    lexical = load(open_lexical_model(model) if model else fit_cached(recipe))
+    recipe = LexicalRecipe(tuple(train_data) if train_data else None, tags=BY_CONTEXT)  # as for CS_λ
+    lexical = load_lexical_model(open_lexical_model(model) if model else fit_cached(recipe))
     scores = [score_pair(lexical, premise, hypothesis, name, top=top) for name in gold]
     probabilities = dict(zip(LABELS, map(float, scores[0].probabilities), strict=True))
     if as_json:

@@ -35,11 +35,11 @@ def label(
     unbag natlog label --premise "No dog is chasing a cat." --hypothesis
     "No poodle is chasing a black cat."
     """
-    from unbag.baselines.natlog.sentences import Labeller, explanation
+    from unbag.baselines.natlog.sentences import NatlogLabeler, format_explanation
     from unbag.data.text.tagging import PIPELINE
 
-    verdict = Labeller.load(pipeline or PIPELINE).label(premise, hypothesis)
-    lines = explanation(verdict)
+    verdict = NatlogLabeler.load(pipeline or PIPELINE).label(premise, hypothesis)
+    lines = format_explanation(verdict)
     if as_json:
         relation = verdict.relation and verdict.relation.value
         print_json({"label": verdict.label, "relation": relation, "unread": verdict.unread, "proof": lines})

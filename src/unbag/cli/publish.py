@@ -514,11 +514,11 @@ def pair(
 
 def fit_default_lexical_model() -> Path:
     """Fit the English lexical baseline on first use. Returns its folder."""
-    from unbag.baselines.lexical.fitting import Recipe, fit_cached
+    from unbag.baselines.lexical.fitting import LexicalRecipe, fit_cached
     from unbag.evaluation.lexical_baseline import PAIRS
 
     corpus, pairs, pipeline = PAIRS["en"]
-    return fit_cached(Recipe((corpus,), max_train_pairs=pairs, pipeline=pipeline))
+    return fit_cached(LexicalRecipe((corpus,), max_train_pairs=pairs, pipeline=pipeline))
 
 
 @with_shared_options

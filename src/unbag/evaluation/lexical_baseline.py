@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from unbag.baselines.lexical.fitting import Progress, Recipe, fit_cached
+from unbag.baselines.lexical.fitting import LexicalRecipe, Progress, fit_cached
 from unbag.baselines.lexical.predictors import LexicalPredictor
 from unbag.baselines.lexical.words import ALL, PIPELINES
 from unbag.challenge_sets.request import BuiltSet
@@ -43,8 +43,8 @@ class LexicalBaseline:
     Elsewhere the model `lexical` is fitted to all of SNLI and MNLI by default, which takes half an hour of tagging.
 
     Args:
-        options: `train_data`, `max_train_pairs` and `pipeline` of `baselines.lexical.fitting.Recipe` that differ from
-            the defaults.
+        options: `train_data`, `max_train_pairs` and `pipeline` of `baselines.lexical.fitting.LexicalRecipe` that differ
+            from the defaults.
         progress_callback: Called with (stage, done, total), for the training pairs and for the predicted rows.
     """
 
@@ -80,7 +80,7 @@ class LexicalBaseline:
             corpus, pairs, pipeline = PAIRS[language]
             options = {"train_data": (corpus,), "max_train_pairs": pairs, "pipeline": pipeline} | options
         try:
-            recipe, progress = Recipe(**options), self._progress(FITTING)
+            recipe, progress = LexicalRecipe(**options), self._progress(FITTING)
             return process_group().main_process_first(lambda: LexicalPredictor(fit_cached(recipe, progress=progress)))
         except Exception as error:
             logger.warning(

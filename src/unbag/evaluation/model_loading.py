@@ -222,8 +222,8 @@ def predictor_of(model: Model, **options: Any) -> tuple[Predictor, str]:
             `CrossEncoder` or a text-classification pipeline (`inference.in_memory`); a predictor.
         options: Options of the kind of model. Hub id or folder: those of `TransformerPredictor.load`. Language model:
             those of `CausalPredictor.load` or `EndpointPredictor.load`. Built-in model: those of
-            `baselines.lexical.fitting.Recipe`. Function: `label_map` of `CallablePredictor`. Classifiers and functions
-            also have `long_premise` (`inference.long_premises`). None for an option that is not given.
+            `baselines.lexical.fitting.LexicalRecipe`. Function: `label_map` of `CallablePredictor`. Classifiers and
+            functions also have `long_premise` (`inference.long_premises`). None for an option that is not given.
 
     Raises:
         ValueError: If the model or function does not exist, or an option does not apply to the model's type.
@@ -370,10 +370,10 @@ def _of_endpoint(name: str, options: dict[str, Any]) -> Predictor:
 
 
 def _baseline(name: str, options: dict[str, Any]) -> Predictor:
-    from unbag.baselines.lexical.fitting import Recipe
+    from unbag.baselines.lexical.fitting import LexicalRecipe
     from unbag.baselines.lexical.predictors import BASELINES
 
-    predictor: Predictor = BASELINES[name](Recipe(**options))
+    predictor: Predictor = BASELINES[name](LexicalRecipe(**options))
     return predictor
 
 

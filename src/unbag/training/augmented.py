@@ -105,9 +105,9 @@ def _maker(
         return SubstitutedPairs(
             premises, Substituter(count_corpus(examples), lists=lists, more=WordNetCandidates(wordnet), words=words)
         )
-    from unbag.baselines.natlog.sentences import Labeller
+    from unbag.baselines.natlog.sentences import NatlogLabeler
 
-    labeller = Labeller(parser, wordnet, wordnet.identity)
+    labeller = NatlogLabeler(parser, wordnet, wordnet.identity)
     if kind == NegatedPairs.kind:
         return NegatedPairs(premises, parser, labeller, words=words)
     assert kind == ReversedPairs.kind

@@ -18,8 +18,8 @@ from typing import Any, Final, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from unbag.baselines.lexical.fitting import FLOOR, CrossFitted
-from unbag.baselines.lexical.regression import lms
+from unbag.baselines.lexical.fitting import FLOOR, CrossFittedModel
+from unbag.baselines.lexical.regression import compute_lms
 from unbag.data.labels import LABELS, label_id
 from unbag.data.readers import open_file
 from unbag.data.sources import Example
@@ -52,10 +52,10 @@ def lexical_bias(name: str, examples: Sequence[Example], *, language: str) -> Bi
     """Cross-fit a bag of words on the pairs: of both sentences, of the hypothesis, or the product of the two.
 
     Raises:
-        ValueError: See `CrossFitted`.
+        ValueError: See `CrossFittedModel`.
     """
     models = [
-        CrossFitted(examples, language=language, hypothesis_only=only == HYPOTHESIS)
+        CrossFittedModel(examples, language=language, hypothesis_only=only == HYPOTHESIS)
         for only in ((LEXICAL, HYPOTHESIS) if name == BOTH else (name,))
     ]
     return CachedBias(ProductBias(models) if name == BOTH else models[0])
@@ -234,7 +234,7 @@ def lms_groups(probabilities: NDArray[np.floating[Any]], gold: NDArray[np.int64]
         probabilities: Label probabilities of a bag of words, shape (n, labels).
         gold: Gold label ids, shape (n,).
     """
-    group: NDArray[np.int64] = np.digitize(lms(probabilities, gold), EDGES).astype(np.int64)
+    group: NDArray[np.int64] = np.digitize(compute_lms(probabilities, gold), EDGES).astype(np.int64)
     return group
 
 

@@ -43,7 +43,7 @@ from torch import distributed as dist
 from torch.nn.functional import cross_entropy
 
 from unbag.baselines.lexical import embeddings
-from unbag.baselines.lexical.embeddings import Table
+from unbag.baselines.lexical.embeddings import EmbeddingTable
 from unbag.models.hex.residual import ResidualHead, compute_hex_outputs
 from unbag.models.hex.superficial import SuperficialBranch, WordTable
 from unbag.training.config import HexOptions
@@ -185,7 +185,7 @@ def network_word_table(network: Any, special: Collection[int]) -> WordTable:
     return WordTable(vectors, is_word)
 
 
-def embedding_word_table(table: Table, network: Any, tokenizer: Any) -> WordTable:
+def embedding_word_table(table: EmbeddingTable, network: Any, tokenizer: Any) -> WordTable:
     """Look up the tokens of a network's tokenizer in other embeddings, such as word vectors.
 
     A token has the embedding of its text, if the tokenizer turns that text into this one token, as it does with whole
@@ -329,7 +329,7 @@ class Hex(Objective):
         if options.embeddings is None:
             table = network_word_table(network, tokenizer.all_special_ids)
         else:
-            named = embeddings.load(options.embeddings)
+            named = embeddings.load_embeddings(options.embeddings)
             table, self._embeddings = embedding_word_table(named, network, tokenizer), named.identity
         self.branch = SuperficialBranch(
             table,

@@ -79,8 +79,8 @@ def initialize_model(
         name: Kind of model (`models.ARCHITECTURES`).
         corpora: Corpora (train splits) or files of pairs, whose words become the vocabulary.
         output_dir: Folder for the model; must not exist.
-        vectors: Static word embeddings, as for `baselines.lexical.embeddings.find`; by default the vectors are random.
-            Those of word pieces are scaled to the size of word vectors (`build_vectors`).
+        vectors: Static word embeddings, as for `baselines.lexical.embeddings.find_embeddings`; by default the vectors
+            are random. Those of word pieces are scaled to the size of word vectors (`build_vectors`).
         dimensions: Dimensions of random vectors.
         encoder: Hub id or folder of a transformer whose frozen outputs replace word embeddings. The model has its
             tokenizer, and no corpus is read.
@@ -189,7 +189,7 @@ def _of_words(
     words = build_vocabulary(sentences, least=least)
     if not words:
         raise ValueError(f"expected words that occur at least {least} times in {', '.join(corpora)}, got none")
-    table = None if vectors is None else embeddings.load(vectors)
+    table = None if vectors is None else embeddings.load_embeddings(vectors)
     try:
         made = build_vectors(words, table, dimensions=dimensions, seed=seed)
     except ValueError as error:

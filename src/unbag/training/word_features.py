@@ -11,8 +11,8 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from unbag.baselines.lexical.embeddings import Table
-from unbag.baselines.wordnet.relations import Lexicon, ancestors
+from unbag.baselines.lexical.embeddings import EmbeddingTable
+from unbag.baselines.wordnet.relations import Lexicon, compute_ancestors
 from unbag.data.text.tagging import Tagger
 from unbag.models.network import SPREAD
 from unbag.models.word_tokenizer import PAD_ID, SPECIAL, split_words
@@ -38,7 +38,7 @@ class Vectors(NamedTuple):
     scale: float
 
 
-def build_vectors(words: Sequence[str], embeddings: Table | None, *, dimensions: int, seed: int) -> Vectors:
+def build_vectors(words: Sequence[str], embeddings: EmbeddingTable | None, *, dimensions: int, seed: int) -> Vectors:
     """Look up the vectors of words, and draw those of other words with the same standard deviation.
 
     Args:
@@ -113,7 +113,7 @@ def word_relations(words: Sequence[str], lexicon: Lexicon) -> tuple[NDArray[np.i
         for form in lexicon.base_forms(word):
             with_form[form].append(number)
     for w, word in enumerate(words):
-        for sense, edges in ancestors(lexicon, senses[w], _FURTHEST - 1).items():
+        for sense, edges in compute_ancestors(lexicon, senses[w], _FURTHEST - 1).items():
             for v in with_sense.get(sense, ()):
                 if edges == 0:
                     by_pair[w, v][SYNONYM] = 1.0

@@ -4,7 +4,7 @@ from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 
 from unbag.baselines.lexical import optimizer, rearrangement
-from unbag.baselines.lexical.embeddings import load, mean_embeddings
+from unbag.baselines.lexical.embeddings import load_embeddings, mean_embeddings
 from unbag.baselines.lexical.optimizer import NotConvergedError
 from unbag.baselines.lexical.rearrangement import fit
 
@@ -133,7 +133,7 @@ def test_fit_on_real_pairs_takes_a_dozen_steps(shared):
     from unbag.data.labels import LABELS, label_id
     from unbag.data.sources import open_data
 
-    table = load(str(shared / "hub/models/nli-fixtures/minilm-l6-snli"))
+    table = load_embeddings(str(shared / "hub/models/nli-fixtures/minilm-l6-snli"))
     [path] = (shared / "hub/datasets/stanfordnlp/snli/plain_text").glob("validation*.parquet")
     pairs = list(open_data(path, labels=LABELS).examples())
     counts = table.counts((pair.premise, pair.hypothesis) for pair in pairs).matrix

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from unbag.baselines.lexical import fitting
-from unbag.baselines.lexical.fitting import FLOOR, CrossFitted
+from unbag.baselines.lexical.fitting import FLOOR, CrossFittedModel
 from unbag.data.labels import LABELS
 from unbag.data.sources import Example
 
@@ -17,7 +17,7 @@ EXAMPLES = [
 
 
 def fitted(tmp_path, examples=EXAMPLES, **options):
-    return CrossFitted(examples, cache=tmp_path, folds=3, **options)
+    return CrossFittedModel(examples, cache=tmp_path, folds=3, **options)
 
 
 def test_cross_fitted_model_predicts_labels_from_words(tmp_path):

@@ -15,7 +15,7 @@ from tokenizers.pre_tokenizers import Whitespace
 from tokenizers.processors import TemplateProcessing
 
 from unbag.baselines.lexical import embeddings
-from unbag.baselines.lexical.embeddings import DEFAULT, find, is_pinned, load
+from unbag.baselines.lexical.embeddings import DEFAULT, find_embeddings, is_pinned, load_embeddings
 from unbag.baselines.lexical.word_vectors import read_word_vectors
 from unbag.data.text.tokens import tokenize
 
@@ -50,7 +50,7 @@ def _text(words=WORDS):
 
 
 def test_the_mean_is_over_all_tokens_of_both_sentences_repeats_counted(tmp_path):
-    table = load(str(_transformer(tmp_path)))
+    table = load_embeddings(str(_transformer(tmp_path)))
     # the dog run ##s . / the cat run ##s . : rows 4 5 7 8 9, 4 6 7 8 9, of which row i is (2i, 2i + 1)
     mean = (2 * (4 + 7 + 8 + 9) + 5 + 6) / 10
     [found] = table.means([("the dog runs .", "the cat runs .")])
@@ -58,12 +58,14 @@ def test_the_mean_is_over_all_tokens_of_both_sentences_repeats_counted(tmp_path)
 
 
 def test_special_tokens_padding_and_truncation_play_no_part(tmp_path):
-    counts = load(str(_transformer(tmp_path))).counts([("the dog runs . the dog runs .",), ("the [SEP] dog",)])
+    counts = load_embeddings(str(_transformer(tmp_path))).counts(
+        [("the dog runs . the dog runs .",), ("the [SEP] dog",)]
+    )
     assert counts.matrix.toarray().tolist() == [[0, 0, 0, 0, 2, 2, 0, 2, 2, 2], [0, 0, 0, 0, 1, 1, 0, 0, 0, 0]]
 
 
 def test_unknown_tokens_are_excluded_and_counted(tmp_path):
-    table = load(str(_transformer(tmp_path)))
+    table = load_embeddings(str(_transformer(tmp_path)))
     counts = table.counts([("the zebra", "zebra dog"), ("zebra",), ()])
     assert counts.unknown.tolist() == [2, 1, 0]
     assert counts.matrix.sum(axis=1).tolist() == [[2], [0], [0]]
@@ -73,19 +75,19 @@ def test_unknown_tokens_are_excluded_and_counted(tmp_path):
 def test_an_unknown_token_need_not_be_declared_special(tmp_path):
     _transformer(tmp_path)
     _tokenizer(tmp_path / "tokenizer.json", marks=False)
-    assert load(str(tmp_path)).counts([("zebra dog",)]).unknown.tolist() == [1]
+    assert load_embeddings(str(tmp_path)).counts([("zebra dog",)]).unknown.tolist() == [1]
 
 
 @pytest.mark.parametrize(
     "name", ["model.embed_tokens.weight", "shared.weight", "transformer.wte.weight", "embeddings.tok_embeddings.weight"]
 )
 def test_the_input_layer_is_found_by_its_usual_names(tmp_path, name):
-    assert (load(str(_transformer(tmp_path, name))).vectors == VECTORS).all()
+    assert (load_embeddings(str(_transformer(tmp_path, name))).vectors == VECTORS).all()
 
 
 def test_input_layer_of_an_unknown_name_raises_and_lists_names(tmp_path):
     with pytest.raises(ValueError, match=r"word_embeddings\.weight.*got classifier\.weight, lookup"):
-        load(str(_transformer(tmp_path, "lookup")))
+        load_embeddings(str(_transformer(tmp_path, "lookup")))
 
 
 @pytest.mark.parametrize("dtype", ["F16", "BF16"])
@@ -98,12 +100,12 @@ def test_half_precision_is_read_to_the_bit(tmp_path, dtype):
         header = {"wte.weight": {"dtype": "BF16", "shape": [10, 2], "data_offsets": [0, len(upper)]}}
         text = json.dumps(header).encode()
         (folder / "model.safetensors").write_bytes(len(text).to_bytes(8, "little") + text + upper)
-    assert (load(str(folder)).vectors == vectors).all()
+    assert (load_embeddings(str(folder)).vectors == vectors).all()
 
 
 def test_a_table_smaller_than_its_tokenizer_is_refused(tmp_path):
     with pytest.raises(ValueError, match="expected at most 7 tokens, one per embedding, got 10"):
-        load(str(_transformer(tmp_path, vectors=VECTORS[:7])))
+        load_embeddings(str(_transformer(tmp_path, vectors=VECTORS[:7])))
 
 
 def test_a_model2vec_model_has_its_mapping_and_weights_applied(tmp_path):
@@ -112,11 +114,11 @@ def test_a_model2vec_model_has_its_mapping_and_weights_applied(tmp_path):
     mapping = np.array([0] * 5 + [1] * 5)
     weights = np.linspace(0.1, 1, 10, dtype=np.float64)
     save_file({"embeddings": VECTORS[:2], "mapping": mapping, "weights": weights}, tmp_path / "model.safetensors")
-    assert find(str(tmp_path)).kind == "model2vec"
-    assert load(str(tmp_path)).means([("dog",)])[0] == pytest.approx(VECTORS[1] * 0.6)
+    assert find_embeddings(str(tmp_path)).kind == "model2vec"
+    assert load_embeddings(str(tmp_path)).means([("dog",)])[0] == pytest.approx(VECTORS[1] * 0.6)
     save_file({"embedding": VECTORS}, tmp_path / "model.safetensors")
     with pytest.raises(ValueError, match="expected the tensor 'embeddings', got embedding"):
-        load(str(tmp_path))
+        load_embeddings(str(tmp_path))
 
 
 def test_a_spacy_pipeline_is_read_from_its_folder_and_from_its_package(tmp_path, monkeypatch):
@@ -132,18 +134,18 @@ def test_a_spacy_pipeline_is_read_from_its_folder_and_from_its_package(tmp_path,
     (package / "__init__.py").touch()
     monkeypatch.syspath_prepend(tmp_path)
     for name in (str(package / "en_tiny-0.0.0"), str(package), "en_tiny"):
-        table = load(name)
+        table = load_embeddings(name)
         assert table.means([("The dog", "DOG")])[0] == pytest.approx([(8 + 1 + 1) / 3, -10 / 3])
-    assert find(str(package)).kind == "spacy"
+    assert find_embeddings(str(package)).kind == "spacy"
     spacy.blank("en").to_disk(tmp_path / "none")
     with pytest.raises(ValueError, match="expected a spaCy pipeline with word vectors"):
-        load(str(tmp_path / "none"))
+        load_embeddings(str(tmp_path / "none"))
 
 
 def test_words_are_looked_up_as_written_then_in_lower_case(tmp_path):
     path = tmp_path / "ten.txt"
     path.write_text(_text())
-    counts = load(str(path)).counts([("The Dog runs.", "the ROME")])
+    counts = load_embeddings(str(path)).counts([("The Dog runs.", "the ROME")])
     names = [WORDS[column] for column in counts.matrix.indices]
     assert sorted(names) == sorted(["The", "dog", "runs", ".", "the"])
     assert counts.unknown.tolist() == [1]  # ROME: there is Rome, but no rome
@@ -197,45 +199,45 @@ def test_broken_archives_and_those_of_several_files_raise(tmp_path):
         archive.writestr("a.txt", _text())
         archive.writestr("b.txt", _text())
     with pytest.raises(ValueError, match=r"got \['a\.txt', 'b\.txt'\]; extract"):
-        load(str(tmp_path / "two.zip"))
+        load_embeddings(str(tmp_path / "two.zip"))
     for name in ("no.zip", "no.txt.gz"):
         (tmp_path / name).write_bytes(b"no archive")
         with pytest.raises(ValueError, match=r"expected a readable file of word vectors|cannot be read"):
-            load(str(tmp_path / name))
+            load_embeddings(str(tmp_path / name))
 
 
 @pytest.mark.parametrize("name", ["./absent", "absent", "a/b/c", "/no/such/folder"])
 def test_find_of_a_missing_table_raises(name):
     with pytest.raises(ValueError, match=r"embeddings: expected a Hub id.*, got "):
-        find(name)
+        find_embeddings(name)
 
 
 def test_find_in_a_folder_of_another_kind_raises_and_lists_files(tmp_path):
     (tmp_path / "config.json").write_text("{}")
     with pytest.raises(ValueError, match=r"tokenizer\.json, model\.safetensors.*got \['config\.json'\]"):
-        find(str(tmp_path))
+        find_embeddings(str(tmp_path))
     (tmp_path / "words.json").write_text("{}")
     with pytest.raises(ValueError, match=r"expected a text file of word vectors \(\.txt"):
-        find(str(tmp_path / "words.json"))
+        find_embeddings(str(tmp_path / "words.json"))
 
 
 def test_broken_model_files_raise_with_their_names(tmp_path):
     folder = _transformer(tmp_path)
     (folder / "tokenizer.json").write_text("{}")
     with pytest.raises(ValueError, match=r"tokenizer\.json: expected a tokenizer"):
-        load(str(folder))
+        load_embeddings(str(folder))
     (folder / "model.safetensors").write_bytes(b"torn")
     with pytest.raises(ValueError, match=r"model\.safetensors: expected a safetensors file"):
-        load(str(folder))
+        load_embeddings(str(folder))
 
 
 def test_an_identity_follows_the_content_alone(tmp_path):
-    one, other = (find(str(_transformer(tmp_path / name))).identity for name in "ab")
+    one, other = (find_embeddings(str(_transformer(tmp_path / name))).identity for name in "ab")
     assert one == other
-    assert find(str(_transformer(tmp_path / "b", vectors=VECTORS + 1))).identity != one
+    assert find_embeddings(str(_transformer(tmp_path / "b", vectors=VECTORS + 1))).identity != one
     text = tmp_path / "ten.txt"
     text.write_bytes(b"the 1 2\n")
-    assert find(str(text)).identity == f"sha256:{hashlib.sha256(text.read_bytes()).hexdigest()}"
+    assert find_embeddings(str(text)).identity == f"sha256:{hashlib.sha256(text.read_bytes()).hexdigest()}"
 
 
 def test_only_a_hub_id_with_a_commit_is_pinned():
@@ -246,7 +248,7 @@ def test_only_a_hub_id_with_a_commit_is_pinned():
 
 @given(st.lists(st.lists(st.sampled_from([*WORDS, "zebra"]), max_size=8).map(" ".join), min_size=1, max_size=5))
 def test_neither_order_nor_side_nor_neighbours_change_a_mean(sentences):
-    table = embeddings.Table(
+    table = embeddings.EmbeddingTable(
         "words", "", VECTORS, embeddings._words(dict(zip(WORDS, range(10), strict=True)).get, "en")
     )
     together = table.means([(sentence, "the dog") for sentence in sentences])
@@ -260,13 +262,13 @@ def test_neither_order_nor_side_nor_neighbours_change_a_mean(sentences):
 def test_chinese_words_are_those_of_a_segmenter(tmp_path):
     path = tmp_path / "zh.txt"
     path.write_text("他 1 0\n看书 0 1\n看 7 7\n书 7 7\n", encoding="utf-8")
-    assert load(str(path), language="zh").means([("他看书",)])[0] == pytest.approx([1 / 2, 1 / 2])
+    assert load_embeddings(str(path), language="zh").means([("他看书",)])[0] == pytest.approx([1 / 2, 1 / 2])
 
 
 def test_the_fixture_model_is_read_as_its_own_library_reads_it(shared):
     transformers = pytest.importorskip("transformers")
     folder = shared / "hub/models/nli-fixtures/minilm-l6-snli"
-    table = load(str(folder))
+    table = load_embeddings(str(folder))
     network = transformers.AutoModel.from_pretrained(folder)
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
     expected = network.get_input_embeddings().weight.detach().float().numpy()
@@ -283,5 +285,5 @@ def test_word_level_tokenizers_of_model2vec_count_what_they_lack(tmp_path):
     tokenizer.pre_tokenizer = Whitespace()
     tokenizer.save(str(tmp_path / "tokenizer.json"))
     save_file({"embeddings": VECTORS}, tmp_path / "model.safetensors")
-    counts = load(str(tmp_path)).counts([("dog zebra dog",)])
+    counts = load_embeddings(str(tmp_path)).counts([("dog zebra dog",)])
     assert (counts.matrix[0, 1], counts.unknown.tolist()) == (2, [1])

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unbag.baselines.lexical.features import Feature, Vocabulary, _ranked, features
+from unbag.baselines.lexical.features import FeatureVocabulary, LexicalFeature, _ranked, iter_features
 
 WORDS = st.lists(st.sampled_from(["dog", "cat", "run", "red", "old"]), unique=True).map(
     lambda some: tuple(sorted(some))
@@ -13,26 +13,26 @@ WORDS = st.lists(st.sampled_from(["dog", "cat", "run", "red", "old"]), unique=Tr
 
 @given(WORDS, WORDS)
 def test_exchanging_the_sides_mirrors_the_features(premise, hypothesis):
-    mirrored = Counter(Feature(f.hypothesis, f.premise) for f in features(premise, hypothesis))
-    assert mirrored == Counter(features(hypothesis, premise))
+    mirrored = Counter(LexicalFeature(f.hypothesis, f.premise) for f in iter_features(premise, hypothesis))
+    assert mirrored == Counter(iter_features(hypothesis, premise))
 
 
 @given(st.lists(st.tuples(WORDS, WORDS), min_size=1, max_size=8))
 def test_the_matrix_holds_exactly_the_features(pairs):
-    vocabulary, matrix = Vocabulary.fit(pairs)
+    vocabulary, matrix = FeatureVocabulary.fit(pairs)
     assert (vocabulary.matrix(pairs) != matrix).nnz == 0
     for row, (premise, hypothesis) in enumerate(pairs):
         names = vocabulary.names(matrix[row].indices)
-        assert Counter(names) == Counter(features(premise, hypothesis))
+        assert Counter(names) == Counter(iter_features(premise, hypothesis))
     assert set(matrix.data) <= {1.0}
 
 
 def test_a_vocabulary_does_not_depend_on_how_many_pairs_are_numbered_at_a_time(monkeypatch):
     words = ("dog", "cat", "run", "red", "old")
     pairs = [((words[n % 5], words[(n + 2) % 5]), tuple(words[n % 3 :])) for n in range(40)] + [((), ())]
-    whole, expected = Vocabulary.fit(pairs)
+    whole, expected = FeatureVocabulary.fit(pairs)
     monkeypatch.setattr("unbag.baselines.lexical.features._PAIRS", 7)
-    vocabulary, matrix = Vocabulary.fit(iter(pairs))
+    vocabulary, matrix = FeatureVocabulary.fit(iter(pairs))
     assert (vocabulary.words, vocabulary.codes.tolist()) == (whole.words, whole.codes.tolist())
     assert matrix.shape == (41, len(vocabulary))
     assert matrix.indptr.tolist() == expected.indptr.tolist()
@@ -49,7 +49,7 @@ def test_codes_are_ranked_as_numpy_does(values):
 
 
 def test_matrix_ignores_words_outside_the_vocabulary():
-    vocabulary, _ = Vocabulary.fit([(("dog",), ("animal",))])
+    vocabulary, _ = FeatureVocabulary.fit([(("dog",), ("animal",))])
     row = vocabulary.matrix([(("dog", "unseen"), ("animal", "new"))])
     assert set(vocabulary.names(row.indices)) == {("dog", None), (None, "animal"), ("dog", "animal")}
     assert len(vocabulary) == 3
@@ -57,6 +57,6 @@ def test_matrix_ignores_words_outside_the_vocabulary():
 
 def test_a_vocabulary_is_rebuilt_from_words_and_codes():
     pairs = [(("dog", "run"), ("animal",)), (("cat",), ("sleep",))]
-    vocabulary, matrix = Vocabulary.fit(pairs)
-    again = Vocabulary(vocabulary.words, vocabulary.codes)
+    vocabulary, matrix = FeatureVocabulary.fit(pairs)
+    again = FeatureVocabulary(vocabulary.words, vocabulary.codes)
     assert (again.matrix(pairs) != matrix).nnz == 0

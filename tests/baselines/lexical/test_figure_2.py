@@ -3,7 +3,7 @@
 import pytest
 
 from unbag.baselines.lexical import fitting
-from unbag.baselines.lexical.fitting import Recipe, fit_cached, load
+from unbag.baselines.lexical.fitting import LexicalRecipe, fit_cached, load_lexical_model
 from unbag.baselines.lexical.scorer import score_pair
 from unbag.baselines.lexical.words import BY_CONTEXT
 from unbag.data.corpora import CORPORA
@@ -19,9 +19,11 @@ def test_figure_2(shared, tmp_path, monkeypatch):
     corpus = CORPORA["snli"]
     [path] = (shared / "hub" / "datasets" / corpus.hub_id).glob("*/train-*.parquet")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.setattr(fitting, "training_sources", lambda _: [open_data(path, labels=corpus.labels)])
+    monkeypatch.setattr(fitting, "open_training_sources", lambda _: [open_data(path, labels=corpus.labels)])
     pipeline = str(shared / "hub/models/spacy/en_core_web_sm")
-    model = load(fit_cached(Recipe((str(path),), pipeline=pipeline, tags=BY_CONTEXT, max_train_pairs=11_294, l2=10.0)))
+    model = load_lexical_model(
+        fit_cached(LexicalRecipe((str(path),), pipeline=pipeline, tags=BY_CONTEXT, max_train_pairs=11_294, l2=10.0))
+    )
 
     pair = ("Two people are sitting in a station.", "A couple of people are inside and not standing.")
     score = score_pair(model, *pair, "entailment")

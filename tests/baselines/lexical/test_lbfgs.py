@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from unbag.baselines.lexical.optimizer import InverseHessian, NotConvergedError, minimise
+from unbag.baselines.lexical.optimizer import InverseHessian, NotConvergedError, minimize
 
 RNG = np.random.default_rng(5)
 
@@ -59,7 +59,7 @@ def test_the_minimum_of_a_quadratic() -> None:
         gradient = curvature * (x - target)
         return float(0.5 * ((x - target) @ gradient)), gradient
 
-    found, steps = minimise(objective, np.zeros(50), 1e-12)
+    found, steps = minimize(objective, np.zeros(50), 1e-12)
     np.testing.assert_allclose(found, target, atol=1e-9)
     assert steps > 2
 
@@ -69,4 +69,4 @@ def test_a_function_without_a_minimum() -> None:
         return -float(x.sum()), -np.ones_like(x)
 
     with pytest.raises(NotConvergedError, match="larger l2"):
-        minimise(downhill, np.zeros(2), 1e-4)
+        minimize(downhill, np.zeros(2), 1e-4)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from unbag.baselines.lexical.model import LexicalModel, fit_lexical_model
-from unbag.baselines.lexical.regression import lms
+from unbag.baselines.lexical.regression import compute_lms
 
 RNG = np.random.default_rng(0)
 NOUNS, VERBS = ["cat", "dog", "man", "girl", "boy"], ["nap", "run", "sing", "walk"]
@@ -46,7 +46,7 @@ def test_misleading_features_are_ranked(model):
     assert {contribution.label for contribution in found} == {"contradiction"}
     assert found[0].logit == max(contribution.logit for contribution in found) > 0
     assert any("nap" in contribution.feature for contribution in found[:2])
-    assert lms(model.probabilities(pair), np.array([0]))[0] > 0.5
+    assert compute_lms(model.probabilities(pair), np.array([0]))[0] > 0.5
 
 
 def test_a_saved_model_gives_the_same_bits(model, tmp_path):

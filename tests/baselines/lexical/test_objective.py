@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from unbag.baselines.lexical.regression import PenalisedCrossEntropy
+from unbag.baselines.lexical.regression import PenalizedCrossEntropy
 
 CONTRASTS = np.array([[1.0, 0.5], [-1.0, 0.5], [0.0, -1.0]], dtype=np.float64)
 
@@ -21,7 +21,7 @@ def problem():
 
 def _value_and_gradient(columns, labels, penalty, weights):
     with ThreadPoolExecutor(2) as pool:
-        return PenalisedCrossEntropy(columns, labels, CONTRASTS, penalty, pool)(weights)
+        return PenalizedCrossEntropy(columns, labels, CONTRASTS, penalty, pool)(weights)
 
 
 def test_value_and_gradient_are_those_of_the_formula(problem):

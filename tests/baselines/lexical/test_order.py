@@ -5,7 +5,7 @@ from itertools import islice
 
 import pytest
 
-from unbag.baselines.lexical.fitting import Recipe
+from unbag.baselines.lexical.fitting import LexicalRecipe
 from unbag.baselines.lexical.predictors import BASELINES
 from unbag.challenge_sets.perturbations.permutation import Permuter
 from unbag.challenge_sets.perturbations.permuted import permuted_tables
@@ -43,7 +43,7 @@ def test_bag_of_words_predicts_the_same_for_permutations(name, snli, permuted, s
             for e in snli("train", 800)
         )
     )
-    recipe = Recipe((str(train),), pipeline=str(shared / "hub/models/spacy/en_core_web_sm"), l2=5.0)
+    recipe = LexicalRecipe((str(train),), pipeline=str(shared / "hub/models/spacy/en_core_web_sm"), l2=5.0)
     probabilities = BASELINES[name](recipe).predict(permuted["premise"], permuted["hypothesis"])
     pairs = probabilities.reshape(-1, Q + 1, 3)
     assert len(pairs) > 150

@@ -3,7 +3,7 @@ import pytest
 from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 
-from unbag.baselines.lexical.regression import fit, lms, merge_equal_columns
+from unbag.baselines.lexical.regression import compute_lms, fit, merge_equal_columns
 
 
 def _data(seed=0, n=400, features=120, labels=3):
@@ -86,7 +86,7 @@ def test_fit_without_features_predicts_the_label_shares():
 
 def test_lms_is_the_likeliest_wrong_label():
     probabilities = np.array([[0.1, 0.3, 0.6], [0.1, 0.3, 0.6], [0.1, 0.3, 0.6]])
-    assert lms(probabilities, np.array([2, 1, 0])).tolist() == [0.3, 0.6, 0.6]
+    assert compute_lms(probabilities, np.array([2, 1, 0])).tolist() == [0.3, 0.6, 0.6]
 
 
 def test_fit_of_invalid_input_raises():

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from unbag.baselines.lexical import fitting
-from unbag.baselines.lexical.fitting import Fold, Recipe, fit_cached, fold_of, load
+from unbag.baselines.lexical.fitting import LexicalRecipe, TrainingFold, compute_fold, fit_cached, load_lexical_model
 from unbag.baselines.lexical.hub import is_lexical_model, open_lexical_model
 from unbag.baselines.lexical.model import LexicalModel
 from unbag.baselines.lexical.predictors import BASELINES
-from unbag.baselines.lexical.scorer import Scorer, score_pair, scorer_folders
+from unbag.baselines.lexical.scorer import ExampleScorer, prepare_scorer_models, score_pair
 from unbag.data.labels import LabelError
 from unbag.data.sources import Example, open_data
 
@@ -40,7 +40,7 @@ def pairs(tmp_path):
 
 
 def recipe(path, **options):
-    return Recipe((str(path),), pipeline="all", l2=1.0, **options)
+    return LexicalRecipe((str(path),), pipeline="all", l2=1.0, **options)
 
 
 def test_a_model_is_fitted_once(pairs):
@@ -68,42 +68,42 @@ def test_code_hash_covers_every_module_of_a_fit():
 
 
 def test_fold_depends_on_the_sentences_only():
-    assert {fold_of(Example(str(n), "A dog runs.", "A dog.", "neutral"), 5, 13) for n in range(9)} == {
-        fold_of(Example("other", "A dog runs.", "A dog.", "entailment"), 5, 13)
+    assert {compute_fold(Example(str(n), "A dog runs.", "A dog.", "neutral"), 5, 13) for n in range(9)} == {
+        compute_fold(Example("other", "A dog runs.", "A dog.", "entailment"), 5, 13)
     }
-    counts = np.bincount([fold_of(Example("", f"Dog {n}.", "A dog.", "neutral"), 5, 13) for n in range(5000)])
+    counts = np.bincount([compute_fold(Example("", f"Dog {n}.", "A dog.", "neutral"), 5, 13) for n in range(5000)])
     assert abs(counts - 1000).max() < 4 * np.sqrt(5000 * 0.2 * 0.8)
 
 
 def test_no_example_is_scored_by_a_model_fitted_to_it(pairs, tmp_path):
     """The model that scores a fold is, to the bit, the one fitted to a file without that fold."""
     source = open_data(pairs)
-    folders = scorer_folders(recipe(pairs), source, folds=3)
+    folders = prepare_scorer_models(recipe(pairs), source, folds=3)
     assert len(folders) == 3
     examples = list(source.examples())
     for number, folder in enumerate(folders):
-        fold = Fold(number, 3, 13)
+        fold = TrainingFold(number, 3, 13)
         rest = tmp_path / f"without_{number}.jsonl"
         kept = [example for example in examples if not fold.holds(example)]
         assert 0 < len(kept) < len(examples)
         rest.write_text("".join(json.dumps({"premise": e[1], "hypothesis": e[2], "label": e[3]}) + "\n" for e in kept))
         alone = LexicalModel.load(fit_cached(recipe(rest)))
-        assert load(folder).regression.weights.tobytes() == alone.regression.weights.tobytes()
-        assert load(folder).vocabulary.words == alone.vocabulary.words
-    scores = Scorer([load(folder) for folder in folders], seed=13).score(examples)
+        assert load_lexical_model(folder).regression.weights.tobytes() == alone.regression.weights.tobytes()
+        assert load_lexical_model(folder).vocabulary.words == alone.vocabulary.words
+    scores = ExampleScorer([load_lexical_model(folder) for folder in folders], seed=13).score(examples)
     for example, score in zip(examples, scores, strict=True):
-        model = load(folders[fold_of(example, 3, 13)])
+        model = load_lexical_model(folders[compute_fold(example, 3, 13)])
         assert score_pair(model, *example[1:4]).probabilities.tobytes() == score.probabilities.tobytes()
 
 
 def test_pairs_that_were_not_trained_on_have_one_scorer(pairs, tmp_path):
     other = tmp_path / "other.jsonl"
     other.write_text(pairs.read_text().splitlines()[0] + "\n")
-    assert len(scorer_folders(recipe(pairs), open_data(other))) == 1
+    assert len(prepare_scorer_models(recipe(pairs), open_data(other))) == 1
 
 
 def test_smaller_sample_of_training_pairs_is_part_of_a_larger_one(pairs):
-    few, more = (load(fit_cached(recipe(pairs, max_train_pairs=n))) for n in (30, 60))
+    few, more = (load_lexical_model(fit_cached(recipe(pairs, max_train_pairs=n))) for n in (30, 60))
     assert (few.record["pairs"], more.record["pairs"]) == (30, 60)
     assert set(few.vocabulary.words) <= set(more.vocabulary.words)
     with pytest.raises(ValueError, match="max_train_pairs: expected at most 120 pairs, got 121"):
@@ -121,7 +121,7 @@ def test_progress_counts_the_pairs_that_are_read(pairs, options):
 
 def test_fit_of_a_missing_file_raises(pairs):
     with pytest.raises(ValueError, match=r"expected corpora \(snli.*got .no-such-file.csv"):
-        fit_cached(Recipe(("no-such-file.csv",)))
+        fit_cached(LexicalRecipe(("no-such-file.csv",)))
 
 
 def test_a_fitted_model_is_opened_by_its_folder(pairs, tmp_path):
@@ -154,16 +154,16 @@ def test_bag_of_words_ignores_word_order(pairs):
 
 
 def test_a_recipe_is_in_the_language_of_its_corpora():
-    assert Recipe().language == "en"
-    assert Recipe(("ocnli",)).language == "zh"
-    assert Recipe(("pairs.csv",)).language == "en"
-    assert Recipe(("snli",), language="zh").language == "zh"
+    assert LexicalRecipe().language == "en"
+    assert LexicalRecipe(("ocnli",)).language == "zh"
+    assert LexicalRecipe(("pairs.csv",)).language == "en"
+    assert LexicalRecipe(("snli",), language="zh").language == "zh"
     with pytest.raises(ValueError, match="expected corpora in one language, got en and zh"):
-        Recipe(("snli", "ocnli"))
+        LexicalRecipe(("snli", "ocnli"))
 
 
 def test_majority_of_two_label_pairs_is_rejected(tmp_path):
     path = tmp_path / "claims.csv"
     path.write_text("document,claim,label\nA dog runs.,A dog moves.,supported\nA dog runs.,A cat runs.,unsupported\n")
     with pytest.raises(LabelError, match="labelled entailment, neutral, contradiction, got not_entailment"):
-        BASELINES["majority"](Recipe((str(path),)))
+        BASELINES["majority"](LexicalRecipe((str(path),)))

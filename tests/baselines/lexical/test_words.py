@@ -3,7 +3,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from unbag.baselines.lexical import words as lexical_words
-from unbag.baselines.lexical.words import ALL, BY_TYPE, AllWords, TypeWords, most_frequent, reader_of, word_reader
+from unbag.baselines.lexical.words import (
+    ALL,
+    BY_TYPE,
+    AllWordsSelector,
+    TypeWordSelector,
+    build_model_word_selector,
+    build_word_selector,
+    find_most_frequent_tag,
+)
 from unbag.data.text.tagging import Tagger
 
 pytest.importorskip("spacy")
@@ -32,13 +40,13 @@ def test_all_words_of_a_sentence_are_those_of_its_tokens_in_any_order(pieces, ra
     sentence = " ".join(pieces)
     tokens = list(tokenize(sentence).texts)
     random.shuffle(tokens)
-    reader = AllWords("en")
+    reader = AllWordsSelector("en")
     assert set(reader.read([" ".join(tokens)]).values()) == set(reader.read([sentence]).values())
 
 
 def test_a_word_counts_by_the_tag_it_has_most_often(monkeypatch):
     monkeypatch.setattr(lexical_words, "Tagger", _Tags)
-    reader = TypeWords("any", "en")
+    reader = TypeWordSelector("any", "en")
     # "like" is a preposition twice and a verb once; "Left" an adjective once and a verb once, both of which count.
     reader.count(["a_DT dog_NN like_IN this_DT", "cats_NNS like_VBP like_IN", "the_DT Left_JJ left_VBD not_RB"])
     sentence = "They like the left dog, not a mouse."
@@ -49,35 +57,35 @@ def test_a_word_counts_by_the_tag_it_has_most_often(monkeypatch):
 
 def test_repeated_sentences_count_each_time(monkeypatch):
     monkeypatch.setattr(lexical_words, "Tagger", _Tags)
-    reader = TypeWords("any", "en")
+    reader = TypeWordSelector("any", "en")
     reader.count(["run_NN", "run_IN", "run_IN"])
     assert reader.read(["run"]) == {"run": ()}
 
 
 def test_equally_frequent_tags_are_decided_by_the_alphabet():
-    assert most_frequent({"VB": 2, "IN": 2, "NN": 1}) == "IN"
+    assert find_most_frequent_tag({"VB": 2, "IN": 2, "NN": 1}) == "IN"
 
 
 def test_fitted_model_by_type_needs_no_tagger(monkeypatch):
     monkeypatch.setattr(lexical_words, "Tagger", None)
     record = {"tags": BY_TYPE, "pipeline": "any", "language": "en"}
-    assert reader_of(record).read(["The dog."]) == {"The dog.": ("dog", "the")}
-    assert isinstance(reader_of({"tags": None, "pipeline": ALL, "language": "en"}), AllWords)
+    assert build_model_word_selector(record).read(["The dog."]) == {"The dog.": ("dog", "the")}
+    assert isinstance(build_model_word_selector({"tags": None, "pipeline": ALL, "language": "en"}), AllWordsSelector)
 
 
 def test_pipeline_without_penn_tags_raises(monkeypatch):
     monkeypatch.setattr(lexical_words, "Tagger", type("Other", (_Tags,), {"fine": frozenset({"NN", "VERB"})}))
     with pytest.raises(ValueError, match=r"Penn Treebank tags for English, got 'mine' without EX, JJ.*'all'"):
-        word_reader("mine", "en")
+        build_word_selector("mine", "en")
 
 
 def test_word_reader_of_invalid_options_raises():
     with pytest.raises(
         ValueError, match=r"tags='type': expected English pairs, got the language 'zh'; use tags in context"
     ):
-        TypeWords("any", "zh")
+        TypeWordSelector("any", "zh")
     with pytest.raises(ValueError, match="got 'usual'"):
-        word_reader(None, "en", "usual")
+        build_word_selector(None, "en", "usual")
 
 
 def test_the_words_of_figure_2(shared, tmp_path, monkeypatch):
@@ -91,7 +99,7 @@ def test_the_words_of_figure_2(shared, tmp_path, monkeypatch):
         "A group of people prepare hot air balloons for takeoff.",
         "There are hot air balloons on the ground and air.",
     ]
-    read = word_reader(pipeline, "en").read(sentences)
+    read = build_word_selector(pipeline, "en").read(sentences)
     first, second, third, fourth = (read[sentence] for sentence in sentences)
     assert "sitting" in first
     assert {"not", "standing"} <= set(second)

@@ -10,7 +10,7 @@ from unbag.baselines.natlog.determiners import (
     NO,
     A,
     Determiner,
-    Kind,
+    DeterminerKind,
     determiner_relation,
     restrictor_projection,
     scope_projection,
@@ -20,7 +20,7 @@ from unbag.baselines.natlog.parsing import Clause, Lexicon, NounPhrase, Quantifi
 from unbag.baselines.natlog.relations import Relation, relation_of
 
 _SIGNS = dict(zip("≡⊏⊐^|‿#", Relation, strict=True))
-_SOME = Determiner(Kind.SOME)
+_SOME = Determiner(DeterminerKind.SOME)
 
 
 @pytest.mark.parametrize(
@@ -28,8 +28,8 @@ _SOME = Determiner(Kind.SOME)
     [  # MacCartney & Manning 2009, section 4.2, the table of projectivity: what ≡ ⊏ ⊐ ^ | ‿ # become
         (NO, "≡⊐⊏|#|#", "≡⊐⊏|#|#"),
         (EVERY, "≡⊐⊏|#|#", "≡⊏⊐||##"),
-        (Determiner(Kind.NOT_EVERY), "≡⊏⊐‿#‿#", "≡⊐⊏‿‿##"),
-        (Determiner(Kind.MOST), "≡######", "≡⊏⊐||##"),
+        (Determiner(DeterminerKind.NOT_EVERY), "≡⊏⊐‿#‿#", "≡⊐⊏‿‿##"),
+        (Determiner(DeterminerKind.MOST), "≡######", "≡⊏⊐||##"),
     ],
 )
 def test_projectivity_matches_the_paper(determiner, first, second):
@@ -37,7 +37,7 @@ def test_projectivity_matches_the_paper(determiner, first, second):
     assert [scope_projection(determiner)(relation) for relation in Relation] == [_SIGNS[sign] for sign in second]
 
 
-@pytest.mark.parametrize("kind", [Kind.EXACTLY, Kind.ALL_BUT])
+@pytest.mark.parametrize("kind", [DeterminerKind.EXACTLY, DeterminerKind.ALL_BUT])
 def test_projection_of_exact_numbers_is_not_monotone(kind):
     for projection in (restrictor_projection(Determiner(kind)), scope_projection(Determiner(kind))):
         assert projection(Relation.FORWARD_ENTAILMENT) is Relation.INDEPENDENCE
@@ -47,10 +47,10 @@ def test_projection_of_exact_numbers_is_not_monotone(kind):
 _IN_MODELS = {
     Quantifier.EVERY: EVERY,
     Quantifier.NO: NO,
-    Quantifier.NOT_EVERY: Determiner(Kind.NOT_EVERY),
+    Quantifier.NOT_EVERY: Determiner(DeterminerKind.NOT_EVERY),
     Quantifier.AT_LEAST: _SOME,
-    Quantifier.EXACTLY: Determiner(Kind.EXACTLY),
-    Quantifier.ALL_BUT: Determiner(Kind.ALL_BUT),
+    Quantifier.EXACTLY: Determiner(DeterminerKind.EXACTLY),
+    Quantifier.ALL_BUT: Determiner(DeterminerKind.ALL_BUT),
 }
 
 
@@ -70,19 +70,23 @@ def test_projections_of_inclusions_match_finite_models(quantifier, relation, par
         (EVERY, A, Relation.FORWARD_ENTAILMENT),
         (EVERY, NO, Relation.ALTERNATION),
         (NO, A, Relation.NEGATION),
-        (EVERY, Determiner(Kind.NOT_EVERY), Relation.NEGATION),
-        (A, Determiner(Kind.NOT_EVERY), Relation.COVER),
-        (Determiner(Kind.MOST), A, Relation.FORWARD_ENTAILMENT),
-        (Determiner(Kind.SOME, 3), Determiner(Kind.SOME, 2), Relation.FORWARD_ENTAILMENT),
-        (Determiner(Kind.AT_MOST, 3), Determiner(Kind.SOME, 4), Relation.NEGATION),
-        (Determiner(Kind.AT_MOST, 3), Determiner(Kind.EXACTLY, 2), Relation.REVERSE_ENTAILMENT),
+        (EVERY, Determiner(DeterminerKind.NOT_EVERY), Relation.NEGATION),
+        (A, Determiner(DeterminerKind.NOT_EVERY), Relation.COVER),
+        (Determiner(DeterminerKind.MOST), A, Relation.FORWARD_ENTAILMENT),
+        (Determiner(DeterminerKind.SOME, 3), Determiner(DeterminerKind.SOME, 2), Relation.FORWARD_ENTAILMENT),
+        (Determiner(DeterminerKind.AT_MOST, 3), Determiner(DeterminerKind.SOME, 4), Relation.NEGATION),
+        (Determiner(DeterminerKind.AT_MOST, 3), Determiner(DeterminerKind.EXACTLY, 2), Relation.REVERSE_ENTAILMENT),
         (FEW, NO, Relation.REVERSE_ENTAILMENT),
-        (FEW, Determiner(Kind.SOME, 5), None),  # how many are few?
-        (Determiner(Kind.SHARE, 60), Determiner(Kind.MOST), Relation.FORWARD_ENTAILMENT),
-        (Determiner(Kind.SHARE, 40), Determiner(Kind.SHARE, 30), Relation.FORWARD_ENTAILMENT),
-        (Determiner(Kind.SHARE, 40), Determiner(Kind.MOST), Relation.REVERSE_ENTAILMENT),
-        (Determiner(Kind.OTHER, words="every other"), EVERY, None),
-        (Determiner(Kind.OTHER, words="both"), Determiner(Kind.OTHER, words="both"), Relation.EQUIVALENCE),
+        (FEW, Determiner(DeterminerKind.SOME, 5), None),  # how many are few?
+        (Determiner(DeterminerKind.SHARE, 60), Determiner(DeterminerKind.MOST), Relation.FORWARD_ENTAILMENT),
+        (Determiner(DeterminerKind.SHARE, 40), Determiner(DeterminerKind.SHARE, 30), Relation.FORWARD_ENTAILMENT),
+        (Determiner(DeterminerKind.SHARE, 40), Determiner(DeterminerKind.MOST), Relation.REVERSE_ENTAILMENT),
+        (Determiner(DeterminerKind.OTHER, words="every other"), EVERY, None),
+        (
+            Determiner(DeterminerKind.OTHER, words="both"),
+            Determiner(DeterminerKind.OTHER, words="both"),
+            Relation.EQUIVALENCE,
+        ),
     ],
 )
 def test_determiner_relation_follows_from_the_conditions(first, second, expected):
@@ -90,14 +94,14 @@ def test_determiner_relation_follows_from_the_conditions(first, second, expected
 
 
 def test_projections_of_a_share_equal_those_of_most():
-    share, most = Determiner(Kind.SHARE, 30), Determiner(Kind.MOST)
+    share, most = Determiner(DeterminerKind.SHARE, 30), Determiner(DeterminerKind.MOST)
     for relation in (Relation.FORWARD_ENTAILMENT, Relation.REVERSE_ENTAILMENT):
         assert restrictor_projection(share)(relation) is restrictor_projection(most)(relation) is Relation.INDEPENDENCE
         assert scope_projection(share)(relation) is scope_projection(most)(relation) is relation
 
 
 def test_projections_of_an_unknown_determiner_are_not_monotone():
-    other = Determiner(Kind.OTHER, words="every other")
+    other = Determiner(DeterminerKind.OTHER, words="every other")
     for projection in (restrictor_projection(other), scope_projection(other)):
         assert projection(Relation.EQUIVALENCE) is Relation.EQUIVALENCE
         assert projection(Relation.FORWARD_ENTAILMENT) is Relation.INDEPENDENCE
@@ -110,14 +114,14 @@ def test_projections_of_an_unknown_determiner_are_not_monotone():
     [
         (A, True),
         (EVERY, True),
-        (Determiner(Kind.MOST), True),
-        (Determiner(Kind.EXACTLY, 2), True),
-        (Determiner(Kind.SHARE, 30), True),
+        (Determiner(DeterminerKind.MOST), True),
+        (Determiner(DeterminerKind.EXACTLY, 2), True),
+        (Determiner(DeterminerKind.SHARE, 30), True),
         (NO, False),
         (FEW, False),
-        (Determiner(Kind.NOT_EVERY), False),
-        (Determiner(Kind.ALL_BUT, 2), False),
-        (Determiner(Kind.OTHER, words="enough"), False),
+        (Determiner(DeterminerKind.NOT_EVERY), False),
+        (Determiner(DeterminerKind.ALL_BUT, 2), False),
+        (Determiner(DeterminerKind.OTHER, words="enough"), False),
     ],
 )
 def test_is_existential_is_true_if_the_condition_needs_members(determiner, is_existential):

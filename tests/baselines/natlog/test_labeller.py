@@ -1,7 +1,7 @@
 import pytest
 
 from tests.baselines.natlog.shapes import LEXICONS, THE, A, shapes
-from unbag.baselines.natlog.labeller import format_proof, relate
+from unbag.baselines.natlog.labeller import compute_relation, format_proof
 from unbag.baselines.natlog.parsing import Clause, Lexicon, NounPhrase, Quantifier, Shape
 from unbag.baselines.natlog.relations import Relation
 
@@ -10,7 +10,7 @@ SHAPES = list(dict.fromkeys(shapes()))
 
 
 def _relation(premise, hypothesis, lexicon=None):
-    return relate(Shape(premise, hypothesis, lexicon or Lexicon()))
+    return compute_relation(Shape(premise, hypothesis, lexicon or Lexicon()))
 
 
 # The square of opposition, and what section 3.3 adds to it: "every" has import, "all but one" has none.
@@ -107,7 +107,7 @@ def test_a_verb_without_object():
 def test_relate_without_known_relation_is_independence():
     unknown = Lexicon(subject=R.INDEPENDENCE, verb=R.INDEPENDENCE, object=R.INDEPENDENCE)
     for shape in SHAPES[:100]:
-        assert relate(Shape(shape.premise, shape.hypothesis, unknown)) is R.INDEPENDENCE
+        assert compute_relation(Shape(shape.premise, shape.hypothesis, unknown)) is R.INDEPENDENCE
 
 
 def test_the_converse():
@@ -124,7 +124,7 @@ def test_the_converse():
         return Shape(shape.hypothesis, shape.premise, turned)
 
     for shape in SHAPES:
-        assert relate(converse(shape)) is relate(shape).converse, shape
+        assert compute_relation(converse(shape)) is compute_relation(shape).converse, shape
 
 
 def test_relate_with_both_sides_negated_is_the_negated_relation():
@@ -138,8 +138,8 @@ def test_relate_with_both_sides_negated_is_the_negated_relation():
                 Clause(clause.subject, clause.object, ("not",), clause.adverb)
                 for clause in (shape.premise, shape.hypothesis)
             )
-            relation = relate(shape)
-            assert relate(Shape(*negated, shape.lexicon)) is relation.negated, shape
+            relation = compute_relation(shape)
+            assert compute_relation(Shape(*negated, shape.lexicon)) is relation.negated, shape
             turned += relation in (R.FORWARD_ENTAILMENT, R.REVERSE_ENTAILMENT)
     assert turned > 10
 
@@ -148,8 +148,8 @@ def test_relate_depends_on_equality_of_adjectives_not_on_names():
     def pair(first, second):
         return Shape(Clause(NounPhrase(adjective=first), A), Clause(NounPhrase(adjective=second), A), SUBJECT)
 
-    assert relate(pair("green", "green")) is relate(pair("sad", "sad")) is R.FORWARD_ENTAILMENT
-    assert relate(pair("green", "sad")) is relate(pair("b", "a")) is R.INDEPENDENCE
+    assert compute_relation(pair("green", "green")) is compute_relation(pair("sad", "sad")) is R.FORWARD_ENTAILMENT
+    assert compute_relation(pair("green", "sad")) is compute_relation(pair("b", "a")) is R.INDEPENDENCE
 
 
 def test_proof_has_a_line_for_each_pair_of_truth_values():

@@ -3,7 +3,7 @@ from itertools import product
 import pytest
 
 from tests.baselines.natlog.shapes import EXCHANGED, LEXICONS, THE, A, shapes
-from unbag.baselines.natlog.models import Event, Model, Thing, outcomes, truth
+from unbag.baselines.natlog.models import FiniteModel, ModelEvent, ModelThing, is_true_in_model, outcomes
 from unbag.baselines.natlog.parsing import Clause, Lexicon, NounPhrase, Quantifier, Shape
 from unbag.baselines.natlog.relations import PARTS, Relation
 
@@ -11,13 +11,13 @@ SHAPES = list(dict.fromkeys(shapes()))
 
 
 def _thing(*adjectives):
-    return Thing((True, True), frozenset(adjectives))
+    return ModelThing((True, True), frozenset(adjectives))
 
 
 def _model(rows, *, named=(0, 0), subjects=None, objects=None):
     """Build a model of one time from the events of each subject: `rows[subject][object]`."""
-    events = tuple(tuple(Event((does, does)) for does in row) for row in rows)
-    return Model(subjects or (_thing(),) * len(rows), objects or (_thing(),) * len(rows[0]), named, (events,))
+    events = tuple(tuple(ModelEvent((does, does)) for does in row) for row in rows)
+    return FiniteModel(subjects or (_thing(),) * len(rows), objects or (_thing(),) * len(rows[0]), named, (events,))
 
 
 def _subject(quantifier, number=1):
@@ -37,16 +37,16 @@ BY_HAND = {
 def test_quantifiers_by_hand(sitting):
     model = _model([[man < sitting] for man in range(3)])
     plain = [quantifier for quantifier in Quantifier if quantifier is not Quantifier.THE]
-    true = {quantifier.value for quantifier in plain if truth(0, _subject(quantifier), Lexicon(), model)}
+    true = {quantifier.value for quantifier in plain if is_true_in_model(0, _subject(quantifier), Lexicon(), model)}
     assert true == BY_HAND[sitting]
 
 
 def test_every_needs_members_and_all_but_one_does_not():
     """Section 3.3: |X| > 0 for all; all but one of one man is none."""
-    nobody = _model([[True]], subjects=(Thing((False, False)),))
-    assert not truth(0, _subject(Quantifier.EVERY), Lexicon(), nobody)
-    assert truth(0, _subject(Quantifier.NOT_EVERY), Lexicon(), nobody)
-    assert truth(0, _subject(Quantifier.ALL_BUT), Lexicon(), _model([[False]]))
+    nobody = _model([[True]], subjects=(ModelThing((False, False)),))
+    assert not is_true_in_model(0, _subject(Quantifier.EVERY), Lexicon(), nobody)
+    assert is_true_in_model(0, _subject(Quantifier.NOT_EVERY), Lexicon(), nobody)
+    assert is_true_in_model(0, _subject(Quantifier.ALL_BUT), Lexicon(), _model([[False]]))
 
 
 def test_numbers_by_hand():
@@ -58,7 +58,7 @@ def test_numbers_by_hand():
         Quantifier.ALL_BUT: False,
         Quantifier.NO: False,
     }.items():
-        assert truth(0, _subject(quantifier, 2), Lexicon(), two_of_three) is expected
+        assert is_true_in_model(0, _subject(quantifier, 2), Lexicon(), two_of_three) is expected
 
 
 def test_scopes_by_hand():
@@ -66,23 +66,23 @@ def test_scopes_by_hand():
     one_of_two_fences = _model([[True, False]])
     every_fence = Clause(A, NounPhrase(Quantifier.EVERY), ("not",))
     a_fence = Clause(A, A, ("not",))
-    assert truth(0, every_fence, Lexicon(), one_of_two_fences)
-    assert not truth(0, a_fence, Lexicon(), one_of_two_fences)
+    assert is_true_in_model(0, every_fence, Lexicon(), one_of_two_fences)
+    assert not is_true_in_model(0, a_fence, Lexicon(), one_of_two_fences)
 
 
 def test_times_by_hand():
-    row = lambda does: ((Event((does, does)),),)  # noqa: E731
+    row = lambda does: ((ModelEvent((does, does)),),)  # noqa: E731
     for now, later, true in [
         (True, True, {(), ("always",)}),
         (True, False, {(), ("not", "always")}),
         (False, True, {("not",), ("not", "always")}),
         (False, False, {("not",), ("never",), ("not", "always")}),
     ]:
-        model = Model((_thing(),), (_thing(),), (0, 0), (row(now), row(later)))
+        model = FiniteModel((_thing(),), (_thing(),), (0, 0), (row(now), row(later)))
         found = {
             modifiers
             for modifiers in [(), ("not",), ("always",), ("never",), ("not", "always")]
-            if truth(0, Clause(A, A, modifiers), Lexicon(), model)
+            if is_true_in_model(0, Clause(A, A, modifiers), Lexicon(), model)
         }
         assert found == true
 
@@ -90,10 +90,10 @@ def test_times_by_hand():
 def test_weak_phrases_name_individuals_only_if_coreferent():
     only_the_other = _model([[False], [True]], named=(1, 1))
     for quantifier in (Quantifier.A, Quantifier.SOME, Quantifier.EXACTLY):
-        assert truth(0, _subject(quantifier), Lexicon(), only_the_other)
-        assert not truth(0, _subject(quantifier), Lexicon(coreferent=True), only_the_other)
-    assert not truth(0, _subject(Quantifier.THE), Lexicon(), only_the_other)
-    assert truth(0, _subject(Quantifier.NOT_EVERY), Lexicon(coreferent=True), only_the_other)
+        assert is_true_in_model(0, _subject(quantifier), Lexicon(), only_the_other)
+        assert not is_true_in_model(0, _subject(quantifier), Lexicon(coreferent=True), only_the_other)
+    assert not is_true_in_model(0, _subject(Quantifier.THE), Lexicon(), only_the_other)
+    assert is_true_in_model(0, _subject(Quantifier.NOT_EVERY), Lexicon(coreferent=True), only_the_other)
 
 
 def test_clause_with_always_before_not_raises():
@@ -111,7 +111,9 @@ def test_outcomes_models_have_their_truth_values():
         found = outcomes(shape)
         assert found
         for part, model in found.items():
-            shown = [truth(side, clause, shape.lexicon, model) for side, clause in enumerate(_sentences(shape))]
+            shown = [
+                is_true_in_model(side, clause, shape.lexicon, model) for side, clause in enumerate(_sentences(shape))
+            ]
             assert tuple(shown) == part, shape
             _check(shape, model)
 
@@ -148,7 +150,7 @@ def _small_models(shape):
     for phrases, relation in ((first, lexicon.subject), (second, lexicon.object)):
         adjectives = sorted({phrase.adjective for phrase in phrases if phrase.adjective})
         sets = [frozenset(), frozenset(adjectives)] if adjectives else [frozenset()]
-        kinds.append([Thing(part, s) for part in PARTS if part not in relation.empty and any(part) for s in sets])
+        kinds.append([ModelThing(part, s) for part in PARTS if part not in relation.empty and any(part) for s in sets])
     for n_subjects, n_objects in product((1, 2), repeat=2):
         for subjects in product(kinds[0], repeat=n_subjects):
             for objects in product(kinds[1], repeat=n_objects):
@@ -163,8 +165,8 @@ def _small_models(shape):
                     if lexicon.verb is Relation.ALTERNATION and not turned:
                         if any(any(v[0] for v in row) and any(v[1] for v in row) for row in rows):
                             continue
-                    time = tuple(tuple(Event(verb) for verb in row) for row in rows)
-                    yield Model(subjects, objects, named, (time,))
+                    time = tuple(tuple(ModelEvent(verb) for verb in row) for row in rows)
+                    yield FiniteModel(subjects, objects, named, (time,))
 
 
 @pytest.mark.nightly
@@ -174,7 +176,7 @@ def test_outcomes_contain_all_of_small_models():
         if shape.premise.modifiers + shape.hypothesis.modifiers not in ((), ("not",)) or shape.premise.adverb:
             continue
         shown = {
-            tuple(truth(side, clause, shape.lexicon, model) for side, clause in enumerate(_sentences(shape)))
+            tuple(is_true_in_model(side, clause, shape.lexicon, model) for side, clause in enumerate(_sentences(shape)))
             for model in _small_models(shape)
         }
         assert shown <= set(outcomes(shape)), shape

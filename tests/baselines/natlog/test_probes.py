@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import pytest
 
-from unbag.baselines.natlog.sentences import Labeller
+from unbag.baselines.natlog.sentences import NatlogLabeler
 from unbag.data.labels import ENTAILMENT
 
 
@@ -39,7 +39,7 @@ CONSTRUCTIONS = list(dict.fromkeys((probe.part, probe.construction) for probe in
 
 @pytest.fixture(scope="module")
 def verdicts(parser, wordnet):
-    labeller = Labeller(parser, wordnet, wordnet.identity)
+    labeller = NatlogLabeler(parser, wordnet, wordnet.identity)
     labels = labeller.labels([probe.premise for probe in PROBES], [probe.hypothesis for probe in PROBES])
     return dict(zip(PROBES, labels, strict=True))
 

@@ -2,7 +2,16 @@ from itertools import product
 
 import pytest
 
-from unbag.baselines.natlog.relations import PARTS, Context, Relation, four_way, join, project, relation_of, three_way
+from unbag.baselines.natlog.relations import (
+    PARTS,
+    Context,
+    Relation,
+    four_way,
+    join_relations,
+    project,
+    relation_of,
+    three_way,
+)
 from unbag.data.labels import FOUR_WAY
 
 SYMBOLS = dict(zip("=<>^|v#", Relation, strict=True))
@@ -78,7 +87,10 @@ def test_join_matches_the_published_table():
     assert len(rows) == len(Relation)
     for name, *cells in rows:
         for column, cell in zip("=<>^|v#", cells, strict=True):
-            assert join(SYMBOLS[name[0]], SYMBOLS[column]) == {SYMBOLS[symbol] for symbol in cell}, (name, column)
+            assert join_relations(SYMBOLS[name[0]], SYMBOLS[column]) == {SYMBOLS[symbol] for symbol in cell}, (
+                name,
+                column,
+            )
 
 
 def test_join_holds_for_sets():
@@ -91,25 +103,29 @@ def test_join_holds_for_sets():
         found[between[x, y], between[y, z]].add(between[x, z])
     for pair, relations in found.items():
         assert relations
-        assert relations <= join(*pair)
+        assert relations <= join_relations(*pair)
 
 
 def test_determinate_joins_are_associative():
     checked = 0
     for first, second, third in product(Relation, repeat=3):
-        left, right = join(first, second), join(second, third)
+        left, right = join_relations(first, second), join_relations(second, third)
         if len(left) == len(right) == 1:
             (inner,), (outer,) = left, right
-            assert join(inner, third) == join(first, outer), (first, second, third)
+            assert join_relations(inner, third) == join_relations(first, outer), (first, second, third)
             checked += 1
     assert checked > 100
 
 
 def test_join_with_equivalence_and_of_converses():
     for first, second in product(Relation, repeat=2):
-        assert join(Relation.EQUIVALENCE, first) == join(first, Relation.EQUIVALENCE) == {first}
-        assert join(first, second) == {relation.converse for relation in join(second.converse, first.converse)}
-        assert join(first.negated, second.negated) == {relation.negated for relation in join(first, second)}
+        assert join_relations(Relation.EQUIVALENCE, first) == join_relations(first, Relation.EQUIVALENCE) == {first}
+        assert join_relations(first, second) == {
+            relation.converse for relation in join_relations(second.converse, first.converse)
+        }
+        assert join_relations(first.negated, second.negated) == {
+            relation.negated for relation in join_relations(first, second)
+        }
 
 
 def _contexts(n):

@@ -2,16 +2,16 @@ import pytest
 
 from unbag.baselines.natlog.parsing import Quantifier
 from unbag.baselines.natlog.relations import Relation
-from unbag.baselines.natlog.seeds import Noun, clauses, lexicon, parts
+from unbag.baselines.natlog.seeds import SeedNoun, clauses, lexicon, parts
 
 R = Relation
 
 
 def test_parts_by_hand():
     found = parts("Two small cats are sleeping on the wall.")
-    assert found.subject == Noun("two", "small cats", plural=True)
+    assert found.subject == SeedNoun("two", "small cats", plural=True)
     assert (found.auxiliary, found.negation, found.verb) == ("are", "", "sleeping on")
-    assert found.object == Noun("the", "wall")
+    assert found.object == SeedNoun("the", "wall")
 
 
 def test_parts_detect_plurals():
@@ -31,7 +31,7 @@ def test_parts_detect_every_spelling_of_the_negation(sentence):
 
 def test_parts_of_predicates_and_prepositional_plurals():
     assert parts("the box is empty").object is None
-    assert parts("the box is full of apples").object == Noun("", "apples", plural=True)
+    assert parts("the box is full of apples").object == SeedNoun("", "apples", plural=True)
     assert parts("a cat is on the wall").verb == "on"
 
 
@@ -61,7 +61,7 @@ def test_parts_of_sentences_of_another_form_are_none(sentence):
 def test_tags_find_a_verb_without_auxiliary():
     tags = [("A", "DET"), ("cat", "NOUN"), ("chases", "VERB"), ("a", "DET"), ("mouse", "NOUN"), (".", "PUNCT")]
     found = parts("A cat chases a mouse.", tags)
-    assert (found.auxiliary, found.verb, found.object) == ("", "chases", Noun("a", "mouse"))
+    assert (found.auxiliary, found.verb, found.object) == ("", "chases", SeedNoun("a", "mouse"))
     # A past tense has no "does not" that could be made of it; a plural verb does not go with "a cat".
     for verb in ("chased", "chase"):
         assert parts(f"A cat {verb} a mouse.", [(verb, tag) if tag == "VERB" else (w, tag) for w, tag in tags]) is None

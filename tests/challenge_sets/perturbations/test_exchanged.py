@@ -1,5 +1,5 @@
 from unbag.baselines.natlog.relations import Relation
-from unbag.baselines.natlog.sentences import Verdict
+from unbag.baselines.natlog.sentences import NatlogVerdict
 from unbag.challenge_sets.perturbations.augmentation import (
     MAY_FOLLOW,
     NO_PROOF,
@@ -40,7 +40,7 @@ class Labels:
         for pair in zip(premises, hypotheses, strict=True):
             self.asked += 1
             relation = self.relations.get(pair)
-            yield Verdict(None, relation)
+            yield NatlogVerdict(None, relation)
 
 
 def test_only_labels_that_are_proved_in_both_orders_are_taken():
@@ -59,20 +59,20 @@ def test_only_labels_that_are_proved_in_both_orders_are_taken():
 
 
 def test_proved_label_independence_is_none():
-    labels = {relation: proved_label(Verdict("neutral", relation)) for relation in Relation}
+    labels = {relation: proved_label(NatlogVerdict("neutral", relation)) for relation in Relation}
     assert labels.pop(Relation.INDEPENDENCE) is None
     assert {relation for relation, label in labels.items() if label == "neutral"} == {
         Relation.REVERSE_ENTAILMENT,
         Relation.COVER,
     }
     assert None not in labels.values()
-    assert proved_label(Verdict(None, None)) is None
+    assert proved_label(NatlogVerdict(None, None)) is None
 
 
 def test_real_pairs_reversed(parser, wordnet):
-    from unbag.baselines.natlog.sentences import Labeller
+    from unbag.baselines.natlog.sentences import NatlogLabeler
 
-    labeller = Labeller(parser, wordnet, wordnet.identity)
+    labeller = NatlogLabeler(parser, wordnet, wordnet.identity)
     kinds = [PAIRS[3], Example("e", "A dog is not barking.", "A dog is barking.", "contradiction")]
     assert [pair[1:4] for pair in sorted(sample_epoch(ReversedPairs(kinds, labeller), epoch=0, pairs=2))] == [
         ("A dog barks.", "A poodle barks.", "neutral"),

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from unbag.baselines.natlog.sentences import Labeller
+from unbag.baselines.natlog.sentences import NatlogLabeler
 from unbag.challenge_sets.perturbations.augmentation import proved_label, sample_epoch
 from unbag.challenge_sets.perturbations.negation import (
     CONTRACTED,
@@ -24,7 +24,7 @@ from unbag.challenge_sets.perturbations.vocabulary_split import HELD_OUT, TRAINI
 
 @pytest.fixture(scope="module")
 def labeller(parser, wordnet):
-    return Labeller(parser, wordnet, wordnet.identity)
+    return NatlogLabeler(parser, wordnet, wordnet.identity)
 
 
 def parsed(parser, sentence):

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unbag.baselines.wordnet.relations import Relation
+from unbag.baselines.wordnet.relations import WordNetRelation
 from unbag.challenge_sets.perturbations import substitution as sub
 from unbag.challenge_sets.perturbations.corpus_counts import Bigrams, count_corpus
 from unbag.challenge_sets.perturbations.substitution import Candidate, Substituter
@@ -13,13 +13,13 @@ from unbag.data.sources import Example
 from unbag.data.text.grammar import find_replacement
 
 LISTS = (
-    WordList("colors", Relation.CO_HYPONYM, ("red", "blue"), ("red", "blue", "orange")),
-    WordList("cardinals", Relation.CO_HYPONYM, ("two", "three"), ("two", "three")),
-    WordList("rooms", Relation.CO_HYPONYM, ("living room", "kitchen"), ("living room", "kitchen")),
-    WordList("antonyms", Relation.ANTONYM, ("man", "woman"), ("man", "woman")),
-    WordList("synonyms", Relation.SYNONYM, ("sofa", "couch"), ("sofa", "couch")),
-    WordList("hypernyms", Relation.HYPONYM, ("dog",), ("animal",)),
-    WordList("countries", Relation.CO_HYPONYM, ("Peru", "Chile"), ("Peru", "Chile")),
+    WordList("colors", WordNetRelation.CO_HYPONYM, ("red", "blue"), ("red", "blue", "orange")),
+    WordList("cardinals", WordNetRelation.CO_HYPONYM, ("two", "three"), ("two", "three")),
+    WordList("rooms", WordNetRelation.CO_HYPONYM, ("living room", "kitchen"), ("living room", "kitchen")),
+    WordList("antonyms", WordNetRelation.ANTONYM, ("man", "woman"), ("man", "woman")),
+    WordList("synonyms", WordNetRelation.SYNONYM, ("sofa", "couch"), ("sofa", "couch")),
+    WordList("hypernyms", WordNetRelation.HYPONYM, ("dog",), ("animal",)),
+    WordList("countries", WordNetRelation.CO_HYPONYM, ("Peru", "Chile"), ("Peru", "Chile")),
 )
 CORPUS = [
     "A red ball.",
@@ -91,7 +91,7 @@ def test_substituter_counts_rejections_by_reason(premise, corpus, reason):
     made = _substituter(corpus).of(premise, rejected)
     assert rejected[reason] >= 1
     assert set(rejected) <= set(sub.REASONS)
-    assert all(found.relation is Relation.SYNONYM or reason != sub.SCOPE for found in made)
+    assert all(found.relation is WordNetRelation.SYNONYM or reason != sub.SCOPE for found in made)
 
 
 def test_substituter_sentence_over_max_words_is_rejected():
@@ -101,7 +101,7 @@ def test_substituter_sentence_over_max_words_is_rejected():
 
 
 def test_a_nationality_that_no_noun_follows_may_be_a_language():
-    lists = (WordList("nationalities", Relation.CO_HYPONYM, ("Thai", "Greek"), ("Thai", "Greek")),)
+    lists = (WordList("nationalities", WordNetRelation.CO_HYPONYM, ("Thai", "Greek"), ("Thai", "Greek")),)
     substituter = _substituter(["A Thai man.", "A Greek man.", "In Thai.", "In Greek."], lists=lists)
     rejected = Counter()
     assert [found.new for found in substituter.of("A Thai man.", rejected)] == ["Greek"]
@@ -140,8 +140,8 @@ def test_bigrams_may_have_to_be_in_another_corpus():
 
 
 PLACES = (
-    WordList("rooms", Relation.CO_HYPONYM, ("kitchen", "balcony"), ("kitchen", "balcony")),
-    WordList("vehicles", Relation.CO_HYPONYM, ("truck", "bus"), ("truck", "bus")),
+    WordList("rooms", WordNetRelation.CO_HYPONYM, ("kitchen", "balcony"), ("kitchen", "balcony")),
+    WordList("vehicles", WordNetRelation.CO_HYPONYM, ("truck", "bus"), ("truck", "bus")),
 )
 
 
@@ -185,10 +185,10 @@ def test_prepositions_may_stay_as_they_are():
 
 
 def test_a_noun_below_makes_a_neutral_pair():
-    lists = (WordList("hyponyms", Relation.HYPERNYM, ("animal",), ("dog",)),)
+    lists = (WordList("hyponyms", WordNetRelation.HYPERNYM, ("animal",), ("dog",)),)
     substituter = _substituter(lists=lists, bigrams=Bigrams(_everything()))
     [made] = substituter.of("An animal runs.")
-    assert (made.hypothesis, made.label, made.relation) == ("A dog runs.", "neutral", Relation.HYPERNYM)
+    assert (made.hypothesis, made.label, made.relation) == ("A dog runs.", "neutral", WordNetRelation.HYPERNYM)
     for premise, reason in [("A farm animal.", sub.NO_ARTICLE), ("No animal runs.", sub.SCOPE)]:
         rejected = Counter()
         assert substituter.of(premise, rejected) == []
@@ -196,7 +196,7 @@ def test_a_noun_below_makes_a_neutral_pair():
 
 
 def test_a_person_with_a_pronoun_is_made_no_man_or_woman():
-    lists = (WordList("hyponyms", Relation.HYPERNYM, ("person",), ("woman",)),)
+    lists = (WordList("hyponyms", WordNetRelation.HYPERNYM, ("person",), ("woman",)),)
     substituter = _substituter([*CORPUS, "A person."], lists=lists, bigrams=Bigrams(_everything()))
     assert [found.hypothesis for found in substituter.of("A person runs.")] == ["A woman runs."]
     rejected = Counter()
@@ -207,7 +207,7 @@ def test_a_person_with_a_pronoun_is_made_no_man_or_woman():
 def test_antonyms_of_wordnet_must_be_similar_enough():
     class More:
         def of(self, word):
-            return [Candidate(sub.WORDNET_ANTONYMS, Relation.ANTONYM, "rests")] if word == "runs" else []
+            return [Candidate(sub.WORDNET_ANTONYMS, WordNetRelation.ANTONYM, "rests")] if word == "runs" else []
 
     def made(similarity, least):
         options = {"more": More(), "similarity": lambda old, new: similarity, "min_similarity": least}
@@ -234,7 +234,7 @@ def test_substituter_depends_only_on_seed_and_premise():
 def test_more_candidates_come_in_for_words_in_no_list():
     class More:
         def of(self, word):
-            return [Candidate("more", Relation.SYNONYM, "sprints")] if word == "runs" else []
+            return [Candidate("more", WordNetRelation.SYNONYM, "sprints")] if word == "runs" else []
 
     made = _substituter([*CORPUS, "A dog sprints."], more=More(), q=9).of("A dog runs.")
     assert [(found.old, found.new) for found in made] == [("dog", "animal"), ("runs", "sprints")]

@@ -2,7 +2,7 @@ from collections import defaultdict
 
 import pytest
 
-from unbag.baselines.wordnet.relations import Relation
+from unbag.baselines.wordnet.relations import WordNetRelation
 from unbag.challenge_sets.perturbations.word_lists import (
     CATEGORIES,
     FIXED_PHRASES,
@@ -46,13 +46,13 @@ def test_no_two_words_have_two_labels():
 
 def test_exclusion_and_sameness_read_the_same_both_ways():
     for group in WORD_LISTS:
-        if group.relation in (Relation.ANTONYM, Relation.SYNONYM) and set(group.old) == set(group.new):
+        if group.relation in (WordNetRelation.ANTONYM, WordNetRelation.SYNONYM) and set(group.old) == set(group.new):
             assert group.old == group.new
 
 
 def test_words_that_exclude_each_other_are_not_above_each_other():
-    above = {(o, n) for g in WORD_LISTS if g.relation is Relation.HYPONYM for o in g.old for n in g.new}
-    exclusive = {(o, n) for g in WORD_LISTS if g.relation is Relation.CO_HYPONYM for o in g.old for n in g.new}
+    above = {(o, n) for g in WORD_LISTS if g.relation is WordNetRelation.HYPONYM for o in g.old for n in g.new}
+    exclusive = {(o, n) for g in WORD_LISTS if g.relation is WordNetRelation.CO_HYPONYM for o in g.old for n in g.new}
     assert not above & exclusive
 
 
@@ -67,7 +67,7 @@ def test_fixed_phrases_are_as_they_are_looked_up():
 
 
 def test_neutral_lists_are_hypernyms_turned_round():
-    above = {(o, n) for g in WORD_LISTS if g.relation is Relation.HYPONYM for o in g.old for n in g.new}
+    above = {(o, n) for g in WORD_LISTS if g.relation is WordNetRelation.HYPONYM for o in g.old for n in g.new}
     below = {(n, o) for g in NEUTRAL_LISTS for o in g.old for n in g.new}
     assert below
     assert below <= above

@@ -1,6 +1,6 @@
 import pytest
 
-from unbag.baselines.wordnet.relations import Relation
+from unbag.baselines.wordnet.relations import WordNetRelation
 from unbag.challenge_sets.perturbations.wordnet_candidates import WordNetCandidates
 
 
@@ -12,9 +12,9 @@ def candidates(wordnet):
 @pytest.mark.parametrize(
     ("word", "relation", "new"),
     [
-        ("jackets", Relation.HYPONYM, "coats"),  # in its number
-        ("attempted", Relation.SYNONYM, "tried"),  # in its tense
-        ("baskets", Relation.HYPONYM, "containers"),
+        ("jackets", WordNetRelation.HYPONYM, "coats"),  # in its number
+        ("attempted", WordNetRelation.SYNONYM, "tried"),  # in its tense
+        ("baskets", WordNetRelation.HYPONYM, "containers"),
     ],
 )
 def test_the_usual_sense_gives_candidates_inflected_as_the_word(candidates, word, relation, new):

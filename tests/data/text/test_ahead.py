@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from unbag.baselines.lexical.fitting import Recipe, fit_cached
+from unbag.baselines.lexical.fitting import LexicalRecipe, fit_cached
 from unbag.data import demo
 from unbag.data.text import tagging
 from unbag.data.text.parses import Parser, parse_ahead
@@ -60,7 +60,9 @@ def test_a_model_fitted_by_several_processes_has_the_same_bits(pipeline, tmp_pat
     for num_proc in (1, 2):
         monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / f"{num_proc}"))
         told = []
-        recipe = Recipe((str(demo.file("train")),), pipeline=str(pipeline), tags="type", max_train_pairs=150, l2=1.0)
+        recipe = LexicalRecipe(
+            (str(demo.file("train")),), pipeline=str(pipeline), tags="type", max_train_pairs=150, l2=1.0
+        )
         with parallel.worker_count(num_proc):
             folder = fit_cached(recipe, progress=lambda done, total, told=told: told.append((done, total)))
         models.append({file.name: file.read_bytes() for file in folder.iterdir()})

@@ -37,7 +37,7 @@ def test_shipped_pairs_are_those_of_the_grammar(split, n):
 
 
 def test_words_that_stand_alike_have_vectors_alike():
-    table = embeddings.load(str(demo.VECTORS))
+    table = embeddings.load_embeddings(str(demo.VECTORS))
     dog, puppy, red = (vector / np.linalg.norm(vector) for vector in table.means([("dog",), ("puppy",), ("red",)]))
     assert dog @ puppy > dog @ red
     pairs = [(pair.premise, pair.hypothesis) for pair in demo.pairs("train")]

@@ -63,7 +63,7 @@ def test_the_input_layer_of_a_transformer_is_brought_to_the_scale_of_word_vector
     record = initialize_model("dam", [str(pairs_file)], tmp_path / "dam", vectors=str(tiny_bert), options=SMALL)
     ids = AutoTokenizer.from_pretrained(tmp_path / "dam").get_vocab()
     made = load_file(tmp_path / "dam" / "model.safetensors")["embeddings.words.weight"].numpy()
-    layer = embeddings.load(str(tiny_bert))
+    layer = embeddings.load_embeddings(str(tiny_bert))
     words = [word for word in ids if not word.startswith("[")]
     known = [word for word in words if layer.counts([(word,)]).matrix.nnz]
     expected = layer.means([(word,) for word in known]) * record["vectors_multiplied_by"]

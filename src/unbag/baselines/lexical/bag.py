@@ -8,7 +8,7 @@ Words = tuple[str, ...]
 """Words of a sentence that are used as features: lowercase, unique, sorted."""
 
 
-def all_words(sentence: str, language: str) -> Words:
+def collect_words(sentence: str, language: str) -> Words:
     """Collect all words of a sentence except punctuation. Every permutation of the sentence has the same words.
 
     >>> all_words("The dog isn't the cat.", "en")

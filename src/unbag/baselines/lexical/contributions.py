@@ -7,29 +7,29 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from unbag.baselines.lexical.features import Feature, Vocabulary
+from unbag.baselines.lexical.features import FeatureVocabulary, LexicalFeature
 from unbag.data.labels import LABELS
 
 LOGIT_DECIMALS: Final = 3
 """Number of decimals of a contribution. Features are sorted by rounded contribution, with ties by position."""
 
 
-class Contribution(NamedTuple):
+class FeatureContribution(NamedTuple):
     """Contribution of a feature to the log-odds of a wrong label versus the gold label, as a difference of logits."""
 
-    feature: Feature
+    feature: LexicalFeature
     label: str
     logit: float
 
 
-def misleading(
-    vocabulary: Vocabulary,
+def rank_misleading_features(
+    vocabulary: FeatureVocabulary,
     weights: NDArray[Any],
     matrix: sparse.csr_matrix,
     probabilities: NDArray[Any],
     gold: NDArray[np.int64],
     top: int,
-) -> list[list[Contribution]]:
+) -> list[list[FeatureContribution]]:
     """Rank the features of each pair that favor the most likely wrong label over the gold label.
 
     Args:
@@ -53,6 +53,9 @@ def misleading(
         order = [i for i in np.argsort(-gains, kind="stable")[:top] if gains[i] > 0]
         names = vocabulary.names(columns[order])
         contributions.append(
-            [Contribution(name, LABELS[wrong[row]], float(gains[i])) for name, i in zip(names, order, strict=True)]
+            [
+                FeatureContribution(name, LABELS[wrong[row]], float(gains[i]))
+                for name, i in zip(names, order, strict=True)
+            ]
         )
     return contributions

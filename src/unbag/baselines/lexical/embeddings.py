@@ -65,7 +65,7 @@ class TableLocation(NamedTuple):
     identity: str
 
 
-class Counts(NamedTuple):
+class TokenCounts(NamedTuple):
     """Token counts of n texts.
 
     Attributes:
@@ -78,7 +78,7 @@ class Counts(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Table:
+class EmbeddingTable:
     """Loaded embedding table.
 
     Attributes:
@@ -92,7 +92,7 @@ class Table:
     vectors: NDArray[np.float32] = field(repr=False)
     _rows: Callable[[Sequence[str]], Iterable[Sequence[int]]] = field(repr=False)
 
-    def counts(self, texts: Iterable[Sequence[str]]) -> Counts:
+    def counts(self, texts: Iterable[Sequence[str]]) -> TokenCounts:
         """Count the tokens of texts that consist of one or more sentences.
 
         Special tokens are not counted. Tokens without an embedding (words that are not in the table, or unknown tokens
@@ -119,7 +119,7 @@ class Table:
         ones = np.ones(len(indices), dtype=np.float32)
         matrix = sparse.csr_matrix((ones, indices, ends), shape=(len(ends) - 1, len(self.vectors)))
         matrix.sum_duplicates()  # also sorts the indices, so that floating-point sums do not depend on word order
-        return Counts(matrix, np.concatenate([np.empty(0, dtype=np.int64), *unknown]))
+        return TokenCounts(matrix, np.concatenate([np.empty(0, dtype=np.int64), *unknown]))
 
     def means(self, texts: Iterable[Sequence[str]]) -> NDArray[np.float64]:
         """Compute the mean token embedding of each text, shape (n, dimensions).
@@ -145,11 +145,11 @@ def mean_embeddings(counts: sparse.csr_matrix, vectors: NDArray[np.floating[Any]
     return sums
 
 
-def load(name: str, *, language: str = "en") -> Table:
+def load_embeddings(name: str, *, language: str = "en") -> EmbeddingTable:
     """Locate and load an embedding table.
 
     Args:
-        name: Name of the table, as in `find`.
+        name: Name of the table, as in `find_embeddings`.
         language: Language of the texts, one of `data.corpora.LANGUAGES` (default: English). It selects the tokenizer
             (`data.text.tokens`) for word-level tables.
 
@@ -157,7 +157,7 @@ def load(name: str, *, language: str = "en") -> Table:
         ImportError: If a required package is not installed.
         ValueError: If the table does not exist or cannot be read.
     """
-    location = find(name)
+    location = find_embeddings(name)
     try:
         return _read(location, language)
     except (LookupError, TypeError, AttributeError, ArithmeticError, AssertionError, RuntimeError, EOFError) as error:
@@ -167,16 +167,16 @@ def load(name: str, *, language: str = "en") -> Table:
         ) from error
 
 
-def _read(location: TableLocation, language: str) -> Table:
+def _read(location: TableLocation, language: str) -> EmbeddingTable:
     kind, path, identity = location
     if kind == "words":
         rows, vectors = read_word_vectors(path)
-        return Table(kind, identity, vectors, _words(rows.get, language))
+        return EmbeddingTable(kind, identity, vectors, _words(rows.get, language))
     if kind == "spacy":
         keys, vectors = _read_spacy(path)
         from spacy.strings import get_string_id  # spaCy's keys are hashes of words
 
-        return Table(kind, identity, vectors, _words(lambda word: keys.get(get_string_id(word)), language))
+        return EmbeddingTable(kind, identity, vectors, _words(lambda word: keys.get(get_string_id(word)), language))
     try:
         vectors = _read_model2vec(path) if kind == "model2vec" else _read_input_layer(path)
     except SafetensorError as error:
@@ -192,10 +192,10 @@ def _read(location: TableLocation, language: str) -> Table:
             f"{path / _WEIGHTS}: expected a two-dimensional table of finite numbers, got shape {vectors.shape} or "
             "non-finite values"
         )
-    return Table(kind, identity, vectors, _pieces(path / "tokenizer.json", len(vectors)))
+    return EmbeddingTable(kind, identity, vectors, _pieces(path / "tokenizer.json", len(vectors)))
 
 
-def find(name: str) -> TableLocation:
+def find_embeddings(name: str) -> TableLocation:
     """Locate an embedding table, and download it if necessary.
 
     Args:
@@ -228,7 +228,7 @@ def find(name: str) -> TableLocation:
 
 
 def validate_table_name(name: str) -> None:
-    """Validate the name of an embedding table without hashing or downloading files; only `find` accesses the Hub.
+    """Validate the name of an embedding table without hashing or downloading files; the Hub is not accessed.
 
     Raises:
         ValueError: If the name is not a Hub id, path or package, or the file or folder has another format.
@@ -250,7 +250,7 @@ def validate_table_name(name: str) -> None:
         )
 
 
-def fixed_name(name: str) -> str:
+def pin_name(name: str) -> str:
     """Pin a table name to a fixed version: a Hub id with its current commit, or a path.
 
     Raises:
@@ -258,17 +258,17 @@ def fixed_name(name: str) -> str:
     """
     if is_pinned(name):
         return name
-    table = find(name)
+    table = find_embeddings(name)
     return table.identity if is_pinned(table.identity) else str(table.path)
 
 
-def identity_of(name: str) -> str:
+def compute_identity(name: str) -> str:
     """Compute the identity of a table (`TableLocation.identity`) from its name; a pinned name is returned unchanged.
 
     Raises:
         ValueError: If the table does not exist, or its type is unknown.
     """
-    return name if is_pinned(name) else find(name).identity
+    return name if is_pinned(name) else find_embeddings(name).identity
 
 
 def is_pinned(name: str) -> bool:

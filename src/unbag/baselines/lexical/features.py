@@ -22,29 +22,29 @@ _PAIRS: Final = 2**15  # pairs per batch: a single batch exceeds the processor c
 _UNKNOWN: Final = -1  # code of a feature with an out-of-vocabulary word; below all other codes
 
 
-class Feature(NamedTuple):
+class LexicalFeature(NamedTuple):
     """Name of a feature: a word of the premise, a word of the hypothesis, or both; None for a missing word."""
 
     premise: str | None
     hypothesis: str | None
 
 
-def features(premise: Words, hypothesis: Words) -> Iterator[Feature]:
+def iter_features(premise: Words, hypothesis: Words) -> Iterator[LexicalFeature]:
     """Iterate over the features of a pair, without duplicates.
 
     >>> [tuple(feature) for feature in features(("dog",), ("animal", "runs"))]
     [('dog', None), (None, 'animal'), (None, 'runs'), ('dog', 'animal'), ('dog', 'runs')]
     """
     for word in premise:
-        yield Feature(word, None)
+        yield LexicalFeature(word, None)
     for word in hypothesis:
-        yield Feature(None, word)
+        yield LexicalFeature(None, word)
     for word in premise:
         for other in hypothesis:
-            yield Feature(word, other)
+            yield LexicalFeature(word, other)
 
 
-class Vocabulary:
+class FeatureVocabulary:
     """Mapping from features to matrix columns.
 
     A feature is encoded as one integer, which combines the indices of its two words. Its column is the rank of this
@@ -73,7 +73,7 @@ class Vocabulary:
         return len(self.codes) == 0 or max((self.codes >> _SHIFT).max(), (self.codes & _LOW).max()) <= len(self.words)
 
     @classmethod
-    def fit(cls, pairs: Iterable[tuple[Words, Words]]) -> tuple["Vocabulary", sparse.csr_matrix]:
+    def fit(cls, pairs: Iterable[tuple[Words, Words]]) -> tuple["FeatureVocabulary", sparse.csr_matrix]:
         """Build the vocabulary of all features in n pairs, and their indicator matrix, shape (n, features)."""
         numbers: defaultdict[str, int] = defaultdict(count(1).__next__)
         remaining, batches, sizes = iter(pairs), [], [np.zeros(1, dtype=np.int64)]
@@ -97,10 +97,10 @@ class Vocabulary:
         counts = np.concatenate([[0], np.cumsum(is_feature)])
         return _indicators(columns[is_feature].astype(np.int32), counts[ends], len(self.codes))
 
-    def names(self, columns: NDArray[np.integer[Any]]) -> list[Feature]:
+    def names(self, columns: NDArray[np.integer[Any]]) -> list[LexicalFeature]:
         """Get the names of the features in the given columns."""
         words = self._by_number
-        return [Feature(words[code >> _SHIFT], words[code & _LOW]) for code in self.codes[columns].tolist()]
+        return [LexicalFeature(words[code >> _SHIFT], words[code & _LOW]) for code in self.codes[columns].tolist()]
 
 
 NumberedSide = tuple[NDArray[np.int64], NDArray[np.int64]]

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from unbag.baselines.lexical.bag import Words
 from unbag.baselines.lexical.model import LexicalModel, fit_lexical_model
-from unbag.baselines.lexical.words import ALL, BY_CONTEXT, BY_TYPE, TypeWords, WordReader, word_reader
+from unbag.baselines.lexical.words import ALL, BY_CONTEXT, BY_TYPE, TypeWordSelector, WordSelector, build_word_selector
 from unbag.data.corpora import CORPORA, LANGUAGES
 from unbag.data.labels import LABELS
 from unbag.data.sources import Example, Source, open_corpus, open_data, validate_corpus_names
@@ -57,15 +57,15 @@ if words are selected by type, and one if several processes tag the sentences in
 
 
 @dataclass(frozen=True)
-class Recipe:
+class LexicalRecipe:
     """Training options of a lexical model.
 
     Attributes:
         train_data: Names of base corpora (their training splits are used) and files of pairs; None for the default of
             the language.
         language: One of `data.corpora.LANGUAGES` (default: the language of the training corpora, English for files).
-        pipeline: spaCy pipeline that selects the words (`unbag.baselines.lexical.words.word_reader`); None for the
-            default of the language.
+        pipeline: spaCy pipeline that selects the words (`unbag.baselines.lexical.words.build_word_selector`); None for
+            the default of the language.
         tags: Tags that select content words: the most frequent tag of the word in the training pairs (`BY_TYPE`), or
             its tag in the sentence (`BY_CONTEXT`), as in the paper. No effect if all words count.
         hypothesis_only: Whether to ignore the words of the premise.
@@ -91,7 +91,7 @@ class Recipe:
         """
         if self.language is None:
             object.__setattr__(self, "language", _language_of(self.train_data or ()))
-        validate_options(Recipe, vars(self))
+        validate_options(LexicalRecipe, vars(self))
         if self.language not in DEFAULT_TRAINING:
             raise ValueError(f"language: expected one of {', '.join(DEFAULT_TRAINING)}, got {self.language!r}")
         if self.tags not in (BY_TYPE, BY_CONTEXT):
@@ -112,7 +112,7 @@ def _language_of(training: Sequence[str]) -> str:
 
 
 @dataclass(frozen=True)
-class Fold:
+class TrainingFold:
     """Fold of the training pairs. Equal pairs are in the same fold.
 
     Attributes:
@@ -127,15 +127,15 @@ class Fold:
 
     def holds(self, example: Example) -> bool:
         """Check whether the fold contains a pair."""
-        return fold_of(example, self.of, self.seed) == self.number
+        return compute_fold(example, self.of, self.seed) == self.number
 
 
-def fold_of(example: Example, folds: int, seed: int) -> int:
+def compute_fold(example: Example, folds: int, seed: int) -> int:
     """Compute the fold index of a pair from the seed and its two sentences."""
     return int(rng.key(seed, "fold", example.premise, example.hypothesis)) % folds
 
 
-def training_sources(recipe: Recipe) -> list[Source]:
+def open_training_sources(recipe: LexicalRecipe) -> list[Source]:
     """Open the training corpora and files of a recipe.
 
     Raises:
@@ -153,13 +153,17 @@ def training_sources(recipe: Recipe) -> list[Source]:
     return sources
 
 
-def sources_record(sources: Sequence[Source]) -> list[dict[str, str]]:
+def build_sources_record(sources: Sequence[Source]) -> list[dict[str, str]]:
     """Build the record of origin, split and revision of each source."""
     return [{"origin": source.origin, "split": source.split, "revision": source.revision} for source in sources]
 
 
 def fit_cached(
-    recipe: Recipe, fold: Fold | None = None, *, cache: Path | None = None, progress: Progress | None = None
+    recipe: LexicalRecipe,
+    fold: TrainingFold | None = None,
+    *,
+    cache: Path | None = None,
+    progress: Progress | None = None,
 ) -> Path:
     """Fit the model of a recipe, unless it is in the cache.
 
@@ -179,8 +183,8 @@ def fit_cached(
         pipelines.validate_pipeline(recipe.pipeline)
     if is_segmented(recipe.language):
         optional_deps.validate_dependency(SEGMENTER)
-    sources = training_sources(recipe)
-    reader = word_reader(recipe.pipeline, recipe.language, recipe.tags)
+    sources = open_training_sources(recipe)
+    reader = build_word_selector(recipe.pipeline, recipe.language, recipe.tags)
     folder = (cache or cache_folder("lexical")) / _key(recipe, sources, reader.identity, fold)
     if _is_stored(folder):
         return folder
@@ -202,10 +206,10 @@ def _is_stored(folder: Path) -> bool:
 
 
 def _fit(
-    recipe: Recipe,
+    recipe: LexicalRecipe,
     sources: Sequence[Source],
-    reader: WordReader,
-    fold: Fold | None,
+    reader: WordSelector,
+    fold: TrainingFold | None,
     folder: Path,
     *,
     cache: Path | None,
@@ -213,10 +217,10 @@ def _fit(
 ) -> None:
     l2 = recipe.l2
     if fold is not None and l2 is None:
-        l2 = load(fit_cached(recipe, cache=cache)).record["l2"]
+        l2 = load_lexical_model(fit_cached(recipe, cache=cache)).record["l2"]
     pairs, labels = _read_training_pairs(recipe, sources, reader, fold, progress)
     model = fit_lexical_model(pairs, labels, l2=l2, seed=recipe.seed)
-    model.record["training"] = sources_record(sources)
+    model.record["training"] = build_sources_record(sources)
     model.record["words"] = reader.identity
     model.record["pipeline"] = recipe.pipeline
     model.record["tags"] = _tags(recipe)
@@ -228,19 +232,23 @@ def _fit(
 
 
 @lru_cache(maxsize=8)  # five folds of one recipe, and three other models
-def load(folder: Path) -> LexicalModel:
+def load_lexical_model(folder: Path) -> LexicalModel:
     """Load a fitted model. Repeated calls return the same object."""
     return LexicalModel.load(folder)
 
 
 def _read_training_pairs(
-    recipe: Recipe, sources: Sequence[Source], reader: WordReader, fold: Fold | None, progress: Progress | None
+    recipe: LexicalRecipe,
+    sources: Sequence[Source],
+    reader: WordSelector,
+    fold: TrainingFold | None,
+    progress: Progress | None,
 ) -> tuple[list[tuple[Words, Words]], list[str]]:
     """Collect the words and labels of the training pairs."""
     pairs: list[tuple[Words, Words]] = []
     labels: list[str] = []
     shared: dict[Words, Words] = {}  # pairs with the same premise share its words in memory
-    passes = 1 + isinstance(reader, TypeWords) + (parallel.num_proc() > 1)
+    passes = 1 + isinstance(reader, TypeWordSelector) + (parallel.num_proc() > 1)
     done, total = 0, 0
     if progress is not None:
         n_sampled = recipe.max_train_pairs if fold is None else None
@@ -257,7 +265,7 @@ def _read_training_pairs(
 
     if parallel.num_proc() > 1:
         reader.tag_ahead(text for chunk in chunks() for text in _texts(chunk))
-    if isinstance(reader, TypeWords):
+    if isinstance(reader, TypeWordSelector):
         for chunk in chunks():
             reader.count(_texts(chunk))
     for chunk in chunks():
@@ -270,7 +278,7 @@ def _read_training_pairs(
     return pairs, labels
 
 
-def _chunks(recipe: Recipe, sources: Sequence[Source], fold: Fold | None) -> Iterator[list[Example]]:
+def _chunks(recipe: LexicalRecipe, sources: Sequence[Source], fold: TrainingFold | None) -> Iterator[list[Example]]:
     """Iterate over the training pairs outside the fold in chunks."""
     remaining = (example for example in _sampled(recipe, sources) if fold is None or not fold.holds(example))
     while chunk := list(islice(remaining, _CHUNK)):
@@ -281,7 +289,7 @@ def _texts(examples: Sequence[Example]) -> list[str]:
     return [text for example in examples for text in (example.premise, example.hypothesis)]
 
 
-def _tags(recipe: Recipe) -> str | None:
+def _tags(recipe: LexicalRecipe) -> str | None:
     """Normalize the option `tags`: None if all words count, because tags then have no effect."""
     return None if recipe.pipeline == ALL else recipe.tags
 
@@ -290,7 +298,7 @@ def _interned(words: Words, shared: dict[Words, Words]) -> Words:
     return shared.setdefault(words, tuple(map(sys.intern, words)))
 
 
-def _sampled(recipe: Recipe, sources: Sequence[Source]) -> Iterator[Example]:
+def _sampled(recipe: LexicalRecipe, sources: Sequence[Source]) -> Iterator[Example]:
     """Iterate over all training pairs, or over a random sample that depends on the seed and their ids."""
     if recipe.max_train_pairs is None:
         for source in sources:
@@ -305,23 +313,23 @@ def _sampled(recipe: Recipe, sources: Sequence[Source]) -> Iterator[Example]:
         yield from (example for example in source.examples() if _sampling_key(recipe, example) <= last)
 
 
-def _sampling_key(recipe: Recipe, example: Example) -> np.uint64:
+def _sampling_key(recipe: LexicalRecipe, example: Example) -> np.uint64:
     return rng.key(recipe.seed, "training", example.source_id)
 
 
-def _key(recipe: Recipe, sources: Sequence[Source], words: str, fold: Fold | None) -> str:
+def _key(recipe: LexicalRecipe, sources: Sequence[Source], words: str, fold: TrainingFold | None) -> str:
     """Compute the folder name of a model, a hash of all inputs that affect the model."""
     record: dict[str, Any] = {
         "recipe": asdict(recipe) | {"train_data": None, "tags": _tags(recipe)},
         "sources": [(source.origin, source.split, source.revision) for source in sources],
         "words": words,
         "fold": asdict(fold) if fold else None,
-        "code": code_hash(),
+        "code": compute_code_hash(),
     }
     return hashlib.sha256(json.dumps(record, sort_keys=True).encode()).hexdigest()[:16]
 
 
-def code_hash() -> str:
+def compute_code_hash() -> str:
     """Compute a hash of the code that affects a fitted model."""
     package = Path(__file__).parents[2]
     code = hashlib.sha256()
@@ -334,7 +342,7 @@ FLOOR: Final = 1e-6
 """Lower bound of the probabilities, which bounds their logarithms for training with a biased model."""
 
 
-class CrossFitted:
+class CrossFittedModel:
     """Cross-fitted bag-of-words model over all words of the pairs.
 
     All words are used, not only content words. Their accuracy is higher (60 % instead of 57 % on 22,588 pairs of SNLI),
@@ -368,14 +376,14 @@ class CrossFitted:
         Raises:
             ValueError: If a label does not occur outside one of the folds, or there are too few pairs.
         """
-        self._reader = word_reader(ALL, language)
+        self._reader = build_word_selector(ALL, language)
         self._hypothesis_only, self._folds, self._seed = hypothesis_only, folds, seed
         self._words: dict[str, Words] = {}
         record = {
             "pairs": text_hash((example.premise, example.hypothesis, example.label) for example in examples),
             "words": self._reader.identity,
             **{"hypothesis_only": hypothesis_only, "folds": folds, "seed": seed},
-            "code": code_hash(),
+            "code": compute_code_hash(),
         }
         key = hashlib.sha256(json.dumps(record, sort_keys=True).encode()).hexdigest()[:16]
         self.identity = f"cross-fitted {'hypothesis' if hypothesis_only else 'lexical'} {key}"

@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unbag.baselines.lexical.bag import Words
-from unbag.baselines.lexical.contributions import Contribution as Contribution
-from unbag.baselines.lexical.contributions import misleading
-from unbag.baselines.lexical.features import Vocabulary
+from unbag.baselines.lexical.contributions import FeatureContribution, rank_misleading_features
+from unbag.baselines.lexical.features import FeatureVocabulary
 from unbag.baselines.lexical.regression import COARSE_TOLERANCE, SoftmaxRegression, fit
 from unbag.data.labels import LABELS, label_id
 from unbag.utils import checksums, rng
@@ -46,7 +45,7 @@ class LexicalModel:
             caller adds.
     """
 
-    vocabulary: Vocabulary
+    vocabulary: FeatureVocabulary
     regression: SoftmaxRegression
     record: dict[str, Any]
 
@@ -68,7 +67,7 @@ class LexicalModel:
         probabilities: NDArray[np.float64],
         gold: Sequence[str],
         top: int,
-    ) -> list[list[Contribution]]:
+    ) -> list[list[FeatureContribution]]:
         """Rank the features of each pair that favor the most likely wrong label over the gold label (Figure 2).
 
         Args:
@@ -82,7 +81,7 @@ class LexicalModel:
         """
         matrix = self.vocabulary.matrix(pairs)
         gold_ids = np.array([label_id(label) for label in gold], dtype=np.int64)
-        return misleading(self.vocabulary, self.regression.weights, matrix, probabilities, gold_ids, top)
+        return rank_misleading_features(self.vocabulary, self.regression.weights, matrix, probabilities, gold_ids, top)
 
     def save(self, folder: Path) -> None:
         """Save the model to a folder as `model.safetensors` and `config.json`, without executable code."""
@@ -162,7 +161,7 @@ def _load_weights(folder: Path, config: dict[str, Any]) -> LexicalModel:
             f"{weights_file}: expected {len(LABELS)} finite weights per feature, got codes of shape {codes.shape}, "
             f"weights of shape {weights.shape} and biases of shape {bias.shape}, wrong types, or non-finite values"
         )
-    vocabulary = Vocabulary(words, codes)
+    vocabulary = FeatureVocabulary(words, codes)
     if not vocabulary.is_sound:
         raise ValueError(
             f"{folder}: expected feature codes for {len(words)} distinct words in ascending order, got invalid codes"
@@ -190,7 +189,7 @@ def fit_lexical_model(
     gold = np.array([label_id(label) for label in labels], dtype=np.int64)
     if len(pairs) != len(gold):
         raise ValueError(f"labels: expected one label per pair, got {len(pairs)} pairs and {len(gold)} labels")
-    vocabulary, matrix = Vocabulary.fit(pairs)
+    vocabulary, matrix = FeatureVocabulary.fit(pairs)
     record: dict[str, Any] = {"pairs": len(pairs), "features": len(vocabulary), "seed": seed}
     if l2 is None:
         keys = rng.numbers(rng.key(seed, "held out"), np.arange(len(gold)))

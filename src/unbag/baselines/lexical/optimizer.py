@@ -102,7 +102,7 @@ class InverseHessian:
         return self._steps_and_changes.reshape(2 * self._memory, -1)
 
 
-def minimise(objective: Callable[[Vector], tuple[float, Vector]], x: Vector, tolerance: float) -> tuple[Vector, int]:
+def minimize(objective: Callable[[Vector], tuple[float, Vector]], x: Vector, tolerance: float) -> tuple[Vector, int]:
     """Minimize a smooth convex function.
 
     Args:

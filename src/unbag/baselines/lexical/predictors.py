@@ -8,8 +8,8 @@ from typing import Any, ClassVar, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from unbag.baselines.lexical.fitting import Recipe, fit_cached, load, training_sources
-from unbag.baselines.lexical.words import ALL, BY_CONTEXT, reader_of
+from unbag.baselines.lexical.fitting import LexicalRecipe, fit_cached, load_lexical_model, open_training_sources
+from unbag.baselines.lexical.words import ALL, BY_CONTEXT, build_model_word_selector
 from unbag.data import labels
 from unbag.inference.predictor import validate_pairs
 
@@ -28,9 +28,9 @@ class LexicalPredictor:
     label_space: ClassVar[tuple[str, ...]] = labels.LABELS
 
     def __init__(self, folder: Path, revision: str | None = None) -> None:
-        self._model = load(folder)
+        self._model = load_lexical_model(folder)
         record = self._model.record
-        self._reader = reader_of(record)
+        self._reader = build_model_word_selector(record)
         self.identity: Mapping[str, str] = {
             "kind": "lexical",
             "recipe": self._model.recipe,
@@ -66,8 +66,8 @@ class MajorityPredictor:
 
     label_space: ClassVar[tuple[str, ...]] = labels.LABELS
 
-    def __init__(self, recipe: Recipe) -> None:
-        sources = training_sources(recipe)
+    def __init__(self, recipe: LexicalRecipe) -> None:
+        sources = open_training_sources(recipe)
         # `label_id` rejects not_entailment, which is not a label of this model.
         ids = Counter(labels.label_id(example.label) for source in sources for example in source.examples())
         counts = {label: ids[labels.label_id(label)] for label in labels.LABELS}
@@ -84,13 +84,13 @@ class MajorityPredictor:
         return np.tile(self._shares, (len(validate_pairs(premises, hypotheses)[0]), 1))
 
 
-def _lexical(recipe: Recipe) -> LexicalPredictor:
+def _lexical(recipe: LexicalRecipe) -> LexicalPredictor:
     return LexicalPredictor(fit_cached(recipe))
 
 
-def _hypothesis_only(recipe: Recipe) -> LexicalPredictor:
+def _hypothesis_only(recipe: LexicalRecipe) -> LexicalPredictor:
     # All words are used, because "not" and "nobody" are the strongest hypothesis artifacts (Gururangan et al. 2018).
-    words = Recipe(
+    words = LexicalRecipe(
         recipe.train_data,
         recipe.language,
         ALL,
@@ -101,14 +101,14 @@ def _hypothesis_only(recipe: Recipe) -> LexicalPredictor:
     return LexicalPredictor(fit_cached(words))
 
 
-def _wordnet(_: Recipe) -> Any:
+def _wordnet(_: LexicalRecipe) -> Any:
     # WordNet requires no training, so the recipe, which all baselines of a run share, has no effect.
     from unbag.baselines.wordnet.predictor import WordNetPredictor  # imports NLTK, an optional dependency
 
     return WordNetPredictor.load()
 
 
-def _natlog(recipe: Recipe) -> Any:
+def _natlog(recipe: LexicalRecipe) -> Any:
     from unbag.baselines.natlog.sentences import NatlogPredictor  # imports spaCy and NLTK, optional dependencies
     from unbag.data.text.tagging import PIPELINE
 
@@ -122,7 +122,7 @@ BASELINES: Final[Mapping[str, Any]] = {
     "wordnet": _wordnet,
     "natlog": _natlog,
 }
-"""Functions that build the built-in models from a `Recipe`, by model name."""
+"""Functions that build the built-in models from a `LexicalRecipe`, by model name."""
 
 
 def is_order_blind(model: Mapping[str, Any]) -> bool:

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from unbag.baselines.lexical.embeddings import mean_embeddings
-from unbag.baselines.lexical.optimizer import minimise
+from unbag.baselines.lexical.optimizer import minimize
 from unbag.scoring.uncertainty_partitions import PARTITIONS
 from unbag.utils import rng
 
@@ -46,7 +46,7 @@ class AveragedModel:
     steps: int
 
     def probabilities(self, counts: sparse.csr_matrix) -> NDArray[np.float64]:
-        """Predict label probabilities u from token counts (`embeddings.Table.counts`), shape (n, labels)."""
+        """Predict label probabilities u from token counts (`embeddings.EmbeddingTable.counts`), shape (n, labels)."""
         # The mean of the token logits instead of the logits of the mean: the order of the floating-point sum then
         # depends only on the tokens of a text, not on its position among the texts.
         logits = mean_embeddings(counts, self.vectors.astype(np.float64) @ self.weights)
@@ -130,7 +130,7 @@ def _regress(means: NDArray[np.float64], labels: NDArray[np.int64]) -> tuple[NDA
 
     # Without a penalty, the optimum is not unique: adding a constant to all labels changes no probability. Here the
     # weights of a dimension always sum to zero over the labels, because the start and all gradients do.
-    weights, steps = minimise(objective, np.zeros(means.shape[1] * n_labels), _TOLERANCE)
+    weights, steps = minimize(objective, np.zeros(means.shape[1] * n_labels), _TOLERANCE)
     return weights.reshape(-1, n_labels), steps
 
 

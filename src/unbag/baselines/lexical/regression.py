@@ -12,7 +12,7 @@ Three measures accelerate the fit without changing the solution:
 The optimizer is L-BFGS (`unbag.baselines.lexical.optimizer`) with SciPy's sparse products. `benchmarks/lexical.py`
 compares the fit with scikit-learn's `LogisticRegression`.
 
-`PenalisedCrossEntropy` computes value and gradient on large sparse data in the time of four sparse products. Threads
+`PenalizedCrossEntropy` computes value and gradient on large sparse data in the time of four sparse products. Threads
 compute the products of the contrasts and the logits of row blocks in parallel. Each product is the same as on a single
 thread. SciPy and NumPy release the global interpreter lock.
 """
@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from threadpoolctl import threadpool_limits
 
-from unbag.baselines.lexical.optimizer import Vector, Whitening, minimise
+from unbag.baselines.lexical.optimizer import Vector, Whitening, minimize
 
 # The blocks fit into the processor caches: on larger blocks, a product takes more time per row.
 _LOGITS: Final = 2**15  # rows per block for the conversion of logits to probabilities
@@ -36,7 +36,7 @@ _PIECE: Final = 2**17  # rows per block for the products with the frequent colum
 _FREQUENT: Final = 32  # a column with more entries is frequent
 
 
-class PenalisedCrossEntropy:
+class PenalizedCrossEntropy:
     """Objective of the fit: the sum of cross-entropies plus half of the weighted sum of squared weights."""
 
     def __init__(
@@ -172,7 +172,7 @@ def fit(
     # BLAS on one thread, so that the order of floating-point sums does not depend on the number of processors. Threads
     # do not accelerate products of such short vectors, and on a busy machine they take ten times as long.
     with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(n_contrasts) as pool:
-        loss = PenalisedCrossEntropy(columns, labels, contrasts, penalty, pool)
+        loss = PenalizedCrossEntropy(columns, labels, contrasts, penalty, pool)
         whitening = Whitening(columns, penalty)
         del columns  # frees memory before the fit, because loss and whitening have copies
 
@@ -180,7 +180,7 @@ def fit(
             value, gradient = loss(whitening.weights(x.reshape(n_contrasts, -1)))
             return value, whitening.gradient(gradient).ravel()
 
-        x, steps = minimise(objective, np.zeros(n_contrasts * len(penalty)), tolerance)
+        x, steps = minimize(objective, np.zeros(n_contrasts * len(penalty)), tolerance)
         weights: Vector = contrasts @ (whitening.weights(x.reshape(n_contrasts, -1)) * scale)
     bias, group_weights = weights[:, 0].copy(), weights[:, 1:]
     group_weights /= size
@@ -237,7 +237,7 @@ def merge_equal_columns(matrix: sparse.csr_matrix) -> tuple[sparse.csc_matrix, N
     return merged, rank[group], roots
 
 
-def lms(probabilities: NDArray[np.floating[Any]], gold: NDArray[np.int64]) -> NDArray[np.floating[Any]]:
+def compute_lms(probabilities: NDArray[np.floating[Any]], gold: NDArray[np.int64]) -> NDArray[np.floating[Any]]:
     """Compute the lexically misleading score (LMS) of each example: the highest probability of a wrong label.
 
     Nie et al. 2019, section 5.

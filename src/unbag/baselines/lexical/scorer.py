@@ -9,11 +9,18 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from unbag.baselines.lexical.contributions import LOGIT_DECIMALS
-from unbag.baselines.lexical.fitting import FOLDS, Fold, Recipe, fit_cached, fold_of, training_sources
-from unbag.baselines.lexical.model import Contribution, LexicalModel
-from unbag.baselines.lexical.regression import lms
-from unbag.baselines.lexical.words import reader_of
+from unbag.baselines.lexical.contributions import LOGIT_DECIMALS, FeatureContribution
+from unbag.baselines.lexical.fitting import (
+    FOLDS,
+    LexicalRecipe,
+    TrainingFold,
+    compute_fold,
+    fit_cached,
+    open_training_sources,
+)
+from unbag.baselines.lexical.model import LexicalModel
+from unbag.baselines.lexical.regression import compute_lms
+from unbag.baselines.lexical.words import build_model_word_selector
 from unbag.data.columns import PAIR, ROWS_PER_TABLE, decimals, real, round_to_field
 from unbag.data.labels import LABELS, label_id
 from unbag.data.sources import Example, Source
@@ -23,7 +30,7 @@ LMS: Final = real("lms", 4)
 LOGIT: Final = real("logit", LOGIT_DECIMALS)
 
 
-class Score(NamedTuple):
+class LexicalScore(NamedTuple):
     """Prediction of a lexical model for an example, and its lexically misleading score.
 
     Attributes:
@@ -34,10 +41,10 @@ class Score(NamedTuple):
 
     probabilities: NDArray[np.float64]
     lms: float
-    misleading: list[Contribution]
+    misleading: list[FeatureContribution]
 
 
-class Scorer:
+class ExampleScorer:
     """Scorer of examples with one lexical model, or with one model per fold that was fitted without this fold.
 
     Args:
@@ -51,33 +58,33 @@ class Scorer:
         self._seed = seed
         self._top = top
         record = models[0].record
-        self._reader = reader_of(record)
+        self._reader = build_model_word_selector(record)
         self._hypothesis_only = record["hypothesis_only"]
 
-    def score(self, examples: Sequence[Example]) -> list[Score]:
+    def score(self, examples: Sequence[Example]) -> list[LexicalScore]:
         """Score examples with the models of their folds, in the order of the examples."""
         words = self._reader.read({text for example in examples for text in (example.premise, example.hypothesis)})
         positions_by_fold: list[list[int]] = [[] for _ in self.models]
         for position, example in enumerate(examples):
-            positions_by_fold[fold_of(example, len(self.models), self._seed)].append(position)
-        scores: dict[int, Score] = {}
+            positions_by_fold[compute_fold(example, len(self.models), self._seed)].append(position)
+        scores: dict[int, LexicalScore] = {}
         for model, positions in zip(self.models, positions_by_fold, strict=True):
             subset = [examples[position] for position in positions]
             pairs = [(() if self._hypothesis_only else words[e.premise], words[e.hypothesis]) for e in subset]
             # All following steps use the rounded probabilities, which are the same on every machine.
             probabilities = round_to_field(model.probabilities(pairs), PROBABILITY)
-            highest = lms(probabilities, np.array([label_id(e.label) for e in subset], dtype=np.int64))
+            highest = compute_lms(probabilities, np.array([label_id(e.label) for e in subset], dtype=np.int64))
             misleading = model.misleading(pairs, probabilities, [e.label for e in subset], self._top)
-            scores |= zip(positions, map(Score, probabilities, map(float, highest), misleading), strict=True)
+            scores |= zip(positions, map(LexicalScore, probabilities, map(float, highest), misleading), strict=True)
         return [scores[position] for position in range(len(examples))]
 
 
-def score_pair(model: LexicalModel, premise: str, hypothesis: str, gold: str, *, top: int = 3) -> Score:
+def score_pair(model: LexicalModel, premise: str, hypothesis: str, gold: str, *, top: int = 3) -> LexicalScore:
     """Score a single pair with the gold label `gold`, with at most `top` misleading features (default: 3)."""
-    return Scorer([model], seed=0, top=top).score([Example("", premise, hypothesis, gold)])[0]
+    return ExampleScorer([model], seed=0, top=top).score([Example("", premise, hypothesis, gold)])[0]
 
 
-def scorer_folders(recipe: Recipe, source: Source, *, folds: int = FOLDS) -> list[Path]:
+def prepare_scorer_models(recipe: LexicalRecipe, source: Source, *, folds: int = FOLDS) -> list[Path]:
     """Locate the models for scoring a source, and fit those that are not in the cache.
 
     Args:
@@ -89,10 +96,10 @@ def scorer_folders(recipe: Recipe, source: Source, *, folds: int = FOLDS) -> lis
         One folder, or one folder per fold if the source is part of the training data. Each example is then scored by
         the model that was fitted without its fold, so no model scores its own training examples.
     """
-    training = {(s.origin, s.split, s.revision) for s in training_sources(recipe)}
+    training = {(s.origin, s.split, s.revision) for s in open_training_sources(recipe)}
     if (source.origin, source.split, source.revision) not in training:
         return [fit_cached(recipe)]
-    return [fit_cached(recipe, Fold(number, folds, recipe.seed)) for number in range(folds)]
+    return [fit_cached(recipe, TrainingFold(number, folds, recipe.seed)) for number in range(folds)]
 
 
 PROBABILITIES: Final = tuple(f"lexical_{label}" for label in LABELS)
@@ -111,7 +118,7 @@ SCHEMA: Final = pa.schema(
 )
 
 
-def scored_tables(examples: Iterator[Example], scorer: Scorer, *, min_lms: float) -> Iterator[pa.Table]:
+def iter_scored_tables(examples: Iterator[Example], scorer: ExampleScorer, *, min_lms: float) -> Iterator[pa.Table]:
     """Iterate over scored examples with an LMS of at least `min_lms`, in tables with schema `SCHEMA`.
 
     Each table contains the selected examples from a chunk of 10,000 examples.
@@ -125,7 +132,7 @@ def scored_tables(examples: Iterator[Example], scorer: Scorer, *, min_lms: float
         yield pa.Table.from_pylist(rows, schema=SCHEMA)
 
 
-def _row(example: Example, score: Score) -> dict[str, Any]:
+def _row(example: Example, score: LexicalScore) -> dict[str, Any]:
     return {
         "id": example.source_id,
         "source_id": example.source_id,

@@ -11,7 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, Protocol
 
-from unbag.baselines.lexical.bag import Words, all_words
+from unbag.baselines.lexical.bag import Words, collect_words
 from unbag.data.corpora import LANGUAGES
 from unbag.data.text.tagging import ALL as ALL
 from unbag.data.text.tagging import PIPELINE, Tagged, Tagger, tag_ahead
@@ -24,7 +24,7 @@ UNIVERSAL: Final = frozenset({"NOUN", "PROPN", "VERB", "ADJ", "ADV"})
 """Universal tags of content words for other languages, including proper nouns."""
 
 
-def content_words(tagged: Tagged, content: frozenset[str] = PENN) -> Words:
+def select_content_words(tagged: Tagged, content: frozenset[str] = PENN) -> Words:
     """Select the content words of a tagged sentence.
 
     >>> content_words((("There", "EX"), ("are", "VBP"), ("two", "CD"), ("dogs", "NNS"), (".", ".")))
@@ -43,7 +43,7 @@ BY_TYPE: Final = "type"
 """Select words by their most frequent tag in the training pairs, which does not depend on word order."""
 
 
-class WordReader(Protocol):
+class WordSelector(Protocol):
     """Interface of classes that select words of sentences as features."""
 
     @property
@@ -60,7 +60,7 @@ class WordReader(Protocol):
         ...
 
 
-class AllWords:
+class AllWordsSelector:
     """Selection of all words except punctuation. A sentence and its permutations have the same words."""
 
     def __init__(self, language: str) -> None:
@@ -69,13 +69,13 @@ class AllWords:
 
     def read(self, sentences: Iterable[str]) -> dict[str, Words]:
         """Select the words of each distinct sentence."""
-        return {sentence: all_words(sentence, self._language) for sentence in set(sentences)}
+        return {sentence: collect_words(sentence, self._language) for sentence in set(sentences)}
 
     def tag_ahead(self, sentences: Iterable[str]) -> None:
         """Do nothing, because this selection uses no tags."""
 
 
-class ContextWords:
+class ContextWordSelector:
     """Selection of content words by their tags in the sentence, from a spaCy pipeline."""
 
     def __init__(self, pipeline: str, language: str) -> None:
@@ -85,18 +85,18 @@ class ContextWords:
     def read(self, sentences: Iterable[str]) -> dict[str, Words]:
         """Select the content words of each distinct sentence."""
         tagged = self._tags.of(sentences)
-        return {sentence: content_words(tags, self._tags.content) for sentence, tags in tagged.items()}
+        return {sentence: select_content_words(tags, self._tags.content) for sentence, tags in tagged.items()}
 
     def tag_ahead(self, sentences: Iterable[str]) -> None:
         """Tag sentences in advance in several processes, if this is enabled."""
         tag_ahead(self._tags.pipeline, sentences)
 
 
-class TypeWords:
+class TypeWordSelector:
     """Selection of words whose most frequent tag in the training pairs is a content-word tag.
 
     Call `count` with all training sentences before the first `read`. The vocabulary of a fitted model contains only
-    such words, so `AllWords` can process new sentences without a tagger (`reader_of`).
+    such words, so `AllWordsSelector` can process new sentences without a tagger (`build_model_word_selector`).
     """
 
     def __init__(self, pipeline: str, language: str) -> None:
@@ -107,7 +107,7 @@ class TypeWords:
                 f"(tags={BY_CONTEXT!r}), or all words (pipeline={ALL!r})"
             )
         self._tags = _ContentTags(pipeline, language)
-        self._all = AllWords(language)
+        self._all = AllWordsSelector(language)
         self._counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
         self._types: frozenset[str] | None = None  # the counted words; None until the first `read` after a `count`
         self.identity = f"{self._all.identity}, of those whose most frequent tag is {self._tags.identity}"
@@ -125,7 +125,9 @@ class TypeWords:
         """Select the content words of each distinct sentence, by word type."""
         if self._types is None:
             content = self._tags.content
-            self._types = frozenset(word for word, tags in self._counts.items() if most_frequent(tags) in content)
+            self._types = frozenset(
+                word for word, tags in self._counts.items() if find_most_frequent_tag(tags) in content
+            )
         types = self._types
         every_word = self._all.read(sentences)
         return {sentence: tuple(word for word in words if word in types) for sentence, words in every_word.items()}
@@ -154,15 +156,15 @@ class _ContentTags:
         return self._tagger.fine_tags(sentences) if self._by_penn else self._tagger.tags(sentences)
 
 
-def word_reader(pipeline: str | None, language: str, tags: str = BY_CONTEXT) -> WordReader:
+def build_word_selector(pipeline: str | None, language: str, tags: str = BY_CONTEXT) -> WordSelector:
     """Build the word selection for a pipeline, a language and a type of tags.
 
     Args:
         pipeline: spaCy pipeline of the tagger (`unbag.data.text.tagging.Tagger`), `ALL` for all words, or None for the
             default of the language.
         language: One of `data.corpora.LANGUAGES`.
-        tags: `BY_CONTEXT` (default) or `BY_TYPE` (`TypeWords`, whose `count` must be called first). No effect if all
-            words are selected.
+        tags: `BY_CONTEXT` (default) or `BY_TYPE` (`TypeWordSelector`, whose `count` must be called first). No effect if
+            all words are selected.
 
     Raises:
         ValueError: If the pipeline does not exist or does not have the required tags.
@@ -170,20 +172,20 @@ def word_reader(pipeline: str | None, language: str, tags: str = BY_CONTEXT) -> 
     if tags not in (BY_CONTEXT, BY_TYPE):
         raise ValueError(f"tags: expected {BY_TYPE!r} or {BY_CONTEXT!r}, got {tags!r}")
     if pipeline == ALL:
-        return AllWords(language)
-    return (TypeWords if tags == BY_TYPE else ContextWords)(pipeline or PIPELINES[language], language)
+        return AllWordsSelector(language)
+    return (TypeWordSelector if tags == BY_TYPE else ContextWordSelector)(pipeline or PIPELINES[language], language)
 
 
-def reader_of(record: Mapping[str, Any]) -> WordReader:
+def build_model_word_selector(record: Mapping[str, Any]) -> WordSelector:
     """Build the word selection of a fitted model from its record.
 
     For a model with words by type, all words are selected, because other words are not in its vocabulary.
     """
     pipeline = ALL if record["tags"] == BY_TYPE else record["pipeline"]
-    return word_reader(pipeline, record["language"])
+    return build_word_selector(pipeline, record["language"])
 
 
-def most_frequent(counts: Mapping[str, int]) -> str:
+def find_most_frequent_tag(counts: Mapping[str, int]) -> str:
     """Find the most frequent tag; ties resolve to the first tag in alphabetical order.
 
     >>> most_frequent({"VBN": 2, "JJ": 2, "VBD": 1})

@@ -9,13 +9,13 @@ from enum import Enum
 from typing import Final
 
 from unbag.baselines.natlog import relations
-from unbag.baselines.natlog.determiners import Kind
+from unbag.baselines.natlog.determiners import DeterminerKind
 from unbag.baselines.natlog.focus import is_exceptive
 from unbag.baselines.natlog.lexicon import LexicalRelations
 from unbag.baselines.natlog.parsing import NOUNS, OBJECTS, SUBJECTS, VERBS, Tree
-from unbag.baselines.natlog.polarity import determiner_of, find_operators, operators_around
+from unbag.baselines.natlog.polarity import find_operators, list_operators_around, resolve_determiner
 from unbag.baselines.natlog.relations import Context, Relation
-from unbag.baselines.natlog.scopes import Operator
+from unbag.baselines.natlog.scopes import ScopeOperator
 
 _CLASSES: Final = (frozenset(NOUNS), frozenset(VERBS), frozenset({"ADJ", "VERB", "ADV"}), frozenset({"ADP", "SCONJ"}))
 _GAP: Final = 1.0
@@ -29,7 +29,7 @@ def is_same_class(one: Tree, i: int, two: Tree, j: int) -> bool:
     return one.pos[i] == two.pos[j] or any(one.pos[i] in each and two.pos[j] in each for each in _CLASSES)
 
 
-def align(premise: Tree, hypothesis: Tree, words: LexicalRelations) -> dict[int, int]:
+def align_words(premise: Tree, hypothesis: Tree, words: LexicalRelations) -> dict[int, int]:
     """Align content words of the premise with content words of the hypothesis.
 
     The first pass preserves word order and minimizes a cost. Equal words have no cost, and related words cost less than
@@ -102,7 +102,7 @@ def _fill_places(premise: Tree, hypothesis: Tree, pairs: dict[int, int], left: l
                     break
 
 
-def anchor(tree: Tree, token: int, aligned: set[int]) -> int | None:
+def find_anchor(tree: Tree, token: int, aligned: set[int]) -> int | None:
     """Find the nearest aligned ancestor of a token. An aligned conjunct replaces an unaligned first conjunct."""
     below = token
     for above in tree.above(token):
@@ -115,12 +115,12 @@ def anchor(tree: Tree, token: int, aligned: set[int]) -> int | None:
     return None
 
 
-def is_same_place(left: int | None, right: int | None, pairs: dict[int, int]) -> bool:
+def is_aligned_with(left: int | None, right: int | None, pairs: dict[int, int]) -> bool:
     """Check whether a premise token and a hypothesis token are aligned; two values of None count as aligned."""
     return (None if left is None else pairs.get(left)) == right
 
 
-class CannotReadError(Exception):
+class UnsupportedPairError(Exception):
     """Raised for a pair that the rules do not cover. The message describes the construction."""
 
 
@@ -185,7 +185,7 @@ def iter_removals(
         tokens = _removed(tree, root, other, pairs, consumed)
         _check_operators(tree, root, tokens, tree_operators)
         removal = _removal(tree, root, tokens, set(pairs), words)
-        head = anchor(tree, root, set(pairs))
+        head = find_anchor(tree, root, set(pairs))
         yield root, None if head is None else pairs[head], tokens, removal
 
 
@@ -221,11 +221,11 @@ def _removed(tree: Tree, root: int, other: Tree, pairs: dict[int, int], consumed
             continue
         if tree.deps[root] in ("acl", "relcl", "amod", "advcl", "prep", "pcomp") and head == place:
             continue
-        raise CannotReadError(f"what becomes of {tree.words[child]!r} without {tree.words[root]!r}")
+        raise UnsupportedPairError(f"what becomes of {tree.words[child]!r} without {tree.words[root]!r}")
     return frozenset(tokens)
 
 
-def _check_operators(tree: Tree, root: int, tokens: frozenset[int], tree_operators: list[Operator]) -> None:
+def _check_operators(tree: Tree, root: int, tokens: frozenset[int], tree_operators: list[ScopeOperator]) -> None:
     """Check that the removed words only restrict the rest of the sentence.
 
     Raises:
@@ -238,14 +238,16 @@ def _check_operators(tree: Tree, root: int, tokens: frozenset[int], tree_operato
         is_determiner = each.owner in tree.determiners and not each.restricts
         if is_determiner and len(rest) == 1 and all(tree.pos[token] in NOUNS for token in rest):
             continue  # "a man with no hat" is a man
-        if each.is_opaque or (is_determiner and not determiner_of(tree, each.owner).is_existential):
-            raise CannotReadError(f"what becomes of the sentence without {tree.text(tokens)!r}")
+        if each.is_opaque or (is_determiner and not resolve_determiner(tree, each.owner).is_existential):
+            raise UnsupportedPairError(f"what becomes of the sentence without {tree.text(tokens)!r}")
     if any(is_exceptive(tree, token) for token in tokens):
-        raise CannotReadError(f"what becomes of the sentence without {tree.text(tokens)!r}")
+        raise UnsupportedPairError(f"what becomes of the sentence without {tree.text(tokens)!r}")
     is_aside = tree.deps[root] in ("relcl", "appos", "acl") and root and _has_comma(tree, tokens)
-    if is_aside and any(each.monotonicity is not Context.UPWARD for each in operators_around(tree_operators, root)):
+    if is_aside and any(
+        each.monotonicity is not Context.UPWARD for each in list_operators_around(tree_operators, root)
+    ):
         # "Every boy, who was tired, slept" is about every boy, because the clause is not restrictive.
-        raise CannotReadError(f"whether {tree.text(tokens)!r} restricts")
+        raise UnsupportedPairError(f"whether {tree.text(tokens)!r} restricts")
 
 
 def _has_comma(tree: Tree, tokens: frozenset[int]) -> bool:
@@ -266,7 +268,7 @@ def _removal(
         if lemma in relations.MODAL_ADVERBS:
             return Relation.REVERSE_ENTAILMENT, f"what is so is {lemma} so"
         if lemma in relations.ADVERSE or lemma == "enough":
-            raise CannotReadError(f"what becomes of the sentence without {tree.text(tokens)!r}")
+            raise UnsupportedPairError(f"what becomes of the sentence without {tree.text(tokens)!r}")
         return _FORWARD, "an adverb restricts"
     if dep in ("amod", "compound", "nmod") and tree.pos[head] in NOUNS:
         return _modifier(tree, root, words)
@@ -274,20 +276,25 @@ def _removal(
         marks = {tree.lemmas[child] for child in tree.children[root]}
         before = tree.lemmas[min(tokens) - 1] if min(tokens) else ""
         if marks & {"unless", "whether"} or ("if" in marks and {before, *marks} & {"only", "even", "as"}):
-            raise CannotReadError(f"what becomes of the sentence without {tree.text(tokens)!r}")
+            raise UnsupportedPairError(f"what becomes of the sentence without {tree.text(tokens)!r}")
         if "if" in marks:
             return Relation.REVERSE_ENTAILMENT, "what is so is so under a condition"
         return _FORWARD, "a clause that says when, why or how restricts"
     bare = tree.lemmas[head] == "be" and tree.first(head, "acomp", "attr") is None
     if dep == "prep" and (bare or lemma in relations.OTHER_PREPOSITIONS - {"until", "unlike"}):
-        raise CannotReadError(f"what becomes of the sentence without {tree.text(tokens)!r}")
+        raise UnsupportedPairError(f"what becomes of the sentence without {tree.text(tokens)!r}")
     if dep == "prep" and _is_not_factual(tree, root):
-        raise CannotReadError(f"whether what is so {tree.text(tokens)!r} is so")
+        raise UnsupportedPairError(f"whether what is so {tree.text(tokens)!r} is so")
     if dep == "npadvmod" and tree.pos[head] in ("ADJ", "ADV"):  # "five years old" does not entail "old"
-        raise CannotReadError(f"what becomes of {tree.words[head]!r} without {tree.text(tokens)!r}")
+        raise UnsupportedPairError(f"what becomes of {tree.words[head]!r} without {tree.text(tokens)!r}")
     if dep == "dobj" and tree.lemmas[head] not in relations.INCHOATIVE:
-        determiner = determiner_of(tree, root)
-        if tree.pos[head] in VERBS and determiner.kind in (Kind.SOME, Kind.EVERY, Kind.MOST, Kind.EXACTLY):
+        determiner = resolve_determiner(tree, root)
+        if tree.pos[head] in VERBS and determiner.kind in (
+            DeterminerKind.SOME,
+            DeterminerKind.EVERY,
+            DeterminerKind.MOST,
+            DeterminerKind.EXACTLY,
+        ):
             return _FORWARD, "who does it to something does it"
     if dep == "prt":
         related = words.relation(f"{tree.lemmas[head]} {lemma}", tree.lemmas[head], "VERB")
@@ -301,7 +308,7 @@ def _removal(
             "nummod": "a number",
         }
         return _FORWARD, f"{names.get(dep, 'an adjunct')} restricts"
-    raise CannotReadError(f"what becomes of the sentence without {tree.text(tokens)!r}")
+    raise UnsupportedPairError(f"what becomes of the sentence without {tree.text(tokens)!r}")
 
 
 def _conjunct(tree: Tree, root: int) -> tuple[Relation, str]:
@@ -311,25 +318,25 @@ def _conjunct(tree: Tree, root: int) -> tuple[Relation, str]:
         tree.lemmas[child] for each in chain for child in tree.children[each] if tree.deps[child] in ("cc", "preconj")
     }
     if tree.lemmas[tree.heads[first]] in relations.COLLECTIVE | {"between"} and tree.deps[first] in (*SUBJECTS, "pobj"):
-        raise CannotReadError("whether what is said of several is said of each")
+        raise UnsupportedPairError("whether what is said of several is said of each")
     if links & {"or", "nor", "either"}:
         return Relation.REVERSE_ENTAILMENT, "each of two is one of them"
     if not links & {"and", "but", "&", "yet", "both"}:
-        raise CannotReadError(f"what joins {tree.words[root]!r} to the rest")
+        raise UnsupportedPairError(f"what joins {tree.words[root]!r} to the rest")
     if tree.pos[root] == "ADJ" and tree.lemmas[root] in relations.COLOURS:  # a black and white dog is not a black dog
-        raise CannotReadError(f"how much is {tree.words[root]!r}")
+        raise UnsupportedPairError(f"how much is {tree.words[root]!r}")
     others = {word.lower() for word in tree.words}
     if tree.pos[first] in NOUNS and (
         others & {"together"} or {"each", "other"} <= others or {"one", "another"} <= others
     ):
-        raise CannotReadError("whether what is said of several is said of each")
-    determiner = determiner_of(tree, first)
+        raise UnsupportedPairError("whether what is said of several is said of each")
+    determiner = resolve_determiner(tree, first)
     if links & {"but"} and not determiner.named:
-        raise CannotReadError(f"what {tree.words[root]!r} is an exception to")
-    if tree.pos[first] in NOUNS and determiner.kind is Kind.SOME and determiner.number > 1:
+        raise UnsupportedPairError(f"what {tree.words[root]!r} is an exception to")
+    if tree.pos[first] in NOUNS and determiner.kind is DeterminerKind.SOME and determiner.number > 1:
         if not any(each in tree.determiners for each in chain[1:]):  # of ten boys and girls, ten need not be boys
-            raise CannotReadError(f"how many of {tree.words[first]!r} there are")
-    if tree.pos[first] in NOUNS and not determiner.named and determiner.kind is not Kind.SOME:
+            raise UnsupportedPairError(f"how many of {tree.words[first]!r} there are")
+    if tree.pos[first] in NOUNS and not determiner.named and determiner.kind is not DeterminerKind.SOME:
         return Relation.REVERSE_ENTAILMENT, "dogs and cats are what is a dog or a cat"
     return _FORWARD, "who is both is each"
 
@@ -344,16 +351,16 @@ def _modifier(tree: Tree, root: int, words: LexicalRelations) -> tuple[Relation,
     if names & relations.MODAL_ADJECTIVES:
         return Relation.INDEPENDENCE, f"what is {lemma} may be none"
     if lemma in relations.MATERIALS and words.is_living(noun):
-        raise CannotReadError(f"whether {phrase!r} is {noun!r}")
+        raise UnsupportedPairError(f"whether {phrase!r} is {noun!r}")
     if tree.pos[root] == "PROPN" and tree.pos[head] == "PROPN":
-        raise CannotReadError(f"the name {phrase!r}")
+        raise UnsupportedPairError(f"the name {phrase!r}")
     is_inner = dep == "compound" and tree.deps[head] in ("compound", "nmod")
     if is_inner and words.relation(phrase, noun, "NOUN") is None:  # peanut butter is not butter
-        raise CannotReadError(f"whether {phrase!r} is {noun!r}")
+        raise UnsupportedPairError(f"whether {phrase!r} is {noun!r}")
     if dep != "amod" and words.is_entry(phrase) and words.is_entry(noun):
         # A sea lion is not a lion.
         if words.relation(phrase, noun, "NOUN") is None and words.is_kind_of(phrase, "physical entity"):
-            raise CannotReadError(f"whether {phrase!r} is {noun!r}")
+            raise UnsupportedPairError(f"whether {phrase!r} is {noun!r}")
     return _FORWARD, "an adjective restricts" if dep == "amod" else "a noun restricts another"
 
 

@@ -9,18 +9,18 @@ from collections.abc import Iterator
 from unbag.baselines.natlog import relations
 from unbag.baselines.natlog.parsing import NOUNS, OBJECTS, Tree
 from unbag.baselines.natlog.scopes import (
-    Operator,
-    adverbials,
-    clause,
-    opaque,
+    ScopeOperator,
+    build_opaque_operator,
+    collect_adverbials,
+    collect_clause,
+    collect_subjects,
+    find_verb_above,
     project_downward,
     project_non_monotone,
-    subjects,
-    verb_above,
 )
 
 
-def comparison_operators(tree: Tree) -> Iterator[Operator]:
+def find_comparison_operators(tree: Tree) -> Iterator[ScopeOperator]:
     """Iterate over the operators of the comparisons in a sentence."""
     yield from _of_superlatives(tree)
     for i, lemma in enumerate(tree.lemmas):
@@ -30,21 +30,23 @@ def comparison_operators(tree: Tree) -> Iterator[Operator]:
             yield from _of_standard(tree, i)
 
 
-def _of_standard(tree: Tree, token: int) -> Iterator[Operator]:
+def _of_standard(tree: Tree, token: int) -> Iterator[ScopeOperator]:
     """Iterate over the operators of "than" or of the second "as", whose domain is the standard of comparison."""
     is_clause = tree.deps[token] == "mark"
     inside = tree.subtree(tree.heads[token] if is_clause else token) - {token}
     nouns = [noun for noun in tree.determiners if noun in inside]
     if not is_clause and any(tree.determiners[noun][0].free for noun in nouns):
-        yield Operator(tree.words[token].lower(), token, inside, project_downward)
+        yield ScopeOperator(tree.words[token].lower(), token, inside, project_downward)
     elif not nouns or all(tree.determiners[noun][0].named for noun in nouns):
         # "Taller than a boy" can mean any boy or a certain one. "Taller than every boy" is about every boy.
-        yield opaque(tree.words[token].lower(), token, inside)
-    verb = verb_above(tree, token)
-    yield Operator(tree.words[token].lower(), token, adverbials(tree, verb) - inside - {token}, project_non_monotone)
+        yield build_opaque_operator(tree.words[token].lower(), token, inside)
+    verb = find_verb_above(tree, token)
+    yield ScopeOperator(
+        tree.words[token].lower(), token, collect_adverbials(tree, verb) - inside - {token}, project_non_monotone
+    )
 
 
-def _of_superlatives(tree: Tree) -> Iterator[Operator]:
+def _of_superlatives(tree: Tree) -> Iterator[ScopeOperator]:
     for i, tag in enumerate(tree.tags):
         noun = tree.heads[i]
         is_superlative = tag in ("JJS", "RBS") or tree.lemmas[i] in relations.UNIQUE
@@ -56,11 +58,13 @@ def _of_superlatives(tree: Tree) -> Iterator[Operator]:
                 noun = tree.heads[noun]
             if tree.pos[noun] in NOUNS:
                 phrase = tree.subtree(noun)
-                yield Operator(name, i, phrase - {i} | _after(tree, noun), project_non_monotone)
+                yield ScopeOperator(name, i, phrase - {i} | _after(tree, noun), project_non_monotone)
                 continue
         if tag in ("JJS", "RBS"):  # "she runs fastest", "he is the oldest in the village"
-            verb = verb_above(tree, i)
-            yield Operator(name, i, (clause(tree, verb) | subjects(tree, verb)) - {i}, project_non_monotone)
+            verb = find_verb_above(tree, i)
+            yield ScopeOperator(
+                name, i, (collect_clause(tree, verb) | collect_subjects(tree, verb)) - {i}, project_non_monotone
+            )
 
 
 def _after(tree: Tree, noun: int) -> frozenset[int]:

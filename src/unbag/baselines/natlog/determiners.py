@@ -38,7 +38,7 @@ from typing import Final, NamedTuple
 from unbag.baselines.natlog.relations import Context, Part, Relation, project, relation_of
 
 
-class Kind(Enum):
+class DeterminerKind(Enum):
     """Condition of a determiner, as in the table of the module."""
 
     SOME = "some"
@@ -68,7 +68,7 @@ class Determiner:
         words: Text of a determiner with the condition `OTHER`; empty for all other determiners.
     """
 
-    kind: Kind
+    kind: DeterminerKind
     number: int = 1
     vague: bool = False
     named: bool = False
@@ -79,38 +79,38 @@ class Determiner:
         """Check whether the condition holds for n members of X in Y and m members of X outside Y."""
         k = self.number
         match self.kind:
-            case Kind.SOME:
+            case DeterminerKind.SOME:
                 return n >= k
-            case Kind.EXACTLY:
+            case DeterminerKind.EXACTLY:
                 return n == k
-            case Kind.EVERY:
+            case DeterminerKind.EVERY:
                 return m == 0 and n >= 1
-            case Kind.NOT_EVERY:
+            case DeterminerKind.NOT_EVERY:
                 return m > 0
-            case Kind.ALL_BUT:
+            case DeterminerKind.ALL_BUT:
                 return m == k
-            case Kind.AT_MOST:
+            case DeterminerKind.AT_MOST:
                 return n <= k
-            case Kind.MOST:
+            case DeterminerKind.MOST:
                 return n > m
-            case Kind.HALF:
+            case DeterminerKind.HALF:
                 return n == m
-            case Kind.SHARE:
+            case DeterminerKind.SHARE:
                 return 100 * n >= k * (n + m)
-            case Kind.OTHER:
+            case DeterminerKind.OTHER:
                 raise ValueError(f"determiner: expected one with a known condition, got {self.words!r}")
 
     @property
     def is_existential(self) -> bool:
         """Whether the condition requires n > 0, so that "he sang in Q cities" entails "he sang"."""
-        return self.kind is not Kind.OTHER and not any(self.holds(0, m) for m in range(1, self.number + 2))
+        return self.kind is not DeterminerKind.OTHER and not any(self.holds(0, m) for m in range(1, self.number + 2))
 
 
-A: Final = Determiner(Kind.SOME, named=True)
-NO: Final = Determiner(Kind.AT_MOST, 0)
-EVERY: Final = Determiner(Kind.EVERY)
-ANY: Final = Determiner(Kind.EVERY, free=True)
-FEW: Final = Determiner(Kind.AT_MOST, 2, vague=True)
+A: Final = Determiner(DeterminerKind.SOME, named=True)
+NO: Final = Determiner(DeterminerKind.AT_MOST, 0)
+EVERY: Final = Determiner(DeterminerKind.EVERY)
+ANY: Final = Determiner(DeterminerKind.EVERY, free=True)
+FEW: Final = Determiner(DeterminerKind.AT_MOST, 2, vague=True)
 
 Projection = Callable[[Relation], Relation]
 """Map from the relation of two phrases to the relation of two sentences that contain them in the same context."""
@@ -128,7 +128,7 @@ def determiner_relation(first: Determiner, second: Determiner) -> Relation | Non
     """
     if first == second:
         return Relation.EQUIVALENCE
-    if Kind.OTHER in (first.kind, second.kind):
+    if DeterminerKind.OTHER in (first.kind, second.kind):
         return None
     if first.vague != second.vague and _counts(first) and _counts(second):
         return None
@@ -139,10 +139,14 @@ def determiner_relation(first: Determiner, second: Determiner) -> Relation | Non
 
 def _counts(determiner: Determiner) -> bool:
     """Check whether the meaning of a determiner includes a number, unlike "a", "every" and "no"."""
-    plain = {Kind.SOME: 1, Kind.AT_MOST: 0}
-    return determiner.kind not in (Kind.EVERY, Kind.NOT_EVERY, Kind.MOST, Kind.HALF, Kind.SHARE) and (
-        determiner.number != plain.get(determiner.kind)
-    )
+    plain = {DeterminerKind.SOME: 1, DeterminerKind.AT_MOST: 0}
+    return determiner.kind not in (
+        DeterminerKind.EVERY,
+        DeterminerKind.NOT_EVERY,
+        DeterminerKind.MOST,
+        DeterminerKind.HALF,
+        DeterminerKind.SHARE,
+    ) and (determiner.number != plain.get(determiner.kind))
 
 
 def restrictor_projection(determiner: Determiner) -> Projection:
@@ -169,7 +173,7 @@ def scope_projection(determiner: Determiner) -> Projection:
     return partial(_project_weak, inside, project_identity) if determiner.kind in _WEAK else inside
 
 
-_WEAK: Final = (Kind.SOME, Kind.EXACTLY)
+_WEAK: Final = (DeterminerKind.SOME, DeterminerKind.EXACTLY)
 """Conditions of determiners that refer to the same individuals in both sentences if their phrases are exclusive."""
 
 
@@ -195,14 +199,14 @@ def _project_named(relation: Relation) -> Relation:
 
 
 def _inside_projection(determiner: Determiner, *, first: bool) -> Projection:
-    if determiner.kind is Kind.OTHER:
+    if determiner.kind is DeterminerKind.OTHER:
         return partial(project, context=Context.NON_MONOTONE)
-    number = _HALF if determiner.kind is Kind.SHARE else min(determiner.number, 1)
+    number = _HALF if determiner.kind is DeterminerKind.SHARE else min(determiner.number, 1)
     return partial(_projected_relation, determiner.kind, number, first)
 
 
 @cache
-def _projected_relation(kind: Kind, number: int, first: bool, relation: Relation) -> Relation:
+def _projected_relation(kind: DeterminerKind, number: int, first: bool, relation: Relation) -> Relation:
     """Compute the relation of two sentences that differ in X (`first`) or in Y.
 
     As in MacCartney & Manning, X and X' are not empty. The shared set of both sentences is neither empty nor the whole
@@ -260,41 +264,44 @@ _SHARE: Final = (
 
 def _unknown(_: int) -> Determiner:
     """Build a determiner with an unknown condition."""
-    return Determiner(Kind.OTHER)
+    return Determiner(DeterminerKind.OTHER)
 
 
 _RULES: Final[tuple[tuple[str, Callable[[int], Determiner]], ...]] = (
-    (rf"(?:at (?:the )?least )?{_SHARE}", lambda n: Determiner(Kind.SHARE, n)),
+    (rf"(?:at (?:the )?least )?{_SHARE}", lambda n: Determiner(DeterminerKind.SHARE, n)),
     (rf"(?:[\w]+ (?:than|most) |only |exactly |about |around |almost |nearly |up to |under |over ){_SHARE}", _unknown),
     (rf"(?:{'|'.join(NUMBERS)}|\d+) (?:out of|in) (?:every )?(?:{'|'.join(NUMBERS)}|\d+)", _unknown),
     (r"every (?:other|second|third|fourth|fifth|few)", _unknown),
     (rf"every {_N}(?= (?:second|minute|hour|day|week|month|year|night|morning|evening)s\b)", _unknown),
     (rf"(?:almost|nearly|virtually|practically) (?:every single|every|each|all|no){_OF}", _unknown),
-    (rf"all (?:but|except)(?: for)? {_N}{_OF}", lambda n: Determiner(Kind.ALL_BUT, n)),
-    (rf"not (?:every ?one|every single|every|each one|each|all the|all){_OF}", lambda _: Determiner(Kind.NOT_EVERY)),
-    (rf"(?:(?:no|not) more than|at (?:the )?most|up to) {_N}{_OF}", lambda n: Determiner(Kind.AT_MOST, n)),
-    (rf"{_N} or (?:fewer|less)", lambda n: Determiner(Kind.AT_MOST, n)),
-    (rf"(?:(?:no|not) (?:fewer|less) than|at (?:the )?least) {_N}{_OF}", lambda n: Determiner(Kind.SOME, n)),
-    (rf"{_N} or more", lambda n: Determiner(Kind.SOME, n)),
+    (rf"all (?:but|except)(?: for)? {_N}{_OF}", lambda n: Determiner(DeterminerKind.ALL_BUT, n)),
+    (
+        rf"not (?:every ?one|every single|every|each one|each|all the|all){_OF}",
+        lambda _: Determiner(DeterminerKind.NOT_EVERY),
+    ),
+    (rf"(?:(?:no|not) more than|at (?:the )?most|up to) {_N}{_OF}", lambda n: Determiner(DeterminerKind.AT_MOST, n)),
+    (rf"{_N} or (?:fewer|less)", lambda n: Determiner(DeterminerKind.AT_MOST, n)),
+    (rf"(?:(?:no|not) (?:fewer|less) than|at (?:the )?least) {_N}{_OF}", lambda n: Determiner(DeterminerKind.SOME, n)),
+    (rf"{_N} or more", lambda n: Determiner(DeterminerKind.SOME, n)),
     (r"(?:fewer|less) than half(?: of)?(?: the| these| those)?|a minority of(?: the)?", lambda _: FEW),
-    (r"(?:more than|over) half(?: of)?(?: the| these| those)?", lambda _: Determiner(Kind.MOST)),
-    (rf"(?:most|(?:the|a) (?:vast )?majority){_OF}", lambda _: Determiner(Kind.MOST)),
-    (rf"(?:more than {_N}|over {_MANY}){_OF}", lambda n: Determiner(Kind.SOME, n + 1)),
-    (rf"(?:(?:fewer|less) than {_N}|under {_MANY}){_OF}", lambda n: Determiner(Kind.AT_MOST, n - 1)),
-    (rf"(?:exactly|precisely|only|just) {_N}{_OF}", lambda n: Determiner(Kind.EXACTLY, n)),
+    (r"(?:more than|over) half(?: of)?(?: the| these| those)?", lambda _: Determiner(DeterminerKind.MOST)),
+    (rf"(?:most|(?:the|a) (?:vast )?majority){_OF}", lambda _: Determiner(DeterminerKind.MOST)),
+    (rf"(?:more than {_N}|over {_MANY}){_OF}", lambda n: Determiner(DeterminerKind.SOME, n + 1)),
+    (rf"(?:(?:fewer|less) than {_N}|under {_MANY}){_OF}", lambda n: Determiner(DeterminerKind.AT_MOST, n - 1)),
+    (rf"(?:exactly|precisely|only|just) {_N}{_OF}", lambda n: Determiner(DeterminerKind.EXACTLY, n)),
     (
         rf"(?:(?:approximately|roughly|almost|nearly|between [\w,]+ and) {_N}|(?:about|around|some) {_MANY}){_OF}",
-        lambda n: Determiner(Kind.EXACTLY, n, vague=True),
+        lambda n: Determiner(DeterminerKind.EXACTLY, n, vague=True),
     ),
-    (r"at least half(?: of)?(?: the| these| those)?", lambda _: Determiner(Kind.SHARE, 50)),
-    (r"half of(?: the)?|half the", lambda _: Determiner(Kind.HALF)),
+    (r"at least half(?: of)?(?: the| these| those)?", lambda _: Determiner(DeterminerKind.SHARE, 50)),
+    (r"half of(?: the)?|half the", lambda _: Determiner(DeterminerKind.HALF)),
     (rf"(?:none|not one|neither one|neither){_OF}|not a(?: single)?", lambda _: NO),
     (rf"(?:hardly|scarcely|barely) (?:any{_OF}|an?)|(?:very |only a )?few{_OF}", lambda _: FEW),
-    (rf"(?:quite )?a few{_OF}|several{_OF}", lambda _: Determiner(Kind.SOME, 2, vague=True)),
+    (rf"(?:quite )?a few{_OF}|several{_OF}", lambda _: Determiner(DeterminerKind.SOME, 2, vague=True)),
     (
         rf"a (?:great |good |large )?(?:number|lot) of(?: the)?|(?:a great |very )?many{_OF}|"
         r"(?:lots|plenty|dozens|hundreds) of(?: the)?|numerous",
-        lambda _: Determiner(Kind.SOME, 3, vague=True),
+        lambda _: Determiner(DeterminerKind.SOME, 3, vague=True),
     ),
     (r"(?:a|the|one) (?:small |large |big |huge )?(?:group|bunch|crowd|couple|pair|kind|sort|type) of", lambda _: A),
     (rf"(?:every ?one|each one) of(?: the| these| those)?(?: {_N})?", lambda _: EVERY),
@@ -407,7 +414,7 @@ def _first(sentence: str, start: int) -> tuple[int, Determiner] | None:
         if words in ("all", "each") and match["next"].lower() in (_TIMES if words == "all" else ("other",)):
             continue
         determiner = read(_value(match.groupdict()))
-        return match.end(), replace(determiner, words=words) if determiner.kind is Kind.OTHER else determiner
+        return match.end(), replace(determiner, words=words) if determiner.kind is DeterminerKind.OTHER else determiner
     return None
 
 

@@ -10,17 +10,17 @@ from typing import Final
 from unbag.baselines.natlog import relations
 from unbag.baselines.natlog.alignment import (
     LOOSE,
-    CannotReadError,
     Edit,
     EditKind,
-    anchor,
-    is_same_place,
+    UnsupportedPairError,
+    find_anchor,
+    is_aligned_with,
     iter_removals,
 )
 from unbag.baselines.natlog.determiners import A, determiner_relation
 from unbag.baselines.natlog.lexicon import LexicalRelations
 from unbag.baselines.natlog.parsing import NOUNS, OBJECTS, SUBJECTS, Tree
-from unbag.baselines.natlog.polarity import determiner_of
+from unbag.baselines.natlog.polarity import resolve_determiner
 from unbag.baselines.natlog.relations import Relation
 from unbag.data.text.grammar import ARTICLES
 
@@ -101,13 +101,13 @@ def _substitution(
     if pos == "PROPN" and two == "person":
         return Edit(EditKind.SUBSTITUTE, premise.words[i], "person", _FORWARD, "a name", i, j)
     if pos == "PRON" or hypothesis.pos[j] == "PRON" or (pos == "PROPN" and not words.is_entry(one)):
-        raise CannotReadError(f"how {premise.words[i]!r} and {hypothesis.words[j]!r} are related")
+        raise UnsupportedPairError(f"how {premise.words[i]!r} and {hypothesis.words[j]!r} are related")
     if (premise.tags[i] in _COMPARED) is not (hypothesis.tags[j] in _COMPARED) and one[:3] == two[:3]:
-        raise CannotReadError(f"how {premise.words[i]!r} and {hypothesis.words[j]!r} are related")
+        raise UnsupportedPairError(f"how {premise.words[i]!r} and {hypothesis.words[j]!r} are related")
     related = words.relation(one, two, pos) or words.relation(one, two, hypothesis.pos[j])
     related = related or words.relation(premise.words[i].lower(), hypothesis.words[j].lower(), pos)
     if related is None:
-        raise CannotReadError(f"how {premise.words[i]!r} and {hypothesis.words[j]!r} are related")
+        raise UnsupportedPairError(f"how {premise.words[i]!r} and {hypothesis.words[j]!r} are related")
     relation = related.relation
     _check_measured(premise, i, hypothesis, j, relation)
     if relation is Relation.ALTERNATION and pos in NOUNS and premise.deps[i] != "attr":
@@ -132,7 +132,7 @@ def _check_measured(premise: Tree, i: int, hypothesis: Tree, j: int, relation: R
     nouns = premise.lemmas[i], hypothesis.lemmas[j]
     is_occupation = any(noun.endswith(relations.OCCUPATIONS) for noun in nouns)
     if measured := one & two & (relations.GRADABLE | (relations.RATED if is_occupation else frozenset())):
-        raise CannotReadError(f"how {min(measured)!r} is measured for {nouns[0]!r} and {nouns[1]!r}")
+        raise UnsupportedPairError(f"how {min(measured)!r} is measured for {nouns[0]!r} and {nouns[1]!r}")
 
 
 def _phrases(tree: Tree, noun: int, aligned: set[int]) -> list[tuple[int, ...]]:
@@ -157,20 +157,20 @@ def _determiners(premise: Tree, i: int, hypothesis: Tree, j: int, pairs: dict[in
     if premise.pos[i] not in NOUNS and i not in premise.determiners and j not in hypothesis.determiners:
         return []
     i, j = _determined(premise, i, set(pairs)), _determined(hypothesis, j, set(pairs.values()))
-    one, two = determiner_of(premise, i), determiner_of(hypothesis, j)
+    one, two = resolve_determiner(premise, i), resolve_determiner(hypothesis, j)
     relation = determiner_relation(one, two)
     texts = [tree.determiners[n][1] if n in tree.determiners else "" for tree, n in ((premise, i), (hypothesis, j))]
     if relation is None:
-        raise CannotReadError(f"how the determiners {texts[0]!r} and {texts[1]!r} are related")
+        raise UnsupportedPairError(f"how the determiners {texts[0]!r} and {texts[1]!r} are related")
     first, second = (frozenset(text.lower().split()) & _DETAILS for text in texts)
     if relation is Relation.EQUIVALENCE and first != second:
         if not (first < second or second < first):
-            raise CannotReadError(f"how the determiners {texts[0]!r} and {texts[1]!r} are related")
+            raise UnsupportedPairError(f"how the determiners {texts[0]!r} and {texts[1]!r} are related")
         relation = _FORWARD if second < first else Relation.REVERSE_ENTAILMENT
         return [Edit(EditKind.DETERMINER, texts[0] or "no determiner", texts[1] or "no determiner", relation, "", i, j)]
     is_number = relation is not Relation.EQUIVALENCE and max(one.number, two.number) > 1
     if is_number and premise.lemmas[i] in relations.UNITS:  # within two hours is not within one
-        raise CannotReadError(f"how {texts[0]!r} and {texts[1]!r} of {premise.words[i]!r} are related")
+        raise UnsupportedPairError(f"how {texts[0]!r} and {texts[1]!r} of {premise.words[i]!r} are related")
     if relation is Relation.EQUIVALENCE and (one.kind, one.number) == (two.kind, two.number):
         return []
     return [Edit(EditKind.DETERMINER, texts[0] or "no determiner", texts[1] or "no determiner", relation, "", i, j)]
@@ -195,7 +195,7 @@ def _modals(premise: Tree, i: int, hypothesis: Tree, j: int) -> list[Edit]:
         return [Edit(EditKind.INSERT, "", two, _FORWARD, "what is so can be", i, j)]
     if one in possible and not two:
         return [Edit(EditKind.DELETE, one, "", Relation.REVERSE_ENTAILMENT, "what is so can be", i, j)]
-    raise CannotReadError(f"how {one or premise.words[i]!r} and {two or hypothesis.words[j]!r} are related")
+    raise UnsupportedPairError(f"how {one or premise.words[i]!r} and {two or hypothesis.words[j]!r} are related")
 
 
 def _check_same_role(premise: Tree, i: int, hypothesis: Tree, j: int, pairs: dict[int, int]) -> None:
@@ -204,16 +204,16 @@ def _check_same_role(premise: Tree, i: int, hypothesis: Tree, j: int, pairs: dic
     Raises:
         CannotReadError: If the roles differ.
     """
-    one, two = anchor(premise, i, set(pairs)), anchor(hypothesis, j, set(pairs.values()))
+    one, two = find_anchor(premise, i, set(pairs)), find_anchor(hypothesis, j, set(pairs.values()))
     core = premise.deps[i] in _CORE or hypothesis.deps[j] in _CORE or premise.lemmas[i] in relations.OF_THINGS
-    same_head = is_same_place(one, two, pairs)
+    same_head = is_aligned_with(one, two, pairs)
     if core and not same_head:
-        raise CannotReadError(f"what part {premise.words[i]!r} has in both sentences")
+        raise UnsupportedPairError(f"what part {premise.words[i]!r} has in both sentences")
     if core and same_head and {premise.deps[i], hypothesis.deps[j]} & {*SUBJECTS, "dobj"}:
         subjects = [tree.deps[n] in SUBJECTS for tree, n in ((premise, i), (hypothesis, j))]
         passive = [tree.deps[n] == "nsubjpass" for tree, n in ((premise, i), (hypothesis, j))]
         if subjects[0] != subjects[1] or passive[0] != passive[1]:
-            raise CannotReadError(f"what part {premise.words[i]!r} has in both sentences")
+            raise UnsupportedPairError(f"what part {premise.words[i]!r} has in both sentences")
 
 
 def _exchange(premise: Tree, hypothesis: Tree) -> Edit | None:
@@ -234,7 +234,7 @@ def _exchange(premise: Tree, hypothesis: Tree) -> Edit | None:
         word == "the" or premise.pos[noun] == "PROPN" for word, noun in zip(articles, (subject, object_), strict=True)
     ):
         return None
-    if not all(determiner_of(tree, noun) == A for tree in (premise, hypothesis) for noun in tree.determiners):
+    if not all(resolve_determiner(tree, noun) == A for tree in (premise, hypothesis) for noun in tree.determiners):
         return None
     if one in premise.negations or two in hypothesis.negations:
         return None
@@ -298,7 +298,9 @@ def _without_moved_modifiers(premise: Tree, hypothesis: Tree, pairs: dict[int, i
     def moved(i: int, j: int) -> bool:
         if not {premise.deps[i], hypothesis.deps[j]} <= _ATTRIBUTES:
             return False
-        return not is_same_place(anchor(premise, i, set(pairs)), anchor(hypothesis, j, set(pairs.values())), pairs)
+        return not is_aligned_with(
+            find_anchor(premise, i, set(pairs)), find_anchor(hypothesis, j, set(pairs.values())), pairs
+        )
 
     return {i: j for i, j in pairs.items() if not moved(i, j)}
 
@@ -313,7 +315,7 @@ def _without_moves(edits: list[Edit], premise: Tree, hypothesis: Tree, pairs: di
     def is_move(one: Edit, two: Edit) -> bool:
         if one.premise.lower() != two.hypothesis.lower() or one.left is None or two.right is None:
             return False
-        if is_same_place(two.left, one.right, pairs):
+        if is_aligned_with(two.left, one.right, pairs):
             return True
         if not {premise.deps[one.left], hypothesis.deps[two.right]} <= LOOSE:
             return False
@@ -361,4 +363,4 @@ def _check_paraphrases(edits: list[Edit], premise: Tree, hypothesis: Tree) -> No
                 and {premise.deps[one.left], hypothesis.deps[two.right]} <= _ATTRIBUTES
             )
             if places[0] == places[1] or (lemmas[0] & lemmas[1] and not attributes):
-                raise CannotReadError(f"how {one.premise!r} and {two.hypothesis!r} are related")
+                raise UnsupportedPairError(f"how {one.premise!r} and {two.hypothesis!r} are related")

@@ -7,23 +7,23 @@ from collections.abc import Iterator
 from typing import Final
 
 from unbag.baselines.natlog import relations
-from unbag.baselines.natlog.determiners import Kind
+from unbag.baselines.natlog.determiners import DeterminerKind
 from unbag.baselines.natlog.parsing import NOUNS, OBJECTS, SUBJECTS, VERBS, Tree
 from unbag.baselines.natlog.scopes import (
     ADVERBIALS,
-    Operator,
-    clause,
-    opaque,
+    ScopeOperator,
+    build_opaque_operator,
+    collect_clause,
+    collect_subjects,
+    find_verb_above,
     project_downward,
     project_non_monotone,
-    subjects,
-    verb_above,
 )
 
 _STEADS: Final = (("instead", "of"), ("rather", "than"))
 
 
-def focus_operators(tree: Tree) -> Iterator[Operator]:
+def find_focus_operators(tree: Tree) -> Iterator[ScopeOperator]:
     """Iterate over the operators in a sentence whose domain is a whole clause."""
     everything = frozenset(range(len(tree.words)))
     for i, word in enumerate(map(str.lower, tree.words)):
@@ -32,15 +32,15 @@ def focus_operators(tree: Tree) -> Iterator[Operator]:
         if word in relations.QUANTITIES:
             yield _of_stray_quantity(tree, i, word)
         elif is_exceptive(tree, i) or has_condition_at(tree, i):
-            yield opaque(word, i, everything - {i})
+            yield build_opaque_operator(word, i, everything - {i})
         elif tuple(map(str.lower, tree.words[i : i + 2])) in _STEADS or _is_as_well_as(tree, i):
-            yield opaque(word, i, frozenset(range(i + 1, len(tree.words))))
+            yield build_opaque_operator(word, i, frozenset(range(i + 1, len(tree.words))))
         elif tree.deps[i] in ("advmod", "neg", "preconj"):
             yield from _of_adverb(tree, i, word)
     for noun, (determiner, words, _) in tree.determiners.items():
-        if determiner.kind is Kind.EVERY and tree.lemmas[noun] == "time" and noun + 1 < len(tree.words):
+        if determiner.kind is DeterminerKind.EVERY and tree.lemmas[noun] == "time" and noun + 1 < len(tree.words):
             if tree.pos[noun + 1] in ("PRON", "PROPN", "DET", "NOUN"):  # "every time he eats apples, he sneezes"
-                yield opaque(f"{words.lower()} time", noun, everything - {noun})
+                yield build_opaque_operator(f"{words.lower()} time", noun, everything - {noun})
     yield from _of_kinds(tree)
 
 
@@ -50,7 +50,8 @@ def is_exceptive(tree: Tree, token: int) -> bool:
     following = tree.lemmas[token + 1] if token + 1 < len(tree.words) else ""
     if word == "but":
         return any(
-            noun == token - 1 and determiner.kind in (Kind.EVERY, Kind.AT_MOST, Kind.NOT_EVERY)
+            noun == token - 1
+            and determiner.kind in (DeterminerKind.EVERY, DeterminerKind.AT_MOST, DeterminerKind.NOT_EVERY)
             for noun, (determiner, _, _) in tree.determiners.items()
         )
     pairs = (("apart", "from"), ("aside", "from"), ("other", "than"))
@@ -69,42 +70,44 @@ def has_condition_at(tree: Tree, token: int) -> bool:
     return token == 0 and tree.deps[token] == "aux" and words[0] in ("should", "had", "were")
 
 
-def _of_stray_quantity(tree: Tree, token: int, word: str) -> Operator:
+def _of_stray_quantity(tree: Tree, token: int, word: str) -> ScopeOperator:
     """Build the operator of a quantifier without a noun: "no longer", "the boys all sang", "nor"."""
-    verb = verb_above(tree, token)
-    if word in ("all", "each", "both") and (left := subjects(tree, verb)):
-        return opaque(word, token, left - {token})
-    return opaque(word, token, frozenset(range(len(tree.words))) - {token})
+    verb = find_verb_above(tree, token)
+    if word in ("all", "each", "both") and (left := collect_subjects(tree, verb)):
+        return build_opaque_operator(word, token, left - {token})
+    return build_opaque_operator(word, token, frozenset(range(len(tree.words))) - {token})
 
 
-def _of_adverb(tree: Tree, token: int, word: str) -> Iterator[Operator]:
-    verb = verb_above(tree, token)
-    whole = clause(tree, verb) | subjects(tree, verb)
+def _of_adverb(tree: Tree, token: int, word: str) -> Iterator[ScopeOperator]:
+    verb = find_verb_above(tree, token)
+    whole = collect_clause(tree, verb) | collect_subjects(tree, verb)
     is_going_on = tree.tags[verb] == "VBG"
     if word in relations.ONLY and tree.pos[tree.heads[token]] not in NOUNS and not (word == "just" and is_going_on):
-        yield Operator(word, token, whole - {token}, project_non_monotone)
+        yield ScopeOperator(word, token, whole - {token}, project_non_monotone)
     elif word in relations.ALMOST and tree.pos[tree.heads[token]] in VERBS:
-        yield Operator(word, token, clause(tree, verb, subject=False) - {token}, project_non_monotone)
+        yield ScopeOperator(word, token, collect_clause(tree, verb, subject=False) - {token}, project_non_monotone)
     elif word in relations.USUALLY and not is_going_on:
         heads = {child for child in tree.children[verb] if tree.deps[child] in ADVERBIALS}
-        yield Operator(word, token, frozenset(heads - {token}), project_non_monotone)
+        yield ScopeOperator(word, token, frozenset(heads - {token}), project_non_monotone)
     elif word == "yet" and tree.words[token + 1 : token + 2] == ("to",):
-        yield Operator("yet to", token, clause(tree, verb, subject=False) - {token}, project_downward)
+        yield ScopeOperator("yet to", token, collect_clause(tree, verb, subject=False) - {token}, project_downward)
     elif word in ("once", "twice", "thrice"):
         before = [each.lower() for each in tree.words[max(0, token - 2) : token]]
-        inside = clause(tree, verb, subject=False) - tree.subtree(token)
+        inside = collect_clause(tree, verb, subject=False) - tree.subtree(token)
         if before == ["at", "most"]:
-            yield Operator(f"at most {word}", token, inside, project_downward)
+            yield ScopeOperator(f"at most {word}", token, inside, project_downward)
         elif before[-1:] and before[-1] in relations.EXACTLY:
-            yield Operator(f"{before[-1]} {word}", token, inside | subjects(tree, verb), project_non_monotone)
+            yield ScopeOperator(
+                f"{before[-1]} {word}", token, inside | collect_subjects(tree, verb), project_non_monotone
+            )
     elif (
         word == "when" and tree.deps[tree.heads[token]] == "advcl" and _is_habitual(tree, tree.heads[tree.heads[token]])
     ):
         # "He hides when a dog barks" is about every dog that barks, or about a specific dog.
-        yield opaque(word, token, tree.subtree(tree.heads[token]) - {token})
+        yield build_opaque_operator(word, token, tree.subtree(tree.heads[token]) - {token})
 
 
-def _of_kinds(tree: Tree) -> Iterator[Operator]:
+def _of_kinds(tree: Tree) -> Iterator[ScopeOperator]:
     """Iterate over the operators of generic bare nouns: "red apples taste sweet", "he hates dogs"."""
     for noun, dep in enumerate(tree.deps):
         if tree.pos[noun] != "NOUN" or noun in tree.determiners:
@@ -116,7 +119,7 @@ def _of_kinds(tree: Tree) -> Iterator[Operator]:
         # Lemmatizers may turn "hates" into "hat".
         is_object = dep in OBJECTS and {tree.lemmas[verb], tree.words[verb].lower()[:-1]} & relations.TOWARD_KINDS
         if is_subject or is_object:
-            yield opaque(f"{tree.words[noun].lower()} in general", noun, tree.subtree(noun))
+            yield build_opaque_operator(f"{tree.words[noun].lower()} in general", noun, tree.subtree(noun))
 
 
 def _is_of_kind(tree: Tree, noun: int, verb: int) -> bool:

@@ -4,12 +4,12 @@ from dataclasses import replace
 from functools import cache
 from typing import Final
 
-from unbag.baselines.natlog.models import Model, Thing, outcomes
+from unbag.baselines.natlog.models import FiniteModel, ModelThing, outcomes
 from unbag.baselines.natlog.parsing import Clause, NounPhrase, Shape
 from unbag.baselines.natlog.relations import PARTS, Relation, relation_of
 
 
-def relate(shape: Shape) -> Relation:
+def compute_relation(shape: Shape) -> Relation:
     """Compute the relation of a premise to a hypothesis.
 
     Each sentence denotes the set of models in which it is true; Table 3 of Akoju et al. (2023) defines the relation of
@@ -68,7 +68,8 @@ def format_proof(shape: Shape, subjects: tuple[str, str], verbs: tuple[str, str]
     models = outcomes(shape)
     relation = relation_of(models)
     lines = [
-        f"{relate(shape).value}" + ("" if relation else ": one of the sentences is true in every model or in none")
+        f"{compute_relation(shape).value}"
+        + ("" if relation else ": one of the sentences is true in every model or in none")
     ]
     for part in PARTS:
         description = _description(shape, models[part], subjects, verbs, objects) if part in models else "no model."
@@ -80,7 +81,7 @@ def format_proof(shape: Shape, subjects: tuple[str, str], verbs: tuple[str, str]
 
 
 def _description(
-    shape: Shape, model: Model, subjects: tuple[str, str], verbs: tuple[str, str], objects: tuple[str, str]
+    shape: Shape, model: FiniteModel, subjects: tuple[str, str], verbs: tuple[str, str], objects: tuple[str, str]
 ) -> str:
     agents = [f"s{number}" for number in range(1, len(model.subjects) + 1)]
     patients = [f"o{number}" for number in range(1, len(model.objects) + 1)]
@@ -107,11 +108,11 @@ def _description(
     return f"{', '.join(filter(None, things))}; {'; '.join(dict.fromkeys(times))}."
 
 
-def _names(thing: Thing, nouns: tuple[str, str]) -> list[str]:
+def _names(thing: ModelThing, nouns: tuple[str, str]) -> list[str]:
     """List the nouns that describe a thing; the artificial object of a verb without an object has none."""
     return list(dict.fromkeys(noun for noun, fits in zip(nouns, thing.nouns, strict=True) if fits and noun))
 
 
-def _is(name: str, thing: Thing, nouns: tuple[str, str]) -> str:
+def _is(name: str, thing: ModelThing, nouns: tuple[str, str]) -> str:
     names = _names(thing, nouns)
     return f"{name} is {' and '.join([*sorted(thing.adjectives), *names])}" if names else ""

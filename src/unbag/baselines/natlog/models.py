@@ -1,7 +1,7 @@
 """Finite models of a pair of sentences, by the truth values of premise and hypothesis.
 
 A model consists of subject things and object things, the nouns and adjectives that describe each thing, and the events
-between them, now and at up to two other times. `truth` evaluates a sentence in a model.
+between them, now and at up to two other times. `is_true_in_model` evaluates a sentence in a model.
 
 `outcomes` searches the models without enumerating all of them. The events of different subjects are independent. The
 search therefore first computes the pairs of truth values (of the premise's and the hypothesis's verb phrase) that one
@@ -35,7 +35,7 @@ _OTHER_TIMES: Final = 2
 _MOST_EVENTS: Final = 9  # with 2 or 3 options each, up to 3⁹ = 19,683 models of a sentence
 
 
-class Thing(NamedTuple):
+class ModelThing(NamedTuple):
     """Thing in a model: whether the nouns of premise and hypothesis describe it, and its adjectives."""
 
     nouns: Part
@@ -46,19 +46,19 @@ class Thing(NamedTuple):
         return self.nouns[side] and (phrase.adjective is None or phrase.adjective in self.adjectives)
 
 
-class Event(NamedTuple):
+class ModelEvent(NamedTuple):
     """Event between an agent and a patient: whether the verbs of the two sentences describe it, and its manner."""
 
     verbs: Part = (False, False)
     adverbs: frozenset[str] = frozenset()
 
 
-Row = tuple[Event, ...]
+Row = tuple[ModelEvent, ...]
 """Events of one subject with each object at one time."""
 
 
 @dataclass(frozen=True)
-class Model:
+class FiniteModel:
     """Finite model of two sentences: things and events.
 
     Attributes:
@@ -68,13 +68,13 @@ class Model:
         times: Events of each subject with each object, now and at the other times.
     """
 
-    subjects: tuple[Thing, ...]
-    objects: tuple[Thing, ...]
+    subjects: tuple[ModelThing, ...]
+    objects: tuple[ModelThing, ...]
     named: tuple[int, int]
     times: tuple[tuple[Row, ...], ...]
 
 
-def truth(side: int, clause: Clause, lexicon: Lexicon, model: Model) -> bool:
+def is_true_in_model(side: int, clause: Clause, lexicon: Lexicon, model: FiniteModel) -> bool:
     """Check whether the premise (side 0) or the hypothesis (side 1) is true in a model."""
     turned = side == 1 and lexicon.exchanged
     agents, patients = (model.objects, model.subjects) if turned else (model.subjects, model.objects)
@@ -102,7 +102,7 @@ def _manner(side: int, clause: Clause, lexicon: Lexicon) -> str:
     return f"{clause.adverb} in return" if side == 1 and lexicon.exchanged else str(clause.adverb)
 
 
-def _holds(side: int, phrase: NounPhrase, lexicon: Lexicon, things: list[tuple[Thing, bool]], named: int) -> bool:
+def _holds(side: int, phrase: NounPhrase, lexicon: Lexicon, things: list[tuple[ModelThing, bool]], named: int) -> bool:
     members = [(i, does) for i, (thing, does) in enumerate(things) if thing.fits(side, phrase)]
     if phrase.names(lexicon.coreferent):
         assert named >= phrase.number
@@ -114,7 +114,7 @@ def _holds(side: int, phrase: NounPhrase, lexicon: Lexicon, things: list[tuple[T
     return phrase.holds(n, len(members) - n)
 
 
-def outcomes(shape: Shape, bound: int | None = None) -> dict[Part, Model]:
+def outcomes(shape: Shape, bound: int | None = None) -> dict[Part, FiniteModel]:
     """Find the pairs of truth values that premise and hypothesis can have, each with an example model.
 
     Args:
@@ -135,11 +135,11 @@ def _enough(*phrases: NounPhrase) -> int:
     return 2 * (1 + max((phrase.number for phrase in phrases), default=1))
 
 
-def _outcomes(shape: Shape, bound: int) -> dict[Part, Model]:
+def _outcomes(shape: Shape, bound: int) -> dict[Part, FiniteModel]:
     premise, hypothesis, lexicon = shape.premise, shape.hypothesis, shape.lexicon
     phrases = (premise.subject, hypothesis.subject, *_objects(shape))
     most = 1 + max(phrase.number for phrase in phrases)
-    models: dict[Part, Model] = {}
+    models: dict[Part, FiniteModel] = {}
     for objects, ways in _ways(premise, hypothesis, lexicon, bound, most):
         for values, subjects in _distributions(
             premise.subject, hypothesis.subject, lexicon, frozenset(ways), most
@@ -147,7 +147,7 @@ def _outcomes(shape: Shape, bound: int) -> dict[Part, Model]:
             if values not in models:
                 named = sum(subject.named for subject in subjects)
                 times = zip(*(ways[subject.values] for subject in subjects), strict=True)
-                models[values] = Model(
+                models[values] = FiniteModel(
                     tuple(subject.thing for subject in subjects), objects.things, (named, objects.named), tuple(times)
                 )
         if len(models) == len(PARTS):
@@ -161,7 +161,7 @@ def _timed(premise: Clause, hypothesis: Clause) -> bool:
 
 def _kinds(
     premise: NounPhrase | None, hypothesis: NounPhrase | None, relation: Relation, coreferent: bool
-) -> tuple[int, list[Thing], bool]:
+) -> tuple[int, list[ModelThing], bool]:
     """Compute the number of named things, the classes of things, and whether only named things matter."""
     phrases = [phrase for phrase in (premise, hypothesis) if phrase is not None]
     named = max((phrase.number for phrase in phrases if phrase.names(coreferent)), default=0)
@@ -171,7 +171,7 @@ def _kinds(
     else:
         nouns = [part for part in PARTS if part not in relation.empty and any(part)]
     kinds = [
-        Thing(part, frozenset(a for a, fits in zip(adjectives, chosen, strict=True) if fits))
+        ModelThing(part, frozenset(a for a, fits in zip(adjectives, chosen, strict=True) if fits))
         for part in nouns
         for chosen in product((True, False), repeat=len(adjectives))
     ]
@@ -180,7 +180,7 @@ def _kinds(
 
 
 class _Domain(NamedTuple):
-    things: tuple[Thing, ...]
+    things: tuple[ModelThing, ...]
     named: int  # the first things are named
 
 
@@ -201,14 +201,14 @@ def _domains(
     for first in product(kinds, repeat=named):
         # (number of other things in each of PARTS, which nouns are not empty) -> the other things
         named_fit = tuple(any(thing.nouns[side] for thing in first) for side in (0, 1))
-        growing: dict[tuple[tuple[int, ...], tuple[bool, ...]], tuple[Thing, ...]] = {
+        growing: dict[tuple[tuple[int, ...], tuple[bool, ...]], tuple[ModelThing, ...]] = {
             ((0,) * len(PARTS), named_fit): ()
         }
         for kind in kinds:
             part = no_phrase if closed else part_of[kind]
             # A thing that no phrase describes can still make a noun non-empty, so one of them is tried.
             limit = 1 if part == no_phrase else bound
-            longer: dict[tuple[tuple[int, ...], tuple[bool, ...]], tuple[Thing, ...]] = {}
+            longer: dict[tuple[tuple[int, ...], tuple[bool, ...]], tuple[ModelThing, ...]] = {}
             for (counts, nonempty), rest in growing.items():
                 longer.setdefault((counts, nonempty), rest)
                 fit = tuple(before or now for before, now in zip(nonempty, kind.nouns, strict=True))
@@ -239,7 +239,7 @@ def _ways(
         domain = objects
         if premise.object is None or hypothesis.object is None:
             # The artificial object of a verb without an object.
-            alone = Thing((premise.object is None, hypothesis.object is None))
+            alone = ModelThing((premise.object is None, hypothesis.object is None))
             domain = _Domain((*objects.things, alone), objects.named)
         plain = rows.by_truth(domain)
         ways: dict[Part, tuple[Row, ...]] = {}
@@ -298,10 +298,10 @@ class _Rows:
             for chosen in product((False, True), repeat=len(adverbs))
         ]
         self._choices = [
-            [Event(verb, manner) for verb in verbs for manner in (manners if any(verb) else manners[:1])]
+            [ModelEvent(verb, manner) for verb in verbs for manner in (manners if any(verb) else manners[:1])]
             for verbs in _verb_choices(premise, hypothesis, lexicon.verb)
         ]
-        self._cache: dict[tuple[int, tuple[Thing, ...], int], dict[_State, Row]] = {}
+        self._cache: dict[tuple[int, tuple[ModelThing, ...], int], dict[_State, Row]] = {}
 
     def by_truth(self, objects: _Domain) -> dict[Part, Row]:
         """List the possible truth values of the unmodified verb phrases, each with an example row of events."""
@@ -317,7 +317,7 @@ class _Rows:
                 rows.setdefault((values[0], values[1]), row)
         return rows
 
-    def _states(self, choice: int, things: tuple[Thing, ...], named: int) -> dict[_State, Row]:
+    def _states(self, choice: int, things: tuple[ModelThing, ...], named: int) -> dict[_State, Row]:
         if not things:
             return {(_Counts(), _Counts(), False, False): ()}
         key = (choice, things, named)
@@ -339,7 +339,9 @@ class _Rows:
             self._cache[key] = states
         return self._cache[key]
 
-    def _added(self, side: int, counts: _Counts, event: Event, thing: Thing, named: bool, index: int) -> _Counts:
+    def _added(
+        self, side: int, counts: _Counts, event: ModelEvent, thing: ModelThing, named: bool, index: int
+    ) -> _Counts:
         clause = self._clauses[side]
         does = event.verbs[side] and (clause.adverb is None or clause.adverb in event.adverbs)
         if clause.object is None:
@@ -360,7 +362,7 @@ def _verb_choices(premise: Clause, hypothesis: Clause, relation: Relation) -> It
 
 
 class _Subject(NamedTuple):
-    thing: Thing
+    thing: ModelThing
     named: bool
     values: Part  # of the two verb phrases
 
@@ -420,14 +422,14 @@ def _distributions(
     return by_values
 
 
-def _exchanged_outcomes(shape: Shape, bound: int) -> dict[Part, Model]:
+def _exchanged_outcomes(shape: Shape, bound: int) -> dict[Part, FiniteModel]:
     premise, hypothesis, lexicon = shape.premise, shape.hypothesis, shape.lexicon
     if premise.object is None or hypothesis.object is None:
         raise ValueError(f"exchanged pair: expected objects in both sentences, got {premise} and {hypothesis}")
     first = _domains(premise.subject, hypothesis.object, lexicon.subject, lexicon.coreferent, bound)
     second = _domains(premise.object, hypothesis.subject, lexicon.object, lexicon.coreferent, bound)
     n_times = 1 + _OTHER_TIMES * _timed(premise, hypothesis)
-    models: dict[Part, Model] = {}
+    models: dict[Part, FiniteModel] = {}
     for subjects, objects in sorted(product(first, second), key=lambda pair: len(pair[0].things) * len(pair[1].things)):
         if len(subjects.things) * len(objects.things) * n_times > _MOST_EVENTS:
             break
@@ -440,7 +442,7 @@ def _exchanged_outcomes(shape: Shape, bound: int) -> dict[Part, Model]:
                 # The relation of the two verbs must hold event by event.
                 for one, two in product(*(side[value] for side, value in zip(sides, values, strict=True))):
                     if lexicon.verb.empty.isdisjoint(zip(_verbs(one), _verbs(two), strict=True)):
-                        events = [Event((a[0], b[0]), a[1] | b[1]) for a, b in zip(one, two, strict=True)]
+                        events = [ModelEvent((a[0], b[0]), a[1] | b[1]) for a, b in zip(one, two, strict=True)]
                         models[values] = _world(subjects, objects, events)
                         break
         if len(models) == len(PARTS):
@@ -465,15 +467,15 @@ def _by_truth(
         options.append((True, frozenset({_manner(side, clause, lexicon)})))
     by_value: dict[bool, dict[tuple[bool, ...], _OneSided]] = {True: {}, False: {}}
     for events in product(options, repeat=len(subjects.things) * len(objects.things) * n_times):
-        both_sides = [Event((verb and side == 0, verb and side == 1), manner) for verb, manner in events]
-        value = truth(side, clause, lexicon, _world(subjects, objects, both_sides))
+        both_sides = [ModelEvent((verb and side == 0, verb and side == 1), manner) for verb, manner in events]
+        value = is_true_in_model(side, clause, lexicon, _world(subjects, objects, both_sides))
         by_value[value].setdefault(tuple(_verbs(events)), events)
     return {value: list(those.values()) for value, those in by_value.items()}
 
 
-def _world(subjects: _Domain, objects: _Domain, events: Sequence[Event]) -> Model:
+def _world(subjects: _Domain, objects: _Domain, events: Sequence[ModelEvent]) -> FiniteModel:
     """Build a model from a flat list of events, ordered by time, then subject, then object."""
     wide, long = len(objects.things), len(subjects.things)
     rows = [tuple(events[start : start + wide]) for start in range(0, len(events), wide)]
     times = tuple(tuple(rows[start : start + long]) for start in range(0, len(rows), long))
-    return Model(subjects.things, objects.things, (subjects.named, objects.named), times)
+    return FiniteModel(subjects.things, objects.things, (subjects.named, objects.named), times)

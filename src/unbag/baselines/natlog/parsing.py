@@ -47,7 +47,7 @@ from functools import cached_property
 from typing import Final
 
 from unbag.baselines.natlog import relations
-from unbag.baselines.natlog.determiners import FEW, NUMBERS, A, Determiner, Kind, replace_determiners
+from unbag.baselines.natlog.determiners import FEW, NUMBERS, A, Determiner, DeterminerKind, replace_determiners
 from unbag.baselines.natlog.relations import Relation
 from unbag.data.text.grammar import ARTICLES
 from unbag.data.text.parses import Parse, Parser, dependents
@@ -232,7 +232,10 @@ def _other_determiners(parse: Parse, heads: list[int], deps: list[str]) -> Itera
         before = parse.lower_words[i - 1] if i else ""
         is_degree = word in ("many", "few", "much", "little") and before in _DEGREES
         if is_degree or (word in _OTHER_DETERMINERS and parse.tags[i] not in ("RBR", "RBS")):
-            yield i, Determiner(Kind.OTHER, words=f"{before} {word}" if is_degree or before == "the" else word)
+            yield (
+                i,
+                Determiner(DeterminerKind.OTHER, words=f"{before} {word}" if is_degree or before == "the" else word),
+            )
         elif word == "little" and parse.lemmas[head].lower() in relations.MASSES and not _has_article(parse, head):
             yield i, FEW
 

@@ -9,30 +9,30 @@ from dataclasses import replace
 from typing import Final
 
 from unbag.baselines.natlog import relations
-from unbag.baselines.natlog.comparisons import comparison_operators
+from unbag.baselines.natlog.comparisons import find_comparison_operators
 from unbag.baselines.natlog.determiners import (
     A,
     Determiner,
-    Kind,
+    DeterminerKind,
     project_negation,
     restrictor_projection,
     scope_projection,
 )
-from unbag.baselines.natlog.focus import focus_operators
+from unbag.baselines.natlog.focus import find_focus_operators
 from unbag.baselines.natlog.parsing import NOUNS, OBJECTS, SUBJECTS, VERBS, Tree
 from unbag.baselines.natlog.relations import Context
 from unbag.baselines.natlog.scopes import (
-    Operator,
-    adverbial_of,
-    clause,
+    ScopeOperator,
+    build_opaque_operator,
+    collect_clause,
+    collect_scope,
+    collect_subjects,
+    determine_monotonicity,
+    find_adverbial,
+    find_verb_above,
     is_fronted,
-    monotonicity,
-    opaque,
     project_downward,
     project_non_monotone,
-    scope_of,
-    subjects,
-    verb_above,
 )
 
 _UPWARD_SCOPE: Final = frozenset("all each every both either such what whatever whichever almost nearly half".split())
@@ -41,29 +41,29 @@ _WIDE: Final = frozenset("some someone somebody something several certain".split
 """Determiners that take scope over a negation in the same clause: "he did not read some books"."""
 
 
-def operators_around(tree_operators: list[Operator], token: int) -> list[Operator]:
+def list_operators_around(tree_operators: list[ScopeOperator], token: int) -> list[ScopeOperator]:
     """List the operators around a token, from the innermost to the outermost."""
     return sorted((each for each in tree_operators if token in each.domain), key=lambda each: len(each.domain))
 
 
-def operators_outside(tree: Tree, tree_operators: list[Operator], token: int) -> list[Operator]:
+def list_operators_outside(tree: Tree, tree_operators: list[ScopeOperator], token: int) -> list[ScopeOperator]:
     """List the operators around the determiner of a noun or the negation of a verb, from the innermost outward."""
     noun = token in tree.determiners or tree.pos[token] in NOUNS
-    domain = (scope_of(tree, token) | tree.subtree(token)) if noun else clause(tree, token, subject=False)
+    domain = (collect_scope(tree, token) | tree.subtree(token)) if noun else collect_clause(tree, token, subject=False)
     return [
         each
-        for each in operators_around(tree_operators, token)
+        for each in list_operators_around(tree_operators, token)
         if each.owner != token and len(each.domain) + (not noun and each.owner in tree.determiners) > len(domain) - noun
     ]
 
 
-def determiner_of(tree: Tree, noun: int) -> Determiner:
+def resolve_determiner(tree: Tree, noun: int) -> Determiner:
     """Get the determiner of a noun in its context: "any" means "some" under a negation."""
     determiner = tree.determiners[noun][0] if noun in tree.determiners else A
     return A if determiner.free and _under_negation(tree, noun) else determiner
 
 
-def find_operators(tree: Tree, *, coreferent: bool = True) -> list[Operator]:
+def find_operators(tree: Tree, *, coreferent: bool = True) -> list[ScopeOperator]:
     """Find the operators of a sentence.
 
     Args:
@@ -75,13 +75,13 @@ def find_operators(tree: Tree, *, coreferent: bool = True) -> list[Operator]:
         *_of_determiners(tree, coreferent),
         *_of_negations(tree),
         *_of_words(tree),
-        *comparison_operators(tree),
-        *focus_operators(tree),
+        *find_comparison_operators(tree),
+        *find_focus_operators(tree),
     ]
     return [*tree_operators, *_of_trailing_clauses(tree, tree_operators)]
 
 
-def _of_trailing_clauses(tree: Tree, tree_operators: list[Operator]) -> Iterator[Operator]:
+def _of_trailing_clauses(tree: Tree, tree_operators: list[ScopeOperator]) -> Iterator[ScopeOperator]:
     """Iterate over the operators of clauses with ambiguous scope: "nobody sang while a dog barked"."""
     for head, dep in enumerate(tree.deps):
         verb = tree.heads[head]
@@ -92,66 +92,67 @@ def _of_trailing_clauses(tree: Tree, tree_operators: list[Operator]) -> Iterator
             verb in each.domain and head not in each.domain and each.monotonicity is not Context.UPWARD
             for each in tree_operators
         ):
-            yield opaque(tree.words[mark_of].lower(), verb, tree.subtree(head))
+            yield build_opaque_operator(tree.words[mark_of].lower(), verb, tree.subtree(head))
 
 
-def _of_determiners(tree: Tree, coreferent: bool) -> Iterator[Operator]:
+def _of_determiners(tree: Tree, coreferent: bool) -> Iterator[ScopeOperator]:
     for noun, (determiner, words, token) in tree.determiners.items():
         name = words.lower()
         inside = tree.subtree(noun) - {token}
-        if determiner.kind is Kind.OTHER:
-            yield opaque(name, noun, inside)
+        if determiner.kind is DeterminerKind.OTHER:
+            yield build_opaque_operator(name, noun, inside)
             if name.split()[0] not in _UPWARD_SCOPE or name.split()[-1] == "no":
-                yield opaque(name, noun, _whole_scope(tree, noun) - inside)
+                yield build_opaque_operator(name, noun, _whole_scope(tree, noun) - inside)
             continue
         if name.split()[0] in _WIDE and _is_negated(tree, noun):
-            yield opaque(name, noun, inside)
+            yield build_opaque_operator(name, noun, inside)
         if _is_rate(tree, noun, name):  # "ten hours a day": in each day
-            yield opaque(name, noun, inside)
+            yield build_opaque_operator(name, noun, inside)
         if determiner.named and coreferent:
             continue  # a named individual does not change relations
         read = replace(determiner, named=False)
         if determiner.free and _under_negation(tree, noun):
-            read = Determiner(Kind.SOME)
+            read = Determiner(DeterminerKind.SOME)
         verb = tree.heads[noun]
-        if read.kind is Kind.EVERY and tree.deps[noun] in SUBJECTS and verb in tree.negations:
-            yield opaque(name, noun, inside)  # "all boys did not sing": none, or not all
+        if read.kind is DeterminerKind.EVERY and tree.deps[noun] in SUBJECTS and verb in tree.negations:
+            yield build_opaque_operator(name, noun, inside)  # "all boys did not sing": none, or not all
         else:
-            yield Operator(name, noun, inside, restrictor_projection(read), restricts=True)
-        if determiner.free and read.kind is Kind.SOME:
+            yield ScopeOperator(name, noun, inside, restrictor_projection(read), restricts=True)
+        if determiner.free and read.kind is DeterminerKind.SOME:
             continue
-        if domain := scope_of(tree, noun):
-            yield Operator(name, noun, domain - inside, scope_projection(read))
-        adverbial = adverbial_of(tree, noun)
-        if monotonicity(scope_projection(read)) is Context.UPWARD:
+        if domain := collect_scope(tree, noun):
+            yield ScopeOperator(name, noun, domain - inside, scope_projection(read))
+        adverbial = find_adverbial(tree, noun)
+        if determine_monotonicity(scope_projection(read)) is Context.UPWARD:
             continue
         is_time = tree.deps[noun] == "npadvmod" or tree.lemmas[noun] in relations.UNITS
         if is_time and adverbial is not None and not is_fronted(tree, adverbial):
             # "A dog barks on few days": the same dog, or one each day.
-            yield opaque(name, noun, subjects(tree, tree.heads[adverbial]))
+            yield build_opaque_operator(name, noun, collect_subjects(tree, tree.heads[adverbial]))
         elif tree.deps[noun] == "pobj" and tree.lemmas[tree.heads[noun]] == "of":
-            yield opaque(name, noun, _whole_scope(tree, noun) - inside)  # "a friend of few people"
+            yield build_opaque_operator(name, noun, _whole_scope(tree, noun) - inside)  # "a friend of few people"
     for noun, dep in enumerate(tree.deps):  # "only dogs bark"
         only = next((c for c in tree.children[noun] if tree.lemmas[c] == "only" and c < noun), None)
         if dep in (*SUBJECTS, *OBJECTS, "pobj") and only is not None and tree.deps[only] != "amod":
-            if domain := scope_of(tree, noun):
-                yield Operator("only", noun, domain - tree.subtree(noun), project_downward)
-            yield Operator("only", noun, tree.subtree(noun) - {only}, project_non_monotone, restricts=True)
+            if domain := collect_scope(tree, noun):
+                yield ScopeOperator("only", noun, domain - tree.subtree(noun), project_downward)
+            yield ScopeOperator("only", noun, tree.subtree(noun) - {only}, project_non_monotone, restricts=True)
 
 
 def _whole_scope(tree: Tree, noun: int) -> frozenset[int]:
     """Collect the tokens of the clause of a noun, including the subject."""
-    verb = verb_above(tree, noun)
-    return clause(tree, verb) | subjects(tree, verb) | scope_of(tree, noun)
+    verb = find_verb_above(tree, noun)
+    return collect_clause(tree, verb) | collect_subjects(tree, verb) | collect_scope(tree, noun)
 
 
 def _is_negated(tree: Tree, noun: int) -> bool:
     """Check whether the clause of a non-subject noun has a negation, or a subject such as "no boy"."""
-    verb = verb_above(tree, noun)
-    if noun in subjects(tree, verb):
+    verb = find_verb_above(tree, noun)
+    if noun in collect_subjects(tree, verb):
         return False
     return verb in tree.negations or any(
-        tree.deps[other] in SUBJECTS and monotonicity(scope_projection(tree.determiners[other][0])) is Context.DOWNWARD
+        tree.deps[other] in SUBJECTS
+        and determine_monotonicity(scope_projection(tree.determiners[other][0])) is Context.DOWNWARD
         for other in tree.children[verb]
         if other in tree.determiners and not tree.determiners[other][0].named
     )
@@ -178,45 +179,47 @@ def _under_negation(tree: Tree, noun: int) -> bool:
             if tree.lemmas[child] in (relations.DOWNWARD_CONJUNCTIONS | relations.RARELY) or (
                 child in tree.determiners
                 and child not in (noun, *tree.above(noun))
-                and monotonicity(scope_projection(tree.determiners[child][0])) is Context.DOWNWARD
+                and determine_monotonicity(scope_projection(tree.determiners[child][0])) is Context.DOWNWARD
             ):
                 return True
     return False
 
 
-def _of_negations(tree: Tree) -> Iterator[Operator]:
+def _of_negations(tree: Tree) -> Iterator[ScopeOperator]:
     for head, token in tree.negations.items():
         if tree.pos[head] in VERBS or any(tree.deps[child] in SUBJECTS for child in tree.children[head]):
-            yield Operator(tree.words[token].lower(), head, clause(tree, head, subject=False), project_negation)
+            yield ScopeOperator(
+                tree.words[token].lower(), head, collect_clause(tree, head, subject=False), project_negation
+            )
         else:
-            yield Operator(tree.words[token].lower(), head, tree.subtree(head) - {token}, project_negation)
+            yield ScopeOperator(tree.words[token].lower(), head, tree.subtree(head) - {token}, project_negation)
     for i, lemma in enumerate(tree.lemmas):
         if lemma in relations.RARELY and tree.deps[i] in ("advmod", "neg"):
             head = tree.heads[i]
             while tree.pos[head] == "ADV" and tree.heads[head] != head:
                 head = tree.heads[head]
-            yield Operator(lemma, i, clause(tree, head, subject=False) - {i}, project_downward)
+            yield ScopeOperator(lemma, i, collect_clause(tree, head, subject=False) - {i}, project_downward)
         # "too tired to run"
         if lemma == "too" and tree.pos[tree.heads[i]] in ("ADJ", "ADV"):
             adjective = tree.heads[i]
             yield from _complements(tree, "too", adjective, (adjective, tree.heads[adjective]))
 
 
-def _of_words(tree: Tree) -> Iterator[Operator]:
+def _of_words(tree: Tree) -> Iterator[ScopeOperator]:
     for i, lemma in enumerate(tree.lemmas):
         pos = tree.pos[i]
         if pos in VERBS and lemma in relations.DOWNWARD_VERBS:
             deps = ["xcomp", "pcomp", "prep", *([] if lemma in relations.FACTIVE_VERBS else ["ccomp"])]
             if lemma in relations.DOWNWARD_OBJECTS:
                 deps += ["dobj", "nsubjpass"]
-            yield Operator(lemma, i, _dependents(tree, i, *deps), project_downward)
+            yield ScopeOperator(lemma, i, _dependents(tree, i, *deps), project_downward)
         elif pos == "ADJ" and lemma in relations.DOWNWARD_ADJECTIVES:
             yield from _complements(tree, lemma, i, (i, tree.heads[i]))
         elif pos == "NOUN" and lemma in relations.DOWNWARD_NOUNS:
             domain = frozenset[int]().union(
                 *(tree.subtree(c) for c in tree.children[i] if tree.deps[c] in ("prep", "acl", "ccomp"))
             )
-            yield Operator(lemma, i, domain, project_downward)
+            yield ScopeOperator(lemma, i, domain, project_downward)
         elif tree.deps[i] in ("prep", "pobj"):
             yield from _of_preposition(tree, i)
         elif tree.deps[i] in ("mark", "advmod") and tree.deps[tree.heads[i]] in ("advcl", "ccomp", "ROOT", "pcomp"):
@@ -224,12 +227,14 @@ def _of_words(tree: Tree) -> Iterator[Operator]:
                 yield from _of_conjunction(tree, i)
         if pos in VERBS and lemma in relations.SURPRISING:
             rest = tree.subtree(tree.heads[i]) - tree.subtree(i) if tree.deps[i] == "csubj" else frozenset[int]()
-            yield opaque(lemma, i, _dependents(tree, i, "ccomp") | rest)  # "what surprised us was that a dog won"
+            yield build_opaque_operator(
+                lemma, i, _dependents(tree, i, "ccomp") | rest
+            )  # "what surprised us was that a dog won"
         if pos in VERBS and {lemma, tree.words[i].lower()[:-1]} & relations.AVERSIVE:
-            yield opaque(lemma, i, _dependents(tree, i, "xcomp"))
+            yield build_opaque_operator(lemma, i, _dependents(tree, i, "xcomp"))
         is_emotive = pos in ("ADJ", "VERB") and lemma in relations.EMOTIVE
         if is_emotive or (pos in VERBS and lemma in relations.FACTIVE_VERBS):
-            yield Operator(lemma, i, _dependents(tree, i, "ccomp"), project_non_monotone)
+            yield ScopeOperator(lemma, i, _dependents(tree, i, "ccomp"), project_non_monotone)
 
 
 def _dependents(tree: Tree, head: int, *deps: str) -> frozenset[int]:
@@ -238,24 +243,26 @@ def _dependents(tree: Tree, head: int, *deps: str) -> frozenset[int]:
     )
 
 
-def _of_preposition(tree: Tree, token: int) -> Iterator[Operator]:
+def _of_preposition(tree: Tree, token: int) -> Iterator[ScopeOperator]:
     lemma, head = tree.lemmas[token], tree.heads[token]
     inside = tree.subtree(token) - {token}
     if lemma == "before" and tree.first(token, "pobj") is not None:
-        yield opaque(lemma, token, inside)  # "before Monday morning" does not entail "before every morning"
+        yield build_opaque_operator(
+            lemma, token, inside
+        )  # "before Monday morning" does not entail "before every morning"
     elif lemma in relations.DOWNWARD_PREPOSITIONS:
-        yield Operator(lemma, token, inside, project_downward)
+        yield ScopeOperator(lemma, token, inside, project_downward)
     elif lemma in relations.OTHER_PREPOSITIONS - {"like"}:
-        yield Operator(lemma, token, inside, project_non_monotone)
+        yield ScopeOperator(lemma, token, inside, project_non_monotone)
     elif lemma == "of" and tree.lemmas[head] in relations.NEGATIVE_OF and tree.pos[head] == "ADJ":
-        yield Operator(tree.lemmas[head], token, inside, project_downward)
+        yield ScopeOperator(tree.lemmas[head], token, inside, project_downward)
     elif lemma == "of" and tree.lemmas[head] in relations.MEASURING:
-        yield opaque(tree.lemmas[head], token, inside)
+        yield build_opaque_operator(tree.lemmas[head], token, inside)
     elif lemma in ("from", "against") and ({tree.lemmas[head], tree.lemmas[token - 1]} & relations.AVERTING):
-        yield opaque(lemma, token, inside)
+        yield build_opaque_operator(lemma, token, inside)
 
 
-def _of_conjunction(tree: Tree, token: int) -> Iterator[Operator]:
+def _of_conjunction(tree: Tree, token: int) -> Iterator[ScopeOperator]:
     lemma, verb = tree.lemmas[token], tree.heads[token]
     inside = tree.subtree(verb) - {token}
     before = tree.lemmas[token - 1] if token else ""
@@ -265,9 +272,9 @@ def _of_conjunction(tree: Tree, token: int) -> Iterator[Operator]:
         or is_question
         or (lemma == "if" and before in ("only", "even", "as", "what"))
     ):
-        yield Operator(lemma, token, inside, project_non_monotone)
+        yield ScopeOperator(lemma, token, inside, project_non_monotone)
     elif lemma in relations.DOWNWARD_CONJUNCTIONS:
-        yield Operator(lemma, token, inside, project_downward)
+        yield ScopeOperator(lemma, token, inside, project_downward)
 
 
 def _adjunct(tree: Tree, child: int) -> bool:
@@ -275,7 +282,7 @@ def _adjunct(tree: Tree, child: int) -> bool:
     return tree.deps[child] == "prep" and tree.lemmas[child] not in ("from", "of", "to", "against")
 
 
-def _complements(tree: Tree, name: str, owner: int, heads: tuple[int, ...]) -> Iterator[Operator]:
+def _complements(tree: Tree, name: str, owner: int, heads: tuple[int, ...]) -> Iterator[ScopeOperator]:
     inside = [
         child
         for head in dict.fromkeys(heads)
@@ -284,4 +291,6 @@ def _complements(tree: Tree, name: str, owner: int, heads: tuple[int, ...]) -> I
         if tree.deps[child] != "prep" or (head == owner and tree.lemmas[child] in ("of", "to"))
     ]
     if inside:
-        yield Operator(name, owner, frozenset().union(*(tree.subtree(child) for child in inside)), project_downward)
+        yield ScopeOperator(
+            name, owner, frozenset().union(*(tree.subtree(child) for child in inside)), project_downward
+        )

@@ -6,11 +6,11 @@ from functools import reduce
 from itertools import product
 from typing import Final
 
-from unbag.baselines.natlog.alignment import CannotReadError, Edit, EditKind
+from unbag.baselines.natlog.alignment import Edit, EditKind, UnsupportedPairError
 from unbag.baselines.natlog.parsing import Tree
-from unbag.baselines.natlog.polarity import find_operators, operators_around, operators_outside
-from unbag.baselines.natlog.relations import Relation, join
-from unbag.baselines.natlog.scopes import Operator
+from unbag.baselines.natlog.polarity import find_operators, list_operators_around, list_operators_outside
+from unbag.baselines.natlog.relations import Relation, join_relations
+from unbag.baselines.natlog.scopes import ScopeOperator
 from unbag.data.labels import CONTRADICTION, ENTAILMENT, NEUTRAL
 
 _OPERATORS: Final = (EditKind.DETERMINER, EditKind.NEGATION)
@@ -18,7 +18,7 @@ _MOST_CHOSEN: Final = 5
 
 
 @dataclass(frozen=True)
-class Step:
+class ProofStep:
     """Step of a proof: an edit in its context.
 
     Attributes:
@@ -29,12 +29,14 @@ class Step:
     """
 
     edit: Edit
-    context: tuple[Operator, ...]
+    context: tuple[ScopeOperator, ...]
     relation: Relation
     joined: frozenset[Relation]
 
 
-def prove(premise: Tree, hypothesis: Tree, edits: Sequence[Edit]) -> tuple[frozenset[Relation], list[Step]]:
+def prove_relations(
+    premise: Tree, hypothesis: Tree, edits: Sequence[Edit]
+) -> tuple[frozenset[Relation], list[ProofStep]]:
     """Derive the relations that a premise can have to a hypothesis.
 
     If determiners or negations change, each other edit can be made before the change, in the contexts of the premise,
@@ -55,19 +57,19 @@ def prove(premise: Tree, hypothesis: Tree, edits: Sequence[Edit]) -> tuple[froze
         return _intersect_proofs(premise, hypothesis, edits, coreferent=False)
 
 
-class _IncompatibleProofsError(CannotReadError):
+class _IncompatibleProofsError(UnsupportedPairError):
     """Raised if two proofs are incompatible."""
 
 
 def _intersect_proofs(
     premise: Tree, hypothesis: Tree, edits: Sequence[Edit], *, coreferent: bool
-) -> tuple[frozenset[Relation], list[Step]]:
+) -> tuple[frozenset[Relation], list[ProofStep]]:
     both = (find_operators(premise, coreferent=coreferent), find_operators(hypothesis, coreferent=coreferent))
     trees = (premise, hypothesis)
     content = [edit for edit in edits if edit.kind not in _OPERATORS]
     changes = [edit for edit in edits if edit.kind in _OPERATORS]
     # Outermost first for changes in the contexts of the hypothesis; reverse order for those of the premise.
-    changes.sort(key=lambda edit: len(operators_outside(premise, both[0], _token(edit, 0))))
+    changes.sort(key=lambda edit: len(list_operators_outside(premise, both[0], _token(edit, 0))))
     steps = [{edit: _step(edit, side, trees, both, bool(changes)) for edit in edits} for side in (0, 1)]
     derivations = []
     for early in _choices(len(content), bool(changes)):
@@ -93,7 +95,7 @@ def _choices(n: int, changing: bool) -> Iterable[tuple[bool, ...]]:
     return product((True, False), repeat=n) if n <= _MOST_CHOSEN else [(True,) * n, (False,) * n]
 
 
-def _generality(step: Step) -> int:
+def _generality(step: ProofStep) -> int:
     """Compute the sort key of steps in any order: steps to a more general sentence come first.
 
     A ⊏ B | C ⊐ D yields A | D, while A | B ⊏ C yields no relation.
@@ -101,7 +103,7 @@ def _generality(step: Step) -> int:
     return {Relation.FORWARD_ENTAILMENT: 0, Relation.REVERSE_ENTAILMENT: 2}.get(step.relation, 1)
 
 
-def label_of(possible: frozenset[Relation]) -> tuple[str, Relation]:
+def derive_label(possible: frozenset[Relation]) -> tuple[str, Relation]:
     """Derive the label and the most specific relation that covers all possible relations.
 
     >>> label_of(frozenset({Relation.NEGATION, Relation.ALTERNATION}))
@@ -117,36 +119,42 @@ def label_of(possible: frozenset[Relation]) -> tuple[str, Relation]:
     return NEUTRAL, next(iter(possible)) if len(possible) == 1 else Relation.INDEPENDENCE
 
 
-def _join_steps(steps: Iterable[Step]) -> list[Step]:
-    result: list[Step] = []
+def _join_steps(steps: Iterable[ProofStep]) -> list[ProofStep]:
+    result: list[ProofStep] = []
     possible: frozenset[Relation] = frozenset({Relation.EQUIVALENCE})
     for step in steps:
-        possible = frozenset[Relation]().union(*(join(each, step.relation) for each in possible))
-        result.append(Step(step.edit, step.context, step.relation, possible))
+        possible = frozenset[Relation]().union(*(join_relations(each, step.relation) for each in possible))
+        result.append(ProofStep(step.edit, step.context, step.relation, possible))
     return result
 
 
 def _step(
-    edit: Edit, side: int, trees: tuple[Tree, Tree], both: tuple[list[Operator], list[Operator]], changing: bool
-) -> Step:
+    edit: Edit,
+    side: int,
+    trees: tuple[Tree, Tree],
+    both: tuple[list[ScopeOperator], list[ScopeOperator]],
+    changing: bool,
+) -> ProofStep:
     if edit.kind in _OPERATORS:
-        context = operators_outside(trees[side], both[side], _token(edit, side))
+        context = list_operators_outside(trees[side], both[side], _token(edit, side))
     else:
         # An edit is made in the sentence with its words. If determiners change, it is also made in the other sentence,
         # at the token that its words attach to.
         own = {EditKind.DELETE: 0, EditKind.INSERT: 1}.get(edit.kind, side)
         where = side if changing else own
         leaving = edit.leaving if where == own else frozenset()
-        context = [each for each in operators_around(both[where], _token(edit, where)) if each.owner not in leaving]
+        context = [
+            each for each in list_operators_around(both[where], _token(edit, where)) if each.owner not in leaving
+        ]
     hidden = next((each.name for each in context if each.is_opaque), None)
     if hidden is not None and edit.relation is not Relation.EQUIVALENCE:
-        raise CannotReadError(f"what {hidden!r} makes of {edit.premise or edit.hypothesis!r}")
+        raise UnsupportedPairError(f"what {hidden!r} makes of {edit.premise or edit.hypothesis!r}")
     relation = reduce(lambda inner, operator: operator.project(inner), context, edit.relation)
-    return Step(edit, tuple(context), relation, frozenset({relation}))
+    return ProofStep(edit, tuple(context), relation, frozenset({relation}))
 
 
 def _token(edit: Edit, side: int) -> int:
     token = edit.left if side == 0 else edit.right
     if token is None:
-        raise CannotReadError(f"where {edit.premise or edit.hypothesis!r} stands in the other sentence")
+        raise UnsupportedPairError(f"where {edit.premise or edit.hypothesis!r} stands in the other sentence")
     return token

@@ -90,7 +90,7 @@ def relation_of(parts: Iterable[Part]) -> Relation | None:
 
 
 @cache
-def join(first: Relation, second: Relation) -> frozenset[Relation]:
+def join_relations(first: Relation, second: Relation) -> frozenset[Relation]:
     """Compute the relations that X can have to Z, given the relations of X to Y and of Y to Z.
 
     MacCartney & Manning 2009, section 2.3: 17 of the 49 joins have more than one result. The function enumerates all

@@ -28,7 +28,7 @@ def project_non_monotone(relation: Relation) -> Relation:
 
 
 @dataclass(frozen=True)
-class Operator:
+class ScopeOperator:
     """Operator: a word that affects the relation of phrases in its domain.
 
     Attributes:
@@ -50,15 +50,15 @@ class Operator:
     @property
     def monotonicity(self) -> Context:
         """Monotonicity of the operator."""
-        return monotonicity(self.project)
+        return determine_monotonicity(self.project)
 
 
-def opaque(name: str, owner: int, domain: frozenset[int] | set[int]) -> Operator:
+def build_opaque_operator(name: str, owner: int, domain: frozenset[int] | set[int]) -> ScopeOperator:
     """Build an operator with unknown monotonicity."""
-    return Operator(name, owner, frozenset(domain), project_non_monotone, is_opaque=True)
+    return ScopeOperator(name, owner, frozenset(domain), project_non_monotone, is_opaque=True)
 
 
-def monotonicity(projection: Projection) -> Context:
+def determine_monotonicity(projection: Projection) -> Context:
     """Determine the monotonicity of a projection."""
     out = projection(Relation.FORWARD_ENTAILMENT)
     if out is Relation.FORWARD_ENTAILMENT:
@@ -66,7 +66,7 @@ def monotonicity(projection: Projection) -> Context:
     return Context.DOWNWARD if out is Relation.REVERSE_ENTAILMENT else Context.NON_MONOTONE
 
 
-def clause(tree: Tree, verb: int, *, subject: bool = True) -> frozenset[int]:
+def collect_clause(tree: Tree, verb: int, *, subject: bool = True) -> frozenset[int]:
     """Collect the scope of the subject of a verb, or, without `subject`, the scope of its negation."""
     left = [child for child in tree.children[verb] if tree.deps[child] in SUBJECTS]
     start = min(left, default=-1)
@@ -94,28 +94,28 @@ def _shares(tree: Tree, conjunct: int, *, subject: bool) -> bool:
     return subject or not (deps & {"aux", "auxpass", "neg"} or "but" in words)
 
 
-def subjects(tree: Tree, verb: int) -> frozenset[int]:
+def collect_subjects(tree: Tree, verb: int) -> frozenset[int]:
     """Collect the tokens of the subject of a verb."""
     return frozenset[int]().union(
         *(tree.subtree(child) for child in tree.children[verb] if tree.deps[child] in SUBJECTS)
     )
 
 
-def adverbials(tree: Tree, verb: int) -> frozenset[int]:
+def collect_adverbials(tree: Tree, verb: int) -> frozenset[int]:
     """Collect the tokens of the adverbials of a verb."""
     return frozenset[int]().union(
         *(tree.subtree(child) for child in tree.children[verb] if tree.deps[child] in ADVERBIALS)
     )
 
 
-def verb_above(tree: Tree, token: int) -> int:
+def find_verb_above(tree: Tree, token: int) -> int:
     """Find the nearest verb among a token and its ancestors, or else the root."""
     if tree.pos[token] in VERBS:
         return token
     return next((above for above in tree.above(token) if tree.pos[above] in VERBS), tree.root)
 
 
-def scope_of(tree: Tree, noun: int) -> frozenset[int]:
+def collect_scope(tree: Tree, noun: int) -> frozenset[int]:
     """Collect the scope of the determiner of a noun phrase."""
     inside = tree.subtree(noun)
     possessed: frozenset[int] = frozenset()
@@ -131,21 +131,21 @@ def _outside_of(tree: Tree, noun: int) -> frozenset[int]:
     if head == noun:
         return frozenset()
     if dep in SUBJECTS:
-        return clause(tree, head) - tree.subtree(noun)
-    adverbial = adverbial_of(tree, noun)
+        return collect_clause(tree, head) - tree.subtree(noun)
+    adverbial = find_adverbial(tree, noun)
     while dep in ("pobj", "prep", "pcomp", "agent", "dative") and head != tree.heads[head] and tree.pos[head] == "ADP":
         dep, head = tree.deps[head], tree.heads[head]
     if tree.pos[head] == "ADP":
         return frozenset({head})
     if tree.pos[head] in VERBS:
-        scope = clause(tree, head, subject=False)
+        scope = collect_clause(tree, head, subject=False)
         if adverbial is not None and is_fronted(tree, adverbial):
-            scope |= subjects(tree, head)
+            scope |= collect_subjects(tree, head)
         return scope - tree.subtree(noun)
     return frozenset({head})
 
 
-def adverbial_of(tree: Tree, noun: int) -> int | None:
+def find_adverbial(tree: Tree, noun: int) -> int | None:
     """Find the head of the adverbial that contains a noun phrase; None if the phrase is not in an adverbial.
 
     The head is the noun in "every morning", and the preposition in "on every morning".

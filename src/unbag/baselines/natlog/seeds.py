@@ -37,7 +37,7 @@ _NOT_ONE_CLAUSE: Final = frozenset(
 
 
 @dataclass(frozen=True)
-class Noun:
+class SeedNoun:
     """Noun phrase of a seed: determiner (`a`, `the`, `two`, … or empty), other words, and whether it is plural."""
 
     determiner: str
@@ -46,7 +46,7 @@ class Noun:
 
 
 @dataclass(frozen=True)
-class Parts:
+class SeedConstituents:
     """Constituents of a seed sentence.
 
     Attributes:
@@ -57,11 +57,11 @@ class Parts:
         object: Noun phrase of the object; None if there is none.
     """
 
-    subject: Noun
+    subject: SeedNoun
     auxiliary: str
     negation: str
     verb: str
-    object: Noun | None
+    object: SeedNoun | None
 
     @property
     def negated(self) -> bool:
@@ -69,7 +69,7 @@ class Parts:
         return bool(self.negation)
 
 
-def parts(sentence: str, tags: Sequence[tuple[str, str]] | None = None) -> Parts | None:
+def parts(sentence: str, tags: Sequence[tuple[str, str]] | None = None) -> SeedConstituents | None:
     """Split a sentence into its constituents.
 
     Args:
@@ -112,7 +112,7 @@ def parts(sentence: str, tags: Sequence[tuple[str, str]] | None = None) -> Parts
     verb, object_ = _verb_and_object(rest)
     if subject is None or not verb:
         return None
-    return Parts(subject, auxiliary, negation, verb, object_)
+    return SeedConstituents(subject, auxiliary, negation, verb, object_)
 
 
 def _pieces(word: str) -> list[str]:
@@ -136,19 +136,19 @@ def _finite(words: Sequence[str], tags: Sequence[tuple[str, str]]) -> int | None
     return position if singular != subject.plural else None
 
 
-def _noun(words: Sequence[str]) -> Noun | None:
+def _noun(words: Sequence[str]) -> SeedNoun | None:
     if not words:
         return None
     if words[0] in _DETERMINERS or words[0] in NUMBERS:
         if len(words) == 1:
             return None
         rest = " ".join(words[1:])
-        return Noun(words[0], rest, words[0] in NUMBERS or (words[0] not in ARTICLES and looks_plural(rest)))
+        return SeedNoun(words[0], rest, words[0] in NUMBERS or (words[0] not in ARTICLES and looks_plural(rest)))
     # Without a determiner, only a plural noun can have a quantifier.
-    return Noun("", " ".join(words), True) if words[-1].endswith("s") and words[0] not in _PREPOSITIONS else None
+    return SeedNoun("", " ".join(words), True) if words[-1].endswith("s") and words[0] not in _PREPOSITIONS else None
 
 
-def _verb_and_object(words: Sequence[str]) -> tuple[str, Noun | None]:
+def _verb_and_object(words: Sequence[str]) -> tuple[str, SeedNoun | None]:
     for i, word in enumerate(words):
         if word in _DETERMINERS or word in NUMBERS:
             return " ".join(words[:i]), _noun(words[i:])
@@ -158,7 +158,7 @@ def _verb_and_object(words: Sequence[str]) -> tuple[str, Noun | None]:
     return " ".join(words), None
 
 
-def phrase(noun: Noun, ranks: Sequence[int]) -> NounPhrase:
+def build_noun_phrase(noun: SeedNoun, ranks: Sequence[int]) -> NounPhrase:
     """Build the noun phrase of a shape from the noun phrase of a seed.
 
     Args:
@@ -170,14 +170,14 @@ def phrase(noun: Noun, ranks: Sequence[int]) -> NounPhrase:
     return NounPhrase(quantifier, 1 + ranks.index(NUMBERS[noun.determiner]) + 1 if noun.determiner in NUMBERS else 1)
 
 
-def clauses(premise: Parts, hypothesis: Parts) -> tuple[Clause, Clause]:
+def clauses(premise: SeedConstituents, hypothesis: SeedConstituents) -> tuple[Clause, Clause]:
     """Build the clauses of a seed pair for natural logic."""
     nouns = [noun for side in (premise, hypothesis) for noun in (side.subject, side.object) if noun is not None]
     ranks = sorted({NUMBERS[noun.determiner] for noun in nouns if noun.determiner in NUMBERS})
     first, second = (
         Clause(
-            phrase(side.subject, ranks),
-            phrase(side.object, ranks) if side.object is not None else None,
+            build_noun_phrase(side.subject, ranks),
+            build_noun_phrase(side.object, ranks) if side.object is not None else None,
             (NOT,) if side.negated else (),
         )
         for side in (premise, hypothesis)
@@ -192,7 +192,7 @@ _RELATION_OF: Final = {
 }
 
 
-def lexicon(premise: Parts, hypothesis: Parts, label: str) -> Lexicon | None:
+def lexicon(premise: SeedConstituents, hypothesis: SeedConstituents, label: str) -> Lexicon | None:
     """Infer the lexical relations of a seed pair from its label.
 
     Equal words are equivalent. Different words have the relation of the label: forward entailment, alternation, or
@@ -236,7 +236,7 @@ def lexicon(premise: Parts, hypothesis: Parts, label: str) -> Lexicon | None:
     return candidate if relation is not None and three_way(relation) == label else None
 
 
-def _exchanged(premise: Parts, hypothesis: Parts) -> bool:
+def _exchanged(premise: SeedConstituents, hypothesis: SeedConstituents) -> bool:
     if premise.object is None or hypothesis.object is None or premise.subject.words == premise.object.words:
         return False
     return premise.subject.words == hypothesis.object.words and premise.object.words == hypothesis.subject.words

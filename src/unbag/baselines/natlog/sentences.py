@@ -11,11 +11,11 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from unbag.baselines.natlog.alignment import CannotReadError, EditKind, align
+from unbag.baselines.natlog.alignment import EditKind, UnsupportedPairError, align_words
 from unbag.baselines.natlog.edits import find_edits
 from unbag.baselines.natlog.lexicon import LexicalRelations
 from unbag.baselines.natlog.parsing import VERBS, Tree, parse_trees, remove_existential, reuse_parse
-from unbag.baselines.natlog.proofs import Step, label_of, prove
+from unbag.baselines.natlog.proofs import ProofStep, derive_label, prove_relations
 from unbag.baselines.natlog.relations import Relation
 from unbag.baselines.wordnet.database import open_wordnet
 from unbag.baselines.wordnet.relations import Lexicon
@@ -29,7 +29,7 @@ _MOST_WORDS: Final = 300  # because the alignment compares all word pairs of the
 
 
 @dataclass(frozen=True)
-class Verdict:
+class NatlogVerdict:
     """Label of a pair with its proof, or the reason why there is none.
 
     Attributes:
@@ -42,11 +42,11 @@ class Verdict:
 
     label: str | None
     relation: Relation | None
-    steps: tuple[Step, ...] = ()
+    steps: tuple[ProofStep, ...] = ()
     unread: str = ""
 
 
-class Labeller:
+class NatlogLabeler:
     """Labeler of sentence pairs that proves labels from edits and their contexts.
 
     Attributes:
@@ -66,7 +66,7 @@ class Labeller:
         self.identity = {"pipeline": parser.identity, "lexicon": name}
 
     @classmethod
-    def load(cls, pipeline: str | Path = PIPELINE, *, cache: Path | None = None) -> "Labeller":
+    def load(cls, pipeline: str | Path = PIPELINE, *, cache: Path | None = None) -> "NatlogLabeler":
         """Load a labeler with a spaCy pipeline and the installed WordNet.
 
         Args:
@@ -80,12 +80,12 @@ class Labeller:
         wordnet = open_wordnet()
         return cls(Parser(pipeline, cache=cache), wordnet, wordnet.identity)
 
-    def label(self, premise: str, hypothesis: str) -> Verdict:
+    def label(self, premise: str, hypothesis: str) -> NatlogVerdict:
         """Label a single pair."""
         [verdict] = self.labels([premise], [hypothesis])
         return verdict
 
-    def labels(self, premises: Sequence[str], hypotheses: Sequence[str]) -> Iterator[Verdict]:
+    def labels(self, premises: Sequence[str], hypotheses: Sequence[str]) -> Iterator[NatlogVerdict]:
         """Label n pairs, and iterate over the verdicts in the order of the pairs."""
         for start in range(0, len(premises), _BATCH_SIZE):
             batch = [texts[start : start + _BATCH_SIZE] for texts in (premises, hypotheses)]
@@ -94,35 +94,35 @@ class Labeller:
             for premise, hypothesis in zip(*batch, strict=True):
                 yield self._verdict(trees[premise], trees[hypothesis])
 
-    def _verdict(self, premise: Tree, hypothesis: Tree) -> Verdict:
+    def _verdict(self, premise: Tree, hypothesis: Tree) -> NatlogVerdict:
         try:
             for tree in (premise, hypothesis):
                 _check(tree)
             hypothesis = reuse_parse(premise, hypothesis)
             if premise.existential is not hypothesis.existential:
                 premise, hypothesis = remove_existential(premise), remove_existential(hypothesis)
-            pairs = align(premise, hypothesis, self._words)
+            pairs = align_words(premise, hypothesis, self._words)
             if not pairs:
-                raise CannotReadError("what the two sentences have in common")
+                raise UnsupportedPairError("what the two sentences have in common")
             edits = find_edits(premise, hypothesis, pairs, self._words)
-            possible, proof = prove(premise, hypothesis, edits)
-        except CannotReadError as error:
-            return Verdict(None, None, unread=str(error))
-        label, relation = label_of(possible)
-        return Verdict(label, relation, tuple(proof))
+            possible, proof = prove_relations(premise, hypothesis, edits)
+        except UnsupportedPairError as error:
+            return NatlogVerdict(None, None, unread=str(error))
+        label, relation = derive_label(possible)
+        return NatlogVerdict(label, relation, tuple(proof))
 
 
 def _check(tree: Tree) -> None:
     if len(tree.words) > _MOST_WORDS:
-        raise CannotReadError(f"a sentence of more than {_MOST_WORDS} words")
+        raise UnsupportedPairError(f"a sentence of more than {_MOST_WORDS} words")
     if tree.unread:
-        raise CannotReadError(f"what {tree.unread!r} belongs to")
+        raise UnsupportedPairError(f"what {tree.unread!r} belongs to")
     if "?" in tree.words:
-        raise CannotReadError("a question")
+        raise UnsupportedPairError("a question")
     if not set(tree.pos) & set(VERBS) and not all(each.named for each, _, _ in tree.determiners.values()):
-        raise CannotReadError("the verb of a sentence")
+        raise UnsupportedPairError("the verb of a sentence")
     if any(_is_unjoined(tree, verb) for verb in range(len(tree.words))):
-        raise CannotReadError("which of two verbs is the main one")
+        raise UnsupportedPairError("which of two verbs is the main one")
 
 
 def _is_unjoined(tree: Tree, verb: int) -> bool:
@@ -150,7 +150,7 @@ class NatlogPredictor:
     label_space = LABELS
     has_probabilities = False
 
-    def __init__(self, labeller: Labeller) -> None:
+    def __init__(self, labeller: NatlogLabeler) -> None:
         """Initialize the predictor.
 
         Args:
@@ -167,7 +167,7 @@ class NatlogPredictor:
             ImportError: If NLTK is not installed.
             ValueError: If the pipeline or WordNet is not installed.
         """
-        return cls(Labeller.load(pipeline))
+        return cls(NatlogLabeler.load(pipeline))
 
     def predict(self, premises: Sequence[str], hypotheses: Sequence[str]) -> NDArray[np.float32]:
         """Predict the probabilities of n pairs, shape (n, 3): 1 for the proved label, or 1/3 for each label."""
@@ -189,7 +189,7 @@ _SIGNS: Final = {
 _MOST_NAMED: Final = 3
 
 
-def explanation(verdict: Verdict) -> list[str]:
+def format_explanation(verdict: NatlogVerdict) -> list[str]:
     """Format the proof of a verdict with one line per step, or the uncovered construction if there is no label."""
     if verdict.label is None or verdict.relation is None:
         return [f"not covered by the rules: {verdict.unread}"]
@@ -198,7 +198,7 @@ def explanation(verdict: Verdict) -> list[str]:
     return [f"{number}. {_step(step)}" for number, step in enumerate(verdict.steps, start=1)]
 
 
-def _step(step: Step) -> str:
+def _step(step: ProofStep) -> str:
     edit = step.edit
     match edit.kind:
         case EditKind.SUBSTITUTE:

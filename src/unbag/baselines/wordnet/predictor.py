@@ -9,17 +9,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unbag.baselines.wordnet.database import open_wordnet
-from unbag.baselines.wordnet.relations import DEFAULT_EDGES, Lexicon, Relation, find_relation
+from unbag.baselines.wordnet.relations import DEFAULT_EDGES, Lexicon, WordNetRelation, find_relation
 from unbag.data.labels import CONTRADICTION, ENTAILMENT, LABELS, NEUTRAL
 from unbag.data.text.grammar import Replacement, find_replacement
 from unbag.inference.predictor import one_hot_probabilities, validate_pairs
 
-LABEL_OF: Final[Mapping[Relation, str]] = {
-    Relation.SYNONYM: ENTAILMENT,
-    Relation.HYPONYM: ENTAILMENT,
-    Relation.HYPERNYM: NEUTRAL,
-    Relation.ANTONYM: CONTRADICTION,
-    Relation.CO_HYPONYM: CONTRADICTION,
+LABEL_OF: Final[Mapping[WordNetRelation, str]] = {
+    WordNetRelation.SYNONYM: ENTAILMENT,
+    WordNetRelation.HYPONYM: ENTAILMENT,
+    WordNetRelation.HYPERNYM: NEUTRAL,
+    WordNetRelation.ANTONYM: CONTRADICTION,
+    WordNetRelation.CO_HYPONYM: CONTRADICTION,
 }
 
 
@@ -82,7 +82,7 @@ class WordNetPredictor:
         rows = [one_hot_probabilities(self.answer(premise, hypothesis)) for premise, hypothesis in pairs]
         return np.array(rows, dtype=np.float32).reshape(-1, len(LABELS))
 
-    def _relation_between(self, difference: Replacement) -> Relation | None:
+    def _relation_between(self, difference: Replacement) -> WordNetRelation | None:
         for old, new in _phrase_pairs(difference):
             if result := self._relation(old.lower(), new.lower()):
                 return result

@@ -14,7 +14,7 @@ nationalities (17 points higher here) and synonyms (15 points lower here). The t
 85.8 printed) are inconclusive, because such differences cancel in a total."""
 
 
-class Relation(StrEnum):
+class WordNetRelation(StrEnum):
     """Lexical relation of a first word to a second word: "dog" is a `HYPONYM` of "animal"."""
 
     SYNONYM = "synonym"
@@ -54,25 +54,25 @@ def are_antonyms(lexicon: Lexicon, first: str, second: str) -> bool:
     return not set(lexicon.antonyms(first)).isdisjoint(lexicon.base_forms(second))
 
 
-def hyponym_distance(lexicon: Lexicon, first: str, second: str) -> int | None:
+def compute_hyponym_distance(lexicon: Lexicon, first: str, second: str) -> int | None:
     """Compute the minimum number of edges from a sense of the first phrase up to a sense of the second.
 
     Returns:
         Number of edges: 0 if the phrases share a sense, None if no sense of the second is an ancestor of the first.
     """
     targets = set(lexicon.senses(second))
-    above = ancestors(lexicon, lexicon.senses(first))
+    above = compute_ancestors(lexicon, lexicon.senses(first))
     distances = [distance for sense, distance in above.items() if sense in targets]
     return min(distances, default=None)
 
 
 def are_co_hyponyms(lexicon: Lexicon, first: str, second: str, edges: int = DEFAULT_EDGES) -> bool:
     """Check whether two phrases have senses with a common ancestor at most `edges` edges above both."""
-    above = ancestors(lexicon, lexicon.senses(first), edges)
-    return any(sense in above for sense in ancestors(lexicon, lexicon.senses(second), edges))
+    above = compute_ancestors(lexicon, lexicon.senses(first), edges)
+    return any(sense in above for sense in compute_ancestors(lexicon, lexicon.senses(second), edges))
 
 
-def find_relation(lexicon: Lexicon, first: str, second: str, edges: int = DEFAULT_EDGES) -> Relation | None:
+def find_relation(lexicon: Lexicon, first: str, second: str, edges: int = DEFAULT_EDGES) -> WordNetRelation | None:
     """Find the first relation that holds between two phrases in any of their senses.
 
     The relations are checked in the order synonym, hyponym (at any distance), hypernym, antonym, co-hyponym. Glockner
@@ -88,17 +88,17 @@ def find_relation(lexicon: Lexicon, first: str, second: str, edges: int = DEFAUL
         Relation of the first phrase to the second; None if none holds.
     """
     if are_synonyms(lexicon, first, second):
-        return Relation.SYNONYM
-    if hyponym_distance(lexicon, first, second) is not None:
-        return Relation.HYPONYM
-    if hyponym_distance(lexicon, second, first) is not None:
-        return Relation.HYPERNYM
+        return WordNetRelation.SYNONYM
+    if compute_hyponym_distance(lexicon, first, second) is not None:
+        return WordNetRelation.HYPONYM
+    if compute_hyponym_distance(lexicon, second, first) is not None:
+        return WordNetRelation.HYPERNYM
     if are_antonyms(lexicon, first, second):
-        return Relation.ANTONYM
-    return Relation.CO_HYPONYM if are_co_hyponyms(lexicon, first, second, edges) else None
+        return WordNetRelation.ANTONYM
+    return WordNetRelation.CO_HYPONYM if are_co_hyponyms(lexicon, first, second, edges) else None
 
 
-def ancestors(lexicon: Lexicon, senses: Iterable[Hashable], edges: int | None = None) -> dict[Hashable, int]:
+def compute_ancestors(lexicon: Lexicon, senses: Iterable[Hashable], edges: int | None = None) -> dict[Hashable, int]:
     """Compute the minimum distance from the given senses to each of their ancestors.
 
     The senses themselves are included, with distance 0.

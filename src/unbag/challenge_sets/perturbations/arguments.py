@@ -20,7 +20,7 @@ from enum import StrEnum
 from functools import cache, lru_cache
 from typing import Final, NamedTuple
 
-from unbag.baselines.wordnet.relations import Relation
+from unbag.baselines.wordnet.relations import WordNetRelation
 from unbag.challenge_sets.perturbations.soswap.clause import TransitiveClause, find_clause
 from unbag.challenge_sets.perturbations.soswap.phrases import agrees, finite_verb, object_span
 from unbag.challenge_sets.perturbations.vocabulary_split import stem
@@ -258,7 +258,9 @@ def _above() -> dict[str, frozenset[str]]:
     """Build the stems directly above or beside each stem."""
     above: dict[str, set[str]] = {}
     sides = [
-        (words_.old, words_.new) for words_ in WORD_LISTS if words_.relation in (Relation.SYNONYM, Relation.HYPONYM)
+        (words_.old, words_.new)
+        for words_ in WORD_LISTS
+        if words_.relation in (WordNetRelation.SYNONYM, WordNetRelation.HYPONYM)
     ]
     sides += [(tuple(line.split()),) * 2 for line in _SYNONYMS.split("/")]
     sides += [(tuple(word for word, value in _NUMBERS.items() if value == number),) * 2 for number in _NUMBERS.values()]

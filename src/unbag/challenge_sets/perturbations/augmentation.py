@@ -22,7 +22,7 @@ from typing import Final, NamedTuple, Protocol
 import numpy as np
 
 from unbag.baselines.natlog.relations import Relation, three_way
-from unbag.baselines.natlog.sentences import Verdict
+from unbag.baselines.natlog.sentences import NatlogVerdict
 from unbag.challenge_sets.perturbations.addamod import (
     DEFAULT_MIN_COUNT,
     DEFAULT_SEED,
@@ -221,9 +221,9 @@ _CHUNK_SIZE: Final = 256  # pairs whose sentences are parsed or labelled togethe
 
 
 class Labeller(Protocol):
-    """An object that proves labels, such as `baselines.natlog.sentences.Labeller`."""
+    """An object that proves labels, such as `baselines.natlog.sentences.NatlogLabeler`."""
 
-    def labels(self, premises: Sequence[str], hypotheses: Sequence[str]) -> Iterator[Verdict]:
+    def labels(self, premises: Sequence[str], hypotheses: Sequence[str]) -> Iterator[NatlogVerdict]:
         """Iterate over the verdicts on n pairs, in order."""
         ...
 
@@ -303,7 +303,7 @@ class ReversedPairs:
         yield from zip(numbers, map(proved_label, self._labeller.labels(premises, hypotheses)), strict=True)
 
 
-def proved_label(verdict: Verdict) -> str | None:
+def proved_label(verdict: NatlogVerdict) -> str | None:
     """Determine the label that a verdict proves; None if the verdict only lacks a proof of another label.
 
     Neutral is proved in two cases: the hypothesis entails the premise and the converse does not hold (reverse

@@ -15,10 +15,10 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import Final, NamedTuple
 
-from unbag.baselines.natlog.labeller import format_proof, relate
+from unbag.baselines.natlog.labeller import compute_relation, format_proof
 from unbag.baselines.natlog.parsing import ALWAYS, NEVER, NOT, Clause, NounPhrase, Quantifier, Shape
 from unbag.baselines.natlog.relations import Relation
-from unbag.baselines.natlog.seeds import INFLECTED, NUMBERS, Noun, Parts, clauses, lexicon, parts
+from unbag.baselines.natlog.seeds import INFLECTED, NUMBERS, SeedConstituents, SeedNoun, clauses, lexicon, parts
 from unbag.data.text.grammar import adapt_article, plural_phrase
 from unbag.data.text.parses import Person, conjugate
 
@@ -113,8 +113,8 @@ class Seed:
         shape: Logical form of the pair, with the lexical relations that follow from its label.
     """
 
-    premise: Parts
-    hypothesis: Parts
+    premise: SeedConstituents
+    hypothesis: SeedConstituents
     shape: Shape
 
     @classmethod
@@ -204,7 +204,7 @@ def _pair(seed: Seed, change: Change, position: str) -> ModifiedPair:
         type=change[0][1].type if change else NONE,
         position=position,
         part="+".join(part for part, _ in change) or NONE,
-        relation=relate(modified_shape(seed.shape, first, second)),
+        relation=compute_relation(modified_shape(seed.shape, first, second)),
     )
 
 
@@ -233,7 +233,7 @@ def _phrase(phrase: NounPhrase, modifier: Modifier) -> NounPhrase:
     return replace(phrase, quantifier=modifier.quantifier)
 
 
-def _takes(parts: Parts, part: str, modifier: Modifier) -> bool:
+def _takes(parts: SeedConstituents, part: str, modifier: Modifier) -> bool:
     """Check whether a modification of a sentence is grammatical."""
     if part == VERB:
         # "isn't not" and "isn't never" are ungrammatical.
@@ -247,7 +247,7 @@ def _takes(parts: Parts, part: str, modifier: Modifier) -> bool:
     return counted or modifier.name not in ("at least", "exactly one", "all but one")
 
 
-def modified_sentence(parts: Parts, change: Change = ()) -> str:
+def modified_sentence(parts: SeedConstituents, change: Change = ()) -> str:
     """Write a sentence from its parts, with modifiers.
 
     Args:
@@ -270,7 +270,7 @@ def modified_sentence(parts: Parts, change: Change = ()) -> str:
     return " ".join(words)
 
 
-def _noun(noun: Noun, modifier: Modifier | None) -> str:
+def _noun(noun: SeedNoun, modifier: Modifier | None) -> str:
     if modifier is None:
         return " ".join(filter(None, [noun.determiner, noun.words]))
     if modifier.quantifier is None:
@@ -293,7 +293,7 @@ def _noun(noun: Noun, modifier: Modifier | None) -> str:
             return f"{name} {head}"
 
 
-def _verb(parts: Parts, modifier: Modifier | None, *, singular: bool) -> list[str]:
+def _verb(parts: SeedConstituents, modifier: Modifier | None, *, singular: bool) -> list[str]:
     added = [] if modifier is None else [modifier.name]
     person = Person.PLURAL if parts.subject.plural and not singular else Person.SINGULAR
     if parts.auxiliary:
@@ -311,7 +311,7 @@ def _contracted(auxiliary: str) -> str:
     return {"can": "can't", "will": "won't"}.get(auxiliary, f"{auxiliary}n't")
 
 
-def _conjugate_verb(verb: str, parts: Parts, person: Person) -> str:
+def _conjugate_verb(verb: str, parts: SeedConstituents, person: Person) -> str:
     # Among verbs in -ies, only the shortest have a base form in -ie: dies, lies, ties.
     lemma = verb[:-1] if verb.endswith("ies") and len(verb) == len("dies") else ""
     return conjugate(verb, lemma, person, third=not parts.subject.plural)

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from unbag.baselines.wordnet.relations import Relation
+from unbag.baselines.wordnet.relations import WordNetRelation
 from unbag.challenge_sets.perturbations.name_mentions import (
     JOINED,
     NOT_LISTED,
@@ -174,7 +174,7 @@ def name_pairs(
         rejected: Counter of rejected names by reason, which the call updates (default: not counted).
     """
     names = collect_names(read())
-    relation = Relation.CO_HYPONYM
+    relation = WordNetRelation.CO_HYPONYM
     return {
         str(parse): Substitute(edit.hypothesis, NAMES, relation, LABEL_OF[relation], edit.old, edit.new)
         for parse, entities in read()

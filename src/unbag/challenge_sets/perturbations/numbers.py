@@ -15,7 +15,7 @@ from enum import StrEnum
 from math import ceil
 from typing import Final, NamedTuple
 
-from unbag.baselines.wordnet.relations import Relation
+from unbag.baselines.wordnet.relations import WordNetRelation
 from unbag.challenge_sets.perturbations.substitution import Substitute
 from unbag.challenge_sets.perturbations.word_lists import LABEL_OF
 from unbag.utils import rng
@@ -304,8 +304,8 @@ def rewrite_number(sentence: str, seed: int = DEFAULT_SEED) -> NumberEdit | None
 def substitute_numbers(premise: str, seed: int = DEFAULT_SEED) -> list[Substitute]:
     """Build the pairs of a premise: at most one with a changed value and one with an equivalent notation."""
     operations = (
-        (VALUES, Relation.CO_HYPONYM, change_number(premise, seed)),
-        (NOTATIONS, Relation.SYNONYM, rewrite_number(premise, seed)),
+        (VALUES, WordNetRelation.CO_HYPONYM, change_number(premise, seed)),
+        (NOTATIONS, WordNetRelation.SYNONYM, rewrite_number(premise, seed)),
     )
     return [
         Substitute(edit.hypothesis, category, relation, LABEL_OF[relation], edit.old, edit.new)

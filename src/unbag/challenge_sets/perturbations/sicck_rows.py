@@ -11,10 +11,10 @@ from typing import Any, Final, NamedTuple
 
 import pyarrow as pa
 
-from unbag.baselines.natlog.labeller import relate
+from unbag.baselines.natlog.labeller import compute_relation
 from unbag.baselines.natlog.parsing import Shape
 from unbag.baselines.natlog.relations import Relation, four_way, three_way
-from unbag.baselines.natlog.seeds import Parts
+from unbag.baselines.natlog.seeds import SeedConstituents
 from unbag.challenge_sets.perturbations.modifiers import (
     ADJECTIVE_ADVERB,
     BOTH,
@@ -244,7 +244,7 @@ def annotator_agreement(rows: Sequence[SicckRow]) -> dict[str, Any]:
         - `confusion`: counts of (relations of the annotators, relation of the labeller);
         - `disagreements`: number of rows with different four-way labels, by class.
     """
-    both = [(row, relate(shape)) for row, shape in zip(rows, official_shapes(rows), strict=True)]
+    both = [(row, compute_relation(shape)) for row, shape in zip(rows, official_shapes(rows), strict=True)]
     return {
         "n": len(rows),
         "seven_way": sum(relation in row.relations for row, relation in both),
@@ -305,7 +305,7 @@ def count_reproduced(rows: Sequence[SicckRow]) -> Counter[str]:
     return counts
 
 
-def _cause(ours: Sequence[tuple[Parts, str]], theirs: Sequence[str]) -> str:
+def _cause(ours: Sequence[tuple[SeedConstituents, str]], theirs: Sequence[str]) -> str:
     """Find the smallest combination of causes that converts our sentences to the authors'."""
     names = (EVERYONE, *_CAUSES)
     for causes in chain([()], combinations(names, 1), combinations(names, 2)):
@@ -322,7 +322,7 @@ def _subsets(causes: Sequence[str]) -> Iterable[tuple[str, ...]]:
     return chain.from_iterable(combinations(causes, n) for n in range(len(causes) + 1))
 
 
-def _apply(causes: Sequence[str], parts: Parts, text: str) -> str:
+def _apply(causes: Sequence[str], parts: SeedConstituents, text: str) -> str:
     for cause in causes:
         if cause == EVERYONE:
             if text.startswith("every one of the "):

@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple, Protocol
 
 import pyarrow as pa
 
-from unbag.baselines.wordnet.relations import Relation
+from unbag.baselines.wordnet.relations import WordNetRelation
 from unbag.challenge_sets.perturbations.augmentation import GeneratedPair
 from unbag.challenge_sets.perturbations.corpus_counts import Bigrams, CorpusCounts, with_edges
 from unbag.challenge_sets.perturbations.swapped import distinct_by
@@ -86,7 +86,7 @@ class Candidate(NamedTuple):
     """
 
     category: str
-    relation: Relation
+    relation: WordNetRelation
     new: str
 
 
@@ -104,7 +104,7 @@ class Substitute(NamedTuple):
 
     hypothesis: str
     category: str
-    relation: Relation
+    relation: WordNetRelation
     label: str
     old: str
     new: str
@@ -244,7 +244,7 @@ class Substituter:
             return REPEATED
         if _occurrences(lowered, new):
             return PRESENT
-        gendered = {Relation.ANTONYM: old, Relation.HYPERNYM: new}.get(candidate.relation, ())
+        gendered = {WordNetRelation.ANTONYM: old, WordNetRelation.HYPERNYM: new}.get(candidate.relation, ())
         if _is_gendered(gendered) and not _PRONOUNS.isdisjoint(lowered):
             return PRONOUN
         if (candidate.category in _COUNTS or _is_gendered(old)) and not _DISTINGUISHING.isdisjoint(lowered):
@@ -252,12 +252,12 @@ class Substituter:
         after = lowered[start + length :]
         if candidate.category == "nationalities" and not (after and after[0].isalpha()):
             return NO_NOUN
-        if candidate.relation is Relation.HYPERNYM:  # the new word is more specific
+        if candidate.relation is WordNetRelation.HYPERNYM:  # the new word is more specific
             # Without a determiner, the word before may form a compound with the old word: "waiting room".
             before = lowered[start - 1 : start]
             if not before or not (before[0] in _DETERMINERS or before[0].isdecimal()):
                 return NO_ARTICLE
-        if candidate.relation is not Relation.SYNONYM and any(map(_is_scope, [*lowered[:start], *after])):
+        if candidate.relation is not WordNetRelation.SYNONYM and any(map(_is_scope, [*lowered[:start], *after])):
             return SCOPE
         if candidate.category == WORDNET_ANTONYMS and not self._is_similar(" ".join(old), candidate.new.lower()):
             return DISSIMILAR

@@ -8,16 +8,16 @@ meaning (*orange* is a fruit, *second* a moment) can be replacements, but are no
 
 from typing import Final, NamedTuple
 
-from unbag.baselines.wordnet.relations import Relation
+from unbag.baselines.wordnet.relations import WordNetRelation
 from unbag.data.labels import CONTRADICTION, ENTAILMENT, NEUTRAL
 from unbag.data.text.grammar import plural
 
 LABEL_OF: Final = {
-    Relation.CO_HYPONYM: CONTRADICTION,
-    Relation.ANTONYM: CONTRADICTION,
-    Relation.SYNONYM: ENTAILMENT,
-    Relation.HYPONYM: ENTAILMENT,  # the replaced word is a hyponym of the new one
-    Relation.HYPERNYM: NEUTRAL,
+    WordNetRelation.CO_HYPONYM: CONTRADICTION,
+    WordNetRelation.ANTONYM: CONTRADICTION,
+    WordNetRelation.SYNONYM: ENTAILMENT,
+    WordNetRelation.HYPONYM: ENTAILMENT,  # the replaced word is a hyponym of the new one
+    WordNetRelation.HYPERNYM: NEUTRAL,
 }
 """Label of a pair, by the relation of the replaced word to the new one."""
 
@@ -33,7 +33,7 @@ class WordList(NamedTuple):
     """
 
     category: str
-    relation: Relation
+    relation: WordNetRelation
     old: tuple[str, ...]
     new: tuple[str, ...]
 
@@ -53,18 +53,18 @@ def _exclusive(category: str, *lists: tuple[str, ...], only_new: str = "") -> li
     """Build lists of co-hyponyms; the words of `only_new` are replacements but are not replaced."""
     not_replaced = set(_words(only_new))
     return [
-        WordList(category, Relation.CO_HYPONYM, tuple(word for word in words if word not in not_replaced), words)
+        WordList(category, WordNetRelation.CO_HYPONYM, tuple(word for word in words if word not in not_replaced), words)
         for words in lists
     ]
 
 
-def _pairs(category: str, relation: Relation, text: str) -> list[WordList]:
+def _pairs(category: str, relation: WordNetRelation, text: str) -> list[WordList]:
     """Build one list per word pair or set, for replacements in both directions."""
     sets = [_words(line) for line in text.split("/")]
     return [WordList(category, relation, words, words) for words in sets]
 
 
-def _directed(category: str, relation: Relation, text: str) -> list[WordList]:
+def _directed(category: str, relation: WordNetRelation, text: str) -> list[WordList]:
     """Build one list per `old … > new …`."""
     sides = [line.split(">") for line in text.split("/")]
     return [WordList(category, relation, _words(old), _words(new)) for old, new in sides]
@@ -73,7 +73,7 @@ def _directed(category: str, relation: Relation, text: str) -> list[WordList]:
 def _kinds(category: str, nouns: str, above: str) -> list[WordList]:
     """Build lists that replace nouns by their hypernyms, in singular and plural."""
     sides = zip(_both_numbers(nouns), _both_numbers(above), strict=True)
-    return [WordList(category, Relation.HYPONYM, old, new) for old, new in sides]
+    return [WordList(category, WordNetRelation.HYPONYM, old, new) for old, new in sides]
 
 
 _CO_HYPONYMS: Final = [
@@ -160,7 +160,7 @@ _CO_HYPONYMS: Final = [
 
 _ANTONYMS: Final = _pairs(
     "antonyms",
-    Relation.ANTONYM,
+    WordNetRelation.ANTONYM,
     "young old / big small / large small / large tiny / huge tiny / tall short / happy sad / empty full / wet dry"
     "/ hot cold / open closed / clean dirty / inside outside / indoors outdoors / indoor outdoor / above below"
     "/ in_front_of behind / upstairs downstairs / daytime nighttime / asleep awake / sunny rainy / male female"
@@ -179,7 +179,7 @@ _ANTONYMS: Final = _pairs(
 _SYNONYMS: Final = [
     *_pairs(
         "synonyms",
-        Relation.SYNONYM,
+        WordNetRelation.SYNONYM,
         "couch sofa / couches sofas / kid child / kids children / mom mother / mommy mother / moms mothers / dad father"
         "/ daddy father / dads fathers / big large / small little / happy joyful / happy glad / bicycle bike"
         "/ bicycles bikes / motorcycle motorbike / motorcycles motorbikes / television tv / photo photograph"
@@ -194,7 +194,7 @@ _SYNONYMS: Final = [
         "/ gray grey / woods forest / drapes curtains / rug carpet / rugs carpets / sad unhappy / leaps jumps"
         "/ leaping jumping / cuts slices / observes watches / observing watching",
     ),
-    *_directed("synonyms", Relation.SYNONYM, "gift > present / gifts > presents"),
+    *_directed("synonyms", WordNetRelation.SYNONYM, "gift > present / gifts > presents"),
 ]
 
 _HYPERNYMS: Final = [
@@ -220,7 +220,7 @@ _HYPERNYMS: Final = [
     *_kinds("hypernyms", "surgeon nurse policeman firefighter waitress waiter teacher farmer", "person"),
     *_directed(
         "hypernyms",
-        Relation.HYPONYM,
+        WordNetRelation.HYPONYM,
         "kitchen bathroom bedroom living_room dining_room classroom courtroom > room"
         "/ jogging sprinting > running / jogs sprints > runs / strolling marching > walking / strolls marches > walks"
         "/ whispering shouting chatting > talking",
@@ -239,7 +239,7 @@ def _reversed(lists: list[WordList]) -> list[WordList]:
         for above in words.new:
             below.setdefault(above, []).extend(words.old)
     return [
-        WordList("hyponyms", Relation.HYPERNYM, (above,), tuple(dict.fromkeys(words)))
+        WordList("hyponyms", WordNetRelation.HYPERNYM, (above,), tuple(dict.fromkeys(words)))
         for above, words in below.items()
         if above not in _NOT_ONLY_NOUNS
     ]

@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from unbag.baselines.wordnet.database import WordNet
-from unbag.baselines.wordnet.relations import Relation
+from unbag.baselines.wordnet.relations import WordNetRelation
 from unbag.challenge_sets.perturbations.substitution import WORDNET_ANTONYMS, Candidate
 
 # Occurrences in the sense-tagged texts of WordNet. Fewer occurrences do not show which sense is the usual one.
@@ -91,12 +91,12 @@ class WordNetCandidates:
         return forms.pop() if len(forms) == 1 else None
 
 
-def _related(base: str, sense: Any) -> Iterator[tuple[str, Relation, Any]]:
+def _related(base: str, sense: Any) -> Iterator[tuple[str, WordNetRelation, Any]]:
     """Iterate over (category, relation of the word to the lemma, lemma) of the lemmas directly related to a sense."""
     for lemma in sense.lemmas():
         if lemma.name() == base:
-            yield from ((WORDNET_ANTONYMS, Relation.ANTONYM, antonym) for antonym in lemma.antonyms())
+            yield from ((WORDNET_ANTONYMS, WordNetRelation.ANTONYM, antonym) for antonym in lemma.antonyms())
         else:
-            yield "synonyms_wordnet", Relation.SYNONYM, lemma
+            yield "synonyms_wordnet", WordNetRelation.SYNONYM, lemma
     for above in sense.hypernyms() if sense.pos() == "n" else ():
-        yield from (("hypernyms_wordnet", Relation.HYPONYM, lemma) for lemma in above.lemmas())
+        yield from (("hypernyms_wordnet", WordNetRelation.HYPONYM, lemma) for lemma in above.lemmas())
