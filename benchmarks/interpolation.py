@@ -28,7 +28,7 @@ from recipes import LAMBDA, of_held_out_words
 from unbag.challenge_sets.loading import config_name
 from unbag.challenge_sets.request import BuiltSet, Request, build
 from unbag.evaluation.model_loading import predictor_of
-from unbag.scoring.significance import sample_value
+from unbag.scoring.significance import compute_sample_value
 from unbag.training.interpolation import GRID, choose_alpha
 from unbag.training.weight_averaging import average_models
 
@@ -118,7 +118,7 @@ def chosen(found: Mapping[str, Mapping[int, Measures]]) -> float:
     for alpha in GRID:
         if name_of(alpha) in found:
             sample = found[name_of(alpha)][SEED].samples[CORPUS]
-            metrics = {"accuracy": sample_value(sample), "pairs": len(sample.columns)}
+            metrics = {"accuracy": compute_sample_value(sample), "pairs": len(sample.columns)}
             curve.append({"alpha": alpha, "all": metrics})
     return choose_alpha(curve)
 

@@ -10,12 +10,12 @@ import evaluate
 from unbag.data.labels import ENTAILMENT, LABELS, NOT_ENTAILMENT
 from unbag.scoring.negation_consistency import (
     NegationConsistencyScores,
-    NegationMeasures,
-    OperationNegationMeasures,
+    NegationOperationScores,
+    NegationScores,
     negation_consistency,
 )
 from unbag.scoring.nested import format_output
-from unbag.scoring.validation import label_ids
+from unbag.scoring.validation import convert_labels_to_ids
 
 _CITATION = """@inproceedings{gardner-etal-2020-evaluating,
   title = {Evaluating Models' Local Decision Boundaries via Contrast Sets},
@@ -25,8 +25,8 @@ _CITATION = """@inproceedings{gardner-etal-2020-evaluating,
 _NAMES: Final = (*LABELS, NOT_ENTAILMENT)
 _DOCUMENTATION = f"""{negation_consistency.__doc__}
 {NegationConsistencyScores.__doc__}
-{NegationMeasures.__doc__}
-{OperationNegationMeasures.__doc__}
+{NegationScores.__doc__}
+{NegationOperationScores.__doc__}
 {format_output.__doc__}
 
 Predictions and references are label ids, or label names; `names` has the names in the order of the ids."""
@@ -67,7 +67,7 @@ class NegationConsistency(evaluate.Metric):
         structured: bool = False,
         **options: Any,
     ) -> dict[str, Any]:
-        predictions, references = label_ids(predictions, names), label_ids(references, names)
+        predictions, references = convert_labels_to_ids(predictions, names), convert_labels_to_ids(references, names)
         options = {"entailment": list(names).index(ENTAILMENT), **options}
         scores = negation_consistency(predictions, references, source_id, mirror, operation, **options)
         return format_output(scores, structured=structured)

@@ -3,7 +3,7 @@ from collections import Counter
 
 import pytest
 
-from unbag.baselines.wordnet.relations import Relation
+from unbag.baselines.wordnet.relations import WordNetRelation
 from unbag.challenge_sets.perturbations.name_mentions import JOINED, NOT_LISTED, ROLE
 from unbag.challenge_sets.perturbations.names import (
     FEW,
@@ -98,7 +98,7 @@ def test_name_pairs_other_seed_draws_other_names_and_a_repeated_seed_the_same():
 
 def test_name_pairs_are_contradictions_of_co_hyponyms():
     for pair in name_pairs(lambda: TEXT).values():
-        assert (pair.category, pair.relation, pair.label) == (NAMES, Relation.CO_HYPONYM, "contradiction")
+        assert (pair.category, pair.relation, pair.label) == (NAMES, WordNetRelation.CO_HYPONYM, "contradiction")
 
 
 def test_name_pairs_of_four_persons_draw_every_other_name():

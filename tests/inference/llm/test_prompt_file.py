@@ -18,7 +18,7 @@ from unbag.inference.label_probe import PAIRS as PROBE
 from unbag.inference.llm.prompt_file import PromptError, PromptFile, choose_prompt
 from unbag.inference.llm.prompts import DEFAULT_WORDS
 from unbag.inference.llm.reading import first_token_probabilities, parse_json_label, parse_label, value_token
-from unbag.reports.reproduce import rerun
+from unbag.reports.reproduce import build_reproduce_command
 
 BODY = "Premise: {{ premise }}\nHypothesis: {{ hypothesis }}\nAnswer Yes, Maybe or No."
 TWO_WORDS = "words: {entailment: [supported, yes], not_entailment: not supported}"
@@ -196,7 +196,7 @@ def test_evaluate_several_prompts_gives_the_spread_and_the_share_without_a_label
     assert spread.highest == "a"
     read = results.read(tmp_path / "run" / results.FILE)
     assert [each.model["abstained_share"] for each in read] == [each.model["abstained_share"] for each in found]
-    command = rerun(found[1]).command
+    command = build_reproduce_command(found[1]).command
     assert command.startswith("unbag evaluate endpoint:tiny ")
     assert f"--prompt {prompts[1]}" in command
 
