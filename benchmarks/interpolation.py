@@ -27,7 +27,7 @@ from recipe_study_table import PLAIN, TITLES, Measures, markdown, read, show, su
 from recipes import LAMBDA, of_held_out_words
 from unbag.challenge_sets.loading import config_name
 from unbag.challenge_sets.request import BuiltSet, Request, build
-from unbag.evaluation.model_loading import predictor_of
+from unbag.evaluation.model_loading import load_predictor
 from unbag.scoring.significance import compute_sample_value
 from unbag.training.interpolation import GRID, choose_alpha
 from unbag.training.weight_averaging import average_models
@@ -82,7 +82,7 @@ def evaluate(args: argparse.Namespace) -> None:
         folder = args.out / f"alpha-{alpha:g}"
         shutil.rmtree(folder, ignore_errors=True)  # of a run that was interrupted
         average_models(args.models, folder, alphas=[alpha])
-        predictor, _ = predictor_of(str(folder), dtype="float32")
+        predictor, _ = load_predictor(str(folder), dtype="float32")
         write(measure(predictor, sets, [permuted], unseen_words, out=args.out / "predictions", corpus=CORPUS), path)
         shutil.rmtree(folder)
         print(f"alpha {alpha:g}", file=sys.stderr, flush=True)

@@ -32,7 +32,7 @@ from unbag.baselines.demo_reader import ReaderPredictor
 from unbag.challenge_sets.request import BuiltSet, build
 from unbag.challenge_sets.results import Result
 from unbag.data import demo as pairs
-from unbag.data.columns import column, numbers
+from unbag.data.columns import read_column, read_numbers
 from unbag.data.labels import LABELS
 from unbag.evaluation import demo, verdict
 from unbag.evaluation.evaluator import evaluate_all
@@ -59,7 +59,7 @@ def main() -> None:
         folder = args.output_dir or Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
         results = evaluate(folder, args.max_steps)
-    verdicts = {name: verdict.of_model(own) for name, own in results.items()}
+    verdicts = {name: verdict.compute_model_verdict(own) for name, own in results.items()}
     tables = "\n".join(markdown(verdicts))
     print(tables)
     if args.markdown:
@@ -70,12 +70,14 @@ def main() -> None:
 
 def evaluate(folder: Path, max_steps: int) -> dict[str, list[Result]]:
     """Evaluate all models on all sets of the demonstration; return the results of each model."""
-    demo.fill(folder)
-    sets = [each if isinstance(each, BuiltSet) else build(each) for each in demo.sets(folder)]
+    demo.write_demo_data(folder)
+    sets = [each if isinstance(each, BuiltSet) else build(each) for each in demo.build_sets(folder)]
     networks = [train(name, folder, max_steps) for name in NETWORKS]
     functions = [*(constant(label) for label in LABELS), coin, *oracles(sets)]
     models: list[Any] = [*networks, "lexical", "hypothesis-only", *functions, ReaderPredictor()]
-    found = evaluate_all(models, sets, output_dir=folder / "run", trust_labels=True, **demo.training_options(folder))
+    found = evaluate_all(
+        models, sets, output_dir=folder / "run", trust_labels=True, **demo.build_training_options(folder)
+    )
     by_name: dict[str, list[Result]] = {}
     for result in found:
         by_name.setdefault(short_name(result), []).append(result)
@@ -89,7 +91,7 @@ def short_name(result: Result) -> str:
 
 def train(name: str, folder: Path, max_steps: int) -> str:
     """Train a network on the demonstration's pairs; return its folder."""
-    corpus, trained = str(folder / pairs.file("train").name), folder / "models" / name
+    corpus, trained = str(folder / pairs.get_demo_file("train").name), folder / "models" / name
     if not trained.exists():
         untrained = folder / "untrained" / name
         if not untrained.exists():
@@ -125,9 +127,9 @@ def oracles(sets: Sequence[BuiltSet]) -> Iterator[Function]:
     """Build an oracle and a noisy oracle, which know the gold labels of the sets' rows in order."""
     gold: dict[tuple[str, str], str] = {}
     for each in sets:
-        texts = (column(each.rows, side).to_pylist() for side in ("premise", "hypothesis"))
-        in_order = numbers(each.rows, "permutation") < 0 if each.name == "permuted" else None
-        for i, (pair, label) in enumerate(zip(zip(*texts, strict=True), numbers(each.rows, "label"), strict=True)):
+        texts = (read_column(each.rows, side).to_pylist() for side in ("premise", "hypothesis"))
+        in_order = read_numbers(each.rows, "permutation") < 0 if each.name == "permuted" else None
+        for i, (pair, label) in enumerate(zip(zip(*texts, strict=True), read_numbers(each.rows, "label"), strict=True)):
             if in_order is None or in_order[i]:
                 gold.setdefault(pair, LABELS[label])
 

@@ -38,10 +38,10 @@ from unbag.challenge_sets.requirements import Requirement
 from unbag.data.columns import round_to_field
 from unbag.data.corpora import OFFICIAL
 from unbag.data.downloads import PinnedFile
-from unbag.data.sources import Example, Source
+from unbag.data.sources import Example, PairSource
 from unbag.data.text.entities import EntityRecognizer, recognize_ahead
 from unbag.data.text.parses import Parser
-from unbag.utils.hashing import file_hash
+from unbag.utils.hashing import hash_file
 from unbag.utils.safe_io import DataError
 
 _CITATION = """@inproceedings{glockner-etal-2018-breaking,
@@ -195,7 +195,7 @@ class BreakingNli(OfficialSet):
             kwargs["embeddings"] = embeddings.pin_name(kwargs["embeddings"])
         super().__init__(*args, **kwargs)
 
-    def sources(self, *, streaming: bool = False) -> list[Source]:
+    def sources(self, *, streaming: bool = False) -> list[PairSource]:
         """Open the official pairs, or the corpus of the premises."""
         if not self.config.is_official:
             # Not divided, since each distinct premise is used once and only a single process reads all of them.
@@ -203,7 +203,7 @@ class BreakingNli(OfficialSet):
         with zipfile.ZipFile(self.official_file()) as archive:
             return [self.official_source(Path(_MEMBER).name, archive.read(_MEMBER), _COLUMNS)]
 
-    def tables(self, source: Source, examples: Iterator[Example]) -> Iterator[pa.Table]:
+    def tables(self, source: PairSource, examples: Iterator[Example]) -> Iterator[pa.Table]:
         """Iterate over the pairs, and count the rejected candidates for the record."""
         if self.config.is_official:
             yield from substitution.substitution_tables(self._authors(examples), self._measure)
@@ -228,7 +228,7 @@ class BreakingNli(OfficialSet):
         if self.config.bigrams:
             options["bigrams_of"] = [
                 *build_sources_record(self._bigram_sources()),
-                *({"origin": path.name, "split": "", "revision": file_hash(path)} for path in self._bigram_texts()),
+                *({"origin": path.name, "split": "", "revision": hash_file(path)} for path in self._bigram_texts()),
             ]
         if not self.config.is_official:
             options["min_bigrams"] = self.config.min_bigram_count
@@ -258,7 +258,7 @@ class BreakingNli(OfficialSet):
         for name, premise, hypothesis, label, annotators in examples:
             yield SubstitutionRow(name, name, premise, hypothesis, label, categories[name], annotators=annotators)
 
-    def _training(self) -> list[Source]:
+    def _training(self) -> list[PairSource]:
         """Open the training corpora; empty for the official pairs without the option `train_data`."""
         config = self.config
         if config.train_data or config.corpus:
@@ -269,7 +269,7 @@ class BreakingNli(OfficialSet):
     def _bigram_texts(self) -> list[Path]:
         return [Path(name) for name in self.config.bigrams or () if is_bigram_file(name)]
 
-    def _bigram_sources(self) -> list[Source]:
+    def _bigram_sources(self) -> list[PairSource]:
         names = tuple(name for name in self.config.bigrams or () if not is_bigram_file(name))
         return open_training_sources(LexicalRecipe(names, self.config.language)) if names else []
 
@@ -313,7 +313,7 @@ class BreakingNli(OfficialSet):
             words=config.words,
         )
 
-    def _text_pairs(self, source: Source, rejected: Counter[str]) -> Callable[[str], list[Substitute]]:
+    def _text_pairs(self, source: PairSource, rejected: Counter[str]) -> Callable[[str], list[Substitute]]:
         """Build the function that finds the pairs of a sentence of the user's text that differ in a number or name."""
         config = self.config
         with_names = names.name_pairs(partial(self._annotated, source), config.seed, rejected)
@@ -325,7 +325,7 @@ class BreakingNli(OfficialSet):
 
         return pairs
 
-    def _annotated(self, source: Source) -> Iterator[AnnotatedSentence]:
+    def _annotated(self, source: PairSource) -> Iterator[AnnotatedSentence]:
         """Iterate over the parses and entities of a text, which are read from the cache after the first time."""
         pipeline = self.config.parser_name
         recognize_ahead(pipeline, (example.premise for example in source.examples()))

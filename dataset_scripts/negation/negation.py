@@ -16,8 +16,8 @@ from unbag.challenge_sets.perturbations.negation_rows import DEFAULT_SEED, SCHEM
 from unbag.challenge_sets.perturbations.soswap_addamod import iter_distinct_premises
 from unbag.challenge_sets.requirements import Requirement
 from unbag.data.labels import TWO_WAY
-from unbag.data.sources import Example, Source
-from unbag.data.text.parses import Parser, parse_ahead
+from unbag.data.sources import Example, PairSource
+from unbag.data.text.parses import Parser, precompute_parses
 from unbag.data.text.tagging import PIPELINE
 
 _CITATION: Final = """@inproceedings{gardner-etal-2020-evaluating,
@@ -75,15 +75,15 @@ class Negation(ChallengeSetBuilder):
     CITATION = _CITATION
     UNFIT = "with a repeated premise or one that is no plain clause"
 
-    def sources(self, *, streaming: bool = False) -> list[Source]:
+    def sources(self, *, streaming: bool = False) -> list[PairSource]:
         """Open the pairs in one piece. One process reads all of them, so that each distinct premise is used once."""
         return [source.with_one_span() for source in super().sources(streaming=streaming)]
 
-    def warm_caches(self, source: Source) -> None:
+    def warm_caches(self, source: PairSource) -> None:
         """Parse the premises with several processes. `tables` runs in one process and then reads the cached parses."""
-        parse_ahead(self.config.pipeline, (premise for _, premise in iter_distinct_premises(source.examples())))
+        precompute_parses(self.config.pipeline, (premise for _, premise in iter_distinct_premises(source.examples())))
 
-    def tables(self, source: Source, examples: Iterator[Example]) -> Iterator[pa.Table]:
+    def tables(self, source: PairSource, examples: Iterator[Example]) -> Iterator[pa.Table]:
         """Iterate over the pairs, and count the operations and the rejected premises."""
         config = self.config
         counts: Counter[str] = Counter()

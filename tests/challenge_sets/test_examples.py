@@ -14,7 +14,7 @@ from unbag.challenge_sets.sicck import examples as sicck
 from unbag.challenge_sets.soswap_addamod import examples as soswap_addamod
 from unbag.challenge_sets.swapped import examples as swapped
 from unbag.challenge_sets.views.examples import CANDIDATES, PER_KIND, OriginalPrediction
-from unbag.data.labels import LABELS, label_id
+from unbag.data.labels import LABELS, get_label_id
 from unbag.data.predictions import SetPredictions
 from unbag.evaluation import report_examples
 
@@ -32,7 +32,7 @@ def _pairs(n=3, **columns):
         "id": [f"r{i}" for i in range(n)],
         "premise": [f"Premise number {i}." for i in range(n)],
         "hypothesis": [f"Hypothesis number {i}." for i in range(n)],
-        "label": [label_id("neutral")] * n,
+        "label": [get_label_id("neutral")] * n,
     }
     return datasets.Dataset.from_dict(base | columns)
 
@@ -42,7 +42,7 @@ def _kinds(shown):
 
 
 def test_choose_on_plain_lists_the_most_confident_mistakes_of_each_label_first():
-    rows = _pairs(5, label=[label_id(name) for name in ("neutral", "neutral", "entailment", "neutral", "neutral")])
+    rows = _pairs(5, label=[get_label_id(name) for name in ("neutral", "neutral", "entailment", "neutral", "neutral")])
     answers = _answers(("entailment", 0.6), ("contradiction", 0.9), "neutral", "neutral", ("entailment", 0.7))
     shown = list(plain.choose(rows, answers))
     assert _kinds(shown) == [
@@ -214,15 +214,15 @@ def test_what_is_written_is_what_is_read(tmp_path, has_probabilities):
     rows = _pairs(3)
     answers = _answers("entailment", "neutral", "contradiction")._replace(has_probabilities=has_probabilities)
     result = Result("plain", {}, {"name": "a-model"}, {"sha256": "0" * 64}, {}, {})
-    chosen = report_examples.select(result, rows, answers)
+    chosen = report_examples.select_examples(result, rows, answers)
     assert chosen.examples
     assert chosen.candidates
     assert all((each.probability is not None) == has_probabilities for each in chosen.examples)
-    report_examples.write([chosen], tmp_path / "examples.json")
-    assert report_examples.read(tmp_path / "examples.json") == [chosen]
+    report_examples.write_selections([chosen], tmp_path / "examples.json")
+    assert report_examples.read_selections(tmp_path / "examples.json") == [chosen]
 
 
 def test_a_file_of_another_kind_is_refused(tmp_path):
     (tmp_path / "examples.json").write_text('{"schema": 99}')
     with pytest.raises(ValueError, match="expected examples of schema 2"):
-        report_examples.read(tmp_path / "examples.json")
+        report_examples.read_selections(tmp_path / "examples.json")

@@ -154,7 +154,7 @@ def test_drops_are_counted_in_all_processes(few_orders, tmp_path, monkeypatch):
     monkeypatch.setattr(SourceConfig, "open", lambda self, **how: replace(data(self, **how), _spans=lambda: spans))
     options = {"data": str(few_orders), "q": 70, "mode": "clumped_75", "cache_dir": tmp_path / "cache"}
     builder = loading.builder("permuted", **options)
-    with parallel.worker_count(2):
+    with parallel.set_num_proc(2):
         loading.prepare(builder)
     assert builder.exclusion_counts() == {"with fewer than 70 different permutations": 2}
 

@@ -7,7 +7,7 @@ from unbag.challenge_sets.negation import OPERATIONS
 from unbag.challenge_sets.request import build, read_back
 from unbag.data import demo
 from unbag.data.text.tagging import PIPELINE
-from unbag.utils.hashing import file_hash
+from unbag.utils.hashing import hash_file
 
 
 @pytest.fixture
@@ -20,10 +20,10 @@ def pipeline(shared, tmp_path, monkeypatch):
 
 def test_demo_rows_rest_on_the_premises_that_are_shipped_with_them():
     built = read_back(demo.NEGATION)
-    premises = {pair.source_id: pair.premise for pair in demo.pairs("validation")}
+    premises = {pair.source_id: pair.premise for pair in demo.iter_demo_pairs("validation")}
     assert {*built.rows["operation"]} == set(OPERATIONS)
     assert all(premises[row["source_id"]] == row["source_premise"] for row in built.rows)
-    assert built.data["revision"] == file_hash(demo.file("validation"))
+    assert built.data["revision"] == hash_file(demo.get_demo_file("validation"))
 
 
 def test_demo_record_names_no_place_of_the_machine_that_built_it():

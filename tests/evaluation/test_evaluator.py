@@ -13,10 +13,10 @@ import pytest
 import unbag
 from unbag.challenge_sets import results
 from unbag.challenge_sets.request import Request, build, export, is_exported, read_back
-from unbag.data.labels import CONTRADICTION_OR_NOT, TWO_WAY, LabelError, fold, label_space_of, parse_label_map
+from unbag.data.labels import CONTRADICTION_OR_NOT, TWO_WAY, LabelError, fold_label, find_label_space, parse_label_map
 from unbag.data.predictions import validate_label_space
 from unbag.data.text.tokens import tokenize
-from unbag.evaluation.backends import InProcess
+from unbag.evaluation.backends import InProcessEngine
 from unbag.evaluation.evaluator import evaluate_all, evaluate_file
 from unbag.evaluation.lexical_baseline import BaselinePredictions, LexicalBaseline
 from unbag.evaluation.model_loading import CAUSAL, ENDPOINT
@@ -132,7 +132,7 @@ def test_a_file_of_predictions_scores_as_its_model(tmp_path, request_):
 
 
 def test_a_device_is_looked_for_by_the_engine(tmp_path, request_):
-    class Elsewhere(InProcess):
+    class Elsewhere(InProcessEngine):
         def validate_device(self, dtype, device):
             told.append((dtype, device))
 
@@ -263,8 +263,8 @@ def _obvious(order, renamed=None):
     gold = {(premise, hypothesis): label for premise, hypothesis, label in PAIRS["en"]}
 
     def model(premises, hypotheses):
-        space = label_space_of(order)
-        labels = [fold(gold.get(pair, "neutral"), space) for pair in zip(premises, hypotheses, strict=True)]
+        space = find_label_space(order)
+        labels = [fold_label(gold.get(pair, "neutral"), space) for pair in zip(premises, hypotheses, strict=True)]
         if renamed is not None:
             return [renamed[label] for label in labels]
         return np.eye(len(order))[[order.index(label) for label in labels]]

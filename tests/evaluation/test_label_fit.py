@@ -7,23 +7,23 @@ import numpy as np
 import pytest
 
 from unbag.challenge_sets.request import Request, build
-from unbag.data.labels import LABELS, fold, label_space_of, two_label_orders
+from unbag.data.labels import LABELS, fold_label, find_label_space, list_two_label_orders
 from unbag.evaluation.evaluator import evaluate_file
-from unbag.evaluation.label_check import ENOUGH, fit
+from unbag.evaluation.label_check import ENOUGH, compare_label_orders
 
 GOLD = np.repeat([0, 1, 2], 40)
 
 
 def _answers(meant, wrong=0.0):
     """Return the outputs of answers that are right in the order `meant`, but for a share of each label's."""
-    right = np.array([meant.index(fold(LABELS[label], label_space_of(meant))) for label in GOLD])
+    right = np.array([meant.index(fold_label(LABELS[label], find_label_space(meant))) for label in GOLD])
     miss = np.arange(len(GOLD)) % 40 < wrong * 40
     return np.where(miss, (right + 1) % len(meant), right)
 
 
 @pytest.mark.parametrize("meant", list(permutations(LABELS)))
 def test_each_order_of_three_labels_is_found(meant):
-    found = fit(_answers(meant, wrong=0.1), GOLD, LABELS, has_columns=True)
+    found = compare_label_orders(_answers(meant, wrong=0.1), GOLD, LABELS, has_columns=True)
     if meant == LABELS:
         assert found == (108, 120, None)
     else:
@@ -32,21 +32,21 @@ def test_each_order_of_three_labels_is_found(meant):
         assert f"change {', '.join(renamed)} in the file" in found.warning
 
 
-@pytest.mark.parametrize("declared", two_label_orders())
-@pytest.mark.parametrize("meant", two_label_orders())
+@pytest.mark.parametrize("declared", list_two_label_orders())
+@pytest.mark.parametrize("meant", list_two_label_orders())
 def test_each_order_of_two_labels_is_found(declared, meant):
-    warning = fit(_answers(meant), GOLD, declared, has_columns=True).warning
+    warning = compare_label_orders(_answers(meant), GOLD, declared, has_columns=True).warning
     assert (warning is None) == (meant == declared)
 
 
 @pytest.mark.parametrize("label", range(3))
 def test_fit_of_a_constant_prediction_gives_no_warning(label):
-    assert fit(np.full(len(GOLD), label), GOLD, LABELS, has_columns=False) == (40, 120, None)
+    assert compare_label_orders(np.full(len(GOLD), label), GOLD, LABELS, has_columns=False) == (40, 120, None)
 
 
 def test_fit_of_an_inaccurate_file_gives_no_warning():
     for wrong in (0.15, 0.2):
-        warning = fit(_answers(LABELS[::-1], wrong), GOLD, LABELS, has_columns=True).warning
+        warning = compare_label_orders(_answers(LABELS[::-1], wrong), GOLD, LABELS, has_columns=True).warning
         assert (warning is not None) == (1 - wrong >= ENOUGH)
 
 

@@ -28,7 +28,7 @@ def run(folder, name="model", *, changed=0, source=None, **options):
     ids[:changed] = (ids[:changed] + 1) % 3
     source = np.arange(ROWS) if source is None else source
     labels = RowLabels(source.astype(np.int32), ids.astype(np.int8), (*LABELS, NONE))
-    samples.write([made], folder, labels={0: labels})
+    samples.write_samples([made], folder, labels={0: labels})
     results.write([made], folder / results.FILE)
     return folder
 
@@ -71,7 +71,7 @@ def test_labels_are_compared_by_name():
 def test_check_parity_compares_the_interval_with_the_bound(tmp_path, changed, outcome):
     before, after = run(tmp_path / "before", "fp32"), run(tmp_path / "after", "int8", changed=changed)
     compared, _ = parity.compare_labels(after, before)
-    [gate] = gates.check_parity(compared, [gates.bound("plain:changed_labels=.05", "max")])
+    [gate] = gates.check_parity(compared, [gates.parse_bound("plain:changed_labels=.05", "max")])
     assert (gate.number, gate.asked, gate.outcome) == ("changed_labels", "≤ 0.05", outcome)
     assert gate.estimate == compared[0].estimate
 
@@ -98,7 +98,7 @@ def test_check_changed_labels_without_an_earlier_run_is_rejected(tmp_path):
     assert code == 2
     assert "--no-worse-than, got none" in output.replace("│ │ ", "")
     with pytest.raises(ValueError, match="expected --max, since lower values of plain:changed_labels are better"):
-        gates.bound("plain:changed_labels=.01", "min")
+        gates.parse_bound("plain:changed_labels=.01", "min")
 
 
 def test_check_runs_without_labels_are_named(tmp_path):
@@ -123,7 +123,12 @@ def test_evaluate_stores_the_labels_that_the_model_predicted(tmp_path):
     def predict(premises, last):
         return [last if premise.endswith("e.") else LABELS[len(premise) % 3] for premise in premises]
 
-    asked = {"data": str(demo.file("validation")), "max_examples": 30, "output_dir": None, "predictions_csv": None}
+    asked = {
+        "data": str(demo.get_demo_file("validation")),
+        "max_examples": 30,
+        "output_dir": None,
+        "predictions_csv": None,
+    }
     asked |= {"lexical_baseline": False, "shuffled": False, "progress": False}
     for name, last in (("one", LABELS[0]), ("other", LABELS[1])):
         model = CallablePredictor(lambda p, _, last=last: predict(p, last), identity={"name": name})

@@ -14,7 +14,7 @@ from tests.fake_llm.classifier import LABELS as SERVED
 from tests.fake_llm.classifier import Classifier, outputs_by_letters, score_by_letters
 from unbag.data import demo
 from unbag.data.labels import LABELS, TWO_WAY, LabelError
-from unbag.evaluation.model_loading import predictor_of
+from unbag.evaluation.model_loading import load_predictor
 from unbag.inference import BatchPredictor
 from unbag.inference.classification_endpoint import ClassificationEndpointPredictor
 from unbag.inference.label_probe import PAIRS
@@ -193,18 +193,23 @@ def test_load_absent_server_and_other_formats_are_named(endpoint):
 
 
 def test_predictor_of_address_selects_the_kind(endpoint):
-    assert predictor_of("endpoint:tiny", base_url=endpoint.route("predict"))[0].identity["kind"] == (
+    assert load_predictor("endpoint:tiny", base_url=endpoint.route("predict"))[0].identity["kind"] == (
         "classification-endpoint"
     )
     with pytest.raises(ValueError, match="num_fewshot: expected no address that ends in /predict, /rerank"):
-        predictor_of("endpoint:tiny", base_url=endpoint.route("predict"), num_fewshot=3)
+        load_predictor("endpoint:tiny", base_url=endpoint.route("predict"), num_fewshot=3)
     with pytest.raises(ValueError, match="separator: expected an address that ends in /predict"):
-        predictor_of("endpoint:tiny", base_url=endpoint.base_url, separator="[SEP]")
+        load_predictor("endpoint:tiny", base_url=endpoint.base_url, separator="[SEP]")
 
 
 def test_evaluate_classifier_behind_an_endpoint_is_probed_and_recorded(endpoint, tmp_path):
     endpoint.classifier.outputs = right_on_obvious_pairs
-    asked = {"data": str(demo.file("validation")), "max_examples": 30, "lexical_baseline": False, "progress": False}
+    asked = {
+        "data": str(demo.get_demo_file("validation")),
+        "max_examples": 30,
+        "lexical_baseline": False,
+        "progress": False,
+    }
     asked |= {"shuffled": False}
     route = endpoint.route("predict")
     [result] = unbag.evaluate("endpoint:tiny", "plain", base_url=route, output_dir=tmp_path / "run", **asked)

@@ -79,7 +79,7 @@ def folder(exported, tmp_path):
 
 
 def test_exported_model_agrees_with_pytorch(exported):
-    predictor, name = model_loading.predictor_of(str(exported[0]))
+    predictor, name = model_loading.load_predictor(str(exported[0]))
     assert isinstance(predictor, ExportedPredictor)
     assert name == str(exported[0])
     expected = TransformerPredictor.load(exported[1], device="cpu")
@@ -252,7 +252,7 @@ def test_damaged_exported_model_is_rejected(folder):
 
 def test_option_of_pytorch_is_rejected_for_an_exported_model(folder):
     with pytest.raises(ValueError, match="expected no option dtype for an exported model"):
-        model_loading.predictor_of(folder, dtype="bfloat16")
+        model_loading.load_predictor(folder, dtype="bfloat16")
 
 
 def test_found_files_are_those_of_the_usual_layouts():

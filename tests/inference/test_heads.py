@@ -10,7 +10,7 @@ transformers = pytest.importorskip("transformers", reason="needs unbag[models]")
 from tests.inference.conftest import ORDER, PAIRS, WORDS  # noqa: E402
 from tests.tiny_tokenizer import tiny_tokenizer  # noqa: E402
 from unbag.data.labels import LABELS  # noqa: E402
-from unbag.evaluation.model_loading import predictor_of  # noqa: E402
+from unbag.evaluation.model_loading import load_predictor  # noqa: E402
 
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]")
 ENCODER = {"hidden_size": 32, "num_attention_heads": 4, "num_hidden_layers": 2, "intermediate_size": 64}
@@ -66,7 +66,7 @@ def model(request, tmp_path):
 
 
 def test_predict_probabilities_depend_on_the_pair_alone_and_follow_the_labels(model):
-    predictor, _ = predictor_of(model)
+    predictor, _ = load_predictor(model)
     assert (predictor.order, predictor.label_space) == (ORDER, LABELS)
     premises, hypotheses = (list(side) for side in zip(*PAIRS, strict=True))
     together = predictor.predict(premises, hypotheses)

@@ -60,7 +60,16 @@ def test_measure_without_pairs_is_rejected():
 
 
 def speed(*arguments):
-    asked = ["speed", *arguments, "--data", str(demo.file("validation")), "--max-examples", "5", "--rounds", "1"]
+    asked = [
+        "speed",
+        *arguments,
+        "--data",
+        str(demo.get_demo_file("validation")),
+        "--max-examples",
+        "5",
+        "--rounds",
+        "1",
+    ]
     done = CliRunner(env={"COLUMNS": "80"}).invoke(cli.app, asked, catch_exceptions=False)
     return done.exit_code, done.stdout
 

@@ -97,7 +97,7 @@ def check(
     from unbag.challenge_sets.results import FILE, explain_damaged_records, read
     from unbag.evaluation import gates, parity
     from unbag.evaluation.quantities import CHANGED_LABELS
-    from unbag.evaluation.verdict import of_model
+    from unbag.evaluation.verdict import compute_model_verdict
     from unbag.inference.distributed import process_group
     from unbag.reports import badge as badges
     from unbag.reports import gates as gate_views
@@ -138,15 +138,15 @@ def check(
     notes: list[str] = []
     compared: list[parity.Parity] = []
     with explain_damaged_records(run, *([] if before is None else [before])):
-        results = gates.of_one_model(read(run), str(run))
-        checked = gates.check(results, [each for each in bounds if each not in parity_bounds])
+        results = gates.select_results_of_single_model(read(run), str(run))
+        checked = gates.check_bounds(results, [each for each in bounds if each not in parity_bounds])
         if before is not None:
-            comparisons, notes = gates.no_worse_than(run, before, metric or ())
+            comparisons, notes = gates.check_no_worse_than(run, before, metric or ())
             compared, parity_notes = parity.compare_labels(run, before)
             checked += [*comparisons, *gates.check_parity(compared, parity_bounds)]
             notes = [*notes, *parity_notes]
         if badge is not None:
-            badges.write_badge(of_model(results), badge)
+            badges.write_badge(compute_model_verdict(results), badge)
         view = gate_views.build_gate_view(checked, notes, compared, strict=strict)
         to_paste = gate_views.export_gates(checked, notes, compared, strict=strict)
     show(form, view, to_paste, as_json=as_json)
@@ -158,7 +158,7 @@ def _parse_bounds(texts: Sequence[str] | None, side: "Side") -> "list[GateBound]
     from unbag.evaluation import gates
 
     try:
-        return [gates.bound(text, side) for text in texts or ()]
+        return [gates.parse_bound(text, side) for text in texts or ()]
     except ValueError as error:
         raise typer.BadParameter(str(error)) from None
 

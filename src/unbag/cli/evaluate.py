@@ -109,7 +109,7 @@ def evaluate(
         typer.Option(
             callback=place_to_write,
             metavar="FOLDER",
-            help="Folder or URL (s3://…) for the results (default: runs/MODEL/SETS-PAIRS).",
+            help="StorageFolder or URL (s3://…) for the results (default: runs/MODEL/SETS-PAIRS).",
         ),
     ] = None,
     shard: Annotated[
@@ -173,7 +173,7 @@ def evaluate(
       unbag evaluate ORG/MODEL --engine ray --output-dir s3://BUCKET/RUN
     """
     from unbag.evaluation.backends import open_backend
-    from unbag.evaluation.result_folder import local_folder
+    from unbag.evaluation.result_folder import open_local_result_folder
     from unbag.utils import parallel
 
     model_options.validate(models)
@@ -200,8 +200,8 @@ def evaluate(
     if model_options.offline:
         plan = available_offline(plan)
     with (
-        local_folder(plan.place, further=[config_file.FILE]) as folder,
-        parallel.worker_count(num_proc),
+        open_local_result_folder(plan.place, further=[config_file.FILE]) as folder,
+        parallel.set_num_proc(num_proc),
         open_backend(engine, num_gpus) as backend,
     ):
         outcome = run_plan(plan, folder, engine=backend, visible=not as_json)
@@ -250,10 +250,10 @@ def _default_place(
 def _predictions_place(place: str, *, is_default: bool, is_shared: bool) -> str | Path | None:
     """Choose where predictions are stored: default folders share one store, shards use the store of their run."""
     from unbag.inference.prediction_store import PREDICTIONS
-    from unbag.utils.storage import Folder, is_address
+    from unbag.utils.storage import StorageFolder, is_url
 
-    if is_shared or is_address(place):
-        return str(Folder(place) / PREDICTIONS)
+    if is_shared or is_url(place):
+        return str(StorageFolder(place) / PREDICTIONS)
     return RUNS / PREDICTIONS if is_default else None
 
 
@@ -278,8 +278,8 @@ def available_offline(plan: EvaluationPlan) -> EvaluationPlan:
 
     in_suite = not (plan.is_named or plan.cross_domain)
     options = plan.model_options
-    prefetch.require(
-        prefetch.of_run(
+    prefetch.validate_offline_requirements(
+        prefetch.list_run_requirements(
             () if in_suite else plan.requests,
             plan.models,
             revision=options.revision,
@@ -291,7 +291,7 @@ def available_offline(plan: EvaluationPlan) -> EvaluationPlan:
         return plan
     available, absent = [], []
     for request in plan.requests:
-        if lacking := prefetch.missing(prefetch.of_run([request])):
+        if lacking := prefetch.fetch_requirements(prefetch.list_run_requirements([request])):
             reason = f"offline and without {', '.join(lacking)}"
             echo(f"{request.name}: skipped: {reason}", err=True, fg="yellow")
             absent.append(Failure(request.name, MissingError(reason)))

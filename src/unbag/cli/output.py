@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 import typer
 
 from unbag.utils import terminal
-from unbag.utils.advice import command_options
+from unbag.utils.advice import register_options
 from unbag.utils.redaction import redact
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def _with_options(command: Callable[..., None]) -> Callable[..., None]:
         ctx = arguments[own_context] if own_context else arguments.pop(_CONTEXT)
         if quiet and verbose:
             raise typer.BadParameter("expected one of --quiet and --verbose, got both")
-        with _log_level(quiet=quiet, verbose=verbose), command_options(_long_options(ctx)):
+        with _log_level(quiet=quiet, verbose=verbose), register_options(_long_options(ctx)):
             command(**arguments)
 
     more = [
@@ -151,7 +151,7 @@ def print_to_paste(text: str, form: "Format") -> None:
 
 def console(*, err: bool = False) -> "Console":
     """Create a console that does not highlight numbers."""
-    return terminal.console(stderr=err)
+    return terminal.create_console(stderr=err)
 
 
 def echo(text: str, *, err: bool = False, fg: str | None = None, nl: bool = True) -> None:
@@ -208,12 +208,12 @@ def show_results(
     if as_json:
         from unbag.challenge_sets.results import FILE, read
         from unbag.evaluation.prompt_spread import spread_over_prompts
-        from unbag.evaluation.quantities import summarize_verdicts, verdicts
+        from unbag.evaluation.quantities import summarize_verdicts, compute_verdicts
 
         file = folder / FILE
         everything = read(file)
         spreads = [each.as_json() for each in spread_over_prompts(everything)]
-        more = summarize_verdicts(verdicts(everything)) | ({"over_prompts": spreads} if spreads else {})
+        more = summarize_verdicts(compute_verdicts(everything)) | ({"over_prompts": spreads} if spreads else {})
         print_json(json.loads(file.read_text(encoding="utf-8")) | more)
         return
     terminal.print_views(summary if is_shown or (summary and is_quiet()) else [*views, *summary], console())
@@ -233,12 +233,12 @@ def write_tables(
         cross_domain: Whether the run has a single table of models by corpora.
     """
     from unbag.challenge_sets.results import FILE, read
-    from unbag.evaluation.result_folder import combined
+    from unbag.evaluation.result_folder import combine_results
     from unbag.reports import html, terminal
 
     views = terminal.build_result_views(results, crossed=cross_domain)
     # Results of this run come from memory, results of earlier runs from the file.
-    entries = combined(read(folder / FILE), results)
+    entries = combine_results(read(folder / FILE), results)
     others = [entry.result for entry in entries if entry.number is not None]
     summary = [] if cross_domain else terminal.build_summary_views([entry.result for entry in entries])
     terminal.write_views([*views, *terminal.build_result_views(others), *summary], folder / terminal.FILE)

@@ -31,7 +31,7 @@ def validate_push(repo_id: str, *, offline: bool, option: str = OPTION) -> None:
 
     from unbag.hub.push import explain_hub_errors
     from unbag.inference.distributed import process_group
-    from unbag.utils.hub import hub_read
+    from unbag.utils.hub import read_from_hub
     from unbag.utils.hub_names import validate_push_repo
 
     if offline:
@@ -47,7 +47,7 @@ def validate_push(repo_id: str, *, offline: bool, option: str = OPTION) -> None:
             f"{option} {repo_id}: expected a token, got none; log in with `hf auth login`, or set HF_TOKEN"
         )
     with explain_hub_errors(repo_id, option):
-        account = hub_read("your account", HfApi().whoami)
+        account = read_from_hub("your account", HfApi().whoami)
     _validate_write_access(account, repo_id, option)
 
 
@@ -107,10 +107,10 @@ def push_results(results: "Sequence[Result]", place: str, repo_id: str, *, as_js
     Raises:
         ValueError: If publishing fails.
     """
-    from unbag.hub.results_dataset import NAME, results_publication
+    from unbag.hub.results_dataset import NAME, build_results_publication
 
     command = f"unbag publish results-dataset {place} --repo-id {repo_id} --yes"
-    _push(lambda: results_publication(target_repo(repo_id, NAME), results), command, as_json=as_json)
+    _push(lambda: build_results_publication(target_repo(repo_id, NAME), results), command, as_json=as_json)
 
 
 def push_model(folder: Path, repo_id: str, *, as_json: bool) -> None:

@@ -35,14 +35,14 @@ def speed(
       unbag speed ORG/MODEL --dtype bfloat16 --max-examples 64 --json
     """
     from unbag.challenge_sets.request import build
-    from unbag.data.columns import column
-    from unbag.evaluation.model_loading import ENDPOINT, kind_of, predictor_of, variants_of
+    from unbag.data.columns import read_column
+    from unbag.evaluation.model_loading import ENDPOINT, find_model_type, load_predictor, variants_of
     from unbag.inference.speed import PAIRS, measure
     from unbag.reports import speed as speed_views
 
     validate_output_form(form, as_json=as_json)
     model_options.validate([model])
-    if kind_of(model) is ENDPOINT:
+    if find_model_type(model) is ENDPOINT:
         raise typer.BadParameter(f"MODEL: expected a model on this machine, got {model}; its answers may be stored")
     given = {name: value for name, value in model_options.loading_options().items() if value is not None}
     [variant, *others] = variants_of([model], given)
@@ -50,9 +50,9 @@ def speed(
         raise typer.BadParameter(f"--prompt: expected one file, got {len(others) + 1}; name one")
     [request] = pairs.requests(["plain"])
     built = build(request if request.max_examples is not None else replace(request, max_examples=PAIRS))
-    premises, hypotheses = (column(built.rows, name).to_pylist() for name in ("premise", "hypothesis"))
+    premises, hypotheses = (read_column(built.rows, name).to_pylist() for name in ("premise", "hypothesis"))
     # Options that do not fit the model are rejected by name.
-    predictor, name = predictor_of(model, **{**given, **variant.options})
+    predictor, name = load_predictor(model, **{**given, **variant.options})
     timings = measure(predictor, premises, hypotheses, rounds=rounds)
     identity = dict(predictor.identity or {})
     where = [identity[key] for key in _SHOWN if key in identity]

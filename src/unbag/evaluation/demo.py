@@ -15,10 +15,10 @@ from unbag.challenge_sets import suite
 from unbag.challenge_sets.request import BuiltSet, Request, read_back
 from unbag.challenge_sets.results import Result
 from unbag.data import demo, readers
-from unbag.data.labels import ENTAILMENT, LABELS, label_id
+from unbag.data.labels import ENTAILMENT, LABELS, get_label_id
 from unbag.data.sources import Example
 from unbag.evaluation.evaluator import OnProgress, OnResult, OnSet, evaluate_all
-from unbag.evaluation.model_loading import predictor_of
+from unbag.evaluation.model_loading import load_predictor
 from unbag.utils.files import atomic_write
 from unbag.utils.offline import go_offline
 
@@ -37,13 +37,16 @@ _BUILT: Final = {
 _TEST_SIZE: Final = 1_000  # pairs that are hardest for a bag of words: fifty in each of twenty partitions
 
 
-def requests(output_dir: Path) -> list[Request]:
+def build_requests(output_dir: Path) -> list[Request]:
     """Build requests for the sets that the demo builds, in the order of the suite.
 
     Args:
         output_dir: Folder where `run` writes the pairs and the word vectors.
     """
-    data, training = str(output_dir / demo.file("validation").name), (str(output_dir / demo.file("train").name),)
+    data, training = (
+        str(output_dir / demo.get_demo_file("validation").name),
+        (str(output_dir / demo.get_demo_file("train").name),),
+    )
     own: dict[str, dict[str, Any]] = {
         "sicck": {"data": str(_first(output_dir, _FOR_SEEDS))},
         "breaking_nli": {"data": str(_first(output_dir, _FOR_MANY_ROWS)), "train_data": training},
@@ -55,7 +58,7 @@ def requests(output_dir: Path) -> list[Request]:
     return [Request(name, options={"data": data, **own.get(name, {})}) for name in suite.names() if name not in _BUILT]
 
 
-def sets(output_dir: Path) -> list[Request | BuiltSet]:
+def build_sets(output_dir: Path) -> list[Request | BuiltSet]:
     """List all sets on the demo pairs, in the order of the suite.
 
     Args:
@@ -63,10 +66,10 @@ def sets(output_dir: Path) -> list[Request | BuiltSet]:
     """
     order = suite.names()
     built = map(read_back, _BUILT.values())
-    return sorted([*requests(output_dir), *built], key=lambda each: order.index(each.name))
+    return sorted([*build_requests(output_dir), *built], key=lambda each: order.index(each.name))
 
 
-def run(
+def run_demo(
     output_dir: Path,
     *,
     on_set: OnSet | None = None,
@@ -87,35 +90,35 @@ def run(
         One result per model and set.
     """
     go_offline()
-    fill(output_dir)
+    write_demo_data(output_dir)
     return evaluate_all(
         (ReaderPredictor(), *MODELS[1:]),
-        sets(output_dir),
+        build_sets(output_dir),
         output_dir=output_dir,
         on_set=on_set,
         progress_callback=progress_callback,
         on_result=on_result,
-        **training_options(output_dir),
+        **build_training_options(output_dir),
     )
 
 
-def training_options(output_dir: Path) -> dict[str, Any]:
-    """Build the training options of the bag-of-words models, for `model_loading.predictor_of`.
+def build_training_options(output_dir: Path) -> dict[str, Any]:
+    """Build the training options of the bag-of-words models, for `model_loading.load_predictor`.
 
     Args:
         output_dir: See `requests`.
     """
-    return {"train_data": (str(output_dir / demo.file("train").name),), "pipeline": ALL}
+    return {"train_data": (str(output_dir / demo.get_demo_file("train").name),), "pipeline": ALL}
 
 
-def fill(output_dir: Path) -> None:
+def write_demo_data(output_dir: Path) -> None:
     """Write the pairs and the word vectors to the output folder, so that users can inspect and reuse them."""
-    for path in (*map(demo.file, demo.SPLITS), demo.VECTORS):
+    for path in (*map(demo.get_demo_file, demo.SPLITS), demo.VECTORS):
         with atomic_write(output_dir / path.name) as tmp:
             shutil.copyfile(path, tmp)
     for pairs in (_FOR_SEEDS, _FOR_MANY_ROWS):
         with atomic_write(_first(output_dir, pairs)) as tmp, tmp.open("w", encoding="utf-8") as file:
-            for row in islice(readers.open_file(demo.file("validation")).read(), pairs):
+            for row in islice(readers.open_file(demo.get_demo_file("validation")).read(), pairs):
                 file.write(json.dumps(row.values) + "\n")
 
 
@@ -161,17 +164,17 @@ class Disagreement(NamedTuple):
     example: DisputedPair | None
 
 
-def disagreement(output_dir: Path) -> Disagreement:
+def find_disagreement(output_dir: Path) -> Disagreement:
     """Compare the reader and the bag of words on the unchanged validation pairs of the demo.
 
     Args:
         output_dir: Folder that `run` filled.
     """
-    pairs = list(demo.pairs("validation"))
+    pairs = list(demo.iter_demo_pairs("validation"))
     sentences = [pair.premise for pair in pairs], [pair.hypothesis for pair in pairs]
-    bag_of_words, _ = predictor_of("lexical", **training_options(output_dir))
+    bag_of_words, _ = load_predictor("lexical", **build_training_options(output_dir))
     reader, bag = (model.predict(*sentences) for model in (ReaderPredictor(), bag_of_words))  # (n, 3)
-    gold = np.array([label_id(pair.label) for pair in pairs])
+    gold = np.array([get_label_id(pair.label) for pair in pairs])
     differs = reader.argmax(axis=1) != bag.argmax(axis=1)
     reader_right, bag_right = (differs & (each.argmax(axis=1) == gold) for each in (reader, bag))
     confidence = np.round(reader.max(axis=1) * bag.max(axis=1), _DECIMALS)

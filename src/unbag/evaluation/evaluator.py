@@ -10,17 +10,23 @@ from unbag.challenge_sets import suite
 from unbag.challenge_sets.failures import Failure
 from unbag.challenge_sets.request import BUILDING, BuiltSet, Request, build, build_ahead, validated_builder
 from unbag.challenge_sets.results import Result
-from unbag.data.columns import column
+from unbag.data.columns import read_column
 from unbag.data.labels import LabelError
 from unbag.data.predictions import SetPredictions, validate_label_space
 from unbag.data.sources import validate_corpus_names
 from unbag.evaluation import label_check, model_loading, result_folder
-from unbag.evaluation.backends import Engine, InProcess
+from unbag.evaluation.backends import Engine, InProcessEngine
 from unbag.evaluation.label_check import LabelCheckedModel
 from unbag.evaluation.lexical_baseline import BaselinePredictions, LexicalBaseline
-from unbag.evaluation.model_loading import Model, order_of, recorded_options, validate_lexicon, validate_model
+from unbag.evaluation.model_loading import (
+    Model,
+    get_label_order,
+    build_recorded_options,
+    validate_lexicon,
+    validate_model,
+)
 from unbag.evaluation.prediction_table import PredictionTable
-from unbag.evaluation.scoring import Scored, collect_scored, score_answers, score_predictions, write
+from unbag.evaluation.scoring import Scored, collect_scored, score_answers, score_predictions, write_results
 from unbag.evaluation.sharded import ShardedEvaluation
 from unbag.inference.distributed import process_group
 from unbag.inference.function import CallablePredictor, OutputCountError
@@ -33,7 +39,7 @@ from unbag.inference.predictor import Predictor
 from unbag.inference.shards import Shard
 from unbag.inference.single_output import parse_threshold
 from unbag.utils import parallel
-from unbag.utils.files import cache_folder
+from unbag.utils.files import get_cache_folder
 from unbag.utils.progress import OnProgress as OnProgress
 from unbag.utils.safe_io import validate_writable
 from unbag.utils.user_code import UserCodeError
@@ -101,7 +107,7 @@ def evaluate_all(
         shard: Shard of this process, if unconnected processes share `predictions`.
         predictions_csv: CSV file for all pairs with gold label, prediction and probabilities
             (`evaluation.prediction_table.PredictionTable`).
-        model_options: Options of `unbag.evaluation.model_loading.predictor_of`: `revision`, `dtype`, `device`,
+        model_options: Options of `unbag.evaluation.model_loading.load_predictor`: `revision`, `dtype`, `device`,
             `label_map`, …
 
     Returns:
@@ -112,18 +118,18 @@ def evaluate_all(
         ValueError: If an input is invalid. Options that apply to none of the models are rejected before the run starts.
             `data.labels.LabelError` if the label order is unknown or contradicted by the label probe.
     """
-    engine = engine or InProcess()
+    engine = engine or InProcessEngine()
     if shard is not None and process_group().world > 1:
         raise ValueError("--shard: expected a single process, got a launcher (torchrun); use one of them")
     validate_unsharded(shard, predictions_csv)
-    model_loading.check(models, model_options)
+    model_loading.validate_model_options(models, model_options)
     validate_writable(Path(output_dir), folder=True)
     requests = [suite.request(item) if isinstance(item, str) else item for item in sets]
     variants = model_loading.variants_of(models, model_options)
     several = len(variants) > 1
     names = [f"{each.model}{each.suffix}" for each in variants if isinstance(each.model, str | Path)]
     if len(names) == len(variants):  # fails before any model is loaded
-        result_folder.check(Path(output_dir), dict.fromkeys(names), _names(requests))
+        result_folder.validate_result_folder(Path(output_dir), dict.fromkeys(names), _names(requests))
     for model in models:
         validate_model(model)
         validate_lexicon(model)
@@ -155,19 +161,21 @@ def evaluate_all(
     if not valid:
         return []
     group = process_group()
-    if parallel.num_proc() > 1 and group.rank == 0:
+    if parallel.get_num_proc() > 1 and group.rank == 0:
         build_ahead([each for each in valid if isinstance(each, Request)], _progress_of(progress_callback, BUILDING))
     named: list[LabelCheckedModel] = []
     for model, own_options, suffix in variants:
         predictor, model_name = engine.predictor_of(model, **own_options)
-        if model_loading.kind_of(model) is model_loading.FUNCTION:
+        if model_loading.find_model_type(model) is model_loading.FUNCTION:
             _run_one_pair(predictor)
-        options = recorded_options(model, predictor, own_options)
+        options = build_recorded_options(model, predictor, own_options)
         record = {"name": f"{model_name}{suffix}", **({} if options is None else {"options": options})}
-        if model_loading.kind_of(model) is model_loading.FUNCTION and own_options.get("label_map") is not None:
-            record["label_order"] = ",".join(order_of(predictor))
+        if model_loading.find_model_type(model) is model_loading.FUNCTION and own_options.get("label_map") is not None:
+            record["label_order"] = ",".join(get_label_order(predictor))
         named.append(LabelCheckedModel(predictor, record, trust_labels=trust_labels))
-    result_folder.check(Path(output_dir), {each.record["name"]: each.record for each in named}, _names(valid))
+    result_folder.validate_result_folder(
+        Path(output_dir), {each.record["name"]: each.record for each in named}, _names(valid)
+    )
     fitted_to = {name: model_options.get(name) for name in _FOR_BASELINES}
     baseline = LexicalBaseline(fitted_to, progress_callback) if lexical_baseline and shard is None else None
     store = Path(output_dir) / PREDICTIONS if predictions is None else predictions
@@ -228,7 +236,7 @@ def evaluate_all(
         )
     if table and predictions_csv is not None:
         table.write(predictions_csv)
-    return write([done[place] for place in sorted(done)], Path(output_dir), failures)
+    return write_results([done[place] for place in sorted(done)], Path(output_dir), failures)
 
 
 def validate_unsharded(shard: Shard | str | None, predictions_csv: Path | str | None) -> None:
@@ -267,24 +275,24 @@ def evaluate_file(
     """
     validate_writable(Path(output_dir), folder=True)
     label_space_of_file(path)  # raises before the set is built
-    result_folder.check(Path(output_dir), {path.name: None}, ())
+    result_folder.validate_result_folder(Path(output_dir), {path.name: None}, ())
     built = build(of) if isinstance(of, Request) else of
-    file_predictions = read_predictions(path, column(built.rows, "id"))
-    store = cache_folder(PREDICTIONS) if predictions is None else predictions
+    file_predictions = read_predictions(path, read_column(built.rows, "id"))
+    store = get_cache_folder(PREDICTIONS) if predictions is None else predictions
     words = LexicalBaseline({}).predict(built, store) if lexical_baseline else BaselinePredictions()
     model: dict[str, Any] = {"name": path.name, "kind": "file", "sha256": file_predictions.sha256}
-    result_folder.check(Path(output_dir), {path.name: model}, {built.request.name})
+    result_folder.validate_result_folder(Path(output_dir), {path.name: model}, {built.request.name})
     answers = SetPredictions(
         file_predictions.probabilities, file_predictions.label_space, file_predictions.has_probabilities
     )
-    if (fit := label_check.fit_corpus_rows(built, answers)) is not None:
+    if (fit := label_check.check_corpus_rows(built, answers)) is not None:
         model["label_probe"] = {"rows": f"{fit.right:,} of {fit.rows:,}"}
         if fit.warning is not None:
             model["label_probe_warning"] = fit.warning
             logger.warning("%s %s", path.name, fit.warning)
     answers = answers.for_gold(built.rows.features["label"].names)
     result = score_answers(built, answers, model, words)
-    write([collect_scored(result, built, answers)], Path(output_dir))
+    write_results([collect_scored(result, built, answers)], Path(output_dir))
     return result
 
 

@@ -13,10 +13,10 @@ from typing import Any, Final, NamedTuple, TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
-from unbag.data.columns import numbers
-from unbag.data.labels import LABELS, NOT_ENTAILMENT, TWO_WAY, LabelError, canonical, fold
+from unbag.data.columns import read_numbers
+from unbag.data.labels import LABELS, NOT_ENTAILMENT, TWO_WAY, LabelError, resolve_label, fold_label
 from unbag.data.predictions import SetPredictions
-from unbag.data.readers import cell, open_file
+from unbag.data.readers import get_cell, open_file
 from unbag.scoring.bootstrap import Estimate, estimate_named_ratios
 from unbag.scoring.natural_logic import natural_logic
 from unbag.scoring.permutation_acceptance import ORIGINAL
@@ -43,7 +43,7 @@ class SampledPair(NamedTuple):
     length: str
 
 
-class PeopleScores(TypedDict):
+class AnnotatorScores(TypedDict):
     """Scores of an annotator.
 
     Attributes:
@@ -61,7 +61,9 @@ class PeopleScores(TypedDict):
     d_f: Estimate
 
 
-def draw(rows: Any, answers: SetPredictions, *, pairs: int = DEFAULT_PAIRS, seed: int = 13) -> list[SampledPair]:
+def sample_pairs(
+    rows: Any, answers: SetPredictions, *, pairs: int = DEFAULT_PAIRS, seed: int = 13
+) -> list[SampledPair]:
     """Sample permuted pairs that a model accepts, in random order.
 
     Shorter and longer examples of D^c and D^f are one quarter each. Each example occurs once, in one of its accepted
@@ -81,8 +83,8 @@ def draw(rows: Any, answers: SetPredictions, *, pairs: int = DEFAULT_PAIRS, seed
     sources: list[str] = rows["source_id"][:]
     names: list[str] = rows.features["label"].names
     answers = answers.for_gold(names)
-    permutation, label = numbers(rows, "permutation"), numbers(rows, "label")
-    words = numbers(rows, "premise_words") + numbers(rows, "hypothesis_words")
+    permutation, label = read_numbers(rows, "permutation"), read_numbers(rows, "label")
+    words = read_numbers(rows, "premise_words") + read_numbers(rows, "hypothesis_words")
     right = answers.predicted == answers.gold(label)
     in_order = {sources[row]: bool(right[row]) for row in np.flatnonzero(permutation == ORIGINAL)}
     accepted: dict[str, list[int]] = {}
@@ -90,7 +92,7 @@ def draw(rows: Any, answers: SetPredictions, *, pairs: int = DEFAULT_PAIRS, seed
         accepted.setdefault(sources[row], []).append(row)
     median = float(np.median([words[orders[0]] for orders in accepted.values()])) if accepted else 0.0
     candidates: dict[tuple[str, str], list[str]] = {cell: [] for cell in _CELLS}
-    for source in sorted(accepted, key=lambda source: int(rng.key(seed, "people", source))):
+    for source in sorted(accepted, key=lambda source: int(rng.compute_key(seed, "people", source))):
         cell = (RIGHT if in_order[source] else FLIPPED, _LONGER if words[accepted[source][0]] > median else _SHORTER)
         candidates[cell].append(source)
     each = pairs // len(_CELLS)
@@ -103,11 +105,11 @@ def draw(rows: Any, answers: SetPredictions, *, pairs: int = DEFAULT_PAIRS, seed
             )
         for source in sources_of_cell[:each]:
             orders = accepted[source]
-            row = rows[orders[int(rng.key(seed, "people", source, "order")) % len(orders)]]
+            row = rows[orders[int(rng.compute_key(seed, "people", source, "order")) % len(orders)]]
             sampled.append(
                 SampledPair(row["premise"], row["hypothesis"], row["id"], names[row["label"]], drawn_from, length)
             )
-    return sorted(sampled, key=lambda one: int(rng.key(seed, "people", one.id, "place")))
+    return sorted(sampled, key=lambda one: int(rng.compute_key(seed, "people", one.id, "place")))
 
 
 def validate_pair_count(pairs: int) -> None:
@@ -120,13 +122,13 @@ def validate_pair_count(pairs: int) -> None:
         raise ValueError(f"--num-pairs: expected a positive multiple of {len(_CELLS)}, got {pairs}")
 
 
-def write(sampled: Sequence[SampledPair], folder: Path) -> None:
+def write_sheet(sampled: Sequence[SampledPair], folder: Path) -> None:
     """Write `sheet.csv`, which has an empty column `label` for the annotators, and its key to a folder."""
     _write(folder / SHEET, ("number", "premise", "hypothesis", "label"), ((*one[:2], "") for one in sampled))
     _write(folder / KEY, ("number", "id", "label", "drawn_from", "length"), (one[2:] for one in sampled))
 
 
-def score(folder: Path, sheet: Path) -> PeopleScores:
+def score_sheet(folder: Path, sheet: Path) -> AnnotatorScores:
     """Score a filled-in sheet with the key in a folder. Pairs without a label are ignored.
 
     If the key has two-way labels, neutral and contradiction count as not entailment.
@@ -142,7 +144,7 @@ def score(folder: Path, sheet: Path) -> PeopleScores:
         if row["number"] not in key or row["number"] in labels:
             raise DataError(f"{sheet}: expected each 'number' of {folder / KEY} once, got {row['number']!r}")
         try:
-            label = fold(canonical(row["label"]), space) if row["label"].strip() else None
+            label = fold_label(resolve_label(row["label"]), space) if row["label"].strip() else None
         except LabelError as error:
             raise DataError(f"{place}: {error}") from None
         if label not in (None, *space):
@@ -200,4 +202,4 @@ def _read(path: Path, columns: Sequence[str]) -> Iterator[tuple[str, dict[str, s
             f"{', '.join(map(repr, sorted(missing)))}"
         )
     for row in file.read():
-        yield row.place, {name: "" if cell(row, name) is None else str(cell(row, name)) for name in columns}
+        yield row.place, {name: "" if get_cell(row, name) is None else str(get_cell(row, name)) for name in columns}

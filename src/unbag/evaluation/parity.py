@@ -12,7 +12,7 @@ import numpy as np
 from unbag import challenge_sets
 from unbag.evaluation import row_labels, samples
 from unbag.evaluation.row_labels import RowLabels
-from unbag.evaluation.systems import Run, load_single_system
+from unbag.evaluation.systems import LocatedResult, load_single_system
 from unbag.scoring.bootstrap import Estimate, estimate_share, to_json
 
 
@@ -76,7 +76,7 @@ def compare_labels(run: Path, before: Path) -> tuple[list[Parity], list[str]]:
     return compared, notes
 
 
-def _read(run: Run) -> RowLabels | None:
+def _read(run: LocatedResult) -> RowLabels | None:
     return row_labels.read(samples.labels_file(run.file.parent, run.number, run.result), run.result)
 
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from unbag.challenge_sets.results import Result
 from unbag.data import parquet
-from unbag.data.columns import column
+from unbag.data.columns import read_column
 from unbag.data.predictions import NO_ANSWER, NONE, SetPredictions
 from unbag.utils import checksums
 
@@ -64,7 +64,7 @@ def source_codes(rows: Any) -> NDArray[np.int32]:
     Args:
         rows: Rows of the set, a `datasets.Dataset`.
     """
-    codes: NDArray[np.int32] = column(rows, "source_id").dictionary_encode().indices.to_numpy().astype(np.int32)
+    codes: NDArray[np.int32] = read_column(rows, "source_id").dictionary_encode().indices.to_numpy().astype(np.int32)
     return codes
 
 
@@ -110,4 +110,4 @@ def read(file: Path, result: Result) -> RowLabels | None:
 
 
 def _checksum(labels: RowLabels) -> int:
-    return checksums.cells_checksum(labels.source.tobytes(), labels.label.tobytes(), *labels.names)
+    return checksums.compute_cells_checksum(labels.source.tobytes(), labels.label.tobytes(), *labels.names)

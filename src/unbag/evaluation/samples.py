@@ -34,7 +34,7 @@ _META: Final = b"unbag.sources"
 _CLOSE: Final = 1e-9  # sums in another order differ only in their last bits; samples of another result differ by more
 
 
-def write(
+def write_samples(
     results: Sequence[Result],
     run: Path,
     earlier: Mapping[int, int] = MappingProxyType({}),
@@ -71,7 +71,7 @@ def write(
             old_file.unlink()
 
 
-def read(run: Path, number: int, result: Result) -> dict[str, Sample] | None:
+def read_samples(run: Path, number: int, result: Result) -> dict[str, Sample] | None:
     """Read the samples of each quantity of a result, by path. Returns None if the run stored none.
 
     Args:
@@ -115,7 +115,7 @@ def read(run: Path, number: int, result: Result) -> dict[str, Sample] | None:
 
 
 def _checksum(table: pa.Table) -> int:
-    return checksums.cells_checksum(*(column.to_numpy().tobytes() for column in table.itercolumns()))
+    return checksums.compute_cells_checksum(*(column.to_numpy().tobytes() for column in table.itercolumns()))
 
 
 def labels_file(run: Path, number: int, result: Result) -> Path:

@@ -15,7 +15,7 @@ from unbag.challenge_sets.perturbations import shuffled
 from unbag.challenge_sets.request import BuiltSet
 from unbag.challenge_sets.results import Result
 from unbag.challenge_sets.views.examples import ExampleSelection
-from unbag.data.columns import column
+from unbag.data.columns import read_column
 from unbag.data.predictions import SetPredictions, scatter_predictions
 from unbag.evaluation import report_examples, result_folder, row_labels, samples
 from unbag.evaluation.lexical_baseline import BaselinePredictions
@@ -94,7 +94,7 @@ def score_predictions(
     entailment: NDArray[np.float64] | None = None
     if threshold is not None:
         entailment = entailment_probabilities(answers, threshold)
-        labels = column(built.rows, "label").to_numpy()
+        labels = read_column(built.rows, "label").to_numpy()
         if threshold == BREAK_EVEN:
             least = break_even_score(answers, labels)
             draws = [predict_by_score(each, least) for each in draws]
@@ -112,7 +112,9 @@ def score_predictions(
 
 def collect_scored(result: Result, built: BuiltSet, answers: SetPredictions) -> Scored:
     """Collect what a run stores beside the result of some predictions."""
-    return Scored(result, report_examples.select(result, built.rows, answers), row_labels.collect(built.rows, answers))
+    return Scored(
+        result, report_examples.select_examples(result, built.rows, answers), row_labels.collect(built.rows, answers)
+    )
 
 
 def _answers(predicted: Predictions, rows: slice, may_not_answer: bool) -> SetPredictions:
@@ -158,14 +160,14 @@ def score_answers(
     )
 
 
-def write(each: Sequence[Scored], output_dir: Path, failures: Sequence[Failure] = ()) -> list[Result]:
+def write_results(each: Sequence[Scored], output_dir: Path, failures: Sequence[Failure] = ()) -> list[Result]:
     """Add results to a folder. Does nothing if there are no results.
 
     results.json is written last, so that the folder is complete if the file exists.
 
     Args:
         each: Results with their examples, in order.
-        output_dir: Folder to write to (`evaluation.result_folder.combined` determines which earlier results remain).
+        output_dir: Folder to write to (`evaluation.result_folder.combine_results` determines which earlier results remain).
         failures: Sets without a result.
 
     Returns:
@@ -174,21 +176,21 @@ def write(each: Sequence[Scored], output_dir: Path, failures: Sequence[Failure] 
     done = [scored.result for scored in each]
     if not done:
         return done
-    with locks.exclusive_lock(output_dir, "writing results", wait=True):  # all files must belong to one run
-        earlier, before = result_folder.read(output_dir)
-        if replaced := result_folder.replaced(earlier, done):
+    with locks.hold_lock(output_dir, "writing results", wait=True):  # all files must belong to one run
+        earlier, before = result_folder.read_result_folder(output_dir)
+        if replaced := result_folder.describe_replaced_results(earlier, done):
             logger.warning("%s: replacing earlier results on other rows: %s", output_dir, "; ".join(replaced))
-        entries = result_folder.combined(earlier, done)
+        entries = result_folder.combine_results(earlier, done)
         together = [entry.result for entry in entries]
         stays = {position: entry.number for position, entry in enumerate(entries) if entry.number is not None}
         selections = _selections(output_dir) if stays else {}
         selections |= {(one.set, one.model, one.sha256): one for one in (scored.examples for scored in each)}
         keys = [(result.set, result.model["name"], result.data["sha256"]) for result in together]
         examples = [selections[key] for key in keys if key in selections]
-        report_examples.write(examples, output_dir / report_examples.FILE)
+        report_examples.write_selections(examples, output_dir / report_examples.FILE)
         labels = {id(scored.result): scored.labels for scored in each if scored.labels is not None}
         of_rows = {place: labels[id(one)] for place, one in enumerate(together) if id(one) in labels}
-        samples.write(together, output_dir, stays, of_rows)
+        samples.write_samples(together, output_dir, stays, of_rows)
         new = [results.SkippedSet(each.set, each.model, each.reason) for each in failures]
         evaluated = {result.set for result in together}
         skipped = [each for each in before if each.set not in evaluated and each not in new] + new
@@ -199,7 +201,7 @@ def write(each: Sequence[Scored], output_dir: Path, failures: Sequence[Failure] 
 def _selections(folder: Path) -> dict[tuple[str, ...], ExampleSelection]:
     """Read the selected examples of a folder. If the file has another version, logs a warning and returns none."""
     try:
-        chosen = report_examples.read(folder / report_examples.FILE)
+        chosen = report_examples.read_selections(folder / report_examples.FILE)
     except ValueError as error:
         logger.warning("%s", error)
         return {}

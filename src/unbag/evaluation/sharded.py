@@ -22,14 +22,14 @@ from unbag.challenge_sets.request import BuiltSet, Request, build
 from unbag.challenge_sets.results import Result
 from unbag.evaluation.label_check import LabelCheckedModel
 from unbag.evaluation.lexical_baseline import BaselinePredictions, LexicalBaseline
-from unbag.evaluation.scoring import Scored, score_predictions, write
+from unbag.evaluation.scoring import Scored, score_predictions, write_results
 from unbag.inference.leases import LeaseManager
 from unbag.inference.prediction_store import PREDICTIONS, Predictions, Store, StoreError
 from unbag.inference.runner import PredictionJob, chunk_hashes, select_model_columns
 from unbag.inference.shards import CLAIMS, Shard, build_shared_job, predict_shard
 from unbag.inference.single_output import Threshold
 from unbag.utils.progress import OnProgress
-from unbag.utils.storage import Folder
+from unbag.utils.storage import StorageFolder
 
 _TASKS: Final = "tasks"
 _SCORING: Final = "scoring"
@@ -65,7 +65,7 @@ class ShardedEvaluation:
         places: Sequence[tuple[int, int]],
         fitted_to: Mapping[str, Any] | None,
     ) -> None:
-        self._shard, self._folder, self._fitted_to = shard, Folder(predictions), fitted_to
+        self._shard, self._folder, self._fitted_to = shard, StorageFolder(predictions), fitted_to
         self._turns: list[_Turn] = []
         self._built: dict[str, BuiltSet] = {}
         tasks = self._folder / _TASKS
@@ -99,7 +99,7 @@ class ShardedEvaluation:
         """
         tables = (item.rows,) if control is None else (item.rows, control)
         jobs = tuple(build_shared_job(rows, model.predictor, str(self._folder)) for rows in tables)
-        task = Task(
+        task = StoredTask(
             request=_to_json(asdict(item.request)),
             model=dict(record),
             threshold=getattr(model.predictor, "threshold", None),
@@ -164,7 +164,7 @@ class ShardedEvaluation:
 
 
 @dataclass(frozen=True)
-class Task:
+class StoredTask:
     """Stored task: one model on one set.
 
     Attributes:
@@ -187,7 +187,7 @@ class Task:
     schema: int = _SCHEMA
 
     @classmethod
-    def read(cls, folder: Folder, name: str) -> "Task":
+    def read(cls, folder: StorageFolder, name: str) -> "StoredTask":
         """Load a stored task.
 
         Raises:
@@ -212,7 +212,7 @@ class Task:
 
 
 def score_tasks(
-    predictions: Folder,
+    predictions: StorageFolder,
     *,
     output_dir: Path,
     skipped: Sequence[Failure] = (),
@@ -249,7 +249,7 @@ def score_tasks(
     items = dict(built or {})
     baselines: dict[str, LexicalBaseline] = {}
     words: dict[tuple[str, str], BaselinePredictions] = {}
-    for task in (Task.read(predictions / _TASKS, name) for name in names if only is None or name in only):
+    for task in (StoredTask.read(predictions / _TASKS, name) for name in names if only is None or name in only):
         request, fitted_to = _request_key(task), json.dumps(task.fitted_to)
         try:
             predicted = Predictions.open(predictions / task.key)
@@ -280,7 +280,7 @@ def score_tasks(
         done.append(each)
         if on_result is not None:
             on_result(each.result)
-    return write(done, output_dir, failures)
+    return write_results(done, output_dir, failures)
 
 
 def _validate_complete(store: Store, rows: Any) -> None:
@@ -309,7 +309,7 @@ def _file(place: tuple[int, int]) -> str:
     return f"{model:03}-{of_set:03}.json"
 
 
-def _request_key(task: Task) -> str:
+def _request_key(task: StoredTask) -> str:
     """Build the key of a task's set."""
     return json.dumps(task.request, sort_keys=True)
 

@@ -18,11 +18,19 @@ from http import HTTPStatus
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, TypeVar
 
-from unbag.utils.advice import all_fitting, first_fitting
-from unbag.utils.hub import HubReadError, hub_failure_message, hub_read
+from unbag.utils.advice import join_advice, choose_advice
+from unbag.utils.hub import HubReadError, describe_hub_failure, read_from_hub
 from unbag.utils.hub_names import validate_repo, validate_repo_path
-from unbag.utils.redaction import first_line, redact
-from unbag.utils.retries import TRIES, http_cause, hub_http, pause, requested_wait, wait_before_next, with_retries
+from unbag.utils.redaction import extract_first_line, redact
+from unbag.utils.retries import (
+    TRIES,
+    find_http_cause,
+    import_hub_http,
+    wait_before_retry,
+    read_requested_wait,
+    compute_wait,
+    call_with_retries,
+)
 
 if TYPE_CHECKING:
     from huggingface_hub.errors import HfHubHTTPError
@@ -85,7 +93,7 @@ def explain_hub_errors(repo: str, kind: str) -> Iterator[None]:
     Raises:
         HubError: Instead of the client's exception.
     """
-    httpx = hub_http()
+    httpx = import_hub_http()
     from huggingface_hub.errors import HFValidationError, OfflineModeIsEnabled
 
     try:
@@ -95,7 +103,9 @@ def explain_hub_errors(repo: str, kind: str) -> Iterator[None]:
     except HubReadError as error:
         raise HubError(redact(str(error))) from error
     except HFValidationError as error:
-        raise HubError(f"expected a repository as organization/name, got {repo!r}: {first_line(error)}") from None
+        raise HubError(
+            f"expected a repository as organization/name, got {repo!r}: {extract_first_line(error)}"
+        ) from None
     except OfflineModeIsEnabled:
         raise HubError(f"{repo}: expected access to the Hub, got offline mode; unset HF_HUB_OFFLINE") from None
     except (OSError, ValueError, RuntimeError, httpx.HTTPError) as error:
@@ -105,18 +115,18 @@ def explain_hub_errors(repo: str, kind: str) -> Iterator[None]:
 def _describe_error(error: Exception, repo: str) -> str:
     from huggingface_hub import constants, get_token
 
-    answer = http_cause(error)
+    answer = find_http_cause(error)
     if answer is None:
-        if (fault := hub_failure_message(error)) is not None:
+        if (fault := describe_hub_failure(error)) is not None:
             return f"{fault}; {_RESUMES}"
         if isinstance(error, ValueError):
             return " ".join(str(error).split())  # error message of the client, for example about a card
         return (
-            f"{constants.ENDPOINT} cannot be reached ({type(error).__name__}: {first_line(error)}); check the network "
+            f"{constants.ENDPOINT} cannot be reached ({type(error).__name__}: {extract_first_line(error)}); check the network "
             f"and HF_ENDPOINT, and rerun the command; {_RESUMES}"
         )
     status = answer.response.status_code
-    text = answer.server_message or first_line(answer)
+    text = answer.server_message or extract_first_line(answer)
     organization = repo.partition("/")[0]
     match status:
         case HTTPStatus.UNAUTHORIZED if get_token() is None:
@@ -132,15 +142,15 @@ def _describe_error(error: Exception, repo: str) -> str:
                 ways.append("propose the change with --pull-request")
             return (
                 f"expected a token with write access to {organization}, got one without (403: {text}); "
-                + all_fitting(*ways)
+                + join_advice(*ways)
             )
         case HTTPStatus.NOT_FOUND:
-            check = first_fitting("; check --repo-id", "; check its name")
+            check = choose_advice("; check --repo-id", "; check its name")
             return f"expected a repository that the token can access, got none (404: {text}){check}"
         case HTTPStatus.CONFLICT | HTTPStatus.PRECONDITION_FAILED:
             return f"other commits came first at every attempt ({status}: {text}); rerun the command"
         case HTTPStatus.TOO_MANY_REQUESTS:
-            seconds = requested_wait(answer)
+            seconds = read_requested_wait(answer)
             when = f"in {seconds:.0f} s" if seconds else "later"
             return f"too many requests (429: {text}); rerun the command {when}; {_RESUMES}"
         case _ if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
@@ -192,7 +202,7 @@ class RemoteFile:
 
 
 @dataclass(frozen=True)
-class Remote:
+class RemoteRepository:
     """Hub repository at one commit.
 
     Attributes:
@@ -237,7 +247,7 @@ class Remote:
         return _read(self.repo, self.kind, fetch)
 
 
-def fetch_remote(repo: str, kind: Kind, revision: str = "main") -> Remote | None:
+def fetch_remote(repo: str, kind: Kind, revision: str = "main") -> RemoteRepository | None:
     """Fetch the file list of a repository at a revision; None if the repository does not exist.
 
     Raises:
@@ -262,12 +272,12 @@ def fetch_remote(repo: str, kind: Kind, revision: str = "main") -> Remote | None
         for entry in listed
         if hasattr(entry, "blob_id")  # folders have no blob id
     }
-    return Remote(repo, kind, info.sha, bool(info.private), files)
+    return RemoteRepository(repo, kind, info.sha, bool(info.private), files)
 
 
 def _read(repo: str, kind: Kind, call: Callable[[], T]) -> T:
     # huggingface_hub does not retry these requests.
-    return hub_read(f"{kind} {repo}", call, tries=TRIES, unreachable=True)
+    return read_from_hub(f"{kind} {repo}", call, tries=TRIES, unreachable=True)
 
 
 _MAIN: Final = "main"
@@ -277,7 +287,7 @@ _CONFLICT: Final = frozenset({HTTPStatus.CONFLICT, HTTPStatus.PRECONDITION_FAILE
 
 
 @dataclass(frozen=True)
-class Plan:
+class PublicationPlan:
     """Planned changes of a publication.
 
     Attributes:
@@ -307,7 +317,7 @@ class Plan:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class PublicationOutcome:
     """Result of a publication.
 
     Attributes:
@@ -316,12 +326,12 @@ class Outcome:
         commit: Id of the new commit; None if nothing changed.
     """
 
-    plan: Plan
+    plan: PublicationPlan
     url: str
     commit: str | None
 
 
-def plan_publication(publication: Publication, *, private: bool = False, pull_request: bool = False) -> Plan:
+def plan_publication(publication: Publication, *, private: bool = False, pull_request: bool = False) -> PublicationPlan:
     """Plan the changes of `publish_files` without writing anything.
 
     Raises:
@@ -331,7 +341,7 @@ def plan_publication(publication: Publication, *, private: bool = False, pull_re
         return _plan(publication, private=private, pull_request=pull_request)
 
 
-def publish_files(publication: Publication, *, private: bool = False, pull_request: bool = False) -> Outcome:
+def publish_files(publication: Publication, *, private: bool = False, pull_request: bool = False) -> PublicationOutcome:
     """Publish files in one commit. A missing repository is created.
 
     Publishing the same files again creates no commit. An interrupted publication can be repeated at any time; finished
@@ -362,7 +372,7 @@ def publish_files(publication: Publication, *, private: bool = False, pull_reque
         while True:
             planned = _plan(publication, private=private, pull_request=pull_request)
             if planned.base is None:
-                with_retries(create)
+                call_with_retries(create)
                 continue
             # Only files in the first plan are deleted. Files that appear later belong to another writer, even if they
             # match a pattern in `owns`.
@@ -371,27 +381,27 @@ def publish_files(publication: Publication, *, private: bool = False, pull_reque
             if planned.is_empty:
                 # After a failed attempt, an up-to-date repository means that the commit succeeded and only its response
                 # was lost.
-                return Outcome(planned, _url(planned), planned.base if faults else None)
+                return PublicationOutcome(planned, _url(planned), planned.base if faults else None)
             try:
                 done = _commit(planned, pull_request=pull_request)
             except Exception as error:
-                answer = http_cause(error)
+                answer = find_http_cause(error)
                 if answer is not None and answer.response.status_code in _CONFLICT and conflicts < _MAX_CONFLICTS:
                     conflicts += 1
                     # Random wait, since writers that wait equally long would collide again.
-                    pause(random.uniform(0, min(0.05 * 2**conflicts, _MAX_BACKOFF)), error)
+                    wait_before_retry(random.uniform(0, min(0.05 * 2**conflicts, _MAX_BACKOFF)), error)
                     continue
                 request = str(answer.response.request.url) if answer is not None else type(error).__name__
                 faults[request] += 1
-                seconds = wait_before_next(error, faults[request])
+                seconds = compute_wait(error, faults[request])
                 if seconds is None or faults[request] == TRIES:
                     raise
-                pause(seconds, error)
+                wait_before_retry(seconds, error)
                 continue
-            return Outcome(planned, done.pr_url or _url(planned), done.oid)
+            return PublicationOutcome(planned, done.pr_url or _url(planned), done.oid)
 
 
-def _plan(publication: Publication, *, private: bool, pull_request: bool) -> Plan:
+def _plan(publication: Publication, *, private: bool, pull_request: bool) -> PublicationPlan:
     kind, repo = publication.kind, publication.repo
     ref = _open_pull_request(publication) if pull_request else None
     remote = fetch_remote(repo, kind, ref or _MAIN)
@@ -405,7 +415,7 @@ def _plan(publication: Publication, *, private: bool, pull_request: bool) -> Pla
     contents = {path: _resolve_content(file, path, remote) for path, file in publication.files.items()}
     existing = remote.files if remote else {}
     sizes = {path: len(c) if isinstance(c, bytes) else c.stat().st_size for path, c in contents.items()}
-    return Plan(
+    return PublicationPlan(
         publication=publication,
         base=remote.commit if remote else None,
         private=remote.private if remote else private,
@@ -422,14 +432,14 @@ def _plan(publication: Publication, *, private: bool, pull_request: bool) -> Pla
 
 
 def _resolve_content(
-    file: bytes | Path | Callable[[bytes | None], bytes], path: str, remote: Remote | None
+    file: bytes | Path | Callable[[bytes | None], bytes], path: str, remote: RemoteRepository | None
 ) -> bytes | Path:
     if isinstance(file, bytes | Path):
         return file
     return file(remote.read(path) if remote else None)
 
 
-def _commit(planned: Plan, *, pull_request: bool) -> Any:
+def _commit(planned: PublicationPlan, *, pull_request: bool) -> Any:
     from huggingface_hub import CommitOperationAdd, CommitOperationDelete, HfApi
 
     publication = planned.publication
@@ -454,9 +464,9 @@ def _open_pull_request(publication: Publication) -> str | None:
     from huggingface_hub.errors import RepositoryNotFoundError
 
     api = HfApi()
-    author = hub_read("your account", api.whoami, tries=TRIES, unreachable=True)["name"]
+    author = read_from_hub("your account", api.whoami, tries=TRIES, unreachable=True)["name"]
     try:
-        discussions = hub_read(
+        discussions = read_from_hub(
             f"{publication.kind} {publication.repo}",
             lambda: list(
                 api.get_repo_discussions(
@@ -476,7 +486,7 @@ def _open_pull_request(publication: Publication) -> str | None:
     return f"refs/pr/{max(ours)}" if ours else None
 
 
-def _url(planned: Plan) -> str:
+def _url(planned: PublicationPlan) -> str:
     from huggingface_hub import constants
 
     publication = planned.publication

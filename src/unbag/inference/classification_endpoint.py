@@ -14,14 +14,14 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from unbag.data.labels import LabelError, label_space_of, resolve_order, single_output_labels
+from unbag.data.labels import LabelError, find_label_space, resolve_order, resolve_single_output_labels
 from unbag.inference.classification_routes import MALFORMED, Pair, PairOutputs, Route, route_of
 from unbag.inference.label_probe import PAIRS
 from unbag.inference.llm.connection import RETRIES, Connection, EndpointError, message, openai
 from unbag.inference.llm.endpoint import CONCURRENCY, Answer, Spending
 from unbag.inference.predictor import collect_batches, validate_pairs, validate_probabilities
 from unbag.inference.single_output import BREAK_EVEN, Threshold, parse_threshold
-from unbag.utils.files import cache_folder
+from unbag.utils.files import get_cache_folder
 from unbag.utils.redaction import redact
 from unbag.utils.sqlite_cache import SqliteCache
 
@@ -73,7 +73,7 @@ class ClassificationEndpointPredictor:
         self.threshold = self._validate_threshold(threshold)
         self.has_probabilities = self.threshold is None
         self.order = self._resolve_labels(found, label_map)
-        self.label_space = label_space_of(self.order)
+        self.label_space = find_label_space(self.order)
         self._columns = [self.order.index(label) for label in self.label_space]
         self.identity: Mapping[str, str] = {
             "kind": KIND,
@@ -142,7 +142,7 @@ class ClassificationEndpointPredictor:
             Connection.open(base_url, retries=retries),
             route,
             separator=separator or "",
-            cache=SqliteCache(cache or cache_folder("answers") / "classifications.sqlite", "outputs", wal=True),
+            cache=SqliteCache(cache or get_cache_folder("answers") / "classifications.sqlite", "outputs", wal=True),
             spending=spending or Spending(),
             label_map=label_map,
             threshold=None if threshold is None else parse_threshold(threshold),
@@ -265,7 +265,7 @@ class ClassificationEndpointPredictor:
         """Resolve the label of each output from the names in the responses to the pairs of the label probe."""
         named = {column: name for each in outputs for column, name in enumerate(each.names) if name}
         if self._outputs == 1:
-            return single_output_labels(named.get(0, ""), label_map)
+            return resolve_single_output_labels(named.get(0, ""), label_map)
         lacking = [column for column in range(self._outputs) if column not in named]
         if lacking and label_map is None:
             raise LabelError(

@@ -15,7 +15,7 @@ from unbag.evaluation import quantities, report_examples, verdict
 from unbag.evaluation import samples as paired_samples
 from unbag.reports import html, notebook, terminal
 from unbag.utils.files import atomic_write
-from unbag.utils.terminal import console, escape_control_chars
+from unbag.utils.terminal import create_console, escape_control_chars
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -56,7 +56,7 @@ class Report(Sequence[Result]):
     @property
     def verdict(self) -> str:
         """Verdict as a sentence, with the sets on which the model is better than its baseline."""
-        return verdict.sentence(verdict.of_model(self.results))
+        return verdict.format_verdict(verdict.compute_model_verdict(self.results))
 
     def to_pandas(self) -> "pd.DataFrame":
         """Convert the metrics of all sets to a data frame with one row per metric.
@@ -77,7 +77,7 @@ class Report(Sequence[Result]):
                 _DIRECTIONS[number.higher_is_better],
             )
             for result in self.results
-            for number in quantities.of_result(result).values()
+            for number in quantities.collect_metrics(result).values()
         ]
         table = pd.DataFrame(rows, columns=columns)
         return table.astype({"value": "float64", "low": "float64", "high": "float64", "n": "int64"})
@@ -141,7 +141,7 @@ class Report(Sequence[Result]):
 
 def _text(views: Sequence[RenderableType], skipped: Sequence[SkippedSet]) -> str:
     to = io.StringIO()
-    terminal.print_views(views, console(file=to, width=_WIDTH))
+    terminal.print_views(views, create_console(file=to, width=_WIDTH))
     lines = [line.rstrip() for line in to.getvalue().splitlines()]
     return "\n".join([*lines, *([escape_control_chars(f"Skipped: {_listed(skipped)}")] if skipped else [])]).strip("\n")
 

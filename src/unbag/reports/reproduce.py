@@ -9,9 +9,9 @@ from unbag.challenge_sets.base import SKILL
 from unbag.challenge_sets.perturbations.permutation import DEFAULT_SEED
 from unbag.challenge_sets.results import Result
 from unbag.data.corpora import CORPORA, OFFICIAL
-from unbag.data.labels import positive_label
+from unbag.data.labels import get_positive_label
 from unbag.evaluation.model_loading import PROMPT_MARK
-from unbag.evaluation.verdict import percentage
+from unbag.evaluation.verdict import format_percentage
 from unbag.inference.single_output import describe_ranking
 
 _COMMIT: Final = 40  # hexadecimal digits
@@ -170,12 +170,12 @@ def list_remarks(result: Result) -> list[str]:
     model = result.model
     sentences = []
     if ranking := model.get("ranking"):
-        label = positive_label(str(model.get("label_order", "")).split(","))
+        label = get_positive_label(str(model.get("label_order", "")).split(","))
         sentences.append(describe_ranking(str(model["name"]), ranking, str(model.get("threshold")), label))
     if result.truncated_share:
         limit = f" ({model['max_length']} tokens)" if "max_length" in model else ""
         sentences.append(
-            f"{percentage(result.truncated_share)} of the pairs ({model['truncated_pairs']:,}) exceed the maximum "
+            f"{format_percentage(result.truncated_share)} of the pairs ({model['truncated_pairs']:,}) exceed the maximum "
             f"input length of {model['name']}{limit} and were truncated."
         )
     if "trusted_code" in model:

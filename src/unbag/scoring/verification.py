@@ -17,7 +17,7 @@ from typing import Any, Final, NamedTuple, TypedDict
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from unbag.data.labels import ENTAILMENT, canonical_gold
+from unbag.data.labels import ENTAILMENT, resolve_gold_label
 from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, Estimate, Sample, estimate_named_ratios, sum_by_source
 from unbag.scoring.calibration import CalibrationScores, compute_calibration
 from unbag.scoring.intervals import Flags, Floats, compute_contrast_limits
@@ -149,7 +149,7 @@ def verification(
 def _is_entailed(label: Any) -> bool:
     """Check whether a gold label (1, 0, a bool or a label name) means entailed."""
     if isinstance(label, str):
-        return canonical_gold(label) == ENTAILMENT
+        return resolve_gold_label(label) == ENTAILMENT
     if label not in (0, 1):
         raise ValueError(
             f"references: expected 1 (entailed), 0 (not entailed) or label names, got {label!r}; pass label names "

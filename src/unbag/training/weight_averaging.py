@@ -139,7 +139,7 @@ def average_models(models: Sequence[str | Path], output_dir: Path, *, alphas: Se
     on_hub = [origin.source for origin in origins if origin.commit is not None]
     written = []
     tmp = output_dir.with_name(f".{output_dir.name}.part")
-    with locks.exclusive_lock(output_dir, "averaging models", wait=True), remove_on_failure(tmp):
+    with locks.hold_lock(output_dir, "averaging models", wait=True), remove_on_failure(tmp):
         _require_free(output_dir)  # another process may have written it meanwhile
         for alpha in choices:
             weights = [1 / len(models)] * len(models) if alpha is None else [1 - alpha, alpha]

@@ -34,7 +34,7 @@ def test_entities_order_duplicates_and_cache_do_not_matter(pipeline, tmp_path):
 
 @pytest.mark.nightly
 def test_recognize_ahead_several_processes_store_what_one_computes(pipeline, tmp_path):
-    with parallel.worker_count(2):
+    with parallel.set_num_proc(2):
         recognize_ahead(pipeline, SENTENCES, cache=tmp_path / "ahead")
     [file] = (tmp_path / "ahead").glob("*.sqlite")
     assert file.stat().st_size

@@ -178,7 +178,12 @@ def test_evaluate_several_prompts_gives_the_spread_and_the_share_without_a_label
     prompts = [write(tmp_path / "a.jinja"), write(tmp_path / "strict.jinja", BODY + " Be strict.")]
     endpoint.answers = lambda question: "Who knows?" if "strict" in question and " man " in question else "Yes"
     endpoint.most_logprobs = 0
-    asked = {"data": str(demo.file("validation")), "max_examples": 40, "lexical_baseline": False, "progress": False}
+    asked = {
+        "data": str(demo.get_demo_file("validation")),
+        "max_examples": 40,
+        "lexical_baseline": False,
+        "progress": False,
+    }
     asked |= {"shuffled": False}
     found = unbag.evaluate(
         "endpoint:tiny", "plain", base_url=endpoint.base_url, prompt=prompts, output_dir=tmp_path / "run", **asked
@@ -207,7 +212,7 @@ def test_command_with_several_prompts_prints_the_spread(endpoint, tmp_path):
     endpoint.answers = lambda question: "Yes" if "strict" in question else "No"
     asked = [
         *("evaluate", "endpoint:tiny", "--base-url", endpoint.base_url, "--prompt", ",".join(map(str, prompts))),
-        *("--sets", "plain", "--data", str(demo.file("validation")), "--max-examples", "30"),
+        *("--sets", "plain", "--data", str(demo.get_demo_file("validation")), "--max-examples", "30"),
         *("--no-lexical-baseline", "--no-shuffled", "--output-dir", str(tmp_path / "run"), "--json"),
     ]
     done = CliRunner(env={"COLUMNS": "80"}).invoke(cli.app, asked, catch_exceptions=False)
@@ -228,7 +233,12 @@ def test_evaluate_judge_of_two_labels_is_probed_and_scored(endpoint, tmp_path):
     endpoint.answers = lambda question: (
         "Supported" if gold.get(tuple(question.split("|")), "entailment") == "entailment" else "Not supported"
     )
-    asked = {"data": str(demo.file("validation")), "max_examples": 40, "lexical_baseline": False, "progress": False}
+    asked = {
+        "data": str(demo.get_demo_file("validation")),
+        "max_examples": 40,
+        "lexical_baseline": False,
+        "progress": False,
+    }
     asked |= {"shuffled": False}
     [result] = unbag.evaluate(
         "endpoint:tiny", "plain", base_url=endpoint.base_url, prompt=prompt, output_dir=tmp_path / "run", **asked

@@ -21,7 +21,9 @@ ROOT = Path(__file__).parents[3]
 def corpus() -> dict[str, list[DemoPair]]:
     """Read the shipped splits, which `test_shipped` compares with those of the grammar, and generate the other one."""
     shipped = {
-        split: [DemoPair(pair.source_id, pair.premise, pair.hypothesis, pair.label) for pair in demo.pairs(split)]
+        split: [
+            DemoPair(pair.source_id, pair.premise, pair.hypothesis, pair.label) for pair in demo.iter_demo_pairs(split)
+        ]
         for split in demo.SPLITS
     }
     return {split: shipped.get(split) or list(generate(split)) for split in SPLITS}

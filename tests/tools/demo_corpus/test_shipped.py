@@ -13,7 +13,7 @@ from unbag.data import demo
 @pytest.mark.nightly
 def test_what_is_shipped_is_what_the_tool_writes():
     made = dict(contents())
-    assert set(made) == {*map(demo.file, demo.SPLITS), demo.VECTORS}
+    assert set(made) == {*map(demo.get_demo_file, demo.SPLITS), demo.VECTORS}
     for path, text in made.items():
         assert gzip.decompress(path.read_bytes()).decode() == text, f"{path.name}: run `python -m tools.demo_corpus`"
 
@@ -32,7 +32,9 @@ def test_the_same_content_is_the_same_bytes(tmp_path, monkeypatch):
 @pytest.mark.parametrize("split", demo.SPLITS)
 @pytest.mark.parametrize("n", [100, pytest.param(None, marks=pytest.mark.nightly)])
 def test_shipped_pairs_are_those_of_the_grammar(split, n):
-    read = [(pair.source_id, pair.premise, pair.hypothesis, pair.label) for pair in islice(demo.pairs(split), n)]
+    read = [
+        (pair.source_id, pair.premise, pair.hypothesis, pair.label) for pair in islice(demo.iter_demo_pairs(split), n)
+    ]
     assert read == list(map(tuple, islice(generate(split), n)))
 
 
@@ -40,5 +42,5 @@ def test_words_that_stand_alike_have_vectors_alike():
     table = embeddings.load_embeddings(str(demo.VECTORS))
     dog, puppy, red = (vector / np.linalg.norm(vector) for vector in table.means([("dog",), ("puppy",), ("red",)]))
     assert dog @ puppy > dog @ red
-    pairs = [(pair.premise, pair.hypothesis) for pair in demo.pairs("train")]
+    pairs = [(pair.premise, pair.hypothesis) for pair in demo.iter_demo_pairs("train")]
     assert not table.counts(pairs).unknown.any()

@@ -21,13 +21,13 @@ from unbag.baselines.lexical.fitting import (
 from unbag.baselines.lexical.model import LexicalModel
 from unbag.baselines.lexical.regression import compute_lms
 from unbag.baselines.lexical.words import build_model_word_selector
-from unbag.data.columns import PAIR, ROWS_PER_TABLE, decimals, real, round_to_field
-from unbag.data.labels import LABELS, label_id
-from unbag.data.sources import Example, Source
+from unbag.data.columns import PAIR, ROWS_PER_TABLE, get_decimals, declare_float_field, round_to_field
+from unbag.data.labels import LABELS, get_label_id
+from unbag.data.sources import Example, PairSource
 
-PROBABILITY: Final = real("probability", 4)
-LMS: Final = real("lms", 4)
-LOGIT: Final = real("logit", LOGIT_DECIMALS)
+PROBABILITY: Final = declare_float_field("probability", 4)
+LMS: Final = declare_float_field("lms", 4)
+LOGIT: Final = declare_float_field("logit", LOGIT_DECIMALS)
 
 
 class LexicalScore(NamedTuple):
@@ -73,7 +73,7 @@ class ExampleScorer:
             pairs = [(() if self._hypothesis_only else words[e.premise], words[e.hypothesis]) for e in subset]
             # All following steps use the rounded probabilities, which are the same on every machine.
             probabilities = round_to_field(model.probabilities(pairs), PROBABILITY)
-            highest = compute_lms(probabilities, np.array([label_id(e.label) for e in subset], dtype=np.int64))
+            highest = compute_lms(probabilities, np.array([get_label_id(e.label) for e in subset], dtype=np.int64))
             misleading = model.misleading(pairs, probabilities, [e.label for e in subset], self._top)
             scores |= zip(positions, map(LexicalScore, probabilities, map(float, highest), misleading), strict=True)
         return [scores[position] for position in range(len(examples))]
@@ -84,7 +84,7 @@ def score_pair(model: LexicalModel, premise: str, hypothesis: str, gold: str, *,
     return ExampleScorer([model], seed=0, top=top).score([Example("", premise, hypothesis, gold)])[0]
 
 
-def prepare_scorer_models(recipe: LexicalRecipe, source: Source, *, folds: int = FOLDS) -> list[Path]:
+def prepare_scorer_models(recipe: LexicalRecipe, source: PairSource, *, folds: int = FOLDS) -> list[Path]:
     """Locate the models for scoring a source, and fit those that are not in the cache.
 
     Args:
@@ -107,7 +107,7 @@ SCHEMA: Final = pa.schema(
     [
         *PAIR,
         LMS,
-        *(real(name, decimals(PROBABILITY)) for name in PROBABILITIES),
+        *(declare_float_field(name, get_decimals(PROBABILITY)) for name in PROBABILITIES),
         # The features that favor the most likely wrong label most strongly; a missing word is null.
         (
             "misleading",
@@ -138,11 +138,11 @@ def _row(example: Example, score: LexicalScore) -> dict[str, Any]:
         "source_id": example.source_id,
         "premise": example.premise,
         "hypothesis": example.hypothesis,
-        "label": label_id(example.label),
+        "label": get_label_id(example.label),
         "lms": score.lms,
         **dict(zip(PROBABILITIES, score.probabilities.tolist(), strict=True)),
         "misleading": [
             {**contribution.feature._asdict(), "logit": contribution.logit} for contribution in score.misleading
         ],
-        "annotator_labels": [label_id(label) for label in example.annotators],
+        "annotator_labels": [get_label_id(label) for label in example.annotators],
     }

@@ -14,8 +14,8 @@ from typing import Any, Final, Protocol
 from unbag.baselines.lexical.bag import Words, collect_words
 from unbag.data.corpora import LANGUAGES
 from unbag.data.text.tagging import ALL as ALL
-from unbag.data.text.tagging import PIPELINE, Tagged, Tagger, tag_ahead
-from unbag.data.text.tokens import tokenizer_identity
+from unbag.data.text.tagging import PIPELINE, Tagged, Tagger, precompute_tags
+from unbag.data.text.tokens import build_tokenizer_identity
 
 PENN: Final = frozenset("NN NNS NNP NNPS VB VBD VBG VBN VBP VBZ JJ JJR JJS RB RBR RBS EX".split())
 """Penn Treebank tags of content words: NN*, VB*, JJ*, RB* and EX (*there*)."""
@@ -65,7 +65,7 @@ class AllWordsSelector:
 
     def __init__(self, language: str) -> None:
         self._language = language
-        self.identity = f"all words by {tokenizer_identity(language)}"
+        self.identity = f"all words by {build_tokenizer_identity(language)}"
 
     def read(self, sentences: Iterable[str]) -> dict[str, Words]:
         """Select the words of each distinct sentence."""
@@ -89,7 +89,7 @@ class ContextWordSelector:
 
     def tag_ahead(self, sentences: Iterable[str]) -> None:
         """Tag sentences in advance in several processes, if this is enabled."""
-        tag_ahead(self._tags.pipeline, sentences)
+        precompute_tags(self._tags.pipeline, sentences)
 
 
 class TypeWordSelector:
@@ -134,7 +134,7 @@ class TypeWordSelector:
 
     def tag_ahead(self, sentences: Iterable[str]) -> None:
         """Tag sentences in advance in several processes, if this is enabled."""
-        tag_ahead(self._tags.pipeline, sentences)
+        precompute_tags(self._tags.pipeline, sentences)
 
 
 class _ContentTags:

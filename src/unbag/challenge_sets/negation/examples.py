@@ -7,8 +7,8 @@ from typing import Any, Final
 import numpy as np
 
 from unbag.challenge_sets.views.examples import PER_KIND, Line, Mark, Pairs, ReportExample, top_rows
-from unbag.data.columns import column, numbers
-from unbag.data.labels import NOT_ENTAILMENT, gold_id
+from unbag.data.columns import read_column, read_numbers
+from unbag.data.labels import NOT_ENTAILMENT, get_gold_id
 from unbag.data.predictions import SetPredictions
 
 _PER_PREMISE: Final = 1
@@ -24,8 +24,8 @@ _NEGATION: Final = re.compile(r"\b(?:not|no|none|false|untrue|at most)\b", re.IG
 def choose(rows: Any, answers: SetPredictions) -> Iterator[ReportExample]:
     """Iterate over the surest wrong predictions by operation."""
     pairs = Pairs(rows, answers)
-    operations = np.array(column(rows, "operation").to_pylist(), dtype=np.str_)
-    sources = column(rows, "source_id").to_pylist()
+    operations = np.array(read_column(rows, "operation").to_pylist(), dtype=np.str_)
+    sources = read_column(rows, "source_id").to_pylist()
     for operation in dict.fromkeys(operations.tolist()):
         wrong = np.flatnonzero(~pairs.right & (operations == operation))
         for index in top_rows(wrong, pairs.confidence, per_group=_PER_PREMISE, groups=sources):
@@ -35,8 +35,8 @@ def choose(rows: Any, answers: SetPredictions) -> Iterator[ReportExample]:
 def candidates(rows: Any, answers: SetPredictions) -> Iterator[ReportExample]:
     """Iterate over the shortest pairs that are not entailed."""
     pairs = Pairs(rows, answers)
-    labels = numbers(rows, "label")
-    for index in pairs.shortest(np.flatnonzero(labels == gold_id(NOT_ENTAILMENT))):
+    labels = read_numbers(rows, "label")
+    for index in pairs.shortest(np.flatnonzero(labels == get_gold_id(NOT_ENTAILMENT))):
         yield _example(pairs, pairs.row(index)["operation"], index)
 
 

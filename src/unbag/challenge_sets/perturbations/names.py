@@ -159,7 +159,7 @@ def exchange_name(
             edits.append(edit)
         elif rejected is not None:
             rejected[edit] += 1
-    return edits[int(rng.key(seed, "exchanged name", parse)) % len(edits)] if edits else None
+    return edits[int(rng.compute_key(seed, "exchanged name", parse)) % len(edits)] if edits else None
 
 
 def name_pairs(
@@ -219,7 +219,7 @@ def _edit_or_reason(
     candidates = names.names.get(mention.of, ())
     if len({mention.text, *candidates}) < MIN_NAMES:
         return FEW
-    start = int(rng.key(seed, "name", parse, mention.start)) % len(candidates)
+    start = int(rng.compute_key(seed, "name", parse, mention.start)) % len(candidates)
     present = set(parse.lower_words)
     for new in (*candidates[start:], *candidates[:start]):
         if present.isdisjoint(_name_words(new)) and not may_denote_same(mention.text, new, names):

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from unbag.challenge_sets.perturbations.negation_words import PEOPLE, THINGS
-from unbag.data.text.grammar import NEGATIONS, decapitalize, determiners_fit
+from unbag.data.text.grammar import NEGATIONS, decapitalize, has_matching_determiners
 from unbag.data.text.parses import Parse
 
 _BE: Final = frozenset("is are was were".split())
@@ -173,7 +173,12 @@ def find_claim(parse: Parse) -> Claim | None:
     """Find the claim of a sentence; None if the sentence is no claim. A sentence without a full stop gets one."""
     parse = _with_full_stop(parse)
     words = parse.lower_words
-    if len(words) not in _LENGTH or words[-1] != "." or parse.deps.count("ROOT") != 1 or not determiners_fit(parse):
+    if (
+        len(words) not in _LENGTH
+        or words[-1] != "."
+        or parse.deps.count("ROOT") != 1
+        or not has_matching_determiners(parse)
+    ):
         return None
     if parse.spaces[-2] or any(dep == "det" and parse.pos[i - 1] in ("ADJ", "DET") for i, dep in enumerate(parse.deps)):
         return None  # "a simple a symmetrical design": a sentence with an error

@@ -49,7 +49,7 @@ from unbag.challenge_sets.perturbations.negation_words import (
 )
 from unbag.challenge_sets.perturbations.vocabulary_split import ALL, are_in_half
 from unbag.data.labels import ENTAILMENT, NOT_ENTAILMENT
-from unbag.data.text.grammar import plural
+from unbag.data.text.grammar import pluralize_noun
 from unbag.data.text.parses import Parse
 from unbag.utils import rng
 
@@ -92,7 +92,7 @@ class Draw:
 
     def __init__(self, claim: Claim, seed: int, words: str) -> None:
         self._claim, self._words = claim, words
-        self._key = int(rng.key(seed, "negation", str(claim.parse)))
+        self._key = int(rng.compute_key(seed, "negation", str(claim.parse)))
         stems = content_stems(str(claim.parse))
         fitting = [each for each in COMPANIONS if stems.isdisjoint(content_stems(f"{each.noun} {each.place}"))]
         self._companions = self._in_half(fitting, lambda each: each.noun)
@@ -100,7 +100,7 @@ class Draw:
     def choose(self, items: Sequence[T], name: str, phrase: Callable[[T], str] | None = None) -> T | None:
         """Choose one of the items whose phrase is in the half; None if there is none."""
         items = items if phrase is None else self._in_half(items, phrase)
-        return items[int(rng.key(self._key, name)) % len(items)] if items else None
+        return items[int(rng.compute_key(self._key, name)) % len(items)] if items else None
 
     def companion(self, name: str) -> Companion | None:
         """Choose a companion sentence that shares no content word with the claim."""
@@ -114,7 +114,7 @@ class Draw:
     def join(self, claim: str, companion: str, name: str) -> str:
         """Join the two sentences of a premise, in an order that depends on the operation."""
         # A pronoun must not refer to the companion.
-        is_first = self._claim.is_anaphoric or int(rng.key(self._key, f"order {name}")) % 2
+        is_first = self._claim.is_anaphoric or int(rng.compute_key(self._key, f"order {name}")) % 2
         return f"{claim} {companion}" if is_first else f"{companion} {claim}"
 
     def _in_half(self, items: Sequence[T], phrase: Callable[[T], str]) -> list[T]:
@@ -244,7 +244,7 @@ def _hypernym(claim: Claim, draw: Draw) -> Mirrors:
     is_last = claim.noun == claim.finite - 1 and not _has_kind(claim)
     if noun is None or above is None or place is None or not is_last:
         return None
-    above = plural(above) if claim.is_plural else above
+    above = pluralize_noun(above) if claim.is_plural else above
     return _monotone(claim, draw, (noun, above), (noun, above), f"{_be(claim)} {place}.", "hypernym")
 
 

@@ -6,7 +6,7 @@ companion, frame and quantifier with the pairs that `unbag train mend` trains on
 
 from typing import Final, NamedTuple
 
-from unbag.data.text.grammar import plural
+from unbag.data.text.grammar import pluralize_noun
 
 
 class Companion(NamedTuple):
@@ -31,7 +31,7 @@ class Companion(NamedTuple):
 
     def counted(self, *, is_plural: bool) -> str:
         """Build the noun in the number of a claim's subject."""
-        return plural(self.noun) if is_plural else self.noun
+        return pluralize_noun(self.noun) if is_plural else self.noun
 
 
 COMPANIONS: Final = tuple(

@@ -12,7 +12,14 @@ from itertools import islice
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from unbag.data.text.tagging import PIPELINE, Reader, annotation_cache, load_pipeline, pipeline_identity, read_ahead
+from unbag.data.text.tagging import (
+    PIPELINE,
+    Reader,
+    open_annotation_cache,
+    load_pipeline,
+    build_pipeline_identity,
+    precompute_annotations,
+)
 
 _NOT_FOR_ENTITIES: Final = ("parser", "tagger", "attribute_ruler", "lemmatizer", "senter")
 _BATCH: Final = 256
@@ -59,8 +66,8 @@ class EntityRecognizer:
                 f"{', '.join(self._nlp.pipe_names) or 'none'}); install another pipeline"
             )
         self._n_processed = 0
-        self.identity = pipeline_identity(self._nlp)
-        self._store = annotation_cache("entities", f"{self.identity}, format {_FORMAT}", cache)
+        self.identity = build_pipeline_identity(self._nlp)
+        self._store = open_annotation_cache("entities", f"{self.identity}, format {_FORMAT}", cache)
 
     def entities(self, sentences: Iterable[str]) -> Iterator[tuple[Entity, ...]]:
         """Recognize the entities of sentences and yield them in order, holding some thousand sentences in memory."""
@@ -87,9 +94,9 @@ class EntityRecognizer:
 def recognize_ahead(pipeline: str | Path, sentences: Iterable[str], *, cache: Path | None = None) -> None:
     """Recognize the entities of sentences in several processes and store them, where `EntityRecognizer` reads them.
 
-    With one process (`utils.parallel.num_proc`), the function does nothing.
+    With one process (`utils.parallel.get_num_proc`), the function does nothing.
     """
-    read_ahead(partial(_reader, pipeline, cache), sentences)
+    precompute_annotations(partial(_reader, pipeline, cache), sentences)
 
 
 def _reader(pipeline: str | Path, cache: Path | None) -> Reader:

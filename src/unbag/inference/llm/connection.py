@@ -5,7 +5,7 @@ from http import HTTPStatus
 from typing import Final, NamedTuple
 from urllib.parse import urlsplit
 
-from unbag.utils.redaction import first_line, redact
+from unbag.utils.redaction import extract_first_line, redact
 
 try:
     import openai
@@ -59,7 +59,7 @@ class Connection(NamedTuple):
         except Exception as error:  # the HTTP client's error for an invalid host name derives from Exception directly
             raise EndpointError(
                 f"--base-url: expected an address such as http://localhost:8000/v1, got {address!r:.200} "
-                f"({first_line(error)}); correct it"
+                f"({extract_first_line(error)}); correct it"
             ) from error
         return cls(client, str(client.base_url).rstrip("/"))
 
@@ -84,7 +84,7 @@ class Connection(NamedTuple):
 
 def message(error: Exception) -> str:
     """Shorten the message of an error of the client to its first line."""
-    return first_line(error, longest=300)
+    return extract_first_line(error, longest=300)
 
 
 def _validate_url(base_url: str | None) -> str:

@@ -23,7 +23,7 @@ from unbag.inference.llm.prompt_file import PromptFile, choose_prompt
 from unbag.inference.llm.prompts import Prompt, fingerprint
 from unbag.inference.llm.reading import first_token_probabilities, parse_json_label, parse_label, value_token
 from unbag.inference.predictor import collect_batches, one_hot_probabilities, validate_pairs, validate_probabilities
-from unbag.utils.files import cache_folder
+from unbag.utils.files import get_cache_folder
 from unbag.utils.redaction import redact
 from unbag.utils.sqlite_cache import SqliteCache
 
@@ -289,7 +289,7 @@ class EndpointPredictor:
         if concurrency < 1:
             raise ValueError(f"concurrency (--concurrency): expected at least 1 request at a time, got {concurrency}")
         connection = Connection.open(base_url, retries=retries)
-        answers = AnswerCache(cache or cache_folder("answers") / "answers.sqlite")
+        answers = AnswerCache(cache or get_cache_folder("answers") / "answers.sqlite")
         return cls(
             model,
             connection,

@@ -27,9 +27,9 @@ import yaml  # type: ignore[import-untyped]
 from jinja2 import meta
 from jinja2.sandbox import SandboxedEnvironment
 
-from unbag.data.labels import LABEL_SPACES, LabelError, canonical, label_space_of
+from unbag.data.labels import LABEL_SPACES, LabelError, resolve_label, find_label_space
 from unbag.inference.llm.prompts import DEFAULT_WORDS, Messages, Prompt, Words
-from unbag.utils.redaction import first_line
+from unbag.utils.redaction import extract_first_line
 from unbag.utils.safe_io import validate_file
 
 _FENCE: Final = "---\n"
@@ -73,7 +73,7 @@ class PromptFile:
         try:
             source = validate_file(Path(path), largest=_LARGEST).read_text(encoding="utf-8")
         except (OSError, ValueError) as error:
-            raise PromptError(f"--prompt: expected a template, got {path} ({first_line(error)})") from None
+            raise PromptError(f"--prompt: expected a template, got {path} ({extract_first_line(error)})") from None
         head, body = _split(source.replace("\r\n", "\n"))
         try:
             fields = yaml.load(head, Loader=yaml.BaseLoader) or {}  # BaseLoader makes text of `no`, not False
@@ -83,7 +83,9 @@ class PromptFile:
             if variables == _SIDES:
                 template.render(premise="A dog runs.", hypothesis="It moves.")
         except (yaml.YAMLError, jinja2.TemplateError, *_EXPRESSION_ERRORS) as error:
-            raise PromptError(f"{path}: expected a Jinja template after a YAML head, got {first_line(error)}") from None
+            raise PromptError(
+                f"{path}: expected a Jinja template after a YAML head, got {extract_first_line(error)}"
+            ) from None
         if not isinstance(fields, dict) or not set(fields) <= set(_FIELDS):
             raise PromptError(f"{path}: expected a head with {', '.join(_FIELDS)}, got {fields!r:.100}; correct it")
         if variables != _SIDES:
@@ -99,7 +101,7 @@ class PromptFile:
     @property
     def label_space(self) -> tuple[str, ...]:
         """Labels of the answers."""
-        return label_space_of(tuple(self.words))
+        return find_label_space(tuple(self.words))
 
     def text(self, premise: str, hypothesis: str) -> str:
         """Render the prompt as text, with the system text before it."""
@@ -145,7 +147,7 @@ def _parse_words(words: Any, path: str | Path) -> Words:
         if not isinstance(listed, list) or not listed or not all(isinstance(each, str) and each for each in listed):
             raise PromptError(f"{path}: expected one word or a list of words for {name}, got {value!r:.100}")
         try:
-            parsed[canonical(str(name))] = tuple(listed)
+            parsed[resolve_label(str(name))] = tuple(listed)
         except LabelError as error:
             raise PromptError(f"{path}: {error}") from None
     if sorted(parsed) not in map(sorted, LABEL_SPACES):
@@ -153,4 +155,4 @@ def _parse_words(words: Any, path: str | Path) -> Words:
     every = [word.casefold() for listed in parsed.values() for word in listed]
     if repeated := sorted({word for word in every if every.count(word) > 1}):
         raise PromptError(f"{path}: expected each word once, got {', '.join(repeated)} twice; choose other words")
-    return {label: parsed[label] for label in label_space_of(tuple(parsed))}
+    return {label: parsed[label] for label in find_label_space(tuple(parsed))}

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from unbag.data.labels import LabelError, canonical
+from unbag.data.labels import LabelError, resolve_label
 from unbag.inference.llm.prompts import DEFAULT_WORDS, Words
 
 LEAST_MASS: Final = 0.5
@@ -71,7 +71,7 @@ def _named(text: str, words: Words) -> str | None:
             return label
     name = _FIRST_WORD.match(text)
     try:
-        label = canonical(name[0]) if name else ""
+        label = resolve_label(name[0]) if name else ""
     except LabelError:
         return None
     return label if label in words else None

@@ -26,7 +26,7 @@ from torch import Tensor, nn
 
 from unbag.models.hex.superficial import SuperficialBranch, WordTable
 from unbag.utils.files import atomic_write, read_json_object
-from unbag.utils.redaction import first_line
+from unbag.utils.redaction import extract_first_line
 from unbag.utils.safe_io import validate_file
 
 WEIGHTS_FILE: Final = "hex.safetensors"
@@ -123,5 +123,5 @@ class ResidualHead(nn.Module):
         except (SafetensorError, LookupError, TypeError, AttributeError, RuntimeError) as error:
             raise ValueError(
                 f"{folder / WEIGHTS_FILE}: expected the weights of a residual head, got an unreadable file "
-                f"({first_line(error)}); train again"
+                f"({extract_first_line(error)}); train again"
             ) from error

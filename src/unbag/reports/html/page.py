@@ -160,7 +160,7 @@ def render_page(gathered: ReportData) -> str:
         models=[(draw_swatch(Series(each.name, ()), gathered.names, line=True), each) for each in gathered.models],
         lead=format_lead(gathered, stand),
         cards=build_cards(gathered, stand, _readings(gathered)),
-        scale=verdict.scale(list(stand[gathered.subject.name].values())),
+        scale=verdict.describe_scale(list(stand[gathered.subject.name].values())),
         skipped=[(challenge_sets.display_name(each.set), each.model or "", each.reason) for each in gathered.skipped],
         profile=_drawn(scores, gathered, wide=True) if any(each.points for each in scores.series) else None,
         sections=[_section(group, gathered) for group in gathered.groups],
@@ -175,7 +175,7 @@ def render_page(gathered: ReportData) -> str:
 
 def format_lead(gathered: ReportData, stand: Standings) -> str:
     """Format the lead paragraph of the report: the verdict on the main model."""
-    return verdict.sentence(list(stand[gathered.subject.name].values()))
+    return verdict.format_verdict(list(stand[gathered.subject.name].values()))
 
 
 def build_skill_figure(stand: Standings, gathered: ReportData) -> Figure:
@@ -191,7 +191,7 @@ def build_skill_figure(stand: Standings, gathered: ReportData) -> Figure:
     every = [each for of_model in stand.values() for each in of_model.values()]
     return Figure(
         title="Skill score by set",
-        about=f"{verdict.scale(every)} Left of 0 is worse than the baseline. Lines are 95 % intervals.",
+        about=f"{verdict.describe_scale(every)} Left of 0 is worse than the baseline. Lines are 95 % intervals.",
         x="set",
         y="skill score",
         kind="dots",
