@@ -119,7 +119,7 @@ def make(shared: Path | None, *, quick: bool) -> Found:
     """
     from unbag.baselines.demo_reader import ReaderPredictor
     from unbag.cli.output import write_tables
-    from unbag.evaluation.demo import write_demo_data, build_requests, run_demo, build_training_options
+    from unbag.evaluation.demo import build_requests, build_training_options, run_demo, write_demo_data
     from unbag.evaluation.evaluator import evaluate_all
     from unbag.reports import html, terminal
 

@@ -27,7 +27,7 @@ from unbag.challenge_sets.requirements import Requirement
 from unbag.data.corpora import CORPORA, Corpus
 from unbag.data.sources import Example, PairSource
 from unbag.data.text.tagging import PIPELINE, Tagger, precompute_tags
-from unbag.data.text.tokens import SEGMENTER, is_segmented, tokenize, build_tokenizer_identity, validate_language
+from unbag.data.text.tokens import SEGMENTER, build_tokenizer_identity, is_segmented, tokenize, validate_language
 from unbag.scoring.pos_minitree import validate_definition
 from unbag.utils import optional_deps
 

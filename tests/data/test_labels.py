@@ -9,11 +9,11 @@ from unbag.data.labels import (
     LABELS,
     TWO_WAY,
     LabelError,
-    resolve_gold_label,
+    find_label_space,
     fold_label,
     is_unlabelled,
-    find_label_space,
     parse_label_map,
+    resolve_gold_label,
     resolve_order,
 )
 

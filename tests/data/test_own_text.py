@@ -7,7 +7,7 @@ from unbag.challenge_sets import loading, names_from_text, suite
 from unbag.challenge_sets.request import Request, build
 from unbag.challenge_sets.requirements import UnfitError
 from unbag.challenge_sets.selection import OptionError, Pairs
-from unbag.data.own_text import open_text, list_text_files
+from unbag.data.own_text import list_text_files, open_text
 from unbag.data.text.paragraphs import iter_markdown_paragraphs, iter_plain_paragraphs
 from unbag.data.text.sentences import find_form_exclusion, is_english, split_english
 from unbag.hub.dataset import build_dataset_publication, choose_config_name

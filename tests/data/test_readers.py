@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from unbag.data.readers import DataFile, RowStart, open_file, iter_separated_starts
+from unbag.data.readers import DataFile, RowStart, iter_separated_starts, open_file
 from unbag.utils import safe_io
 from unbag.utils.safe_io import DataError
 

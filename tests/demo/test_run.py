@@ -13,7 +13,7 @@ from unbag.challenge_sets import results, suite
 from unbag.challenge_sets.base import SKILL
 from unbag.data import demo
 from unbag.evaluation import prefetch
-from unbag.evaluation.demo import MODELS, write_demo_data, build_requests, build_sets, build_training_options
+from unbag.evaluation.demo import MODELS, build_requests, build_sets, build_training_options, write_demo_data
 from unbag.evaluation.evaluator import evaluate_all
 
 

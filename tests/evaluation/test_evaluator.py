@@ -13,7 +13,7 @@ import pytest
 import unbag
 from unbag.challenge_sets import results
 from unbag.challenge_sets.request import Request, build, export, is_exported, read_back
-from unbag.data.labels import CONTRADICTION_OR_NOT, TWO_WAY, LabelError, fold_label, find_label_space, parse_label_map
+from unbag.data.labels import CONTRADICTION_OR_NOT, TWO_WAY, LabelError, find_label_space, fold_label, parse_label_map
 from unbag.data.predictions import validate_label_space
 from unbag.data.text.tokens import tokenize
 from unbag.evaluation.backends import InProcessEngine

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from unbag.challenge_sets.request import Request, build
-from unbag.data.labels import LABELS, fold_label, find_label_space, list_two_label_orders
+from unbag.data.labels import LABELS, find_label_space, fold_label, list_two_label_orders
 from unbag.evaluation.evaluator import evaluate_file
 from unbag.evaluation.label_check import ENOUGH, compare_label_orders
 

@@ -9,7 +9,7 @@ pytest.importorskip("transformers", reason="needs unbag[models]")
 from tests.models.test_recipes_and_sets import BAGS, undecided
 from unbag import challenge_sets
 from unbag.evaluation import verdict
-from unbag.evaluation.demo import write_demo_data, build_requests
+from unbag.evaluation.demo import build_requests, write_demo_data
 from unbag.evaluation.evaluator import evaluate_all
 
 READS = "bilstm-last"

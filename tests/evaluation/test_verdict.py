@@ -16,7 +16,7 @@ from unbag.data.columns import read_column, read_numbers
 from unbag.data.labels import LABELS, get_label_id
 from unbag.data.predictions import SetPredictions, scatter_predictions
 from unbag.evaluation import verdict
-from unbag.evaluation.demo import write_demo_data, build_requests
+from unbag.evaluation.demo import build_requests, write_demo_data
 from unbag.evaluation.lexical_baseline import BaselinePredictions
 from unbag.evaluation.model_loading import load_predictor
 from unbag.evaluation.scoring import score_answers

@@ -11,10 +11,10 @@ from unbag.hub import cards, eval_results
 from unbag.hub.benchmark_file import PublishedTask, merge_tasks
 from unbag.hub.benchmarks import (
     Benchmark,
+    collect_published_options,
     find_benchmark,
     find_deviations,
     find_published_config,
-    collect_published_options,
 )
 from unbag.hub.eval_results import ResultContext
 

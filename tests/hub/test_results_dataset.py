@@ -10,7 +10,7 @@ import pytest
 
 from tests.hub.made import SNLI, model, plain, swapped
 from unbag.hub.cards import split_card
-from unbag.hub.results_dataset import FILE, SCHEMA, merge_result_rows, build_result_rows, build_results_publication
+from unbag.hub.results_dataset import FILE, SCHEMA, build_result_rows, build_results_publication, merge_result_rows
 
 
 def table(content):

@@ -15,10 +15,10 @@ from unbag.data.labels import (
     NEUTRAL,
     TWO_WAY,
     LabelError,
-    fold_label,
     find_label_space,
-    parse_label_map,
+    fold_label,
     list_two_label_orders,
+    parse_label_map,
 )
 from unbag.inference import CallablePredictor, MislabelledError, probe
 from unbag.inference.function import OutputCountError

@@ -12,7 +12,7 @@ from tests.robustness.command import files_below, refused, some
 from unbag.challenge_sets.request import Request
 from unbag.hub import push
 from unbag.hub.dataset import build_dataset_publication
-from unbag.hub.push import PublicationPlan, Publication
+from unbag.hub.push import Publication, PublicationPlan
 from unbag.utils.hub_names import validate_config_name, validate_repo, validate_repo_path
 
 CONFIGS = (

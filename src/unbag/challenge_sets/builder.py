@@ -20,7 +20,7 @@ from unbag.challenge_sets.requirements import Requirement, UnfitError
 from unbag.data.corpora import CORPORA
 from unbag.data.labels import LABELS, TWO_WAY
 from unbag.data.own_text import list_text_files
-from unbag.data.readers import resolve_hub_commit, is_hub_id, open_file
+from unbag.data.readers import is_hub_id, open_file, resolve_hub_commit
 from unbag.data.sources import LONGEST_SENTENCE, Example, PairSource, validate_corpus_names
 from unbag.data.text import tagging as pipelines
 from unbag.data.text.tagging import ALL

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, TypeVar
 import datasets
 
 from unbag.data.corpora import CORPORA, LANGUAGES, get_corpus
-from unbag.data.own_text import LANGUAGE, open_text, build_text_names
+from unbag.data.own_text import LANGUAGE, build_text_names, open_text
 from unbag.data.sources import PairSource, open_corpus, open_data
 from unbag.data.text.tagging import PIPELINE
 

@@ -14,7 +14,7 @@ from unbag.data.corpora import CORPORA, LANGUAGES
 from unbag.data.readers import is_corruption
 from unbag.data.sources import EXCLUSION_REASONS
 from unbag.utils import parallel
-from unbag.utils.options import OptionDescription, describe_options, suggest_name, parse_option, validate_options
+from unbag.utils.options import OptionDescription, describe_options, parse_option, suggest_name, validate_options
 
 DEFAULT_CORPUS: Final = "snli"
 

@@ -20,7 +20,7 @@ from unbag.challenge_sets.perturbations import shuffled
 from unbag.challenge_sets.perturbations.permutation import DEFAULT_SEED
 from unbag.challenge_sets.results import explain_damaged_records
 from unbag.data import parquet
-from unbag.data.columns import read_column, count_distinct
+from unbag.data.columns import count_distinct, read_column
 from unbag.data.sources import EXCLUSION_REASONS
 from unbag.data.text.tokens import has_words
 from unbag.utils import rng

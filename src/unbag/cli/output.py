@@ -208,7 +208,7 @@ def show_results(
     if as_json:
         from unbag.challenge_sets.results import FILE, read
         from unbag.evaluation.prompt_spread import spread_over_prompts
-        from unbag.evaluation.quantities import summarize_verdicts, compute_verdicts
+        from unbag.evaluation.quantities import compute_verdicts, summarize_verdicts
 
         file = folder / FILE
         everything = read(file)

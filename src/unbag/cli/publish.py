@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from unbag.challenge_sets.failures import Failure
     from unbag.challenge_sets.request import Request
     from unbag.challenge_sets.results import Result
-    from unbag.hub.push import PublicationOutcome, PublicationPlan, Publication
+    from unbag.hub.push import Publication, PublicationOutcome, PublicationPlan
 
 logger = logging.getLogger(__name__)
 

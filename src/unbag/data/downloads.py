@@ -8,7 +8,7 @@ from unbag.utils.advice import join_advice
 from unbag.utils.files import atomic_write, get_cache_folder
 from unbag.utils.hashing import hash_file
 from unbag.utils.hub import READ_TRIES
-from unbag.utils.retries import import_hub_http, call_with_retries
+from unbag.utils.retries import call_with_retries, import_hub_http
 from unbag.utils.safe_io import DataError, validate_file
 
 _CHUNK = 1 << 20

@@ -24,10 +24,10 @@ from unbag.data.text import paragraphs, sentences
 from unbag.data.text.parses import Parser, precompute_parses
 from unbag.data.text.sentences import (
     REPEATED,
-    find_form_exclusion,
-    is_english,
     build_language_error,
+    find_form_exclusion,
     find_parse_exclusion,
+    is_english,
 )
 from unbag.data.text.tagging import PIPELINE
 from unbag.utils.files import atomic_write, get_cache_folder

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, Protocol
 
 from unbag.utils.hashing import hash_columns, hash_file
-from unbag.utils.hub import HubReadError, read_from_hub, describe_missing_repo
+from unbag.utils.hub import HubReadError, describe_missing_repo, read_from_hub
 from unbag.utils.offline import use_cache_if_unreachable
 from unbag.utils.redaction import extract_first_line
 from unbag.utils.retries import has_reached_server

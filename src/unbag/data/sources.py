@@ -16,9 +16,9 @@ from unbag.data.labels import (
     NOT_ENTAILMENT,
     TWO_WAY,
     LabelError,
-    resolve_gold_label,
     is_unlabelled,
     parse_truth_value,
+    resolve_gold_label,
 )
 from unbag.data.text import sentences
 from unbag.utils.advice import choose_advice

@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 from unbag import challenge_sets
 from unbag.challenge_sets.base import SCORE, SKILL
 from unbag.challenge_sets.results import Result
-from unbag.evaluation.systems import LocatedResult, ComparedSystem, assign_letters, load_single_system, load_systems
+from unbag.evaluation.systems import ComparedSystem, LocatedResult, assign_letters, load_single_system, load_systems
 from unbag.evaluation.verdict import TOO_FEW_ROWS
 from unbag.scoring.bootstrap import Estimate, to_json
 from unbag.scoring.nested import iter_estimates

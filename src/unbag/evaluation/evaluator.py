@@ -20,8 +20,8 @@ from unbag.evaluation.label_check import LabelCheckedModel
 from unbag.evaluation.lexical_baseline import BaselinePredictions, LexicalBaseline
 from unbag.evaluation.model_loading import (
     Model,
-    get_label_order,
     build_recorded_options,
+    get_label_order,
     validate_lexicon,
     validate_model,
 )

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unbag.data.columns import read_numbers
-from unbag.data.labels import LABELS, NOT_ENTAILMENT, TWO_WAY, LabelError, resolve_label, fold_label
+from unbag.data.labels import LABELS, NOT_ENTAILMENT, TWO_WAY, LabelError, fold_label, resolve_label
 from unbag.data.predictions import SetPredictions
 from unbag.data.readers import get_cell, open_file
 from unbag.scoring.bootstrap import Estimate, estimate_named_ratios

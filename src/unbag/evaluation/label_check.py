@@ -16,7 +16,7 @@ from unbag import challenge_sets
 from unbag.baselines.lexical.predictors import BASELINES
 from unbag.challenge_sets.request import BuiltSet
 from unbag.data.columns import read_column, read_numbers
-from unbag.data.labels import LABELS, NOT_ENTAILMENT, list_candidate_orders, fold_label, find_label_space
+from unbag.data.labels import LABELS, NOT_ENTAILMENT, find_label_space, fold_label, list_candidate_orders
 from unbag.data.predictions import SetPredictions
 from unbag.inference.function import DICTS, NAMES, CallablePredictor
 from unbag.inference.label_probe import PAIRS, MislabelledError, ProbeReport, probe

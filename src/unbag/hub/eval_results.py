@@ -21,10 +21,10 @@ from unbag.hub import cards
 from unbag.hub.benchmark_file import PublishedTask, fetch_published_tasks
 from unbag.hub.benchmarks import (
     Benchmark,
+    collect_published_options,
     find_benchmark,
     find_deviations,
     find_published_config,
-    collect_published_options,
 )
 from unbag.scoring.bootstrap import Estimate
 

@@ -6,7 +6,7 @@ from unbag import challenge_sets, scripts
 from unbag.hub.cards import describe_package, strip_relative_links
 from unbag.hub.push import Publication
 from unbag.hub.spaces import add_space_settings, build_requirements, read_page_source
-from unbag.hub.vendoring import bundle_modules, rewrite_imports, build_source_notice
+from unbag.hub.vendoring import build_source_notice, bundle_modules, rewrite_imports
 
 _FOLDER: Final = "metrics"
 _SCORING: Final = "unbag_scoring"

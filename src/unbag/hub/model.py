@@ -10,7 +10,7 @@ from unbag.challenge_sets.results import Result
 from unbag.data.labels import resolve_order
 from unbag.hub import eval_results, model_code
 from unbag.hub.model_card import ModelCardContent, build_model_card
-from unbag.hub.ownership import FOLDER, is_standard_head, find_result_model_name
+from unbag.hub.ownership import FOLDER, find_result_model_name, is_standard_head
 from unbag.hub.push import Publication
 from unbag.inference.hub_files import folder_revision
 from unbag.inference.prediction_store import PREDICTIONS

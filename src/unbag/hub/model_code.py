@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
-from unbag.hub.vendoring import bundle_modules, build_source_notice
+from unbag.hub.vendoring import build_source_notice, bundle_modules
 
 FILE: Final = "modeling_unbag.py"
 

@@ -10,7 +10,7 @@ from unbag.hub.cards import describe_package
 from unbag.hub.local_paths import strip_folders
 from unbag.hub.push import Publication
 from unbag.hub.spaces import GRADIO, add_space_settings, build_requirements, read_page_source
-from unbag.hub.vendoring import bundle_modules, build_source_notice
+from unbag.hub.vendoring import build_source_notice, bundle_modules
 from unbag.utils.files import read_json_object
 from unbag.utils.hub_names import validate_repo
 

@@ -14,9 +14,9 @@ from unbag.challenge_sets.base import SCORE
 from unbag.challenge_sets.results import Result
 from unbag.data import parquet
 from unbag.hub import cards
-from unbag.hub.benchmarks import find_published_config, collect_published_options
+from unbag.hub.benchmarks import collect_published_options, find_published_config
 from unbag.hub.cards import describe_package, split_card
-from unbag.hub.ownership import is_standard_head, find_result_model_name, select_model_results
+from unbag.hub.ownership import find_result_model_name, is_standard_head, select_model_results
 from unbag.hub.push import Publication
 
 NAME: Final = "unbag-results"

@@ -14,10 +14,10 @@ from unbag.data.labels import (
     LABEL_SPACES,
     LABELS,
     LabelError,
-    resolve_label,
     find_label_space,
-    resolve_order,
     list_two_label_orders,
+    resolve_label,
+    resolve_order,
 )
 from unbag.inference.predictor import validate_pairs, validate_probabilities
 from unbag.utils.hashing import hash_file

@@ -23,7 +23,7 @@ from huggingface_hub.errors import (
 from unbag.inference.predictor import ModelError
 from unbag.utils import hub_files
 from unbag.utils.hashing import hash_file
-from unbag.utils.hub import HubReadError, read_from_hub, describe_missing_repo
+from unbag.utils.hub import HubReadError, describe_missing_repo, read_from_hub
 from unbag.utils.offline import use_cache_if_unreachable
 from unbag.utils.redaction import extract_first_line
 

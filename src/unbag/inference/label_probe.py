@@ -16,10 +16,10 @@ from unbag.data.labels import (
     LABELS,
     NEUTRAL,
     LabelError,
-    list_candidate_orders,
+    find_label_space,
     fold_label,
     get_label_id,
-    find_label_space,
+    list_candidate_orders,
     list_two_label_orders,
 )
 from unbag.data.predictions import SetPredictions

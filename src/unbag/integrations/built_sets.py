@@ -12,7 +12,7 @@ from unbag import challenge_sets
 from unbag.challenge_sets import suite
 from unbag.challenge_sets.base import SCORE, ChallengeSet, Quantity
 from unbag.challenge_sets.request import Request, build
-from unbag.data.columns import read_column, count_distinct
+from unbag.data.columns import count_distinct, read_column
 from unbag.data.labels import LABEL_SPACES, LabelError, resolve_order
 from unbag.data.predictions import SetPredictions, scatter_predictions
 

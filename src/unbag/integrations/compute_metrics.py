@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from unbag import challenge_sets
 from unbag.data.columns import read_numbers
-from unbag.data.labels import LABELS, fold_label, find_label_space
+from unbag.data.labels import LABELS, find_label_space, fold_label
 from unbag.data.predictions import SetPredictions
 from unbag.integrations.built_sets import BuiltChallengeSet, resolve_label_names
 

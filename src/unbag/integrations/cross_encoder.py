@@ -24,8 +24,8 @@ from unbag.inference.predictor import validate_probabilities
 from unbag.integrations.built_sets import (
     DEFAULT_EXAMPLES,
     build_set,
-    iter_logged_quantities,
     get_output_labels,
+    iter_logged_quantities,
     parse_requests,
 )
 from unbag.utils.files import atomic_write

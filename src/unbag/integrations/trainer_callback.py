@@ -18,8 +18,8 @@ from unbag.integrations.built_sets import (
     DEFAULT_EXAMPLES,
     BuiltChallengeSet,
     build_sets,
-    iter_logged_quantities,
     get_output_labels,
+    iter_logged_quantities,
     parse_requests,
 )
 from unbag.utils.options import validate_int

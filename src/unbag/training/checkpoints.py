@@ -21,7 +21,7 @@ from unbag.utils import checksums
 from unbag.utils.files import atomic_rename
 from unbag.utils.hub import HubReadError, read_from_hub
 from unbag.utils.redaction import extract_first_line
-from unbag.utils.retries import import_hub_http, call_with_retries
+from unbag.utils.retries import call_with_retries, import_hub_http
 
 _STATE: Final = "state.json"
 _KEPT: Final = 2  # if the last one is damaged, `last` takes the one before

@@ -7,12 +7,12 @@ from urllib.parse import urlsplit
 from unbag.utils.errors import is_disk_full
 from unbag.utils.redaction import extract_first_line, redact
 from unbag.utils.retries import (
-    iter_causes,
+    call_with_retries,
     find_http_cause,
     import_hub_http,
     is_malformed_response,
+    iter_causes,
     read_requested_wait,
-    call_with_retries,
 )
 
 READ_TRIES: Final = 4  # in addition to the clients' retries, which cover server errors of the Hub

@@ -1,6 +1,6 @@
 import pytest
 
-from unbag.data.text.parses import OBJECTIVE, SUBJECTIVE, GrammaticalPerson, conjugate_verb, build_third_singular
+from unbag.data.text.parses import OBJECTIVE, SUBJECTIVE, GrammaticalPerson, build_third_singular, conjugate_verb
 
 FORMS = [
     # plural, third person singular

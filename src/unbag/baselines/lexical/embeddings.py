@@ -22,7 +22,7 @@ from unbag.baselines.lexical.word_vectors import is_word_vectors, read_word_vect
 from unbag.data.text.tokens import tokenize
 from unbag.utils.files import read_json_object
 from unbag.utils.hashing import hash_file
-from unbag.utils.hub import HubReadError, read_from_hub, describe_missing_repo
+from unbag.utils.hub import HubReadError, describe_missing_repo, read_from_hub
 from unbag.utils.redaction import extract_first_line
 from unbag.utils.safe_io import validate_file
 

@@ -21,7 +21,7 @@ from unbag.baselines.lexical.fitting import (
 from unbag.baselines.lexical.model import LexicalModel
 from unbag.baselines.lexical.regression import compute_lms
 from unbag.baselines.lexical.words import build_model_word_selector
-from unbag.data.columns import PAIR, ROWS_PER_TABLE, get_decimals, declare_float_field, round_to_field
+from unbag.data.columns import PAIR, ROWS_PER_TABLE, declare_float_field, get_decimals, round_to_field
 from unbag.data.labels import LABELS, get_label_id
 from unbag.data.sources import Example, PairSource
 

@@ -56,10 +56,10 @@ from unbag.data.text.grammar import (
     ORIGIN,
     PEOPLE,
     adapt_article,
-    get_adjective_rank,
     capitalize,
     capitalize_demonym,
     decapitalize,
+    get_adjective_rank,
     has_matching_determiners,
 )
 from unbag.data.text.parses import Parse

@@ -30,11 +30,11 @@ from unbag.data.text.grammar import (
     ORIGIN,
     PEOPLE,
     adapt_article,
-    get_adjective_rank,
     decapitalize,
+    get_adjective_rank,
     has_matching_determiners,
 )
-from unbag.data.text.parses import Parse, Parser, GrammaticalPerson, conjugate_verb, build_third_singular
+from unbag.data.text.parses import GrammaticalPerson, Parse, Parser, build_third_singular, conjugate_verb
 from unbag.utils import rng
 
 NOT: Final = "not"

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unbag.data.labels import CONTRADICTION, NEUTRAL, get_label_id
-from unbag.data.predictions import NO_ANSWER, Columns, SetPredictions, to_boolean_array, select_rows
+from unbag.data.predictions import NO_ANSWER, Columns, SetPredictions, select_rows, to_boolean_array
 from unbag.scoring.bootstrap import DEFAULT_RESAMPLES
 from unbag.scoring.skill import PredictionCredits
 from unbag.scoring.swap_consistency import swap_consistency

@@ -15,9 +15,9 @@ from typing import Final, NamedTuple
 from unbag.data.text.tagging import (
     PIPELINE,
     Reader,
-    open_annotation_cache,
-    load_pipeline,
     build_pipeline_identity,
+    load_pipeline,
+    open_annotation_cache,
     precompute_annotations,
 )
 

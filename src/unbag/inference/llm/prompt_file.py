@@ -27,7 +27,7 @@ import yaml  # type: ignore[import-untyped]
 from jinja2 import meta
 from jinja2.sandbox import SandboxedEnvironment
 
-from unbag.data.labels import LABEL_SPACES, LabelError, resolve_label, find_label_space
+from unbag.data.labels import LABEL_SPACES, LabelError, find_label_space, resolve_label
 from unbag.inference.llm.prompts import DEFAULT_WORDS, Messages, Prompt, Words
 from unbag.utils.redaction import extract_first_line
 from unbag.utils.safe_io import validate_file

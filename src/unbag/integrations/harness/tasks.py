@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from unbag import challenge_sets
 from unbag.challenge_sets.base import ChallengeSet
-from unbag.hub.vendoring import bundle_modules, build_source_notice
+from unbag.hub.vendoring import build_source_notice, bundle_modules
 
 _BUNDLED = ("unbag.integrations.harness.collected", "unbag.inference.llm.reading")
 

@@ -11,7 +11,7 @@ from unbag.challenge_sets.perturbations.soswap.clause import (
     is_of_the_body,
 )
 from unbag.data.text.grammar import ARTICLES, CLOTHES, COLOURS, MISREAD, WITHOUT_TOOL
-from unbag.data.text.parses import Parse, GrammaticalPerson, conjugate_verb
+from unbag.data.text.parses import GrammaticalPerson, Parse, conjugate_verb
 
 _PLURAL: Final = frozenset("you we they us them both many few several others these those people police cattle".split())
 _OF_MANY: Final = frozenset("lot number couple bunch variety majority dozen handful all some most half plenty".split())
