@@ -44,7 +44,7 @@ from before_transformers_table import CONTEXTUAL, MEASURES, ORDERS, SPEEDS, Run,
 from unbag import scripts
 from unbag.challenge_sets import results, suite
 from unbag.challenge_sets.request import Request, build
-from unbag.data.columns import column
+from unbag.data.columns import read_column
 from unbag.evaluation import evaluator
 from unbag.evaluation.model_loading import predictor_of
 from unbag.evaluation.quantities import of_result
@@ -246,7 +246,7 @@ def requests(args: argparse.Namespace) -> list[Request]:
 def answered(args: argparse.Namespace, predictor: Any) -> float:
     """Measure how many pairs of the corpus a model predicts per second."""
     rows = build(Request("plain", args.corpus, max_examples=TIMED)).rows
-    pairs = [column(rows, side).to_pylist() for side in ("premise", "hypothesis")]
+    pairs = [read_column(rows, side).to_pylist() for side in ("premise", "hypothesis")]
     predictor.predict(*(side[:32] for side in pairs))
     begun = clock()
     predictor.predict(*pairs)

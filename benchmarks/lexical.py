@@ -34,7 +34,7 @@ from unbag.baselines.lexical.bag import Words
 from unbag.baselines.lexical.features import Vocabulary, features
 from unbag.baselines.lexical.regression import fit, lms
 from unbag.baselines.lexical.words import content_words
-from unbag.data.labels import LABELS, label_id
+from unbag.data.labels import LABELS, get_label_id
 from unbag.data.sources import open_data
 from unbag.data.text.tagging import Tagger
 
@@ -111,7 +111,10 @@ def tag(engine: str, args: argparse.Namespace, path: Path) -> dict[str, float]:
     if engine == OURS:
         words = {sentence: content_words(found) for sentence, found in tagged.items()}
         pairs = {
-            name: ([(words[row.premise], words[row.hypothesis]) for row in rows], [label_id(row.label) for row in rows])
+            name: (
+                [(words[row.premise], words[row.hypothesis]) for row in rows],
+                [get_label_id(row.label) for row in rows],
+            )
             for name, rows in data.items()
         }
         path.write_bytes(pickle.dumps(pairs))

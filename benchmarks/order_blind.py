@@ -32,7 +32,7 @@ from unbag.baselines.demo_reader import ReaderPredictor
 from unbag.challenge_sets.request import BuiltSet, build
 from unbag.challenge_sets.results import Result
 from unbag.data import demo as pairs
-from unbag.data.columns import column, numbers
+from unbag.data.columns import read_column, read_numbers
 from unbag.data.labels import LABELS
 from unbag.evaluation import demo, verdict
 from unbag.evaluation.evaluator import evaluate_all
@@ -89,7 +89,7 @@ def short_name(result: Result) -> str:
 
 def train(name: str, folder: Path, max_steps: int) -> str:
     """Train a network on the demonstration's pairs; return its folder."""
-    corpus, trained = str(folder / pairs.file("train").name), folder / "models" / name
+    corpus, trained = str(folder / pairs.get_demo_file("train").name), folder / "models" / name
     if not trained.exists():
         untrained = folder / "untrained" / name
         if not untrained.exists():
@@ -125,9 +125,9 @@ def oracles(sets: Sequence[BuiltSet]) -> Iterator[Function]:
     """Build an oracle and a noisy oracle, which know the gold labels of the sets' rows in order."""
     gold: dict[tuple[str, str], str] = {}
     for each in sets:
-        texts = (column(each.rows, side).to_pylist() for side in ("premise", "hypothesis"))
-        in_order = numbers(each.rows, "permutation") < 0 if each.name == "permuted" else None
-        for i, (pair, label) in enumerate(zip(zip(*texts, strict=True), numbers(each.rows, "label"), strict=True)):
+        texts = (read_column(each.rows, side).to_pylist() for side in ("premise", "hypothesis"))
+        in_order = read_numbers(each.rows, "permutation") < 0 if each.name == "permuted" else None
+        for i, (pair, label) in enumerate(zip(zip(*texts, strict=True), read_numbers(each.rows, "label"), strict=True)):
             if in_order is None or in_order[i]:
                 gold.setdefault(pair, LABELS[label])
 

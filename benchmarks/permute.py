@@ -50,7 +50,7 @@ def read_pairs(data: str | None) -> list[tuple[str, str, str]]:
     from unbag.data import demo
     from unbag.data.sources import open_data
 
-    source = open_data(data or demo.file("train"))
+    source = open_data(data or demo.get_demo_file("train"))
     return [(example.premise, example.hypothesis, example.label) for example in source.examples()]
 
 

@@ -31,7 +31,7 @@ from recipe_study_table import PLAIN, Measures, markdown, read, show, summary
 from recipes import add_columns, answers, asked, scored
 from unbag.challenge_sets.perturbations.vocabulary_split import HELD_OUT
 from unbag.challenge_sets.request import BuiltSet, Request, build
-from unbag.data.columns import column, numbers
+from unbag.data.columns import read_column, read_numbers
 from unbag.data.predictions import SetPredictions
 from unbag.evaluation.model_loading import predictor_of
 from unbag.inference.predictor import Predictor
@@ -208,7 +208,9 @@ def measure(
             values[f"{corpus}, {ECE}"] = calibration_error(found, correct)
     if unseen_words:
         correct = np.concatenate([right(built, answers(built, predictor, out)) for built in unseen_words])
-        kinds = np.concatenate([column(built.rows, "kind").to_numpy(zero_copy_only=False) for built in unseen_words])
+        kinds = np.concatenate(
+            [read_column(built.rows, "kind").to_numpy(zero_copy_only=False) for built in unseen_words]
+        )
         samples |= {f"{kind}, held-out words": share(correct[kinds == kind]) for kind in ("soswap", "addamod")}
     for built in other:
         for name, estimate in scored(built, answers(built, predictor, out)):
@@ -221,7 +223,7 @@ def measure(
 
 def right(built: BuiltSet, found: SetPredictions) -> NDArray[np.float64]:
     """Compute 1 for each correct prediction and 0 for each wrong one, shape (n,)."""
-    correct: NDArray[np.float64] = (found.predicted == found.gold(numbers(built.rows, "label"))).astype(np.float64)
+    correct: NDArray[np.float64] = (found.predicted == found.gold(read_numbers(built.rows, "label"))).astype(np.float64)
     return correct
 
 

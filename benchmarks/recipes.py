@@ -30,7 +30,7 @@ from unbag import challenge_sets
 from unbag.challenge_sets import loading
 from unbag.challenge_sets.perturbations.vocabulary_split import HELD_OUT, are_in_half
 from unbag.challenge_sets.request import BuiltSet, Request, build
-from unbag.data.columns import column, numbers
+from unbag.data.columns import read_column, read_numbers
 from unbag.data.predictions import SetPredictions
 from unbag.evaluation.model_loading import predictor_of
 from unbag.inference.runner import predict_rows
@@ -69,7 +69,7 @@ def main() -> None:
             predictor, _ = predictor_of(folder)
             for title, (built, parts) in right_sets.items():
                 found = answers(built, predictor, args.out)
-                correct = found.predicted == found.gold(numbers(built.rows, "label"))
+                correct = found.predicted == found.gold(read_numbers(built.rows, "label"))
                 for part, rows in {title: None, **parts}.items():
                     right.setdefault(part, {}).setdefault(name, []).append(correct if rows is None else correct[rows])
             for built in other:
@@ -102,9 +102,9 @@ def asked(args: argparse.Namespace) -> tuple[dict[str, tuple[BuiltSet, dict[str,
     """Build the sets that are scored by accuracy, with masks of parts of their rows, and the other sets."""
     corpus: str = args.corpus
     own = build(Request("plain", corpus))
-    ids = column(own.rows, "source_id")
+    ids = read_column(own.rows, "source_id")
     cs = build(Request("cs_lambda", corpus, {"train_data": args.train_data} if args.train_data else {})).rows
-    misleading = column(cs, "source_id").filter(pa.array(numbers(cs, "lms") >= LAMBDA))
+    misleading = read_column(cs, "source_id").filter(pa.array(read_numbers(cs, "lms") >= LAMBDA))
     uncertainty = _uncertainty(corpus, args.embeddings, own.data["split"], ids)
     order = np.argsort(uncertainty, kind="stable")
     size = round(HARDEST * len(order))
@@ -115,9 +115,9 @@ def asked(args: argparse.Namespace) -> tuple[dict[str, tuple[BuiltSet, dict[str,
     }
     exchanged = build(Request("swapped", corpus, max_examples=args.max_examples))
     adversaries = build(Request("soswap_addamod", corpus))
-    kind = column(adversaries.rows, "kind")
+    kind = read_column(adversaries.rows, "kind")
     found: dict[str, tuple[BuiltSet, dict[str, Bools]]] = {corpus: (own, parts)}
-    found["swapped, both orders"] = (exchanged, {"swapped": numbers(exchanged.rows, "swapped")})
+    found["swapped, both orders"] = (exchanged, {"swapped": read_numbers(exchanged.rows, "swapped")})
     for config in args.elsewhere:
         found[config] = (build(Request("plain", config, max_examples=args.max_examples)), {})
     found["soswap and addamod"] = (
@@ -126,7 +126,7 @@ def asked(args: argparse.Namespace) -> tuple[dict[str, tuple[BuiltSet, dict[str,
     )
     if "breaking_nli" in args.official:
         breaking = build(_official("breaking_nli", args))
-        category = column(breaking.rows, "category")
+        category = read_column(breaking.rows, "category")
         of_each = {f"{OF_CATEGORY}{name}": pc.equal(category, name) for name in sorted(set(category.to_pylist()))}
         found["Breaking NLI"] = (
             breaking,
@@ -140,7 +140,7 @@ def asked(args: argparse.Namespace) -> tuple[dict[str, tuple[BuiltSet, dict[str,
 def _of_held_out_words(rows: pa.Table) -> Bools:
     """Check which pairs replace a held-out word or phrase by another one, which no substituted training pair does."""
     found = []
-    sentences = (column(rows, name).to_pylist() for name in ("premise", "hypothesis"))
+    sentences = (read_column(rows, name).to_pylist() for name in ("premise", "hypothesis"))
     for premise, hypothesis in zip(*sentences, strict=True):
         old, new = (sentence.lower().rstrip(" .").split() for sentence in (premise, hypothesis))
         start = _same_at_start(old, new)

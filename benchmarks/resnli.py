@@ -31,7 +31,7 @@ from children import ended, peak_mb, started
 from unbag.baselines.lexical import embeddings, rearrangement
 from unbag.baselines.lexical.embeddings import mean_embeddings
 from unbag.baselines.lexical.rearrangement import rearrange
-from unbag.data.labels import LABELS, label_id
+from unbag.data.labels import LABELS, get_label_id
 from unbag.data.sources import open_data
 
 SNLI: Final = 569_033  # labelled pairs of its three splits
@@ -77,7 +77,7 @@ def alone(engine: str, n: int, args: argparse.Namespace, folder: Path) -> tuple[
 def run(engine: str, n: int, args: argparse.Namespace, out: Path) -> dict[str, Any]:
     """Fit and rearrange n pairs. Write the uncertainties; return seconds, peak memory and loss."""
     pairs = [
-        (example.premise, example.hypothesis, label_id(example.label))
+        (example.premise, example.hypothesis, get_label_id(example.label))
         for file in args.data
         for example in open_data(file, labels=LABELS).examples()
     ]

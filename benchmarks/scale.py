@@ -58,7 +58,7 @@ def by_processes(arguments: Mapping[str, Any], out: Path, workers: int) -> dict[
     from unbag.challenge_sets.request import Request, export
     from unbag.utils import parallel
 
-    with parallel.worker_count(workers):
+    with parallel.set_num_proc(workers):
         return export(Request(arguments["set"], options={"data": arguments["data"], **arguments["options"]}), out)
 
 
@@ -137,7 +137,7 @@ def write_pairs(path: Path, data: str | None, pairs: int) -> None:
     from unbag.data.labels import LABELS
     from unbag.data.sources import open_data
 
-    examples = list(open_data(data or demo.file("train"), labels=LABELS).examples())
+    examples = list(open_data(data or demo.get_demo_file("train"), labels=LABELS).examples())
     premises = [json.dumps(example.premise) for example in examples]
     rest = [f'"hypothesis": {json.dumps(e.hypothesis)}, "label": "{e.label}"}}\n' for e in examples]
     with path.open("w", encoding="utf-8") as file:
@@ -187,11 +187,11 @@ def run(arguments: Mapping[str, Any]) -> dict[str, Any]:
 
 def built(arguments: Mapping[str, Any], out: Path) -> dict[str, Any]:
     """Build a set. Return the number of rows, their hash, and the hash of the file."""
-    from unbag.utils.hashing import file_hash
+    from unbag.utils.hashing import hash_file
 
     record = ENGINES[arguments["engine"]](arguments, out, arguments["workers"])
     files = [out] if out.is_file() else sorted(out.iterdir())
-    written = hashlib.sha256("".join(map(file_hash, files)).encode()).hexdigest()
+    written = hashlib.sha256("".join(map(hash_file, files)).encode()).hexdigest()
     return {"rows": record["rows"], "sha256": record["data"]["sha256"], "file": written}
 
 

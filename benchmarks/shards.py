@@ -138,7 +138,7 @@ def write_pairs(path: Path, rows: int) -> None:
     from unbag.data import demo
     from unbag.data.readers import open_file
 
-    given = [row.values for row in open_file(Path(demo.file("train"))).read()]
+    given = [row.values for row in open_file(Path(demo.get_demo_file("train"))).read()]
     n, size = len(given), 100_000
     writer = None
     for start in range(0, rows, size):
@@ -159,10 +159,10 @@ def write_pairs(path: Path, rows: int) -> None:
 
 def read(place: str) -> bytes:
     """Read the bytes of a file."""
-    from unbag.utils.storage import Folder
+    from unbag.utils.storage import StorageFolder
 
     folder, _, name = place.rpartition("/")
-    return Folder(folder).read(name)
+    return StorageFolder(folder).read(name)
 
 
 if __name__ == "__main__":

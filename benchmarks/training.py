@@ -97,7 +97,9 @@ def peer(options: argparse.Namespace, after_step: Callable[[], None]) -> None:
 
     with tempfile.TemporaryDirectory() as folder:
         config = config_of(recipes()[PLAIN], options, Path(folder))
-        classifier = load_to_train(config.model, revision=None, label_map=None, seed=int(rng.key(config.seed, "head")))
+        classifier = load_to_train(
+            config.model, revision=None, label_map=None, seed=int(rng.compute_key(config.seed, "head"))
+        )
         data = gather(
             config.corpus,
             validation=config.validation,

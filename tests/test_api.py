@@ -15,7 +15,7 @@ from unbag.evaluation.quantities import quantities
 from unbag.inference.function import CallablePredictor
 from unbag.reports import html
 
-DATA = demo.file("validation")
+DATA = demo.get_demo_file("validation")
 
 
 def by_length(premises, hypotheses):
@@ -166,7 +166,7 @@ def test_a_notebook_shows_verdict_scores_and_numbers_and_no_name_is_markup():
 
 def test_report_without_results_names_the_reason():
     skipped = results.SkippedSet("sicck", None, "no such file")
-    empty = unbag.Report((), demo.file("train").parent, [skipped])
+    empty = unbag.Report((), demo.get_demo_file("train").parent, [skipped])
     assert repr(empty) == str(empty) == "Skipped: sicck (no such file)"
     assert "sicck (no such file)" in empty._repr_html_()
     with pytest.raises(ValueError, match=r"got none: sicck \(no such file\)"):
@@ -346,7 +346,7 @@ def test_progress_callback_reports_rows():
 def test_progress_callback_reports_lexical_model(monkeypatch, tmp_path):
     monkeypatch.setenv("UNBAG_CACHE", str(tmp_path))
     told = {}
-    training = [str(demo.file("train"))]
+    training = [str(demo.get_demo_file("train"))]
     unbag.evaluate(
         "lexical", "plain", data=DATA, max_examples=90, train_data=training, max_train_pairs=900, pipeline="all",
         progress_callback=lambda name, done, total: told.setdefault(name, []).append((done, total)),

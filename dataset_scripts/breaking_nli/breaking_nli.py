@@ -37,8 +37,8 @@ from unbag.challenge_sets.requirements import Requirement
 from unbag.data.columns import round_to_field
 from unbag.data.corpora import OFFICIAL
 from unbag.data.downloads import PinnedFile
-from unbag.data.sources import Example, Source
-from unbag.utils.hashing import file_hash
+from unbag.data.sources import Example, PairSource
+from unbag.utils.hashing import hash_file
 from unbag.utils.safe_io import DataError
 
 _CITATION = """@inproceedings{glockner-etal-2018-breaking,
@@ -192,7 +192,7 @@ class BreakingNli(OfficialSet):
             kwargs["embeddings"] = embeddings.fixed_name(kwargs["embeddings"])
         super().__init__(*args, **kwargs)
 
-    def sources(self, *, streaming: bool = False) -> list[Source]:
+    def sources(self, *, streaming: bool = False) -> list[PairSource]:
         """Open the official pairs, or the corpus of the premises."""
         if not self.config.is_official:
             # Not divided, since each distinct premise is used once and only a single process reads all of them.
@@ -200,7 +200,7 @@ class BreakingNli(OfficialSet):
         with zipfile.ZipFile(self.official_file()) as archive:
             return [self.official_source(Path(_MEMBER).name, archive.read(_MEMBER), _COLUMNS)]
 
-    def tables(self, source: Source, examples: Iterator[Example]) -> Iterator[pa.Table]:
+    def tables(self, source: PairSource, examples: Iterator[Example]) -> Iterator[pa.Table]:
         """Iterate over the pairs, and count the rejected candidates for the record."""
         if self.config.is_official:
             yield from substitution.substitution_tables(self._authors(examples), self._measure)
@@ -225,7 +225,7 @@ class BreakingNli(OfficialSet):
         if self.config.bigrams:
             options["bigrams_of"] = [
                 *sources_record(self._bigram_sources()),
-                *({"origin": path.name, "split": "", "revision": file_hash(path)} for path in self._bigram_texts()),
+                *({"origin": path.name, "split": "", "revision": hash_file(path)} for path in self._bigram_texts()),
             ]
         if not self.config.is_official:
             options["min_bigrams"] = self.config.min_bigram_count
@@ -255,7 +255,7 @@ class BreakingNli(OfficialSet):
         for name, premise, hypothesis, label, annotators in examples:
             yield SubstitutionRow(name, name, premise, hypothesis, label, categories[name], annotators=annotators)
 
-    def _training(self) -> list[Source]:
+    def _training(self) -> list[PairSource]:
         """Open the training corpora; empty for the official pairs without the option `train_data`."""
         config = self.config
         if config.train_data or config.corpus:
@@ -266,7 +266,7 @@ class BreakingNli(OfficialSet):
     def _bigram_texts(self) -> list[Path]:
         return [Path(name) for name in self.config.bigrams or () if is_bigram_file(name)]
 
-    def _bigram_sources(self) -> list[Source]:
+    def _bigram_sources(self) -> list[PairSource]:
         names = tuple(name for name in self.config.bigrams or () if not is_bigram_file(name))
         return training_sources(Recipe(names, self.config.language)) if names else []
 

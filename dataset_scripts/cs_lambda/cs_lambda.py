@@ -20,10 +20,10 @@ from unbag.challenge_sets.builder import ChallengeSetBuilder
 from unbag.challenge_sets.config import SourceConfig, source_configs
 from unbag.challenge_sets.requirements import Requirement
 from unbag.data.readers import is_hub_id
-from unbag.data.sources import Example, Source
+from unbag.data.sources import Example, PairSource
 from unbag.data.text.tokens import SEGMENTER, is_segmented, validate_language
 from unbag.utils import optional_deps
-from unbag.utils.options import check_int
+from unbag.utils.options import validate_int
 from unbag.utils.safe_io import validate_file
 
 _CITATION = """@inproceedings{nie-etal-2019-analyzing,
@@ -69,7 +69,7 @@ class CsLambdaConfig(SourceConfig):
         super().check()
         validate_language(self.sentences_in)
         if self.max_train_pairs is not None:
-            check_int("max_train_pairs", self.max_train_pairs, least=1)
+            validate_int("max_train_pairs", self.max_train_pairs, least=1)
         if not 0 <= self.min_lms <= 1:
             raise ValueError(f"min_lms: expected λ from 0 to 1, got {self.min_lms}")
         if self.folds < _MIN_FOLDS:
@@ -94,12 +94,12 @@ class CsLambda(ChallengeSetBuilder):
     CITATION = _CITATION
     UNFIT = "below λ"
 
-    def tables(self, source: Source, examples: Iterator[Example]) -> Iterator[pa.Table]:
+    def tables(self, source: PairSource, examples: Iterator[Example]) -> Iterator[pa.Table]:
         """Iterate over the examples with at least the minimum LMS, including their scores."""
         scorer = _scorer(self._models(source), self.config.seed)
         return scored_tables(examples, scorer, min_lms=self.config.min_lms)
 
-    def warm_caches(self, source: Source) -> None:
+    def warm_caches(self, source: PairSource) -> None:
         """Fit the lexical models before worker processes start."""
         self._models(source)
 
@@ -129,7 +129,7 @@ class CsLambda(ChallengeSetBuilder):
         if pipeline != ALL:
             yield requirements.pipeline(pipeline)
 
-    def _models(self, source: Source) -> tuple[Path, ...]:
+    def _models(self, source: PairSource) -> tuple[Path, ...]:
         config = self.config
         if config.lexical:
             return (open_lexical_model(config.lexical, unseen=source),)

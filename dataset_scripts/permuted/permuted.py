@@ -25,9 +25,9 @@ from unbag.challenge_sets.perturbations.permutation import (
 from unbag.challenge_sets.perturbations.permuted import SCHEMA, TOO_FEW, permuted_tables
 from unbag.challenge_sets.requirements import Requirement
 from unbag.data.corpora import CORPORA, Corpus
-from unbag.data.sources import Example, Source
-from unbag.data.text.tagging import PIPELINE, Tagger, tag_ahead
-from unbag.data.text.tokens import SEGMENTER, is_segmented, tokenize, tokenizer_identity, validate_language
+from unbag.data.sources import Example, PairSource
+from unbag.data.text.tagging import PIPELINE, Tagger, precompute_tags
+from unbag.data.text.tokens import SEGMENTER, build_tokenizer_identity, is_segmented, tokenize, validate_language
 from unbag.scoring.pos_minitree import check_definition
 from unbag.utils import optional_deps
 
@@ -115,7 +115,7 @@ class Permuted(ChallengeSetBuilder):
         if is_segmented(self.config.sentences_in, characters=self.config.characters):
             optional_deps.validate_dependency(SEGMENTER)
 
-    def tables(self, source: Source, examples: Iterator[Example]) -> Iterator[pa.Table]:
+    def tables(self, source: PairSource, examples: Iterator[Example]) -> Iterator[pa.Table]:
         """Iterate over the rows of each example: the original order, then the permutations."""
         config = self.config
         permuter = Permuter(config.q, config.mode, config.seed)
@@ -131,12 +131,12 @@ class Permuted(ChallengeSetBuilder):
         )
         self.save_build_counts(counts)
 
-    def warm_caches(self, source: Source) -> None:
+    def warm_caches(self, source: PairSource) -> None:
         """Load the tokenizer, and tag the sentences for counting mini-trees."""
         # Forked workers share the memory of a tokenizer that is loaded before forking.
         tokenize("", source.language, characters=self.config.characters)
         if self.config.minitrees:
-            tag_ahead(self.config.pipeline, self._training_texts())
+            precompute_tags(self.config.pipeline, self._training_texts())
 
     def exclusion_counts(self) -> dict[str, int]:
         """Count the examples with enough words but fewer than q different permutations."""
@@ -147,7 +147,7 @@ class Permuted(ChallengeSetBuilder):
         language, characters = self.config.sentences_in, self.config.characters
         if not is_segmented(language, characters=characters):
             return {}
-        return {"tokenizer": tokenizer_identity(language, characters=characters)}
+        return {"tokenizer": build_tokenizer_identity(language, characters=characters)}
 
     def requirements(self) -> Iterator[Requirement]:
         """Iterate over the requirements: pairs, and corpora and pipeline for mini-trees."""

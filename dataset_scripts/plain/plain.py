@@ -9,7 +9,7 @@ import pyarrow as pa
 from unbag.challenge_sets.builder import ChallengeSetBuilder
 from unbag.challenge_sets.config import SourceConfig, source_configs
 from unbag.challenge_sets.plain.rows import SCHEMA, plain_tables
-from unbag.data.sources import Example, Source
+from unbag.data.sources import Example, PairSource
 
 _CITATION = """@inproceedings{talman-chatzikyriakidis-2019-testing,
   title = {Testing the Generalization Power of Neural Network Models across {NLI} Benchmarks},
@@ -36,7 +36,7 @@ class Plain(ChallengeSetBuilder):
     EXAMPLE_ID = "id"  # pairs of one document share a source
     LONGEST = None  # sentences are not tokenized
 
-    def tables(self, source: Source, examples: Iterator[Example]) -> Iterator[pa.Table]:
+    def tables(self, source: PairSource, examples: Iterator[Example]) -> Iterator[pa.Table]:
         """Iterate over the rows, one per example. User-provided pairs with the same document have one source."""
         return plain_tables(examples, by_document=self.config.data is not None)
 

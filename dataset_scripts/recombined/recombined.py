@@ -25,8 +25,8 @@ from unbag.challenge_sets.perturbations.recombined import (
 )
 from unbag.challenge_sets.requirements import Requirement
 from unbag.data.labels import TWO_WAY
-from unbag.data.sources import Example, Source
-from unbag.data.text.parses import Parser, parse_ahead
+from unbag.data.sources import Example, PairSource
+from unbag.data.text.parses import Parser, precompute_parses
 from unbag.data.text.tagging import PIPELINE
 
 _CITATION = """@article{nie-etal-2019-analyzing,
@@ -102,13 +102,13 @@ class Recombined(ChallengeSetBuilder):
     CITATION = _CITATION
     UNFIT = "whose claim has no argument to exchange"
 
-    def warm_caches(self, source: Source) -> None:
+    def warm_caches(self, source: PairSource) -> None:
         """Parse the claims and the pool of sentences with several processes, if enabled."""
         claims = (example.hypothesis for example in source.examples() if find_exclusion(example) is None)
         texts = (text for _, text in draw_pool_texts(source.examples(), self.config.seed))
-        parse_ahead(self.config.pipeline, chain(texts, claims))
+        precompute_parses(self.config.pipeline, chain(texts, claims))
 
-    def tables(self, source: Source, examples: Iterator[Example]) -> Iterator[pa.Table]:
+    def tables(self, source: PairSource, examples: Iterator[Example]) -> Iterator[pa.Table]:
         """Iterate over the rows. The entire source is read first to collect sentences for the documents."""
         config = self.config
         parser = Parser(config.pipeline)

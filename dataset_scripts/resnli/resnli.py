@@ -21,17 +21,17 @@ from unbag.challenge_sets.config import SourceConfig
 from unbag.challenge_sets.loading import UnfitError
 from unbag.challenge_sets.perturbations.permutation import DEFAULT_SEED
 from unbag.challenge_sets.requirements import Requirement
-from unbag.data.columns import PAIR, real, round_to_field
+from unbag.data.columns import PAIR, declare_float_field, round_to_field
 from unbag.data.corpora import CORPORA, Corpus
-from unbag.data.labels import LABELS, label_id
-from unbag.data.sources import Example, Source
+from unbag.data.labels import LABELS, get_label_id
+from unbag.data.sources import Example, PairSource
 from unbag.utils.safe_io import DataError
 
 _CITATION = """@misc{resnli-2019-refining,
   title = {Refining Models' Inference Ability Independent of Simple Bag-of-Word Statistics in {N}atural {L}anguage
     {I}nference},
   note = {Anonymous EMNLP-IJCNLP submission}, year = {2019}}"""
-_UNCERTAINTY = real("uncertainty", 7)
+_UNCERTAINTY = declare_float_field("uncertainty", 7)
 _SCHEMA = pa.schema(
     [
         *PAIR,
@@ -123,7 +123,7 @@ class Resnli(ChallengeSetBuilder):
             kwargs["embeddings"] = embeddings.fixed_name(kwargs["embeddings"])
         super().__init__(*args, **kwargs)
 
-    def sources(self, *, streaming: bool = False) -> list[Source]:
+    def sources(self, *, streaming: bool = False) -> list[PairSource]:
         """Open the splits to merge: training data first, test data last."""
         if not self.config.corpus:
             parts = (self.config.source_split or "").split("+")
@@ -141,7 +141,7 @@ class Resnli(ChallengeSetBuilder):
         """Describe the embeddings by name and revision or hash."""
         return {"embeddings": embeddings.identity_of(self.config.embeddings or embeddings.DEFAULT)}
 
-    def plan(self, sources: list[Source]) -> Plan:
+    def plan(self, sources: list[PairSource]) -> Plan:
         """Read all pairs once, fit the lexical model, and assign each pair to a split and a partition.
 
         Raises:
@@ -166,7 +166,7 @@ class Resnli(ChallengeSetBuilder):
                                 f"{example.source_id!r} twice; number the rows instead (--columns id=)"
                             )
                         ids[example.source_id] = None
-                        labels.append(label_id(example.label))
+                        labels.append(get_label_id(example.label))
                         read[build_stats.ANNOTATED] += bool(example.annotators)
                         yield example.premise, example.hypothesis
 
@@ -209,7 +209,7 @@ class Resnli(ChallengeSetBuilder):
     def _generate_tables(  # type: ignore[override]  # `datasets` passes the arguments from `_split_generators`
         self,
         split: int,
-        sources: tuple[Source, ...],
+        sources: tuple[PairSource, ...],
         spans: list[Span],
         uncertainty: NDArray[np.float64],
         rearrangement: Rearrangement,
@@ -230,7 +230,7 @@ class Resnli(ChallengeSetBuilder):
 def _require_each_label(labels: list[int], where: str) -> None:
     """Validate that each of the three labels occurs, since the lexical model is fitted to all of them."""
     counts = Counter(labels)
-    label_counts = ", ".join(f"{counts[label_id(name)]:,} {name}" for name in LABELS)
+    label_counts = ", ".join(f"{counts[get_label_id(name)]:,} {name}" for name in LABELS)
     if labels and len(counts) < len(LABELS):
         raise UnfitError(
             f"{where}: expected pairs with all three labels, since resnli sorts pairs by how well their words predict "
@@ -246,7 +246,7 @@ def _table(rows: list[tuple[Example, str, float, int]]) -> pa.Table:
         "source_id": ids,
         "premise": [example.premise for example in examples],
         "hypothesis": [example.hypothesis for example in examples],
-        "label": [label_id(example.label) for example in examples],
+        "label": [get_label_id(example.label) for example in examples],
         "source_split": source_splits,
         "uncertainty": uncertainty,
         "partition": partition,

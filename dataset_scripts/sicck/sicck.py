@@ -27,9 +27,9 @@ from unbag.challenge_sets.perturbations.sicck import (
 from unbag.challenge_sets.perturbations.sicck_rows import FOUR_WAY, SPACES
 from unbag.challenge_sets.requirements import Requirement
 from unbag.data.corpora import OFFICIAL
-from unbag.data.sources import Example, Source
+from unbag.data.sources import Example, PairSource
 from unbag.data.text.tagging import Tagger
-from unbag.utils.options import check_int
+from unbag.utils.options import validate_int
 
 _CITATION = """@inproceedings{akoju-etal-2023-synthetic,
   title = {Synthetic Dataset for Evaluating Complex Compositional Knowledge for Natural Language Inference},
@@ -76,7 +76,7 @@ class SicckConfig(OfficialConfig):
         if self.folding not in FOLDINGS:
             raise ValueError(f"folding: expected one of {', '.join(FOLDINGS)}, got {self.folding!r}")
         super().check()
-        check_int("folds", self.folds, least=2)
+        validate_int("folds", self.folds, least=2)
         most = SEED_PAIRS if self.folding == WHOLE_SEEDS else PAIRS
         if self.is_official and self.folds > most:
             raise ValueError(f"folds: expected at most {most:,} for the authors' pairs, got {self.folds:,}")
@@ -107,7 +107,7 @@ class Sicck(OfficialSet):
     CITATION = _CITATION
     UNFIT = "without the form subject, verb, object"
 
-    def sources(self, *, streaming: bool = False) -> list[Source]:
+    def sources(self, *, streaming: bool = False) -> list[PairSource]:
         """Open the seeds."""
         if not self.config.is_official:
             return [self.open_pairs(streaming=streaming)]
@@ -132,7 +132,7 @@ class Sicck(OfficialSet):
         if self.config.pipeline:
             yield requirements.pipeline(self.config.pipeline)
 
-    def tables(self, source: Source, examples: Iterator[Example]) -> Iterator[pa.Table]:
+    def tables(self, source: PairSource, examples: Iterator[Example]) -> Iterator[pa.Table]:
         """Iterate over both rows of each pair built from the seeds."""
         config = self.config
         if not config.is_official:

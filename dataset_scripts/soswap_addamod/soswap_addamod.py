@@ -23,8 +23,8 @@ from unbag.challenge_sets.perturbations.soswap_addamod import (
     soswap_addamod_tables,
 )
 from unbag.challenge_sets.requirements import Requirement
-from unbag.data.sources import Example, Source
-from unbag.data.text.parses import Parser, parse_ahead
+from unbag.data.sources import Example, PairSource
+from unbag.data.text.parses import Parser, precompute_parses
 from unbag.data.text.tagging import PIPELINE
 
 _CITATION = """@article{nie-etal-2019-analyzing,
@@ -111,14 +111,14 @@ class SoswapAddamod(ChallengeSetBuilder):
     CITATION = _CITATION
     UNFIT = "with a repeated premise or one that makes no pair"
 
-    def sources(self, *, streaming: bool = False) -> list[Source]:
+    def sources(self, *, streaming: bool = False) -> list[PairSource]:
         """Open the pairs for a single process, so that each distinct premise is used once."""
         return [source.with_one_span() for source in super().sources(streaming=streaming)]
 
-    def warm_caches(self, source: Source) -> None:
+    def warm_caches(self, source: PairSource) -> None:
         """Parse the sentences with several processes. `tables` then reads the cached parses in one process."""
         premises = (premise for _, premise in iter_distinct_premises(source.examples()))
-        parse_ahead(self.config.pipeline, premises)
+        precompute_parses(self.config.pipeline, premises)
         if self.config.kind != SOSWAP:
             sentences = (
                 text
@@ -126,14 +126,14 @@ class SoswapAddamod(ChallengeSetBuilder):
                 for example in attesting.examples()
                 for text in (example.premise, example.hypothesis)
             )
-            parse_ahead(self.config.pipeline, sentences, tag=ADJECTIVE)
+            precompute_parses(self.config.pipeline, sentences, tag=ADJECTIVE)
 
-    def _attesting(self, source: Source) -> list[Source]:
+    def _attesting(self, source: PairSource) -> list[PairSource]:
         """List the sources in which combinations of adjectives and nouns are counted."""
         split = self.config.attested_split
         return [source, *([replace(self.config, source_split=split).open()] if split else [])]
 
-    def tables(self, source: Source, examples: Iterator[Example]) -> Iterator[pa.Table]:
+    def tables(self, source: PairSource, examples: Iterator[Example]) -> Iterator[pa.Table]:
         """Iterate over the pairs, and count the rejected premises. AddAmod first reads adjectives from all sources."""
         config = self.config
         parser = Parser(config.pipeline)

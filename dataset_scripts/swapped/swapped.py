@@ -9,7 +9,7 @@ import pyarrow as pa
 from unbag.challenge_sets.builder import ChallengeSetBuilder
 from unbag.challenge_sets.config import SourceConfig, source_configs
 from unbag.challenge_sets.perturbations.swapped import SCHEMA, swapped_tables
-from unbag.data.sources import Example, Source
+from unbag.data.sources import Example, PairSource
 
 _CITATION = """@inproceedings{wang-etal-2019-swap,
   title = {What If We Simply Swap the Two Text Fragments? {A} Straightforward yet Effective Way to Test the Robustness
@@ -36,7 +36,7 @@ class Swapped(ChallengeSetBuilder):
     CITATION = _CITATION
     LONGEST = None  # sentences are not tokenized
 
-    def tables(self, source: Source, examples: Iterator[Example]) -> Iterator[pa.Table]:
+    def tables(self, source: PairSource, examples: Iterator[Example]) -> Iterator[pa.Table]:
         """Iterate over the rows, one or two per example."""
         return swapped_tables(examples)
 

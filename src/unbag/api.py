@@ -22,11 +22,11 @@ from unbag.inference.prediction_store import PREDICTIONS
 from unbag.inference.shards import Shard
 from unbag.reports.report import Report
 from unbag.utils import parallel
-from unbag.utils.files import cache_folder
-from unbag.utils.options import check_int
-from unbag.utils.progress import progress_bars
+from unbag.utils.files import get_cache_folder
+from unbag.utils.options import validate_int
+from unbag.utils.progress import show_progress_bars
 from unbag.utils.safe_io import validate_writable
-from unbag.utils.storage import Folder, is_address, upload_files
+from unbag.utils.storage import StorageFolder, is_url, upload_files
 
 if TYPE_CHECKING:
     from unbag.inference.long_premises import LongPremise
@@ -154,11 +154,11 @@ def evaluate(
         ValueError: If an argument is invalid or does not fit the model. `data.labels.LabelError` if the label order is
             unknown or contradicted by the label probe.
 
-    >>> from unbag.data.demo import file
+    >>> from unbag.data.demo import get_demo_file
     >>> def model(premises, hypotheses):
     ...     return ["entailment" if len(h) < len(p) else "neutral" for p, h in zip(premises, hypotheses)]
     >>> options = {"max_examples": 60, "lexical_baseline": False, "progress": False}
-    >>> report = evaluate(model, "swapped", data=file("validation"), **options)
+    >>> report = evaluate(model, "swapped", data=get_demo_file("validation"), **options)
     >>> report.results[0].scores["n_examples"]
     60
     """
@@ -199,20 +199,20 @@ def evaluate(
         raise ValueError("output_dir: expected a folder that all processes share, got none; pass output_dir=…")
     if shard is not None and output_dir is None:
         raise ValueError("output_dir: expected a folder or URL that all shards share, got none; pass output_dir=…")
-    address = str(output_dir) if output_dir is not None and is_address(output_dir) else None
+    address = str(output_dir) if output_dir is not None and is_url(output_dir) else None
     temporary = output_dir is None or address is not None
     folder = Path(tempfile.mkdtemp(prefix="unbag-")) if temporary else Path(str(output_dir))
     predictions: Path | str = folder / PREDICTIONS
     if address is not None:
-        predictions = str(Folder(address) / PREDICTIONS)
+        predictions = str(StorageFolder(address) / PREDICTIONS)
         result_folder.receive(address, folder)
     elif output_dir is None and is_recognised(model):
-        predictions = cache_folder(PREDICTIONS)
+        predictions = get_cache_folder(PREDICTIONS)
     report = Report((), folder, temporary=temporary)  # first, so that it removes the temporary folder after an error
     visible = progress and progress_callback is None and process_group().rank == 0
     with (
-        progress_bars(visible=visible) as update_bars,
-        parallel.worker_count(num_proc),
+        show_progress_bars(visible=visible) as update_bars,
+        parallel.set_num_proc(num_proc),
         open_backend(engine, num_gpus) as backend,
     ):
         report.results = evaluator.evaluate_all(
@@ -285,7 +285,7 @@ def _validate_text(**arguments: object) -> None:
 def _validate_counts(least: int, **arguments: int | None) -> None:
     for name, number in arguments.items():
         if number is not None:
-            check_int(name, number, least=least)
+            validate_int(name, number, least=least)
 
 
 def _requests(

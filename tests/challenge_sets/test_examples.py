@@ -14,7 +14,7 @@ from unbag.challenge_sets.sicck import examples as sicck
 from unbag.challenge_sets.soswap_addamod import examples as soswap_addamod
 from unbag.challenge_sets.swapped import examples as swapped
 from unbag.challenge_sets.views.examples import CANDIDATES, PER_KIND, OriginalPrediction
-from unbag.data.labels import LABELS, label_id
+from unbag.data.labels import LABELS, get_label_id
 from unbag.data.predictions import SetPredictions
 from unbag.evaluation import report_examples
 
@@ -32,7 +32,7 @@ def _pairs(n=3, **columns):
         "id": [f"r{i}" for i in range(n)],
         "premise": [f"Premise number {i}." for i in range(n)],
         "hypothesis": [f"Hypothesis number {i}." for i in range(n)],
-        "label": [label_id("neutral")] * n,
+        "label": [get_label_id("neutral")] * n,
     }
     return datasets.Dataset.from_dict(base | columns)
 
@@ -42,7 +42,7 @@ def _kinds(shown):
 
 
 def test_choose_on_plain_lists_the_most_confident_mistakes_of_each_label_first():
-    rows = _pairs(5, label=[label_id(name) for name in ("neutral", "neutral", "entailment", "neutral", "neutral")])
+    rows = _pairs(5, label=[get_label_id(name) for name in ("neutral", "neutral", "entailment", "neutral", "neutral")])
     answers = _answers(("entailment", 0.6), ("contradiction", 0.9), "neutral", "neutral", ("entailment", 0.7))
     shown = list(plain.choose(rows, answers))
     assert _kinds(shown) == [

@@ -49,7 +49,7 @@ def _forget():
 def runs(installed, tmp_path_factory):
     """Give the folders of two models that were asked the set, and plain pairs beside it."""
     folder = tmp_path_factory.mktemp("runs")
-    rows = [{**pair._asdict(), "id": pair.source_id} for pair in demo.pairs("validation")][:30]
+    rows = [{**pair._asdict(), "id": pair.source_id} for pair in demo.iter_demo_pairs("validation")][:30]
     keys = ("id", "premise", "hypothesis", "label")
     (folder / "pairs.jsonl").write_text("".join(json.dumps({key: row[key] for key in keys}) + "\n" for row in rows))
     data = {"data": str(folder / "pairs.jsonl")}

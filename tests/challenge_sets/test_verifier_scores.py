@@ -185,7 +185,10 @@ def test_results_round_trip_and_damage_is_named(tmp_path):
 def laws(tmp_path_factory):
     """Give the verifier's scores on plain of a coin, a constant, a lexical baseline and an oracle."""
     folder = tmp_path_factory.mktemp("laws")
-    pairs = {split: [each._asdict() | {"id": each.source_id} for each in demo.pairs(split)] for split in demo_splits()}
+    pairs = {
+        split: [each._asdict() | {"id": each.source_id} for each in demo.iter_demo_pairs(split)]
+        for split in demo_splits()
+    }
     for split, some in pairs.items():
         text = "".join(json.dumps(pair) + "\n" for pair in some[:1200])
         (folder / f"{split}.jsonl").write_text(text, encoding="utf-8")

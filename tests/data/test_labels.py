@@ -9,11 +9,11 @@ from unbag.data.labels import (
     LABELS,
     TWO_WAY,
     LabelError,
-    canonical_gold,
-    fold,
+    find_label_space,
+    fold_label,
     is_unlabelled,
-    label_space_of,
     parse_label_map,
+    resolve_gold_label,
     resolve_order,
 )
 
@@ -74,13 +74,13 @@ def test_resolve_order_spellings_of_gold_labels_are_refused_of_models(names):
     ],
 )
 def test_canonical_gold_names_of_fact_checking_data_are_read_in_any_case(label, spellings):
-    assert {canonical_gold(spelling) for spelling in spellings} == {label}
+    assert {resolve_gold_label(spelling) for spelling in spellings} == {label}
 
 
 @pytest.mark.parametrize("name", ["yes", "True", "no", "1", "hallucinated"])
 def test_canonical_gold_without_a_meaning_of_its_own_is_refused(name):
     with pytest.raises(LabelError, match="expected a label such as"):
-        canonical_gold(name)
+        resolve_gold_label(name)
 
 
 def test_a_label_map_that_leaves_an_output_out_is_refused():
@@ -108,21 +108,21 @@ def test_names_that_are_no_label_space_are_refused(names):
 
 def test_a_two_label_model_folds_neutral_and_contradiction():
     assert resolve_order({0: "not_entailment", 1: "entailment"}) == TWO_WAY[::-1]
-    assert [fold(label, TWO_WAY) for label in LABELS] == ["entailment", "not_entailment", "not_entailment"]
-    assert [fold(label, LABELS) for label in LABELS] == list(LABELS)
+    assert [fold_label(label, TWO_WAY) for label in LABELS] == ["entailment", "not_entailment", "not_entailment"]
+    assert [fold_label(label, LABELS) for label in LABELS] == list(LABELS)
 
 
 def test_a_two_label_model_of_contradictions_folds_entailment_and_neutral():
     assert resolve_order({0: "non-contradiction", 1: "CONTRADICTION"}) == CONTRADICTION_OR_NOT[::-1]
     folded = ["not_contradiction", "not_contradiction", "contradiction"]
-    assert [fold(label, CONTRADICTION_OR_NOT) for label in LABELS] == folded
-    assert [label_space_of(space[::-1]) for space in LABEL_SPACES] == list(LABEL_SPACES)
+    assert [fold_label(label, CONTRADICTION_OR_NOT) for label in LABELS] == folded
+    assert [find_label_space(space[::-1]) for space in LABEL_SPACES] == list(LABEL_SPACES)
 
 
 @pytest.mark.parametrize(("label", "space"), [("not_entailment", CONTRADICTION_OR_NOT), ("not_contradiction", TWO_WAY)])
 def test_one_two_label_space_does_not_fold_into_the_other(label, space):
     with pytest.raises(LabelError, match=r"use pairs with three labels \(entailment, neutral, contradiction\)"):
-        fold(label, space)
+        fold_label(label, space)
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,9 @@ from unbag.challenge_sets import loading, names_from_text, suite
 from unbag.challenge_sets.request import Request, build
 from unbag.challenge_sets.requirements import UnfitError
 from unbag.challenge_sets.selection import OptionError, Pairs
-from unbag.data.own_text import open_text, text_files
-from unbag.data.text.paragraphs import markdown_paragraphs, plain_paragraphs
-from unbag.data.text.sentences import form_exclusion, is_english, split_english
+from unbag.data.own_text import list_text_files, open_text
+from unbag.data.text.paragraphs import iter_markdown_paragraphs, iter_plain_paragraphs
+from unbag.data.text.sentences import find_form_exclusion, is_english, split_english
 from unbag.hub.dataset import dataset_publication, published_name
 from unbag.utils.safe_io import DataError
 
@@ -52,7 +52,7 @@ def _write(path, text):
 
 
 def test_markdown_paragraphs_code_headings_and_tables_are_dropped():
-    assert list(markdown_paragraphs(MARKDOWN.splitlines())) == [
+    assert list(iter_markdown_paragraphs(MARKDOWN.splitlines())) == [
         "The old farmer fed the hungry goat in the barn. Did he also feed the small dog today?",
         "A young girl painted the wooden fence near the house.",
         "Too short.",
@@ -62,7 +62,7 @@ def test_markdown_paragraphs_code_headings_and_tables_are_dropped():
 
 def test_plain_paragraphs_of_joined_lines_keep_every_word():
     lines = ["A dog sleeps in the", "garden.", "", "It rains."]
-    assert " ".join(plain_paragraphs(lines)).split() == " ".join(lines).split()
+    assert " ".join(iter_plain_paragraphs(lines)).split() == " ".join(lines).split()
 
 
 def test_split_english_abbreviations_do_not_end_a_sentence():
@@ -74,7 +74,7 @@ def test_split_english_abbreviations_do_not_end_a_sentence():
 @pytest.mark.parametrize(("words", "is_used"), [(4, False), (5, True), (40, True), (41, False)])
 def test_form_exclusion_number_of_words_has_both_limits(words, is_used):
     sentence = " ".join(["Dogs", *["sleep"] * (words - 2), "here."])
-    assert (form_exclusion(sentence) is None) == is_used
+    assert (find_form_exclusion(sentence) is None) == is_used
 
 
 def test_is_english_german_text_is_not():
@@ -124,9 +124,9 @@ def test_open_text_without_text_column_names_the_option(tmp_path):
 
 def test_text_files_folder_gives_its_texts_sorted(tmp_path):
     names = [_write(tmp_path / name, "x") for name in ("b.txt", "a.md", "c.pdf")]
-    assert text_files([tmp_path]) == sorted(names[:2])
+    assert list_text_files([tmp_path]) == sorted(names[:2])
     with pytest.raises(DataError, match="ending in"):
-        text_files([names[2]])
+        list_text_files([names[2]])
 
 
 def test_pairs_text_beside_data_or_in_another_language_is_refused(tmp_path):

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from unbag.data.readers import File, Start, open_file, separated_starts
+from unbag.data.readers import DataFile, RowStart, iter_separated_starts, open_file
 from unbag.utils import safe_io
 from unbag.utils.safe_io import DataError
 
@@ -104,10 +104,10 @@ def test_a_row_begins_behind_the_ends_of_lines_in_a_quoted_cell(tmp_path):
     lines = ["x,y\n", "1,plain\n", '2,"two\n', '""quoted"",\n', 'lines"\n', "\n", '3,5" nail\n', "4,last\n"]
     path.write_text("".join(lines))
     ends = [sum(map(len, lines[:n])) for n in range(len(lines))]
-    assert list(separated_starts(path, 1, quotes=True)) == [
-        Start(1, 2, ends[2]),
-        Start(2, 6, ends[6]),
-        Start(3, 7, ends[7]),
+    assert list(iter_separated_starts(path, 1, quotes=True)) == [
+        RowStart(1, 2, ends[2]),
+        RowStart(2, 6, ends[6]),
+        RowStart(3, 7, ends[7]),
     ]
     assert [(row.number, row.place, row.values["x"]) for row in _in_parts(open_file(path), 2)[1]] == [
         (2, f"{path}, line 7", "3"),
@@ -192,5 +192,5 @@ def test_only_the_row_groups_of_a_range_are_read(tmp_path, monkeypatch):
     monkeypatch.setattr(
         pq.ParquetFile, "iter_batches", lambda self, **how: asked.extend(how["row_groups"]) or batches(self, **how)
     )
-    assert [row.values["a"] for row in File(path, ["a"]).read(38, 52)] == list(range(38, 52))
+    assert [row.values["a"] for row in DataFile(path, ["a"]).read(38, 52)] == list(range(38, 52))
     assert asked == [3, 4, 5]

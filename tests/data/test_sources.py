@@ -8,7 +8,7 @@ import pytest
 
 from unbag.data.labels import LABELS
 from unbag.data.sources import Example, open_data
-from unbag.utils.advice import command_options
+from unbag.utils.advice import register_options
 from unbag.utils.safe_io import DataError
 
 PAIRS = [("A man sleeps.", "A man is awake.", "contradiction"), ("A dog runs.", "An animal moves.", "entailment")]
@@ -159,7 +159,7 @@ def test_open_data_names_all_missing_columns_at_once(tmp_path, columns, wanted):
     with pytest.raises(DataError, match=f"; pass the column names with {re.escape(wanted)}$") as caught:
         open_data(path, columns=columns)
     assert "got ['one', 'two', 'three']" in str(caught.value)
-    with command_options(["--corpus"]), pytest.raises(DataError, match=r"; rename the columns in the data$"):
+    with register_options(["--corpus"]), pytest.raises(DataError, match=r"; rename the columns in the data$"):
         open_data(path, columns=columns)
 
 
@@ -190,7 +190,7 @@ def test_open_data_says_which_option_reads_labels_in_another_spelling(tmp_path, 
     with pytest.raises(DataError, match=re.escape(f"pass their meanings with {remedy}")):
         list(open_data(path).examples())
     with (
-        command_options(["--corpus"]),
+        register_options(["--corpus"]),
         pytest.raises(
             DataError,
             match=r"; use entailment, neutral and contradiction, or entailment and not_entailment, in the data$",

@@ -16,7 +16,7 @@ from unbag.data import readers
 from unbag.data.labels import LABELS, TWO_WAY
 from unbag.data.predictions import predictions_from_labels
 from unbag.data.sources import LONGEST_SENTENCE, TOO_LONG, open_data
-from unbag.utils.advice import command_options
+from unbag.utils.advice import register_options
 from unbag.utils.safe_io import DataError
 
 DOCUMENT = "The clinic in Porto opened in 2011 and moved to a larger building in 2019."
@@ -75,7 +75,7 @@ def test_open_data_two_candidates_are_named_with_the_option(tmp_path, columns, o
         f"expected one column for the {ours}, got {both}; choose one with --columns {ours}={first}"
     )
     assert _labels(open_data(path, columns={ours: first})) == ["entailment"]
-    with command_options(["--corpus"]), pytest.raises(DataError, match=r"rename all but one of them in the data$"):
+    with register_options(["--corpus"]), pytest.raises(DataError, match=r"rename all but one of them in the data$"):
         open_data(path)
 
 

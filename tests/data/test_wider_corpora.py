@@ -16,7 +16,7 @@ from unbag.challenge_sets import loading
 from unbag.challenge_sets.failures import Failure
 from unbag.challenge_sets.request import Request, validated_builder
 from unbag.data.corpora import CORPORA, LANGUAGES
-from unbag.data.labels import LABELS, LabelError, gold_id, label_id
+from unbag.data.labels import LABELS, LabelError, get_gold_id, get_label_id
 from unbag.data.predictions import SetPredictions
 
 SENTENCES = {
@@ -153,9 +153,9 @@ def test_a_set_of_other_languages_refuses_german_in_one_line(name):
 
 
 def test_nothing_is_fitted_on_two_labels():
-    assert gold_id("not_entailment") == 1
+    assert get_gold_id("not_entailment") == 1
     with pytest.raises(LabelError, match="use two-label pairs only for sets"):
-        label_id("not_entailment")
+        get_label_id("not_entailment")
 
 
 def test_folded_answers_sum_what_is_no_entailment():

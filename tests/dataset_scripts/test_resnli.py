@@ -13,7 +13,7 @@ from unbag.baselines.lexical.rearrangement import fit, rearrange
 from unbag.challenge_sets import loading
 from unbag.challenge_sets.request import Request, build, export
 from unbag.data.corpora import CORPORA
-from unbag.data.labels import LABELS, label_id
+from unbag.data.labels import LABELS, get_label_id
 from unbag.data.predictions import SetPredictions
 from unbag.utils.safe_io import DataError
 
@@ -85,7 +85,7 @@ def test_the_rows_are_what_the_library_makes(pairs, words):
     labelled = _labelled(pairs)
     table = embeddings.load(str(words))
     counts = table.counts((row["premise"], row["hypothesis"]) for row in labelled).matrix
-    gold = np.array([label_id(row["label"]) for row in labelled])
+    gold = np.array([get_label_id(row["label"]) for row in labelled])
     uncertainty = np.round(fit(counts, table.vectors, gold).uncertainty(counts, gold), 7)
     split, partition = rearrange(uncertainty, [row["id"] for row in labelled], 60, 30, seed=5)
     splits = _splits(pairs, words, test_size=60, validation_size=30, seed=5)
@@ -223,7 +223,7 @@ def test_embeddings_that_the_hub_does_not_have_are_named():
 
     from unbag.baselines.lexical import embeddings
 
-    with pytest.raises(ValueError, match="no embeddings nobody/nothing on the Hub; check the spelling, or if "):
+    with pytest.raises(ValueError, match="embeddings nobody/nothing: expected a repository on the Hub, got none"):
         embeddings.find("nobody/nothing")
 
 

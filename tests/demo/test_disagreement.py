@@ -2,10 +2,10 @@ import numpy as np
 import pytest
 
 from unbag.data import demo
-from unbag.data.labels import LABELS, label_id
+from unbag.data.labels import LABELS, get_label_id
 from unbag.evaluation import demo as room
 
-PAIRS = list(demo.pairs("validation"))
+PAIRS = list(demo.iter_demo_pairs("validation"))
 
 
 class Says:
@@ -16,7 +16,7 @@ class Says:
 
     def predict(self, premises, hypotheses):
         sure = np.linspace(0.5, 0.9, len(premises), dtype=np.float32)[:, None]
-        return np.where(np.eye(3)[[label_id(label) for label in self.labels]] == 1, sure, (1 - sure) / 2)
+        return np.where(np.eye(3)[[get_label_id(label) for label in self.labels]] == 1, sure, (1 - sure) / 2)
 
 
 @pytest.fixture
@@ -31,7 +31,7 @@ def between(monkeypatch, tmp_path):
 
 def test_who_is_right_where_two_differ_is_counted(between):
     gold = [pair.label for pair in PAIRS]
-    other = [LABELS[(label_id(label) + 1) % 3] for label in gold]
+    other = [LABELS[(get_label_id(label) + 1) % 3] for label in gold]
     found = between([*gold[:700], *other[700:]], [*other[:600], *gold[600:]])
     assert found[:4] == (1500, 600 + 800, 600, 800)
     assert found.example.pair in PAIRS[:600]
@@ -50,5 +50,5 @@ def test_two_that_answer_alike_differ_nowhere(between):
 
 
 def test_no_pair_is_shown_where_the_reader_is_right_nowhere(between):
-    wrong = [LABELS[(label_id(pair.label) + 1) % 3] for pair in PAIRS]
+    wrong = [LABELS[(get_label_id(pair.label) + 1) % 3] for pair in PAIRS]
     assert between(wrong, [pair.label for pair in PAIRS]) == (1500, 1500, 0, 1500, None)

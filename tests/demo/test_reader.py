@@ -9,9 +9,9 @@ from safetensors import safe_open
 from unbag.baselines import demo_reader
 from unbag.baselines.demo_reader import ReaderPredictor
 from unbag.data import demo
-from unbag.data.labels import label_id
+from unbag.data.labels import get_label_id
 
-PAIRS = list(demo.pairs("validation"))
+PAIRS = list(demo.iter_demo_pairs("validation"))
 ODD = [("", "..."), ("A zebra!", "a zebra"), ("He isn't here", "x " * 60), ("A dog.", "")]
 
 
@@ -56,7 +56,7 @@ def test_the_weights_are_of_these_pairs_and_this_tool():
 
 
 def test_it_reads_what_the_grammar_wrote(predictor):
-    gold = np.array([label_id(pair.label) for pair in PAIRS])
+    gold = np.array([get_label_id(pair.label) for pair in PAIRS])
     assert (predictor.predict(*asked(PAIRS)).argmax(axis=1) == gold).mean() > 0.9
 
 

@@ -7,7 +7,7 @@ from unbag.challenge_sets.perturbations.recombined import join_sentences
 from unbag.challenge_sets.request import build, read_back
 from unbag.data import demo
 from unbag.data.text.tagging import PIPELINE
-from unbag.utils.hashing import file_hash
+from unbag.utils.hashing import hash_file
 
 
 @pytest.fixture
@@ -20,14 +20,14 @@ def pipeline(shared, tmp_path, monkeypatch):
 
 def test_demo_documents_rest_on_the_pairs_that_are_shipped_with_them():
     built = read_back(demo.RECOMBINED)
-    pairs = {pair.source_id: pair for pair in demo.pairs("validation")}
+    pairs = {pair.source_id: pair for pair in demo.iter_demo_pairs("validation")}
     assert {*built.rows["operation"]} == {"supported", "subject", "object", "number", "removed"}
     assert {*built.rows["k"]} == {1, 4, 16}
     for row in built.rows:
         evidence = join_sentences([pairs[row["source_id"]].premise])
         assert (evidence in row["premise"]) == (row["operation"] != "removed")
         assert pairs[row["source_id"]].label == "entailment"
-    assert built.data["revision"] == file_hash(demo.file("validation"))
+    assert built.data["revision"] == hash_file(demo.get_demo_file("validation"))
 
 
 def test_demo_record_names_no_place_of_the_machine_that_built_it():

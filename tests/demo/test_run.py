@@ -73,7 +73,7 @@ def test_it_tells_a_short_story_that_ends_with_the_file_to_open(shown):
 
 def test_what_it_leaves_can_be_gone_on_with(shown):
     folder, _, _ = shown
-    for path in (*map(demo.file, demo.SPLITS), demo.VECTORS):
+    for path in (*map(demo.get_demo_file, demo.SPLITS), demo.VECTORS):
         assert (folder / path.name).read_bytes() == path.read_bytes()
     assert "http-equiv" in (folder / "report.html").read_text(encoding="utf-8")
 

@@ -6,7 +6,7 @@ from tools.demo_corpus.soswap_addamod import request
 from unbag.challenge_sets.request import build, read_back
 from unbag.data import demo
 from unbag.data.text.tagging import PIPELINE
-from unbag.utils.hashing import file_hash
+from unbag.utils.hashing import hash_file
 
 
 @pytest.fixture
@@ -19,10 +19,10 @@ def pipeline(shared, tmp_path, monkeypatch):
 
 def test_demo_rows_rest_on_the_pairs_that_are_shipped_with_them():
     built = read_back(demo.SOSWAP_ADDAMOD)
-    premises = {pair.source_id: pair.premise for pair in demo.pairs("validation")}
+    premises = {pair.source_id: pair.premise for pair in demo.iter_demo_pairs("validation")}
     assert {*built.rows["kind"]} == {"soswap", "addamod"}
     assert all(premises[row["source_id"]] == row["source_premise"] for row in built.rows)
-    assert built.data["revision"] == file_hash(demo.file("validation"))
+    assert built.data["revision"] == hash_file(demo.get_demo_file("validation"))
 
 
 def test_demo_record_names_no_place_of_the_machine_that_built_it():
@@ -36,7 +36,7 @@ def test_demo_swaps_of_some_premises_are_those_of_the_operator(pipeline):
     from unbag.data.text.parses import Parser
 
     shipped = {row["source_premise"]: row for row in read_back(demo.SOSWAP_ADDAMOD).rows if row["kind"] == "soswap"}
-    premises = list(dict.fromkeys(pair.premise for pair in demo.pairs("validation")))[:120]
+    premises = list(dict.fromkeys(pair.premise for pair in demo.iter_demo_pairs("validation")))[:120]
     made = {str(parse): soswap(parse) for parse in Parser(pipeline).parses(premises)}
     swaps = {premise: swap for premise, swap in made.items() if isinstance(swap, Swap)}
     assert swaps

@@ -23,8 +23,8 @@ def neutral(premises, hypotheses):
 def crossed(tmp_path_factory):
     """Give the results of models and a baseline on the same pairs, by whether shuffled words were asked too."""
     folder = tmp_path_factory.mktemp("crossed")
-    request = Request("plain", options={"data": str(demo.file("validation"))}, max_examples=200)
-    training = (str(demo.file("train")),)
+    request = Request("plain", options={"data": str(demo.get_demo_file("validation"))}, max_examples=200)
+    training = (str(demo.get_demo_file("train")),)
     return {
         shuffled: evaluator.evaluate_all(
             [neutral, "majority"],

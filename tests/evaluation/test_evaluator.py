@@ -13,7 +13,7 @@ import pytest
 import unbag
 from unbag.challenge_sets import results
 from unbag.challenge_sets.request import Request, build, export, is_exported, read_back
-from unbag.data.labels import CONTRADICTION_OR_NOT, TWO_WAY, LabelError, fold, label_space_of, parse_label_map
+from unbag.data.labels import CONTRADICTION_OR_NOT, TWO_WAY, LabelError, find_label_space, fold_label, parse_label_map
 from unbag.data.predictions import validate_label_space
 from unbag.data.text.tokens import tokenize
 from unbag.evaluation.backends import InProcess
@@ -263,8 +263,8 @@ def _obvious(order, renamed=None):
     gold = {(premise, hypothesis): label for premise, hypothesis, label in PAIRS["en"]}
 
     def model(premises, hypotheses):
-        space = label_space_of(order)
-        labels = [fold(gold.get(pair, "neutral"), space) for pair in zip(premises, hypotheses, strict=True)]
+        space = find_label_space(order)
+        labels = [fold_label(gold.get(pair, "neutral"), space) for pair in zip(premises, hypotheses, strict=True)]
         if renamed is not None:
             return [renamed[label] for label in labels]
         return np.eye(len(order))[[order.index(label) for label in labels]]

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from unbag.challenge_sets.request import Request, build
-from unbag.data.labels import LABELS, fold, label_space_of, two_label_orders
+from unbag.data.labels import LABELS, find_label_space, fold_label, list_two_label_orders
 from unbag.evaluation.evaluator import evaluate_file
 from unbag.evaluation.label_check import ENOUGH, fit
 
@@ -16,7 +16,7 @@ GOLD = np.repeat([0, 1, 2], 40)
 
 def _answers(meant, wrong=0.0):
     """Return the outputs of answers that are right in the order `meant`, but for a share of each label's."""
-    right = np.array([meant.index(fold(LABELS[label], label_space_of(meant))) for label in GOLD])
+    right = np.array([meant.index(fold_label(LABELS[label], find_label_space(meant))) for label in GOLD])
     miss = np.arange(len(GOLD)) % 40 < wrong * 40
     return np.where(miss, (right + 1) % len(meant), right)
 
@@ -32,8 +32,8 @@ def test_each_order_of_three_labels_is_found(meant):
         assert f"change {', '.join(renamed)} in the file" in found.warning
 
 
-@pytest.mark.parametrize("declared", two_label_orders())
-@pytest.mark.parametrize("meant", two_label_orders())
+@pytest.mark.parametrize("declared", list_two_label_orders())
+@pytest.mark.parametrize("meant", list_two_label_orders())
 def test_each_order_of_two_labels_is_found(declared, meant):
     warning = fit(_answers(meant), GOLD, declared, has_columns=True).warning
     assert (warning is None) == (meant == declared)

@@ -17,7 +17,7 @@ from unbag.evaluation.prediction_table import PredictionTable
 from unbag.inference.function import CallablePredictor
 from unbag.inference.label_probe import PAIRS
 
-DATA = str(demo.file("validation"))
+DATA = str(demo.get_demo_file("validation"))
 ASKED = {"data": DATA, "max_examples": 30, "lexical_baseline": False, "shuffled": False, "progress": False}
 AWKWARD = 'He said "no", twice;\nthen he left.'
 FEATURES = Features({name: Value("string") for name in ("id", "source_id", "premise", "hypothesis")})

@@ -43,7 +43,7 @@ _MNLI = "the corpus mnli, split train (nyu-mll/multi_nli)"
             Request("soswap_addamod", "snli-test", {"attested_split": "train"}),
             [_SNLI.format("test"), _SNLI.format("train"), _SPACY],
         ),
-        (Request("swapped", options={"data": str(demo.file("validation"))}), []),
+        (Request("swapped", options={"data": str(demo.get_demo_file("validation"))}), []),
     ],
 )
 def test_a_set_says_what_it_reads(request_, expected):

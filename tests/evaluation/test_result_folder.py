@@ -16,7 +16,7 @@ from unbag.evaluation import samples as paired_samples
 from unbag.evaluation.scoring import write
 from unbag.inference.function import CallablePredictor
 
-DATA = str(demo.file("validation"))
+DATA = str(demo.get_demo_file("validation"))
 
 
 def _result(name="a", set_name="plain", *, data="snli", **model):

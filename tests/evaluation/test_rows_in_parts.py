@@ -8,19 +8,19 @@ import pytest
 
 from unbag.evaluation.ray.rows_in_parts import META, RowsInParts, meta_of
 from unbag.utils.safe_io import DataError
-from unbag.utils.storage import Folder
+from unbag.utils.storage import StorageFolder
 
 
 @pytest.mark.parametrize("kind", ["a path", "memory"])
 def test_a_count_or_a_column_takes_no_whole_file(kind, tmp_path, monkeypatch):
-    folder = Folder(tmp_path if kind == "a path" else f"memory://{tmp_path.name}/rows")
+    folder = StorageFolder(tmp_path if kind == "a path" else f"memory://{tmp_path.name}/rows")
     for name, texts in (("a", ["x", "y", "x"]), ("b", ["z"])):
         table = pa.table({"id": texts, "premise": texts}).replace_schema_metadata({META: json.dumps({"key": name})})
         buffer = pa.BufferOutputStream()
         pq.write_table(table, buffer, write_page_checksum=True)
         folder.write(name, buffer.getvalue().to_pybytes())
     folder.write("damaged", b"PAR1")
-    monkeypatch.setattr(Folder, "read", lambda *_: pytest.fail("a whole file was read"))
+    monkeypatch.setattr(StorageFolder, "read", lambda *_: pytest.fail("a whole file was read"))
     rows = RowsInParts(folder, ["a", "b"])
     assert (len(rows), rows.column_names) == (4, ["id", "premise"])
     assert rows.unique("premise") == ["x", "y", "z"]

@@ -14,7 +14,7 @@ from unbag.evaluation.sharded import score_tasks
 from unbag.inference.leases import LeaseManager
 from unbag.inference.prediction_store import StoreError
 from unbag.inference.shards import Shard, predict_shard
-from unbag.utils.storage import Folder
+from unbag.utils.storage import StorageFolder
 
 LABELS = ["entailment", "neutral", "contradiction"]
 
@@ -49,7 +49,7 @@ def test_a_shard_leaves_what_one_process_leaves(tmp_path, kind, requests, expect
     out = str(tmp_path / "shared") if kind == "a path" else f"memory://{tmp_path.name}/shared"
     report = shard(requests, out)
     assert [result.set for result in report] == ["plain", "permuted"]
-    folder = Folder(out)
+    folder = StorageFolder(out)
     assert folder.read("results.json") == expected
     assert {"examples.json", "results.json"} <= set(folder.names())
     assert (folder / "samples").names() == ["00-plain.parquet", "01-permuted.parquet"]
@@ -59,14 +59,14 @@ def test_a_shard_leaves_what_one_process_leaves(tmp_path, kind, requests, expect
 def test_what_shards_predicted_is_scored_without_the_model(tmp_path, requests, expected, monkeypatch):
     shard(requests, tmp_path / "shared")
     monkeypatch.setattr("unbag.inference.runner.PredictionJob.predict", lambda *_: pytest.fail("a model was asked"))
-    found = score_tasks(Folder(tmp_path / "shared" / "predictions"), output_dir=tmp_path / "again")
+    found = score_tasks(StorageFolder(tmp_path / "shared" / "predictions"), output_dir=tmp_path / "again")
     assert len(found) == 2
     assert (tmp_path / "again" / "results.json").read_bytes() == expected
 
 
 def test_incomplete_tasks_name_missing_chunks_and_the_rest_is_scored(tmp_path, requests, expected):
     shard(requests, tmp_path / "shared")
-    predictions = Folder(tmp_path / "shared" / "predictions")
+    predictions = StorageFolder(tmp_path / "shared" / "predictions")
     key = json.loads((predictions / "tasks").read("000-001.json"))["key"]
     (predictions / key).remove("part-00000.parquet")
     with pytest.raises(StoreError, match=r"expected all 1 chunks, got 1 missing \(0\); rerun a shard"):
@@ -91,7 +91,7 @@ def test_damaged_chunk_is_predicted_again_by_the_scoring_shard(tmp_path, request
 
 
 def test_one_shard_scores_and_the_others_leave_it_to_that(tmp_path, requests):
-    claims = Folder(tmp_path / "shared" / "predictions" / "claims")
+    claims = StorageFolder(tmp_path / "shared" / "predictions" / "claims")
     with LeaseManager(claims, "shard 1/2") as other:
         assert other.take("scoring")
         assert shard(requests, tmp_path / "shared").results == []
@@ -102,7 +102,7 @@ def test_one_shard_scores_and_the_others_leave_it_to_that(tmp_path, requests):
 def test_another_command_in_the_same_folder_has_its_own_tasks(tmp_path, requests):
     shard(requests, tmp_path / "shared")
     assert [result.set for result in shard(requests[1:], tmp_path / "shared")] == ["permuted"]
-    assert (Folder(tmp_path / "shared") / "predictions" / "tasks").names() == ["000-000.json"]
+    assert (StorageFolder(tmp_path / "shared") / "predictions" / "tasks").names() == ["000-000.json"]
 
 
 def test_failed_set_is_skipped_once(tmp_path, requests, monkeypatch):
@@ -138,7 +138,7 @@ def test_failed_set_is_skipped_once(tmp_path, requests, monkeypatch):
 def test_address_with_trailing_slash_is_the_same_folder(tmp_path, requests):
     out = f"memory://{tmp_path.name}/run"
     shard(requests, f"{out}/")
-    assert len((Folder(out) / "predictions" / "tasks").names()) == 2
+    assert len((StorageFolder(out) / "predictions" / "tasks").names()) == 2
     done = command("score", "--run-dir", f"{out}/", "--output-dir", str(tmp_path / "scored"))
     assert done.exit_code == 0, done.output
 
@@ -155,7 +155,7 @@ def test_what_cannot_be_shared_is_refused(tmp_path, requests, monkeypatch):
             names["made"], requests, output_dir=tmp_path / "x", shard="0/2", lexical_baseline=False, progress=False
         )
     with pytest.raises(ValueError, match="got a folder without tasks"):
-        score_tasks(Folder(tmp_path / "nothing"), output_dir=tmp_path)
+        score_tasks(StorageFolder(tmp_path / "nothing"), output_dir=tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -183,12 +183,12 @@ def test_a_set_is_built_to_an_address(tmp_path, request_):  # noqa: F811
         done = command("build", "permuted", "--data", data, "--output", place)
         assert done.exit_code == 0, done.output
         assert f"{place}: 48 examples" in " ".join(done.output.split())
-    assert Folder(f"memory://{tmp_path.name}").read("set.parquet") == (tmp_path / "set.parquet").read_bytes()
+    assert StorageFolder(f"memory://{tmp_path.name}").read("set.parquet") == (tmp_path / "set.parquet").read_bytes()
 
 
 def test_a_task_that_someone_spoilt_is_refused_by_its_name(tmp_path, requests):
     shard(requests, tmp_path / "shared")
-    predictions = Folder(tmp_path / "shared" / "predictions")
+    predictions = StorageFolder(tmp_path / "shared" / "predictions")
     task = json.loads((predictions / "tasks").read("000-000.json"))
     for spoilt in (
         b"{",

@@ -12,8 +12,8 @@ from unbag import challenge_sets
 from unbag.baselines.lexical.words import ALL
 from unbag.challenge_sets.request import build
 from unbag.challenge_sets.results import FILE, write
-from unbag.data.columns import column, numbers
-from unbag.data.labels import LABELS, label_id
+from unbag.data.columns import read_column, read_numbers
+from unbag.data.labels import LABELS, get_label_id
 from unbag.data.predictions import SetPredictions, scatter_predictions
 from unbag.evaluation import verdict
 from unbag.evaluation.demo import fill, requests
@@ -63,21 +63,21 @@ def _baseline(name, folder):
 
 
 def _asked(predictor, item):
-    sides = (column(item.rows, side).to_pylist() for side in ("premise", "hypothesis"))
+    sides = (read_column(item.rows, side).to_pylist() for side in ("premise", "hypothesis"))
     return SetPredictions(predictor.predict(*sides), LABELS, has_probabilities=True)
 
 
 def _chance(rows):
     """Return an answer for each row, by a checksum of its sentences: no two orders of a pair have the same."""
-    sides = (column(rows, side).to_pylist() for side in ("premise", "hypothesis"))
+    sides = (read_column(rows, side).to_pylist() for side in ("premise", "hypothesis"))
     return np.array([zlib.crc32(f"|{p}|{h}".encode()) // 7 % 3 for p, h in zip(*sides, strict=True)])
 
 
 def _true(name, item):
     """Return what one who reads answers: the gold label, and a guess where words are in no order."""
-    gold = numbers(item.rows, "label").copy()
+    gold = read_numbers(item.rows, "label").copy()
     if name == "permuted":
-        gold = np.where(numbers(item.rows, "permutation") < 0, gold, _chance(item.rows))
+        gold = np.where(read_numbers(item.rows, "permutation") < 0, gold, _chance(item.rows))
     return gold
 
 
@@ -91,7 +91,7 @@ def _answers(name, item, kind, others):
         "oracle": true,
         "noisy oracle": np.where(noise, chance, true),
         "reads two": true if name in READ else chance,
-        **{f"always {label}": np.full(len(true), label_id(label)) for label in LABELS},
+        **{f"always {label}": np.full(len(true), get_label_id(label)) for label in LABELS},
     }[kind]
     return SetPredictions(np.eye(3)[ids] * 0.94 + 0.02, LABELS, has_probabilities=True)
 
@@ -102,7 +102,7 @@ def _shuffled(item, kind):
         return []
     ids = _chance(item.control)
     if kind.startswith("always "):
-        ids = np.full(len(ids), label_id(kind.removeprefix("always ")))
+        ids = np.full(len(ids), get_label_id(kind.removeprefix("always ")))
     answers, n = np.eye(3)[ids] * 0.94 + 0.02, int(item.decisive.sum())
     draws = [SetPredictions(answers[start : start + n], LABELS, True) for start in range(0, len(answers), n)]
     return [scatter_predictions(draw, item.decisive) for draw in draws]

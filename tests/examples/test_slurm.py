@@ -22,7 +22,7 @@ PROGRAMS = {"sbatch": SBATCH, "srun": SRUN, "scontrol": SCONTROL, "unbag": UNBAG
 def test_an_array_of_shards_comes_to_the_results_of_one_process(tiny_bert, tmp_path, monkeypatch):  # noqa: F811
     monkeypatch.setattr("unbag.scoring.skill.LEAST_ROWS", 50)  # as in the processes of the script
     with (tmp_path / "pairs.csv").open("w", newline="") as file:
-        rows = ((pair.premise, pair.hypothesis, pair.label) for pair in islice(demo.pairs("validation"), 60))
+        rows = ((pair.premise, pair.hypothesis, pair.label) for pair in islice(demo.iter_demo_pairs("validation"), 60))
         csv.writer(file).writerows([("premise", "hypothesis", "label"), *rows])
     asked = [str(tiny_bert), "--sets", "plain,swapped", "--data", str(tmp_path / "pairs.csv"), "--trust-labels"]
     asked.append("--no-lexical-baseline")

@@ -36,7 +36,7 @@ def mount_tiny(root: Path) -> dict[tuple[str, str], str]:
     snli = root / "datasets" / "stanfordnlp" / "snli"
     (snli / "plain_text").mkdir(parents=True)
     (snli / "README.md").write_text(_CARD)
-    pairs = {split: list(demo.pairs(split)) for split in demo.SPLITS}
+    pairs = {split: list(demo.iter_demo_pairs(split)) for split in demo.SPLITS}
     pairs["test"] = pairs["validation"][200:]
     for split, n in _SIZES.items():
         table = pa.table(

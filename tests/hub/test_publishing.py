@@ -250,7 +250,7 @@ def test_private_is_kept_and_a_public_repository_is_refused(repo_id):
 @runs_in("hub_client")
 def test_a_refusal_advises_a_pull_request_only_where_one_can_help(repo_id, hub):
     from unbag.hub.push import HubError, publish_files
-    from unbag.utils.advice import command_options
+    from unbag.utils.advice import register_options
 
     def refused(**how):
         with _as(BOB), _hurried(), pytest.raises(HubError) as error:
@@ -265,7 +265,7 @@ def test_a_refusal_advises_a_pull_request_only_where_one_can_help(repo_id, hub):
     assert refused().endswith(
         "use another token, use another organization with --repo-id, or propose the change with --pull-request"
     )
-    with command_options(["--push-results"]):
+    with register_options(["--push-results"]):
         assert refused().endswith("; use another token")
 
 

@@ -15,10 +15,10 @@ from unbag.data.labels import (
     NEUTRAL,
     TWO_WAY,
     LabelError,
-    fold,
-    label_space_of,
+    find_label_space,
+    fold_label,
+    list_two_label_orders,
     parse_label_map,
-    two_label_orders,
 )
 from unbag.inference import CallablePredictor, MislabelledError, probe
 from unbag.inference.function import OutputCountError
@@ -40,7 +40,7 @@ def knows(renamed=None, wrong=0, label_space=LABELS):
     """Return a predictor that answers right, but for its first pairs and for what it calls the labels."""
 
     def answer(premises, hypotheses):
-        names = [fold(GOLD[pair], label_space) for pair in zip(premises, hypotheses, strict=True)]
+        names = [fold_label(GOLD[pair], label_space) for pair in zip(premises, hypotheses, strict=True)]
         for row in range(wrong):
             names[row] = label_space[(label_space.index(names[row]) + 1) % len(label_space)]
         return [(renamed or {}).get(name, name) for name in names]
@@ -97,10 +97,10 @@ def test_two_labels():
 
 def _rows(order, wrong=0):
     """Return a function's probabilities in an order of its outputs, right but for the first pairs."""
-    space = label_space_of(order)
+    space = find_label_space(order)
 
     def answer(premises, hypotheses):
-        gold = [order.index(fold(GOLD[pair], space)) for pair in zip(premises, hypotheses, strict=True)]
+        gold = [order.index(fold_label(GOLD[pair], space)) for pair in zip(premises, hypotheses, strict=True)]
         right = [number >= wrong for number in range(len(gold))]
         return np.eye(len(order))[[g if r else (g + 1) % len(order) for g, r in zip(gold, right, strict=True)]]
 
@@ -111,8 +111,8 @@ def _declared(order, fn):
     return CallablePredictor(fn, label_map=parse_label_map(",".join(order)))
 
 
-@pytest.mark.parametrize("declared", two_label_orders())
-@pytest.mark.parametrize("meant", two_label_orders())
+@pytest.mark.parametrize("declared", list_two_label_orders())
+@pytest.mark.parametrize("meant", list_two_label_orders())
 def test_each_order_of_two_labels_is_told_from_the_others(declared, meant):
     report = probe(_declared(declared, _rows(meant)))
     assert (report.declared, report.best, report.right_best) == (declared, meant, 12)
@@ -129,11 +129,11 @@ def test_false_alarms_of_two_labels_are_as_rare_as_the_docstring_says():
     golds = [label for *_, label in PAIRS["en"]]
     answers = np.array(list(product([0, 1], repeat=12)))
     right = {
-        order: (answers == [order.index(fold(gold, label_space_of(order))) for gold in golds]).sum(axis=1)
-        for order in two_label_orders()
+        order: (answers == [order.index(fold_label(gold, find_label_space(order))) for gold in golds]).sum(axis=1)
+        for order in list_two_label_orders()
     }
     best = np.max(list(right.values()), axis=0)
-    for declared in two_label_orders():
+    for declared in list_two_label_orders():
         alarm = (best >= ENOUGH_OF_TWO) & (best - right[declared] >= MARGIN)
         assert alarm.sum() == 35
         ones = answers[alarm].sum(axis=1)
@@ -149,7 +149,7 @@ class _Scores:
     identity = None
 
     def __init__(self, order, score):
-        self.order, self.label_space = order, label_space_of(order)
+        self.order, self.label_space = order, find_label_space(order)
         self._score = score
 
     def predict(self, premises, hypotheses):
@@ -158,11 +158,13 @@ class _Scores:
         return columns[:, [self.order.index(label) for label in self.label_space]].astype(np.float32)
 
 
-@pytest.mark.parametrize("declared", two_label_orders())
-@pytest.mark.parametrize("meant", two_label_orders())
+@pytest.mark.parametrize("declared", list_two_label_orders())
+@pytest.mark.parametrize("meant", list_two_label_orders())
 def test_one_output_is_told_by_the_order_of_its_scores_whatever_the_threshold(declared, meant):
     """No score reaches a half, so that each answer by that threshold is the same."""
-    report = probe(_Scores(declared, lambda label: 0.2 if fold(label, label_space_of(meant)) == meant[0] else 0.1))
+    report = probe(
+        _Scores(declared, lambda label: 0.2 if fold_label(label, find_label_space(meant)) == meant[0] else 0.1)
+    )
     assert (report.best, report.ranked_best, report.mislabelled) == (meant, 32, declared != meant)
     if declared == meant[::-1]:
         assert report.ranked_declared == 0
@@ -172,7 +174,7 @@ def test_one_output_is_told_by_the_order_of_its_scores_whatever_the_threshold(de
 
 
 def test_a_constant_score_and_one_of_a_ranker_are_not_reported():
-    for declared in two_label_orders():
+    for declared in list_two_label_orders():
         assert not probe(_Scores(declared, lambda label: 0.3)).mislabelled
     ranks = {ENTAILMENT: 0.9, NEUTRAL: 0.5, CONTRADICTION: 0.1}
     report = probe(_Scores(TWO_WAY, ranks.__getitem__))
@@ -198,7 +200,7 @@ def test_ids_of_two_labels_read_as_three_are_found():
     meant = CONTRADICTION_OR_NOT
 
     def ids(premises, hypotheses):
-        return [meant.index(fold(GOLD[pair], meant)) for pair in zip(premises, hypotheses, strict=True)]
+        return [meant.index(fold_label(GOLD[pair], meant)) for pair in zip(premises, hypotheses, strict=True)]
 
     report = probe(_declared(LABELS, ids))
     assert (report.mislabelled, report.best) == (True, meant)
@@ -278,7 +280,7 @@ def test_the_real_model_passes_and_every_wrong_order_of_it_is_found(shared_model
 
 @pytest.mark.parametrize("label_space", LABEL_SPACES)
 def test_whoever_gets_no_more_right_than_one_answer_is_at_chance(label_space):
-    golds = [fold(label, label_space) for *_, label in PAIRS["en"]]
+    golds = [fold_label(label, label_space) for *_, label in PAIRS["en"]]
     for label in label_space:
         constant = CallablePredictor(lambda p, h, label=label: [label] * len(p), label_space=label_space)
         assert probe(constant).at_chance

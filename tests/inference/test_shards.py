@@ -11,7 +11,7 @@ from unbag.inference import CallablePredictor, predict_rows
 from unbag.inference.leases import LeaseManager, describe_lease
 from unbag.inference.runner import PredictionJob
 from unbag.inference.shards import Shard, build_shared_job, predict_shard
-from unbag.utils.storage import Folder
+from unbag.utils.storage import StorageFolder
 
 CHUNK = 9  # 12 parts of 100 rows
 
@@ -92,7 +92,7 @@ def test_what_a_dead_shard_had_claimed_lapses_and_is_made_by_another(tmp_path, u
 
 
 def test_who_lives_keeps_what_it_claims(tmp_path):
-    folder = Folder(tmp_path)
+    folder = StorageFolder(tmp_path)
     with LeaseManager(folder, "one", lease=1) as one, LeaseManager(folder, "other", lease=1) as other:
         assert one.take("a")
         assert one.take("a")
@@ -109,8 +109,8 @@ def test_who_lives_keeps_what_it_claims(tmp_path):
 
 
 def test_where_claims_cannot_be_exclusive_they_are_looked_at_again(tmp_path, monkeypatch):
-    monkeypatch.setattr(Folder, "is_exclusive", False)
-    folder = Folder(tmp_path)
+    monkeypatch.setattr(StorageFolder, "is_exclusive", False)
+    folder = StorageFolder(tmp_path)
     with LeaseManager(folder, "one", lease=6) as one, LeaseManager(folder, "other", lease=6) as other:
         taken = []
         threads = [threading.Thread(target=lambda who=who: taken.append(who.take("a"))) for who in (one, other)]
@@ -178,8 +178,8 @@ def test_looking_for_what_others_do_takes_a_few_listings_however_many_parts_are_
     work = build_shared_job(ROWS, Counting(), tmp_path, chunk_rows=10)
     assert work.shards_per_chunk(8) > 1
     monkeypatch.setattr(LeaseManager, "take", lambda *_: False)  # others make everything
-    listings, names = [], Folder.names
-    monkeypatch.setattr(Folder, "names", lambda folder: listings.append(folder) or names(folder))
+    listings, names = [], StorageFolder.names
+    monkeypatch.setattr(StorageFolder, "names", lambda folder: listings.append(folder) or names(folder))
     predict_shard(work, Shard(0, 8), wait=False)
     assert len(listings) < 10
 

@@ -8,7 +8,7 @@ import pytest
 
 from unbag.inference import distributed
 from unbag.inference.distributed import ProcessGroup, validate_shared_folder
-from unbag.utils.storage import Folder
+from unbag.utils.storage import StorageFolder
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ def told(folders, monkeypatch):
 
     def run(rank):
         try:
-            validate_shared_folder(Folder(folders[rank]), Threads(rank, len(folders), barrier, values))
+            validate_shared_folder(StorageFolder(folders[rank]), Threads(rank, len(folders), barrier, values))
         except ValueError as error:
             found[rank] = str(error)
 
@@ -62,7 +62,7 @@ def test_processes_with_folders_of_their_own_are_all_refused_and_leave_nothing(t
 
 
 def test_one_process_writes_nothing(tmp_path):
-    validate_shared_folder(Folder(tmp_path / "a"), ProcessGroup(0, 1))
+    validate_shared_folder(StorageFolder(tmp_path / "a"), ProcessGroup(0, 1))
     assert not (tmp_path / "a").exists()
 
 

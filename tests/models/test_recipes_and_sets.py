@@ -26,7 +26,7 @@ def saved(name, folder):
 
 def undecided(name, folder):
     """Leave a tiny model that knows the demonstration's words and favours no label."""
-    pairs = list(demo.pairs("validation"))
+    pairs = list(demo.iter_demo_pairs("validation"))
     words = build_vocabulary(text for pair in pairs for text in (pair.premise, pair.hypothesis))
     tokenizer = word_tokenizer(words)
     network = tiny_model(name, vocab_size=len(tokenizer), id2label=LABELS, hidden_size=12)
@@ -86,7 +86,13 @@ def test_pairs_that_are_added_train_it_too(name, shared, tmp_path, monkeypatch):
     pipeline = shared / "hub/models/spacy/en_core_web_sm"
     monkeypatch.setattr("unbag.training.augmented.Parser", lambda: Parser(pipeline, cache=tmp_path / "cache"))
     before, after = trained(
-        name, "finetune", demo.file("train"), tmp_path, max_examples=200, augment=("soswap", "addamod"), augment_pairs=6
+        name,
+        "finetune",
+        demo.get_demo_file("train"),
+        tmp_path,
+        max_examples=200,
+        augment=("soswap", "addamod"),
+        augment_pairs=6,
     )
     assert any(not torch.equal(value, after[key]) for key, value in before.items())
 
@@ -97,7 +103,7 @@ def test_the_permuted_set_separates_bags_of_words_from_other_models(name, tmp_pa
     report = evaluate(
         undecided(name, tmp_path / "model"),
         "permuted",
-        data=demo.file("validation"),
+        data=demo.get_demo_file("validation"),
         max_examples=50,
         options={"q": 10},
         output_dir=tmp_path / "out",

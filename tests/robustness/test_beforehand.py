@@ -21,8 +21,8 @@ class ReachedError(BaseException):
 
 EXPENSIVE = (
     "unbag.data.readers.open_hub",  # a corpus
-    "unbag.data.readers.hub_commit",
-    "unbag.data.sources.Source.examples",  # all of somebody's pairs
+    "unbag.data.readers.resolve_hub_commit",
+    "unbag.data.sources.PairSource.examples",  # all of somebody's pairs
     "unbag.challenge_sets.loading.prepare",
     "unbag.baselines.lexical.fitting._read_training_pairs",
     "unbag.inference.loading.load_network",

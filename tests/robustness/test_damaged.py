@@ -155,6 +155,6 @@ def test_what_was_set_aside_last_is_kept(tmp_path, caplog):
         (tmp_path / "a").mkdir()
         (tmp_path / "a" / str(n)).touch()
         with caplog.at_level(logging.WARNING):
-            checksums.set_aside(tmp_path / "a", "a is damaged")
+            checksums.quarantine_path(tmp_path / "a", "a is damaged")
     assert [path.name for path in (tmp_path / "a.damaged").iterdir()] == ["1"]
-    checksums.set_aside(tmp_path / "a", "gone already")  # another process was faster
+    checksums.quarantine_path(tmp_path / "a", "gone already")  # another process was faster

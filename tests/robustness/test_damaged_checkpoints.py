@@ -61,9 +61,9 @@ def test_a_damaged_checkpoint_is_never_gone_on_from(finetune, broken, caplog, da
                 do(damage, path)
                 from unbag.utils import checksums
 
-                assert name in (checksums.find_damage(path.parent) or ""), name
+                assert name in (checksums.find_corruption(path.parent) or ""), name
                 path.write_bytes(content)
-                assert checksums.find_damage(path.parent) is None
+                assert checksums.find_corruption(path.parent) is None
     for path in broken.glob("step-*"):
         do(damage, path / "model.safetensors")
     steps = []

@@ -4,7 +4,7 @@ import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from unbag.utils.hashing import content_hash, text_hash
+from unbag.utils.hashing import hash_columns, hash_texts
 
 TEXTS = st.none() | st.text(alphabet="ab-:;012\x1e\x1f\0\u00e9\U0001f600", max_size=4)
 ROWS = st.lists(st.tuples(TEXTS, TEXTS), max_size=4)
@@ -12,7 +12,7 @@ ROWS = st.lists(st.tuples(TEXTS, TEXTS), max_size=4)
 
 def of(rows, columns=("premise", "hypothesis")):
     cells = [[row[n] for row in rows] for n in range(2)]
-    return content_hash([pa.table(dict(zip(columns, map(pa.array, cells, [pa.string()] * 2), strict=True)))], columns)
+    return hash_columns([pa.table(dict(zip(columns, map(pa.array, cells, [pa.string()] * 2), strict=True)))], columns)
 
 
 @settings(max_examples=300)
@@ -31,10 +31,10 @@ def test_what_once_had_one_hash_has_two():
 @given(ROWS, st.integers(0, 4))
 def test_how_rows_are_cut_into_batches_does_not_matter(rows, where):
     table = pa.table({"a": pa.array([row[0] for row in rows], pa.string())})
-    assert content_hash([table], ["a"]) == content_hash([table[:where], table[where:]], ["a"])
+    assert hash_columns([table], ["a"]) == hash_columns([table[:where], table[where:]], ["a"])
 
 
 @settings(max_examples=300)
 @given(*[st.lists(st.lists(st.text(alphabet="a1:;\x1f", max_size=3), max_size=3), max_size=3)] * 2)
 def test_other_texts_have_another_hash(one, other):
-    assert (text_hash(one) == text_hash(other)) == (one == other)
+    assert (hash_texts(one) == hash_texts(other)) == (one == other)

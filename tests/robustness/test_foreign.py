@@ -13,7 +13,7 @@ from tests.inference.conftest import make_model, tiny_bert  # noqa: F401  (fixtu
 from tests.robustness.command import ask, refused, some
 from unbag.challenge_sets import results
 from unbag.reports.report import Report
-from unbag.utils.terminal import console, escape_control_chars, escape_json
+from unbag.utils.terminal import create_console, escape_control_chars, escape_json
 
 CONTROLS = [chr(code) for code in (*range(9), 11, 12, *range(14, 32), *range(127, 160), 0x202E, 0x2066, 0xFEFF, 0x2028)]
 NASTY = (
@@ -61,7 +61,7 @@ def test_a_table_shows_what_is_in_it(text):
     out = io.StringIO()
     table = Table(text)
     table.add_row(text)
-    console(file=out, width=300).print(table, text)
+    create_console(file=out, width=300).print(table, text)
     assert not obeyed(out.getvalue())
     visible = "".join(escape_control_chars(text).split())
     assert "".join(out.getvalue().split()).count(visible) >= 1

@@ -17,7 +17,7 @@ _HOLD = """
 import sys, time
 from pathlib import Path
 from unbag.utils import locks
-with locks.exclusive_lock(Path(sys.argv[1]), "training"):
+with locks.hold_lock(Path(sys.argv[1]), "training"):
     print("held", flush=True)
     {more}
     time.sleep(float(sys.argv[2]))
@@ -27,7 +27,7 @@ with locks.exclusive_lock(Path(sys.argv[1]), "training"):
 def holding(path, seconds=60, more="pass"):
     """Return a process that holds the lock of a path."""
     process = PYTHON.start("-c", _HOLD.format(more=more), path, seconds)
-    wait_until(lambda: "training since" in locks.lock_holder(path), process)
+    wait_until(lambda: "training since" in locks.describe_lock_holder(path), process)
     return process
 
 
@@ -36,7 +36,7 @@ def test_who_comes_second_is_told_who_holds_it(tmp_path):
     told = (
         rf"out: expected no other writer, got process {holder.pid} on {socket.gethostname()} \(training since 20.*wait"
     )
-    with pytest.raises(locks.LockedError, match=told), locks.exclusive_lock(tmp_path / "out", "training"):
+    with pytest.raises(locks.LockedError, match=told), locks.hold_lock(tmp_path / "out", "training"):
         pass
     holder.kill()
 
@@ -46,25 +46,25 @@ def test_what_a_killed_process_held_is_free(tmp_path, more):
     holder = holding(tmp_path / "out", more=more)
     holder.kill()
     holder.wait()
-    assert locks.lock_file(tmp_path / "out").exists()
-    with locks.exclusive_lock(tmp_path / "out", "training"):
+    assert locks.get_lock_file(tmp_path / "out").exists()
+    with locks.hold_lock(tmp_path / "out", "training"):
         pass
     assert list(tmp_path.iterdir()) == []
 
 
 def test_who_waits_goes_on_when_the_other_is_done(tmp_path, caplog):
     holder = holding(tmp_path / "out", seconds=0.3)
-    with locks.exclusive_lock(tmp_path / "out", "fitting", wait=True):
-        assert f"process {os.getpid()} " in locks.lock_holder(tmp_path / "out")
+    with locks.hold_lock(tmp_path / "out", "fitting", wait=True):
+        assert f"process {os.getpid()} " in locks.describe_lock_holder(tmp_path / "out")
     assert f"waiting for process {holder.pid} on " in caplog.text
     assert list(tmp_path.iterdir()) == []
 
 
 def test_who_holds_it_may_take_it_again_and_folders_made_for_it_go(tmp_path):
-    with locks.exclusive_lock(tmp_path / "a/b/out", "training"):
-        with locks.exclusive_lock(tmp_path / "a/b/../b/out", "training"):
+    with locks.hold_lock(tmp_path / "a/b/out", "training"):
+        with locks.hold_lock(tmp_path / "a/b/../b/out", "training"):
             pass
-        assert locks.lock_file(tmp_path / "a/b/out").exists()
+        assert locks.get_lock_file(tmp_path / "a/b/out").exists()
     assert list(tmp_path.iterdir()) == []
 
 

@@ -24,7 +24,7 @@ KINDS = {
     ),
     "numpy": lambda: MemoryError("Unable to allocate 128. GiB for an array"),
 }
-PAIRS = list(demo.pairs("validation"))[:60]
+PAIRS = list(demo.iter_demo_pairs("validation"))[:60]
 PREMISES, HYPOTHESES = [pair.premise for pair in PAIRS], [pair.hypothesis for pair in PAIRS]
 
 

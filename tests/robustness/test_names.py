@@ -139,7 +139,7 @@ def test_nothing_is_deleted_that_was_not_in_the_plan(monkeypatch):
     answer = SimpleNamespace(response=SimpleNamespace(status_code=409))
     monkeypatch.setattr(push, "_plan", lambda *_, **__: plans.pop(0))
     monkeypatch.setattr(push, "_commit", commit)
-    monkeypatch.setattr(push, "http_cause", lambda error: answer)
-    monkeypatch.setattr(push, "pause", lambda *_: None)
+    monkeypatch.setattr(push, "find_http_cause", lambda error: answer)
+    monkeypatch.setattr(push, "wait_before_retry", lambda *_: None)
     assert push.publish_files(made).plan.deleted == ("data/a/old",)
     assert committed == [("data/a/old",), ("data/a/old",)]

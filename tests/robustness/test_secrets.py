@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tests.robustness.command import refused, some
 from unbag.hub.push import HubError, explain_hub_errors
-from unbag.utils.redaction import first_line, redact
+from unbag.utils.redaction import extract_first_line, redact
 
 KEY = "kq7-ZpT4mW9xLr2Vb8Nc5Yd1"
 
@@ -33,7 +33,7 @@ def pieces(text, *, of=KEY, length=8):
 def test_no_cut_leaves_a_part_of_the_key(before, after, longest):
     os.environ["OPENAI_API_KEY"] = KEY
     message = f"{before}{KEY}{after}".replace("\n", " ")
-    assert not pieces(first_line(ValueError(message), longest=longest))
+    assert not pieces(extract_first_line(ValueError(message), longest=longest))
     assert not pieces(redact(message))
 
 

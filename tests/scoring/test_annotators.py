@@ -7,7 +7,7 @@ import zipfile
 import numpy as np
 import pytest
 
-from unbag.data.labels import LABELS, label_id
+from unbag.data.labels import LABELS, get_label_id
 from unbag.scoring.accuracy import agreement, fleiss_kappa
 
 # Three annotators, four examples; by hand: p = (6, 4, 2) / 12, agreeing pairs 1, 1/3, 1/3, 1 of 1.
@@ -116,8 +116,8 @@ def test_annotator_labels_of_another_length_raise():
 def _table_2(rows):
     """Return human performance, κ of all, of entailment and of contradiction, as Table 2 has them."""
     rows = [row for row in rows if row["gold_label"] in LABELS]
-    votes = [[label_id(vote) for vote in row["annotator_labels"]] for row in rows]
-    people = agreement(votes, np.array([label_id(row["gold_label"]) for row in rows]))
+    votes = [[get_label_id(vote) for vote in row["annotator_labels"]] for row in rows]
+    people = agreement(votes, np.array([get_label_id(row["gold_label"]) for row in rows]))
     kappa = fleiss_kappa(votes, resamples=0)
     by_label = {LABELS[row["label"]]: row["kappa"].value for row in kappa["by_label"]}
     shown = (kappa["overall"].value, by_label["entailment"], by_label["contradiction"])

@@ -47,7 +47,7 @@ def test_a_second_training_is_refused_and_a_signal_says_that_the_first_can_resum
     assert f"unbag: {how}" in said
     assert "; rerun the same command to resume" in said
     assert "Traceback" not in said
-    assert not locks.lock_file(out).exists()
+    assert not locks.get_lock_file(out).exists()
     assert not list((tmp_path / "out.unfinished").rglob(".*.part"))
 
 

@@ -144,7 +144,7 @@ def test_the_table_shows_both_columns_and_the_papers():
         "arrangements": {"snli": arrangement(0.8, 0.79), "rearranged": arrangement(0.6, 0.62)},
         "published": [{"model": "BERT", "SNLI": 0.614, "ReSNLI": 0.608}],
     }
-    ours = terminal.console(width=120, file=StringIO())
+    ours = terminal.create_console(width=120, file=StringIO())
     console = Console(width=120, file=StringIO())
     for each in (ours, console):
         each.print(rearranged_table(done))

@@ -259,6 +259,6 @@ def test_a_checkpoint_of_shards_is_refused_where_weights_are_whole(finetune, opt
     stopped_after(2, finetune, save_steps=2)
     [state] = options["output_dir"].with_name("out.unfinished").glob("checkpoints/*/state.json")
     state.write_text(json.dumps({**json.loads(state.read_text()), "sharding": "FSDP 1, FULL_STATE_DICT"}))
-    checksums.seal(state.parent)  # as if it had been written so
+    checksums.seal_folder(state.parent)  # as if it had been written so
     with pytest.raises(ValueError, match=re.escape("expected FSDP 1, FULL_STATE_DICT, got whole weights")):
         finetune()

@@ -51,7 +51,7 @@ def test_a_message_about_a_file_names_only_options_of_its_command(file, line, op
     done = CliRunner(env={"COLUMNS": "500"}).invoke(cli.app, words)
     message = f"{done.output} {done.exception}"
     path = next(path for path in options_of if tuple(words[: len(path)]) == path)
-    assert advice.options_in(message) <= options_of[path], message
+    assert advice.extract_options(message) <= options_of[path], message
 
 
 def test_no_option_of_another_command_is_advised_after_a_download_failed(options_of):
@@ -59,8 +59,8 @@ def test_no_option_of_another_command_is_advised_after_a_download_failed(options
 
     file = downloads.PinnedFile("https://example.org/a.zip", "0" * 64, "a.zip")
     for path, options in options_of.items():
-        with advice.command_options(options):
-            assert advice.options_in(downloads._by_hand(file)) <= options, path
+        with advice.register_options(options):
+            assert advice.extract_options(downloads._by_hand(file)) <= options, path
 
 
 def test_every_option_that_a_message_names_is_one_of_some_command(options_of):
@@ -70,7 +70,7 @@ def test_every_option_that_a_message_names_is_one_of_some_command(options_of):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             text = node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
             if " " in text and "\n" not in text and "var(--" not in text:
-                named.setdefault(path.name, set()).update(advice.options_in(text))
+                named.setdefault(path.name, set()).update(advice.extract_options(text))
     assert sum(map(len, named.values())) > 50
     unknown = {file: sorted(options - known - OF_OTHERS) for file, options in named.items()}
     assert {file: options for file, options in unknown.items() if options} == {}
@@ -80,11 +80,11 @@ def test_a_command_offers_its_own_options_while_it_runs_and_python_all(monkeypat
     seen = {}
 
     def look(name):
-        seen[name] = (advice.fits_command("--columns"), advice.fits_command("--output-dir"))
+        seen[name] = (advice.has_command_options("--columns"), advice.has_command_options("--output-dir"))
         raise ValueError("that is all")
 
     monkeypatch.setattr("unbag.challenge_sets.loading.described_options", look)
     monkeypatch.setattr("unbag.challenge_sets.loading.summaries", lambda: look("all"))
     CliRunner().invoke(cli.app, ["sets"])
     assert seen == {"all": (False, False)}
-    assert advice.fits_command("--columns")
+    assert advice.has_command_options("--columns")

@@ -5,7 +5,7 @@ from datasets import Dataset
 
 from unbag.data.columns import count_distinct
 from unbag.utils import duplicates
-from unbag.utils.duplicates import DigestFile, digests, may_have_duplicates
+from unbag.utils.duplicates import DigestFile, compute_digests, has_possible_duplicates
 
 
 def _files(folder, parts):
@@ -26,18 +26,18 @@ def test_a_text_that_comes_twice_is_found_wherever_the_two_are(tmp_path, monkeyp
         rng = random.Random(seed)
         parts = [[f"ä-{rng.randrange(200)}" for _ in range(rng.randrange(8))] for _ in range(3)]
         texts = [text for part in parts for text in part]
-        assert may_have_duplicates(_files(tmp_path, parts)) == (len(set(texts)) < len(texts)), seed
+        assert has_possible_duplicates(_files(tmp_path, parts)) == (len(set(texts)) < len(texts)), seed
 
 
 def test_nothing_comes_twice_in_nothing(tmp_path):
-    assert not may_have_duplicates([])
-    assert not may_have_duplicates(_files(tmp_path, [[]]))
+    assert not has_possible_duplicates([])
+    assert not has_possible_duplicates(_files(tmp_path, [[]]))
 
 
 def test_digests_are_the_same_in_every_process():
     """Against the values that pandas promises to keep (`hash_array` with its default key)."""
-    assert digests(["a", "ä", ""]).tolist() == digests(iter(["a", "ä", ""])).tolist()
-    assert len(set(digests(map(str, range(10_000))).tolist())) == 10_000
+    assert compute_digests(["a", "ä", ""]).tolist() == compute_digests(iter(["a", "ä", ""])).tolist()
+    assert len(set(compute_digests(map(str, range(10_000))).tolist())) == 10_000
 
 
 @pytest.mark.parametrize("apart", [False, True])

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from unbag.utils import files
-from unbag.utils.files import atomic_write, cache_folder
+from unbag.utils.files import atomic_write, get_cache_folder
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the folders of Linux")
@@ -28,7 +28,7 @@ def test_the_cache_is_where_it_was_or_where_our_variable_says(environment, folde
         monkeypatch.delenv(name, raising=False)
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
-    assert cache_folder("lexical") == Path(folder)
+    assert get_cache_folder("lexical") == Path(folder)
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from unbag.challenge_sets.request import Request, build, validated_builder
-from unbag.utils.hashing import file_hash
+from unbag.utils.hashing import hash_file
 
 
 @pytest.fixture
@@ -31,22 +31,22 @@ def test_a_file_that_is_as_it_was_is_hashed_once(tmp_path, monkeypatch, read):
     file.write_text("one")
     link.symlink_to(file)
     later(monkeypatch)
-    assert {file_hash(file), file_hash(file), file_hash(link)} == {hashlib.sha256(b"one").hexdigest()}
+    assert {hash_file(file), hash_file(file), hash_file(link)} == {hashlib.sha256(b"one").hexdigest()}
     assert read == ["pairs.csv"]
     # Of as many bytes, in the same place, and by its time of change as old as before.
     times = file.stat()
     file.write_text("two")
     os.utime(file, ns=(times.st_atime_ns, times.st_mtime_ns))
-    assert file_hash(file) == hashlib.sha256(b"two").hexdigest()
+    assert hash_file(file) == hashlib.sha256(b"two").hexdigest()
     file.with_suffix(".new").write_text("six")
     file.with_suffix(".new").replace(file)
-    assert file_hash(file) == hashlib.sha256(b"six").hexdigest()
+    assert hash_file(file) == hashlib.sha256(b"six").hexdigest()
 
 
 def test_a_file_that_was_written_just_now_is_read_each_time(tmp_path, read):
     file = tmp_path / "pairs.csv"
     file.write_text("one")
-    assert file_hash(file) == file_hash(file)
+    assert hash_file(file) == hash_file(file)
     assert read == ["pairs.csv"] * 2
 
 

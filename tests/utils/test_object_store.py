@@ -15,7 +15,7 @@ from tests.inference.test_run import ROWS, Counting
 from tests.inference.test_shards import CHUNK, parts
 from unbag.inference import predict_rows
 from unbag.inference.shards import Shard, build_shared_job, predict_shard
-from unbag.utils.storage import Folder
+from unbag.utils.storage import StorageFolder
 
 KEYS = {"AWS_ACCESS_KEY_ID": "any", "AWS_SECRET_ACCESS_KEY": "any", "AWS_DEFAULT_REGION": "us-east-1"}
 
@@ -49,7 +49,7 @@ def in_threads(works):
 
 
 def test_an_object_is_made_for_one_of_several_who_ask_at_once(bucket):
-    folder, made = Folder(f"{bucket}/claims"), []
+    folder, made = StorageFolder(f"{bucket}/claims"), []
     assert folder.is_exclusive
     in_threads([lambda n=n: folder.create("a", str(n).encode()) and made.append(n) for n in range(8)])
     assert [str(n).encode() for n in made] == [folder.read("a")]
@@ -79,17 +79,17 @@ def test_an_evaluation_a_set_and_scores_go_to_an_object_store(bucket, tmp_path, 
     for out, shard in ((tmp_path / "one", None), (f"{bucket}/run", None), (f"{bucket}/shards", "0/2")):
         unbag.evaluate(reads_order, [request_], output_dir=out, shard=shard, lexical_baseline=False, progress=False)
     expected = (tmp_path / "one" / "results.json").read_bytes()
-    assert Folder(f"{bucket}/run").read("results.json") == expected
-    assert Folder(f"{bucket}/shards").read("results.json") == expected
+    assert StorageFolder(f"{bucket}/run").read("results.json") == expected
+    assert StorageFolder(f"{bucket}/shards").read("results.json") == expected
     done = command("score", "--run-dir", f"{bucket}/shards", "--output-dir", f"{bucket}/scored")
     assert done.exit_code == 0, done.output
     assert f"in {bucket}/scored:" in done.output
-    assert Folder(f"{bucket}/scored").read("results.json") == expected
+    assert StorageFolder(f"{bucket}/scored").read("results.json") == expected
     done = command(
         "build", "permuted", "--data", request_.options["data"], "--output", f"{bucket}/sets/permuted.parquet"
     )
     assert done.exit_code == 0, done.output
-    assert Folder(f"{bucket}/sets").names() == ["permuted.parquet"]
+    assert StorageFolder(f"{bucket}/sets").names() == ["permuted.parquet"]
 
 
 def test_a_bucket_that_is_not_there_is_told_before_anything_is_computed(bucket):

@@ -10,7 +10,7 @@ from huggingface_hub import constants, is_offline_mode
 
 from unbag.data import readers
 from unbag.utils import offline
-from unbag.utils.offline import unless_unreachable
+from unbag.utils.offline import use_cache_if_unreachable
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def waits(monkeypatch):
 
 def test_an_unreachable_hub_is_told_once_in_seconds_and_left_alone(endpoint, waits, caplog):
     for _ in range(3):
-        with unless_unreachable() as reason, unless_unreachable() as inner:
+        with use_cache_if_unreachable() as reason, use_cache_if_unreachable() as inner:
             assert is_offline_mode()
             assert endpoint in reason
             assert inner == reason
@@ -54,17 +54,17 @@ def test_a_hub_that_answers_whatever_it_says_is_reached(endpoint, monkeypatch):
     server = http.server.HTTPServer(("127.0.0.1", 0), http.server.BaseHTTPRequestHandler)  # 501 to all
     threading.Thread(target=server.handle_request, daemon=True).start()
     monkeypatch.setattr(constants, "ENDPOINT", f"http://127.0.0.1:{server.server_port}")
-    with unless_unreachable() as reason:
+    with use_cache_if_unreachable() as reason:
         assert reason == ""
         assert not is_offline_mode()
     server.server_close()
-    with unless_unreachable() as reason:  # remembered: what fails later is tried again as ever
+    with use_cache_if_unreachable() as reason:  # remembered: what fails later is tried again as ever
         assert reason == ""
 
 
 def test_who_is_offline_as_asked_stays_so(endpoint, monkeypatch):
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
-    with unless_unreachable() as reason:
+    with use_cache_if_unreachable() as reason:
         assert reason == ""
         assert is_offline_mode()
     assert is_offline_mode()

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from unbag.utils.optional_deps import EXTRA_OF, install_hint
+from unbag.utils.optional_deps import EXTRA_OF, build_install_hint
 
 PROJECT = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 EXTRAS = {
@@ -43,14 +43,15 @@ def test_every_package_of_an_extra_is_said_to_be_of_it():
 
 
 def test_a_missing_package_that_is_ours_to_name_is_named_with_its_extra():
-    assert install_hint(ModuleNotFoundError("No module named 'torch'", name="torch.nn")).endswith(
+    assert build_install_hint(ModuleNotFoundError("No module named 'torch'", name="torch.nn")).endswith(
         "pip install 'unbag[models]'"
     )
-    assert install_hint(ImportError("needs PyTorch: pip install 'unbag[models]'", name="torch")).startswith(
+    assert build_install_hint(ImportError("needs PyTorch: pip install 'unbag[models]'", name="torch")).startswith(
         "needs PyTorch"
     )
     assert (
-        install_hint(ModuleNotFoundError("No module named 'colorama'", name="colorama")) == "No module named 'colorama'"
+        build_install_hint(ModuleNotFoundError("No module named 'colorama'", name="colorama"))
+        == "No module named 'colorama'"
     )
 
 

@@ -8,7 +8,7 @@ import pytest
 from unbag import challenge_sets
 from unbag.challenge_sets import loading
 from unbag.evaluation import model_loading
-from unbag.utils.options import Option, describe_options, parse_option
+from unbag.utils.options import OptionDescription, describe_options, parse_option
 
 
 @dataclass
@@ -51,8 +51,8 @@ def test_what_is_no_value_is_refused(name, said):
 
 def test_options_say_what_they_mean():
     assert describe_options(Config, frozenset({"size", "least"})) == [
-        Option("size", None, "how many, which may take two lines.", "a whole number", "1000"),
-        Option("least", 0.5, "from where.", "a number", "0.5"),
+        OptionDescription("size", None, "how many, which may take two lines.", "a whole number", "1000"),
+        OptionDescription("least", 0.5, "from where.", "a number", "0.5"),
     ]
 
 

@@ -38,7 +38,7 @@ def _own_cache(tmp_path, monkeypatch):
 
 def _rows(n, *, first=0):
     rows = []
-    for number, example in zip(range(first, first + n), demo.pairs("train"), strict=False):
+    for number, example in zip(range(first, first + n), demo.iter_demo_pairs("train"), strict=False):
         votes = [example.label] * 3 + ["neutral"] * (number % 3)
         label = "-" if number % 9 == 4 else example.label
         rows.append(dict(zip(KEYS, (f"r{number}", example.premise, example.hypothesis, label, votes), strict=True)))
@@ -94,7 +94,7 @@ def test_not_a_byte_of_a_set_depends_on_processes_or_spans(tmp_path, monkeypatch
         monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / f"cache-{number}")
         monkeypatch.setenv("UNBAG_CACHE", str(tmp_path / f"kept-{number}"))
         assert len(open_data(data).spans) > num_proc or span == 500
-        with parallel.worker_count(num_proc):
+        with parallel.set_num_proc(num_proc):
             record = export(Request(name, options=_options(name, data)), tmp_path / f"{number}")
         files = {file.name: file.read_bytes() for file in sorted((tmp_path / f"{number}").iterdir())}
         made.append((record, files))
@@ -137,7 +137,7 @@ def test_an_id_that_comes_twice_is_named_though_two_processes_read_it(tmp_path, 
 
 
 def test_a_digest_that_two_ids_share_is_no_id_that_comes_twice(tmp_path, monkeypatch):
-    monkeypatch.setattr("unbag.challenge_sets.build_stats.may_have_duplicates", lambda files: True)
+    monkeypatch.setattr("unbag.challenge_sets.build_stats.has_possible_duplicates", lambda files: True)
     assert len(loading.load("plain", data=_write(tmp_path / "pairs.jsonl", _rows(40)))) == 36
 
 
@@ -155,7 +155,7 @@ def _by_length(premises, hypotheses):
 
 def test_results_do_not_depend_on_processes(tmp_path, monkeypatch):
     monkeypatch.setattr("unbag.data.sources.SPAN", 50)
-    asked = {"data": demo.file("validation"), "max_examples": 60, "lexical_baseline": False, "progress": False}
+    asked = {"data": demo.get_demo_file("validation"), "max_examples": 60, "lexical_baseline": False, "progress": False}
     found = []
     for num_proc in (1, 2):
         monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / f"cache-{num_proc}")
@@ -167,9 +167,9 @@ def test_results_do_not_depend_on_processes(tmp_path, monkeypatch):
 @pytest.mark.parametrize("bad", [0, -1, 1.5, True, "2"])
 def test_no_other_number_of_processes_is_taken(bad):
     with pytest.raises(ValueError, match=r"expected the number of processes \(num_proc\) to be a whole number"):
-        unbag.evaluate(_by_length, "plain", data=demo.file("validation"), num_proc=bad, lexical_baseline=False)
+        unbag.evaluate(_by_length, "plain", data=demo.get_demo_file("validation"), num_proc=bad, lexical_baseline=False)
     with pytest.raises(ValueError, match=r"the number of processes"):
-        unbag.load("plain", data=demo.file("validation"), num_proc=bad)
+        unbag.load("plain", data=demo.get_demo_file("validation"), num_proc=bad)
 
 
 @pytest.mark.parametrize(

@@ -5,12 +5,12 @@ import threading
 
 import pytest
 
-from unbag.utils.storage import Folder, local_copy
+from unbag.utils.storage import StorageFolder, open_local_copy
 
 
 @pytest.fixture(params=["a path", "memory"])
 def folder(request, tmp_path):
-    return Folder(tmp_path / "a" if request.param == "a path" else f"memory://{tmp_path.name}/a")
+    return StorageFolder(tmp_path / "a" if request.param == "a path" else f"memory://{tmp_path.name}/a")
 
 
 def test_what_is_written_is_read_listed_and_removed(folder):
@@ -59,19 +59,19 @@ def test_a_file_is_made_for_one_of_several_who_ask_at_once(folder):
 
 def test_a_folder_goes_to_its_address_when_it_is_full(tmp_path):
     place = f"memory://{tmp_path.name}/run"
-    with local_copy(place, last="results.json") as here:
+    with open_local_copy(place, last="results.json") as here:
         (here / "samples").mkdir()
         (here / "samples" / "00.parquet").write_bytes(b"1")
         (here / "results.json").write_bytes(b"2")
     assert not here.exists()
-    assert Folder(place).read("results.json") == b"2"
-    assert Folder(f"{place}/samples").read("00.parquet") == b"1"
-    with local_copy(tmp_path / "run") as here:
+    assert StorageFolder(place).read("results.json") == b"2"
+    assert StorageFolder(f"{place}/samples").read("00.parquet") == b"1"
+    with open_local_copy(tmp_path / "run") as here:
         assert here == tmp_path / "run"
 
 
 def test_an_address_that_nothing_speaks_to_is_refused():
     with pytest.raises(ValueError, match="nosuch"):
-        Folder("nosuch://bucket/run")
+        StorageFolder("nosuch://bucket/run")
     with pytest.raises(ValueError, match="expected a local folder"):
-        _ = Folder("memory://run").path
+        _ = StorageFolder("memory://run").path

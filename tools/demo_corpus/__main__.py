@@ -14,7 +14,7 @@ from unbag.utils.files import atomic_write
 def contents() -> Iterator[tuple[Path, str]]:
     """Yield each shipped file with the text in it."""
     for split in demo.SPLITS:
-        yield demo.file(split), _text([json.dumps(pair._asdict()) for pair in generate(split)])
+        yield demo.get_demo_file(split), _text([json.dumps(pair._asdict()) for pair in generate(split)])
     sentences = (sentence for pair in generate("train") for sentence in (pair.premise, pair.hypothesis))
     yield demo.VECTORS, _text(vectors.lines(sentences))
 

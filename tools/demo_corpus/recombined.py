@@ -19,7 +19,7 @@ def request(pipeline: str = PIPELINE) -> Request:
     Args:
         pipeline: spaCy pipeline that parses the captions.
     """
-    options = {"data": str(demo.file("validation")), "pipeline": pipeline, "k": _SIZES}
+    options = {"data": str(demo.get_demo_file("validation")), "pipeline": pipeline, "k": _SIZES}
     return Request("recombined", options=options)
 
 

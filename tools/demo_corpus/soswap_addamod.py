@@ -15,7 +15,7 @@ def request(pipeline: str = PIPELINE) -> Request:
     Args:
         pipeline: the spaCy pipeline that parses the captions.
     """
-    return Request("soswap_addamod", options={"data": str(demo.file("validation")), "pipeline": pipeline})
+    return Request("soswap_addamod", options={"data": str(demo.get_demo_file("validation")), "pipeline": pipeline})
 
 
 def main() -> None:

@@ -12,9 +12,9 @@ from tools.demo_reader import network, training
 from unbag.baselines import demo_reader
 from unbag.data import demo
 from unbag.utils.files import atomic_write
-from unbag.utils.hashing import file_hash
+from unbag.utils.hashing import hash_file
 
-_MADE_BY: Final = (demo.file("train"), Path(network.__file__), Path(training.__file__))
+_MADE_BY: Final = (demo.get_demo_file("train"), Path(network.__file__), Path(training.__file__))
 
 
 def made_by() -> str:
@@ -22,18 +22,18 @@ def made_by() -> str:
 
     Training again on other processors gives other last bits, so the weights are known by what they were made by.
     """
-    return hashlib.sha256("".join(map(file_hash, _MADE_BY)).encode()).hexdigest()
+    return hashlib.sha256("".join(map(hash_file, _MADE_BY)).encode()).hexdigest()
 
 
 def main() -> None:
     """Train and write."""
     torch.set_num_threads(1)  # as many as every machine has
-    pairs = list(demo.pairs("train"))
+    pairs = list(demo.iter_demo_pairs("train"))
     record = {
         "words": training.vocabulary(pairs),
         "reach": network.REACH,
         "heads": network.HEADS,
-        "training": demo.file("train").name,
+        "training": demo.get_demo_file("train").name,
         "made_by": made_by(),
     }
     trained = training.train(pairs)

@@ -16,7 +16,7 @@ from torch.nn import functional as F
 
 from tools.demo_reader.network import Reader
 from unbag.baselines.demo_reader import FIRST, numbers, words
-from unbag.data.labels import label_id
+from unbag.data.labels import get_label_id
 from unbag.data.sources import Example
 from unbag.training.max_entropy import entropies
 
@@ -61,7 +61,7 @@ def train(pairs: Sequence[Example], *, epochs: int = EPOCHS, seed: int = _SEED) 
             shuffled = [_shuffled(pair, rng) for pair in batch[::_SHUFFLED]]
             asked = [*((pair.premise, pair.hypothesis) for pair in batch), *shuffled]
             logits = network(*(torch.from_numpy(numbers(side, known)) for side in zip(*asked, strict=True)))
-            gold = torch.tensor([label_id(pair.label) for pair in batch])
+            gold = torch.tensor([get_label_id(pair.label) for pair in batch])
             weights = torch.tensor([_weight(pair) / mean_weight for pair in batch])
             cross = (F.cross_entropy(logits[: len(batch)], gold, reduction="none") * weights).mean()
             loss = cross - _ENTROPY * entropies(logits[len(batch) :]).mean()

@@ -22,7 +22,7 @@ from threadpoolctl import threadpool_limits
 
 from unbag.data import labels
 from unbag.inference.predictor import validate_pairs
-from unbag.utils.hashing import file_hash
+from unbag.utils.hashing import hash_file
 
 WEIGHTS: Final = Path(__file__).parents[1] / "data" / "demo" / "demo-reader.safetensors"
 RECORD: Final = "unbag"
@@ -71,7 +71,7 @@ class ReaderPredictor:
         self.identity: Mapping[str, str] = {
             "name": "reader",
             "kind": "reader",
-            "weights": file_hash(path),
+            "weights": hash_file(path),
             "training": record["training"],
             "command": "unbag demo",
         }

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from unbag.challenge_sets.base import ChallengeSet
-from unbag.utils.options import did_you_mean
+from unbag.utils.options import suggest_name
 
 GROUP: Final = "unbag.challenge_sets"
 
@@ -50,7 +50,7 @@ def _suggestion(name: str) -> str:
     """Build a question that suggests the set with a similar name or title; empty without a similar one."""
     key = "_".join(name.strip().lower().replace("-", " ").split())
     parts = [each for each in names() if key and key in each]
-    return did_you_mean(parts[0] if parts else key, names())
+    return suggest_name(parts[0] if parts else key, names())
 
 
 def names_from_text() -> list[str]:

@@ -217,10 +217,10 @@ class ChallengeSet:
             entailment: Probability of entailment of each row, shape (n,), for the scores of a verifier; default: those
                 of `answers` (`verifier_scores`).
         """
-        from unbag.data.columns import values
+        from unbag.data.columns import read_values
 
         answers = answers.for_gold(getattr(rows.features["label"], "names", ()))
-        columns = {name: values(rows, name) for name in ("label", *self.columns, *self.more_columns)}
+        columns = {name: read_values(rows, name) for name in ("label", *self.columns, *self.more_columns)}
         scores: Scores = getattr(self.module("scores"), f"{self.name}_scores")(columns, answers)
         credits_of: Any = getattr(self.module("scores"), f"{self.name}_credits", None)
 
@@ -232,7 +232,7 @@ class ChallengeSet:
         verified: dict[str, Any] = {}
         if self.has_verification:
             # The sources of the skill score, so that paired tests resample both over the same examples.
-            sources = values(rows, "source_id") if own is None else own.source
+            sources = read_values(rows, "source_id") if own is None else own.source
             verified[VERIFICATION] = verifier_scores(columns["label"], answers, sources, entailment=entailment)
         if own is None:  # a set of another package may define no skill score
             return {**scores, **verified}
@@ -255,12 +255,12 @@ class ChallengeSet:
         Args:
             rows: Rows of the set, a `datasets.Dataset` of n rows.
         """
-        from unbag.data.columns import values
+        from unbag.data.columns import read_values
 
         decisive = getattr(self.module("scores"), f"{self.name}_decisive", None)
         if decisive is None:
             return np.ones(len(rows), dtype=np.bool_)
-        columns = {name: values(rows, name) for name in (*self.columns, *self.more_columns)}
+        columns = {name: read_values(rows, name) for name in (*self.columns, *self.more_columns)}
         mask: NDArray[np.bool_] = decisive(columns)
         return mask
 

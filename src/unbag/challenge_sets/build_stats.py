@@ -7,8 +7,8 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Final
 
-from unbag.data.sources import Example, Source
-from unbag.utils.duplicates import DigestFile, may_have_duplicates
+from unbag.data.sources import Example, PairSource
+from unbag.utils.duplicates import DigestFile, has_possible_duplicates
 from unbag.utils.files import atomic_write
 
 LABELLED: Final = "labelled"
@@ -34,7 +34,7 @@ def load_counts(folder: Path, kind: str) -> Counter[str]:
     return total
 
 
-def examples(source: Source, start: int, stop: int | None, folder: Path) -> Iterator[Example]:
+def examples(source: PairSource, start: int, stop: int | None, folder: Path) -> Iterator[Example]:
     """Iterate over the labelled pairs of a span of rows, and store the row counts and the digests of the ids."""
     counts: Counter[str] = Counter()
     with DigestFile(_ids(folder, start)) if source.has_ids else nullcontext() as ids:
@@ -55,14 +55,14 @@ def load_read_counts(folder: Path) -> Counter[str]:
     return load_counts(folder, _READ)
 
 
-def validate_unique_ids(source: Source, folder: Path) -> None:
+def validate_unique_ids(source: PairSource, folder: Path) -> None:
     """Validate that no id occurs twice in a source, also across spans. Call this after all examples were read.
 
     Raises:
         DataError: If an id occurs twice. The message names the first such id and its place.
     """
     files = [*folder.glob(_ids(folder, "*").name)]
-    if may_have_duplicates(files):
+    if has_possible_duplicates(files):
         # Equal digests may be a collision; `count` compares the ids themselves and raises.
         source.count()
     for file in files:

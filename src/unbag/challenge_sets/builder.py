@@ -19,13 +19,13 @@ from unbag.challenge_sets.config import SourceConfig
 from unbag.challenge_sets.requirements import Requirement, UnfitError
 from unbag.data.corpora import CORPORA
 from unbag.data.labels import LABELS, TWO_WAY
-from unbag.data.own_text import text_files
-from unbag.data.readers import hub_commit, is_hub_id, open_file
-from unbag.data.sources import LONGEST_SENTENCE, Example, Source, validate_corpus_names
+from unbag.data.own_text import list_text_files
+from unbag.data.readers import is_hub_id, open_file, resolve_hub_commit
+from unbag.data.sources import LONGEST_SENTENCE, Example, PairSource, validate_corpus_names
 from unbag.data.text import tagging as pipelines
 from unbag.data.text.tagging import ALL
 from unbag.utils import checksums, parallel
-from unbag.utils.hashing import file_hash
+from unbag.utils.hashing import hash_file
 from unbag.utils.safe_io import validate_file
 
 _PACKAGE: Final = Path(__file__).parents[1]
@@ -64,7 +64,7 @@ def builder_hash(builder_file: str, config: type[SourceConfig], options: Mapping
     for option in config.FILES:
         for path in named_files(options.get(option) or getattr(config, option)):
             for file in _files(path) if path.is_dir() else [validate_file(path)]:
-                digest.update(f"{option}\0{file.relative_to(path)}\0{file_hash(file)}\n".encode())
+                digest.update(f"{option}\0{file.relative_to(path)}\0{hash_file(file)}\n".encode())
     return digest.hexdigest()
 
 
@@ -125,17 +125,17 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
         if data and not is_hub_id(data) and Path(data).exists():
             open_file(Path(data))  # rejects a wrong file before its gigabytes are hashed
         if texts := kwargs.get("text"):
-            kwargs["text"] = text_files(texts)
+            kwargs["text"] = list_text_files(texts)
         for name in (data, *(kwargs.get("text") or ())):
             if is_hub_id(name):  # a branch may move, so the cache key needs the commit
-                kwargs["revision"] = hub_commit(name, kwargs.get("revision") or "main")
+                kwargs["revision"] = resolve_hub_commit(name, kwargs.get("revision") or "main")
         for option in self.BUILDER_CONFIG_CLASS.FILES:
             for path in named_files(kwargs.get(option)):
                 if not any((path / name).is_file() for name in _FOLDER_MARKERS):
                     validate_file(path)  # rejects any other folder, which may be the whole disk, before it is hashed
         super().__init__(*args, **{"hash": builder_hash(module, self.BUILDER_CONFIG_CLASS, kwargs), **kwargs})
 
-    def tables(self, source: Source, examples: Iterator[Example]) -> Iterable[pa.Table]:
+    def tables(self, source: PairSource, examples: Iterator[Example]) -> Iterable[pa.Table]:
         """Iterate over the rows built from examples, as tables of `SCHEMA` of a few thousand rows each.
 
         Args:
@@ -144,11 +144,11 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
         """
         raise NotImplementedError
 
-    def sources(self, *, streaming: bool = False) -> list[Source]:
+    def sources(self, *, streaming: bool = False) -> list[PairSource]:
         """Open the sources that the set is built from."""
         return [self.open_pairs(streaming=streaming)]
 
-    def open_pairs(self, *, streaming: bool = False, split: str | None = None) -> Source:
+    def open_pairs(self, *, streaming: bool = False, split: str | None = None) -> PairSource:
         """Open the corpus or the user's own data that the options name.
 
         Args:
@@ -159,7 +159,7 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
             UnfitError: If the data has two labels, and the set needs three.
         """
         config = self.config if split is None else replace(self.config, source_split=split)
-        source: Source = replace(config.open(streaming=streaming), longest=self.LONGEST)
+        source: PairSource = replace(config.open(streaming=streaming), longest=self.LONGEST)
         if self.config.data and source.labels == TWO_WAY:
             if not self.takes_two_labels():
                 raise UnfitError(
@@ -196,7 +196,7 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
                 else:
                     validate_corpus_names([name])
 
-    def warm_caches(self, source: Source) -> None:
+    def warm_caches(self, source: PairSource) -> None:
         """Fill caches before worker processes start, so that they do not repeat the same work."""
 
     def provenance(self) -> dict[str, Any]:
@@ -231,7 +231,7 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
             "labels": list(made if "labels" in self.MACHINE_MADE else labels),
         }
 
-    def split_name(self, source: Source) -> str:
+    def split_name(self, source: PairSource) -> str:
         """Name the split of the rows built from a source."""
         return source.split or _UNNAMED_SPLIT
 
@@ -254,13 +254,13 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
     def _build_cache_dir(self) -> str:
         folder = Path(str(super()._build_cache_dir()))
         # Verify the checksums before `datasets` maps the files: a flipped byte silently changes rows or crashes Arrow.
-        if folder.is_dir() and (damage := checksums.find_damage(folder)):
-            checksums.set_aside(folder, damage)
+        if folder.is_dir() and (damage := checksums.find_corruption(folder)):
+            checksums.quarantine_path(folder, damage)
         return str(folder)
 
     def _save_info(self) -> None:
         super()._save_info()  # writes the last file of a set; afterwards `datasets` renames the folder
-        checksums.seal(Path(self._output_dir))
+        checksums.seal_folder(Path(self._output_dir))
 
     def _info(self) -> datasets.DatasetInfo:
         self.config.check()  # not in `__post_init__`: `datasets` sets the options after it has created the config
@@ -290,7 +290,7 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
             # `datasets` warns if there are fewer spans than processes.
             how["num_proc"] = min(how["num_proc"], len(split_generator.gen_kwargs.get("spans") or [None]))
         try:
-            with parallel.worker_count(1):  # worker processes start no further processes
+            with parallel.set_num_proc(1):  # worker processes start no further processes
                 super()._prepare_split(split_generator, *args, **how)
         except Exception as error:
             # After Ctrl-C the process pool raises an error of its own, which hides the interrupt.
@@ -309,7 +309,7 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
             raise RowsError(error.__cause__) from error.__cause__
 
     def _generate_tables(
-        self, source: Source, spans: list[tuple[int, int | None]]
+        self, source: PairSource, spans: list[tuple[int, int | None]]
     ) -> Iterator[tuple[tuple[int, int], pa.Table]]:
         # Joined, so that the work that `tables` does before its first row is done once per process.
         for start, stop in _join_spans(spans):

@@ -6,9 +6,9 @@ from typing import Any, ClassVar, TypeVar
 
 import datasets
 
-from unbag.data.corpora import CORPORA, LANGUAGES, corpus
-from unbag.data.own_text import LANGUAGE, open_text, text_names
-from unbag.data.sources import Source, open_corpus, open_data
+from unbag.data.corpora import CORPORA, LANGUAGES, get_corpus
+from unbag.data.own_text import LANGUAGE, build_text_names, open_text
+from unbag.data.sources import PairSource, open_corpus, open_data
 from unbag.data.text.tagging import PIPELINE
 
 
@@ -76,12 +76,12 @@ class SourceConfig(datasets.BuilderConfig):
             names = ("columns", "data_config") if self.text else ("revision",)
         default = type(self)
         given = {name: value for name in names if (value := getattr(self, name)) != getattr(default, name)}
-        return {"text": text_names(self.text), **given} if self.text else given
+        return {"text": build_text_names(self.text), **given} if self.text else given
 
-    def open(self, *, streaming: bool = False) -> Source:
+    def open(self, *, streaming: bool = False) -> PairSource:
         """Open the pairs."""
         if self.corpus:
-            return open_corpus(corpus(self.corpus), self.source_split, revision=self.revision, streaming=streaming)
+            return open_corpus(get_corpus(self.corpus), self.source_split, revision=self.revision, streaming=streaming)
         if self.text:
             return open_text(
                 self.text,

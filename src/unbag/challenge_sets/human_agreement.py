@@ -5,8 +5,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from unbag.data.labels import gold_id
-from unbag.data.sources import Source
+from unbag.data.labels import get_gold_id
+from unbag.data.sources import PairSource
 from unbag.scoring.accuracy import agreement
 from unbag.scoring.bootstrap import named_estimates
 
@@ -18,7 +18,7 @@ Votes = dict[tuple[str, str, str], tuple[str, tuple[str, ...]]]
 """The gold label and the annotators' labels of each pair, by id, premise and hypothesis."""
 
 
-def votes(sources: Iterable[Source]) -> Votes:
+def votes(sources: Iterable[PairSource]) -> Votes:
     """Collect the labels of all examples that have annotators' labels."""
     return {
         (example.source_id, example.premise, example.hypothesis): (example.label, example.annotators)
@@ -53,8 +53,8 @@ def annotator_accuracy(rows: Any, labels_of_pairs: Votes, id_column: str = "sour
                 matched[pair[0]] = labels_of_pairs[pair]
     if not matched:
         return None
-    gold = np.array([gold_id(label) for label, _ in matched.values()])
-    right = agreement([list(map(gold_id, labels)) for _, labels in matched.values()], gold).share
+    gold = np.array([get_gold_id(label) for label, _ in matched.values()])
+    right = agreement([list(map(get_gold_id, labels)) for _, labels in matched.values()], gold).share
     estimate = named_estimates({"human": (right, 1.0)})["human"]
     # Rounded, since the record is stored in the set's file, and its bytes must not differ between processors.
     bounds = {"share": estimate.value, "low": estimate.low, "high": estimate.high}

@@ -11,10 +11,10 @@ from unbag import challenge_sets
 from unbag.challenge_sets.requirements import UnfitError as UnfitError
 from unbag.data import corpora
 from unbag.data.corpora import CORPORA, LANGUAGES
-from unbag.data.readers import is_damage
+from unbag.data.readers import is_corruption
 from unbag.data.sources import EXCLUSION_REASONS
 from unbag.utils import parallel
-from unbag.utils.options import Option, describe_options, did_you_mean, parse_option, validate_options
+from unbag.utils.options import OptionDescription, describe_options, parse_option, suggest_name, validate_options
 
 DEFAULT_CORPUS: Final = "snli"
 
@@ -78,7 +78,7 @@ def _unknown_config_error(name: str, config: str, configs: Collection[str]) -> V
             return UnfitError(
                 f"the {name} set cannot be built from {LANGUAGES[corpus.language]} pairs, as {requested} has; {others}"
             )
-    question = did_you_mean(config, configs) or ";"
+    question = suggest_name(config, configs) or ";"
     return ValueError(f"the {name} set has no config {config!r}{question} {others}")
 
 
@@ -105,7 +105,7 @@ def option_value(name: str, option: str, text: str) -> Any:
     return parse_option(challenge_sets.get(name).builder_class().BUILDER_CONFIG_CLASS, option, text)
 
 
-def described_options(name: str) -> list[Option]:
+def described_options(name: str) -> list[OptionDescription]:
     """Describe a set's own options with defaults and meanings.
 
     Raises:
@@ -162,7 +162,7 @@ def config_name(
         split = split or default_split or None
     config = corpus
     if config not in cls.builder_configs:
-        chosen = corpora.corpus(corpus)
+        chosen = corpora.get_corpus(corpus)
         config = f"{corpus}-{chosen.split(split)}"
     elif split is not None:
         raise ValueError(
@@ -204,7 +204,7 @@ def load(
     dataset_builder = builder(name, config, cache_dir=cache_dir, **options)
     if streaming:
         return _evaluated(dataset_builder, dataset_builder.as_streaming_dataset())
-    with parallel.worker_count(num_proc):
+    with parallel.set_num_proc(num_proc):
         return prepare(dataset_builder)
 
 
@@ -219,7 +219,7 @@ def prepare(dataset_builder: Any) -> Any:
     try:
         return _evaluated(dataset_builder, dataset_builder.as_dataset())
     except (OSError, ValueError) as error:
-        if not is_damage(error):
+        if not is_corruption(error):
             raise
     # The cached rows are damaged: build them again. Downloads are still taken from the cache.
     _download_and_prepare(dataset_builder, download_mode="reuse_cache_if_exists")
@@ -251,7 +251,7 @@ def _download_and_prepare(dataset_builder: Any, **how: Any) -> None:
     from unbag.challenge_sets.builder import RowsError
 
     try:
-        dataset_builder.download_and_prepare(num_proc=parallel.num_proc(), **how)
+        dataset_builder.download_and_prepare(num_proc=parallel.get_num_proc(), **how)
     except RowsError as error:
         # These messages are written for users: they name the row, the missing extra or the address.
         if isinstance(error.cause, ValueError | ImportError | OSError):

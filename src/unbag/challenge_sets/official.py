@@ -12,8 +12,8 @@ from unbag.challenge_sets.builder import ChallengeSetBuilder, Made
 from unbag.challenge_sets.config import SourceConfig
 from unbag.data.corpora import OFFICIAL
 from unbag.data.downloads import PinnedFile, fetch_pinned_file, find_local_copy
-from unbag.data.sources import Source, open_data
-from unbag.utils.files import atomic_write, cache_folder
+from unbag.data.sources import PairSource, open_data
+from unbag.utils.files import atomic_write, get_cache_folder
 
 _TEST: Final = "test"
 
@@ -94,7 +94,7 @@ class OfficialSet(ChallengeSetBuilder):
         """Find the authors' file: the user's copy or a download."""
         return fetch_pinned_file(self.FILE, local_copy=Path(self.config.file) if self.config.file else None)
 
-    def official_source(self, name: str, lines: bytes, columns: Mapping[str, str] | None = None) -> Source:
+    def official_source(self, name: str, lines: bytes, columns: Mapping[str, str] | None = None) -> PairSource:
         """Open the authors' pairs as JSON lines, written to the cache of pinned files.
 
         Args:
@@ -102,7 +102,7 @@ class OfficialSet(ChallengeSetBuilder):
             lines: Content of the file.
             columns: Names in the file of our columns (`unbag.data.sources`).
         """
-        path = cache_folder("files") / self.FILE.sha256[:16] / name
+        path = get_cache_folder("files") / self.FILE.sha256[:16] / name
         with atomic_write(path) as tmp:
             tmp.write_bytes(lines)
         source = open_data(path, columns=columns)
@@ -114,7 +114,7 @@ class OfficialSet(ChallengeSetBuilder):
             return super().creators()
         return {what: list(who) for what, who in self.CREATORS.items()}
 
-    def split_name(self, source: Source) -> str:
+    def split_name(self, source: PairSource) -> str:
         """Name the split. The authors' pairs are test data, although their file does not say so."""
         return _TEST if self.config.is_official else super().split_name(source)
 

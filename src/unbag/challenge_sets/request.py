@@ -20,14 +20,14 @@ from unbag.challenge_sets.perturbations import shuffled
 from unbag.challenge_sets.perturbations.permutation import DEFAULT_SEED
 from unbag.challenge_sets.results import explain_damaged_records
 from unbag.data import parquet
-from unbag.data.columns import column, count_distinct
+from unbag.data.columns import count_distinct, read_column
 from unbag.data.sources import EXCLUSION_REASONS
 from unbag.data.text.tokens import has_words
 from unbag.utils import rng
 from unbag.utils.files import atomic_write
-from unbag.utils.hashing import content_hash
-from unbag.utils.options import check_int, validate_options
-from unbag.utils.redaction import first_line
+from unbag.utils.hashing import hash_columns
+from unbag.utils.options import validate_int, validate_options
+from unbag.utils.redaction import extract_first_line
 from unbag.utils.safe_io import DataError, parse_json, validate_file
 
 BUILDING: Final = "building the sets"
@@ -66,7 +66,7 @@ class Request:
         """
         validate_options(Request, vars(self))
         if self.max_examples is not None:
-            check_int("max_examples", self.max_examples, least=1)
+            validate_int("max_examples", self.max_examples, least=1)
 
     @property
     def own_names(self) -> list[str]:
@@ -202,7 +202,7 @@ def to_built_set(request: Request, builder: Any, rows: Any) -> BuiltSet:
             "rows": counts["rows"],
             "excluded": {reason: n for reason, n in excluded.items() if n},
             **({"human": people} if people else {}),
-            "sha256": content_hash(rows.with_format("arrow").iter(batch_size=_BATCH), _IDENTIFYING),
+            "sha256": hash_columns(rows.with_format("arrow").iter(batch_size=_BATCH), _IDENTIFYING),
         },
     )
 
@@ -218,10 +218,10 @@ def draw_examples(rows: Any, n: int, seed: int, id_column: str = "source_id") ->
     """
 
     def key(example_id: str) -> int:
-        return int(rng.key(seed, "examples", example_id))
+        return int(rng.compute_key(seed, "examples", example_id))
 
     drawn = sorted(rows.unique(id_column), key=key)[:n]
-    is_drawn = pc.is_in(column(rows, id_column), value_set=pa.array(drawn, type=pa.string()))
+    is_drawn = pc.is_in(read_column(rows, id_column), value_set=pa.array(drawn, type=pa.string()))
     return rows.select(np.flatnonzero(is_drawn.to_numpy(zero_copy_only=False)))
 
 
@@ -273,7 +273,7 @@ def records(built: BuiltSet, rows_of: Mapping[str, Any]) -> tuple[dict[str, dict
             {
                 **built.data,
                 "excluded": excluded | {elsewhere: sum(examples.values()) - examples[name]},
-                "sha256": content_hash(rows.with_format("arrow").iter(batch_size=_BATCH), _IDENTIFYING),
+                "sha256": hash_columns(rows.with_format("arrow").iter(batch_size=_BATCH), _IDENTIFYING),
             },
         )
         for name, rows in rows_of.items()
@@ -337,7 +337,7 @@ def read_back(path: Path) -> BuiltSet:
         table = pq.read_table(path, partitioning=None)
         record = parse_json(table.schema.metadata[_RECORD].decode())
     except (pa.ArrowException, OSError, ValueError) as error:
-        raise DataError(f"{path}: cannot be read ({first_line(error)}); build it again") from None
+        raise DataError(f"{path}: cannot be read ({extract_first_line(error)}); build it again") from None
     with explain_damaged_records(path):
         return _parse_exported(path, table, record)
 
@@ -353,7 +353,7 @@ def _parse_exported(path: Path, table: Any, record: Mapping[str, Any]) -> BuiltS
             f"{path}: the columns {', '.join(missing)} of the set {record['set']} are missing; name the file that "
             "`unbag build` wrote (--set FILE)"
         )
-    if content_hash([table], _IDENTIFYING) != record["data"]["sha256"]:
+    if hash_columns([table], _IDENTIFYING) != record["data"]["sha256"]:
         raise DataError(
             f"{path}: the rows or their order differ from those that `unbag build` wrote; build the set again"
         )

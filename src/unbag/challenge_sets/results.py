@@ -24,7 +24,7 @@ from unbag import scripts
 from unbag.inference.single_output import Ranking
 from unbag.scoring.bootstrap import Estimate, to_json
 from unbag.utils.files import read_json_object, write_json
-from unbag.utils.redaction import first_line
+from unbag.utils.redaction import extract_first_line
 
 _LISTED: Final = 3  # errors named in a message
 _LONGEST_NUMBER: Final = 40  # characters of a number in a message
@@ -286,7 +286,7 @@ def explain_damaged_records(*paths: Path) -> Iterator[None]:
     except (LookupError, TypeError, AttributeError, ArithmeticError, AssertionError, RuntimeError) as error:
         raise ValueError(
             f"{', '.join(map(str, paths))}: the record cannot be read to its end ({type(error).__name__}: "
-            f"{first_line(error, longest=200)}); it is damaged or of another version of unbag: evaluate again"
+            f"{extract_first_line(error, longest=200)}); it is damaged or of another version of unbag: evaluate again"
         ) from error
 
 

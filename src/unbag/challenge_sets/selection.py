@@ -9,7 +9,7 @@ from unbag.challenge_sets import loading
 from unbag.challenge_sets.failures import Failure
 from unbag.challenge_sets.request import Request
 from unbag.data import corpora
-from unbag.data.own_text import LANGUAGE, text_files
+from unbag.data.own_text import LANGUAGE, list_text_files
 from unbag.utils.options import validate_options
 
 
@@ -81,7 +81,7 @@ class Pairs:
                 raise OptionError(_unknown_option_message(bare, candidates))
         if self.data is None and self.text is None and on_failure is not None:
             # An unknown corpus or split raises: it is a mistake of the user, not a reason to skip every set.
-            corpora.corpus(self.corpus or loading.DEFAULT_CORPUS).split(self.split)
+            corpora.get_corpus(self.corpus or loading.DEFAULT_CORPUS).split(self.split)
         seed = {} if self.seed is None else {"seed": self.seed}
         requests = []
         for name in names:
@@ -151,7 +151,7 @@ class Pairs:
                 f"language: expected {LANGUAGE} with a text, got {self.language}; sets are made from English text, "
                 "since they need its grammar; omit the language"
             )
-        files = text_files(self.text or ())
+        files = list_text_files(self.text or ())
         where: dict[str, Any] = {"text": files, "source_split": self.split}
         if self.columns:
             where["columns"] = dict(self.columns)

@@ -13,8 +13,8 @@ from typing import Any, Final
 import typer
 
 from unbag.cli.output import echo
-from unbag.utils.errors import disk_full_message, is_disk_full, is_panic
-from unbag.utils.optional_deps import install_hint
+from unbag.utils.errors import build_disk_full_message, is_disk_full, is_panic
+from unbag.utils.optional_deps import build_install_hint
 from unbag.utils.redaction import redact
 from unbag.utils.terminal import escape_control_chars
 
@@ -77,11 +77,11 @@ def run(command: typer.Typer, arguments: Sequence[str] | None = None, *, is_resu
             normalize_cache_env()
             command(args=arguments)
         except ImportError as error:
-            return _report_failure(install_hint(error))
+            return _report_failure(build_install_hint(error))
         except (ValueError, OSError) as error:  # user, disk or network errors need no traceback
             if received:  # worker processes received the signal too; the error reports that they stopped
                 return _report_stop(received, is_resumable=is_resumable)
-            return _report_failure(disk_full_message(error) if is_disk_full(error) else str(error))
+            return _report_failure(build_disk_full_message(error) if is_disk_full(error) else str(error))
         except MemoryError as error:
             return _report_failure(f"out of memory ({error}); use fewer examples, or a machine with more memory")
         except KeyboardInterrupt:
@@ -95,7 +95,7 @@ def run(command: typer.Typer, arguments: Sequence[str] | None = None, *, is_resu
             return done.code if isinstance(done.code, int) else FAILED
         except Exception as error:
             if is_disk_full(error):
-                return _report_failure(disk_full_message(error))
+                return _report_failure(build_disk_full_message(error))
             if (connected := sys.modules.get("unbag.inference.distributed")) and connected.is_lost_connection(error):
                 hint = _resume_hint(is_resumable=is_resumable)
                 return _report_failure(f"another process of this run has failed and reports the cause{hint}")

@@ -51,19 +51,19 @@ def build(
     from unbag.challenge_sets.views.tables import exclusion_summary
     from unbag.evaluation import prefetch
     from unbag.utils import parallel
-    from unbag.utils.storage import is_address, local_copy
+    from unbag.utils.storage import is_url, open_local_copy
 
     [request] = pairs.requests([name])
     if offline:
         prefetch.require(prefetch.of_run([request]))
-    with parallel.worker_count(num_proc):
+    with parallel.set_num_proc(num_proc):
         if engine is not None:
             from unbag.evaluation.ray import building
 
             record = building.build(request, output)
-        elif is_address(output):
+        elif is_url(output):
             folder, _, file = output.rpartition("/") if output.endswith(".parquet") else (output, "", "")
-            with local_copy(folder) as here:
+            with open_local_copy(folder) as here:
                 record = export(request, here / file)
         else:
             record = export(request, Path(output))

@@ -63,7 +63,7 @@ def demo(
 def _describe_models() -> str:
     from unbag.data import demo
 
-    return _MODELS.format(pairs=sum(1 for _ in demo.pairs("train")))
+    return _MODELS.format(pairs=sum(1 for _ in demo.iter_demo_pairs("train")))
 
 
 def _describe_disagreement(found: "Disagreement") -> list[Any]:

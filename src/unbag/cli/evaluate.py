@@ -109,7 +109,7 @@ def evaluate(
         typer.Option(
             callback=place_to_write,
             metavar="FOLDER",
-            help="Folder or URL (s3://…) for the results (default: runs/MODEL/SETS-PAIRS).",
+            help="StorageFolder or URL (s3://…) for the results (default: runs/MODEL/SETS-PAIRS).",
         ),
     ] = None,
     shard: Annotated[
@@ -201,7 +201,7 @@ def evaluate(
         plan = available_offline(plan)
     with (
         local_folder(plan.place, further=[config_file.FILE]) as folder,
-        parallel.worker_count(num_proc),
+        parallel.set_num_proc(num_proc),
         open_backend(engine, num_gpus) as backend,
     ):
         outcome = run_plan(plan, folder, engine=backend, visible=not as_json)
@@ -250,10 +250,10 @@ def _default_place(
 def _predictions_place(place: str, *, is_default: bool, is_shared: bool) -> str | Path | None:
     """Choose where predictions are stored: default folders share one store, shards use the store of their run."""
     from unbag.inference.prediction_store import PREDICTIONS
-    from unbag.utils.storage import Folder, is_address
+    from unbag.utils.storage import StorageFolder, is_url
 
-    if is_shared or is_address(place):
-        return str(Folder(place) / PREDICTIONS)
+    if is_shared or is_url(place):
+        return str(StorageFolder(place) / PREDICTIONS)
     return RUNS / PREDICTIONS if is_default else None
 
 

@@ -66,9 +66,9 @@ def fit(
         l2=l2,
         seed=seed,
     )
-    with parallel.worker_count(num_proc):
+    with parallel.set_num_proc(num_proc):
         model = load(fit_cached(recipe))
-    with locks.exclusive_lock(output_dir, "saving a lexical model", wait=True):
+    with locks.hold_lock(output_dir, "saving a lexical model", wait=True):
         model.save(output_dir)
     if as_json:
         print_json(model.record)
@@ -101,11 +101,11 @@ def score(
     from unbag.baselines.lexical.hub import open_lexical_model
     from unbag.baselines.lexical.scorer import score_pair
     from unbag.baselines.lexical.words import BY_CONTEXT
-    from unbag.data.labels import LABELS, gold_label
+    from unbag.data.labels import LABELS, resolve_three_way_label
 
     if model and train_data:
         raise typer.BadParameter("expected one of --model and --train-data, got both")
-    gold = [gold_label(label)] if label else list(LABELS)
+    gold = [resolve_three_way_label(label)] if label else list(LABELS)
     recipe = Recipe(tuple(train_data) if train_data else None, tags=BY_CONTEXT)  # as for CS_λ
     lexical = load(open_lexical_model(model) if model else fit_cached(recipe))
     scores = [score_pair(lexical, premise, hypothesis, name, top=top) for name in gold]

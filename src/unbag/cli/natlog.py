@@ -118,9 +118,9 @@ def prove(
 
 def _seed(premise: str, hypothesis: str, label: str) -> "Seed":
     from unbag.challenge_sets.perturbations.modifiers import Seed
-    from unbag.data.labels import canonical
+    from unbag.data.labels import resolve_label
 
-    seed = Seed.of(premise, hypothesis, canonical(label))
+    seed = Seed.of(premise, hypothesis, resolve_label(label))
     if seed is None:
         raise ValueError(
             f"--premise, --hypothesis: expected two sentences like 'a dog is chasing a cat' that can have the label "

@@ -11,7 +11,7 @@ import typer
 from unbag.cli import typer_utils
 from unbag.cli.output import echo
 from unbag.cli.typer_utils import comma_separated, comma_separated_names, comma_separated_texts
-from unbag.data.corpora import PAPER_CORPORA, corpus
+from unbag.data.corpora import PAPER_CORPORA, get_corpus
 
 if TYPE_CHECKING:
     from unbag.challenge_sets.failures import Failure
@@ -108,7 +108,7 @@ class PairOptions:
         typer.Option(
             rich_help_panel=_PANEL,
             autocompletion=typer_utils.splits,
-            help="Split of the corpus (default: the split used in the papers).",
+            help="Split of the get_corpus (default: the split used in the papers).",
         ),
     ] = None
     data: Annotated[
@@ -347,7 +347,7 @@ def of_each_corpus(
     if pairs.split:
         raise typer.BadParameter(f"--split: expected one --corpus, got {len(corpora)}; omit --split")
     for name in corpora:
-        corpus(name)
+        get_corpus(name)
     without_file = pairs.without_file()
     requests = []
     for name in corpora:

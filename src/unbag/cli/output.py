@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 import typer
 
 from unbag.utils import terminal
-from unbag.utils.advice import command_options
+from unbag.utils.advice import register_options
 from unbag.utils.redaction import redact
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def _with_options(command: Callable[..., None]) -> Callable[..., None]:
         ctx = arguments[own_context] if own_context else arguments.pop(_CONTEXT)
         if quiet and verbose:
             raise typer.BadParameter("expected one of --quiet and --verbose, got both")
-        with _log_level(quiet=quiet, verbose=verbose), command_options(_long_options(ctx)):
+        with _log_level(quiet=quiet, verbose=verbose), register_options(_long_options(ctx)):
             command(**arguments)
 
     more = [
@@ -151,7 +151,7 @@ def print_to_paste(text: str, form: "Format") -> None:
 
 def console(*, err: bool = False) -> "Console":
     """Create a console that does not highlight numbers."""
-    return terminal.console(stderr=err)
+    return terminal.create_console(stderr=err)
 
 
 def echo(text: str, *, err: bool = False, fg: str | None = None, nl: bool = True) -> None:

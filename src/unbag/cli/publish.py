@@ -283,7 +283,7 @@ def dataset(
         requests = [replace(request, config=each) for each in config]
     with TemporaryDirectory(prefix="unbag-") as folder:
         repo = options.repo(name)
-        with parallel.worker_count(num_proc):
+        with parallel.set_num_proc(num_proc):
             built = dataset_publication(requests, repo, Path(folder), license=license, benchmark=benchmark)
         publish_all([built], options)
 

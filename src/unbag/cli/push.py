@@ -31,7 +31,7 @@ def validate_push(repo_id: str, *, offline: bool, option: str = OPTION) -> None:
 
     from unbag.hub.push import explain_hub_errors
     from unbag.inference.distributed import process_group
-    from unbag.utils.hub import hub_read
+    from unbag.utils.hub import read_from_hub
     from unbag.utils.hub_names import validate_push_repo
 
     if offline:
@@ -47,7 +47,7 @@ def validate_push(repo_id: str, *, offline: bool, option: str = OPTION) -> None:
             f"{option} {repo_id}: expected a token, got none; log in with `hf auth login`, or set HF_TOKEN"
         )
     with explain_hub_errors(repo_id, option):
-        account = hub_read("your account", HfApi().whoami)
+        account = read_from_hub("your account", HfApi().whoami)
     _validate_write_access(account, repo_id, option)
 
 

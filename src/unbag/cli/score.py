@@ -32,7 +32,7 @@ def score(
         typer.Option(
             "--run-dir",
             metavar="FOLDER",
-            help="Folder or URL of a sharded `unbag evaluate` run, instead of FILE.",
+            help="StorageFolder or URL of a sharded `unbag evaluate` run, instead of FILE.",
         ),
     ] = None,
     name: Annotated[
@@ -49,7 +49,7 @@ def score(
         typer.Option(
             callback=place_to_write,
             metavar="FOLDER",
-            help="Folder or URL for results (default: runs/FILE/SET-PAIRS or --run-dir).",
+            help="StorageFolder or URL for results (default: runs/FILE/SET-PAIRS or --run-dir).",
         ),
     ] = None,
     lexical_baseline: Lexical = True,
@@ -119,11 +119,11 @@ def _score_shards(run: str, place: str, *, as_json: bool) -> None:
     from unbag.evaluation.result_folder import local_folder
     from unbag.evaluation.sharded import score_tasks
     from unbag.inference.prediction_store import PREDICTIONS
-    from unbag.utils.storage import Folder
+    from unbag.utils.storage import StorageFolder
 
     failures: list[Failure] = []
     with local_folder(place) as folder:
-        results = score_tasks(Folder(run) / PREDICTIONS, output_dir=folder, on_failure=failures.append)
+        results = score_tasks(StorageFolder(run) / PREDICTIONS, output_dir=folder, on_failure=failures.append)
         show_results(results, folder, as_json=as_json, place=place)
     print_failures(failures, with_model=len({failure.model for failure in failures}) > 1, is_named=True)
     if failures:

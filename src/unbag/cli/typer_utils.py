@@ -14,7 +14,7 @@ from typer.core import TyperCommand
 from unbag.utils.options import split_names
 
 if TYPE_CHECKING:
-    from unbag.utils.storage import Folder
+    from unbag.utils.storage import StorageFolder
 
 
 def comma_separated(values: list[str] | None) -> list[str] | None:
@@ -84,25 +84,25 @@ _PARQUET: Final = ".parquet"
 
 def place_to_write(place: str | None) -> str | None:
     """Validate that a folder or URL is writable (option callback)."""
-    from unbag.utils.storage import Folder, is_address
+    from unbag.utils.storage import StorageFolder, is_url
 
     if place is None:
         return None
-    if not is_address(place):
+    if not is_url(place):
         return str(_writable(Path(place.removeprefix("file://")), folder=True))
-    return _validate_address(place, Folder(place))
+    return _validate_address(place, StorageFolder(place))
 
 
 def set_or_address_to_write(place: str) -> str:
     """Validate that a Parquet file or folder, given as a path or URL, is writable (option callback)."""
-    from unbag.utils.storage import Folder, is_address
+    from unbag.utils.storage import StorageFolder, is_url
 
-    if not is_address(place):
+    if not is_url(place):
         return str(set_to_write(Path(place.removeprefix("file://"))))
-    return _validate_address(place, Folder(place.rpartition("/")[0] if place.endswith(_PARQUET) else place))
+    return _validate_address(place, StorageFolder(place.rpartition("/")[0] if place.endswith(_PARQUET) else place))
 
 
-def _validate_address(place: str, folder: "Folder") -> str:
+def _validate_address(place: str, folder: "StorageFolder") -> str:
     try:
         folder.validate_writable()
     except ValueError as error:

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import ArrayLike, NDArray
 
-from unbag.utils.duplicates import DigestFile, may_have_duplicates
+from unbag.utils.duplicates import DigestFile, has_possible_duplicates
 
 PAIR: Final = (
     ("id", pa.string()),  # unique
@@ -25,7 +25,7 @@ PAIR: Final = (
 _DECIMALS: Final = b"decimals"  # the key in a field's metadata
 
 
-def real(name: str, decimals: int) -> pa.Field:
+def declare_float_field(name: str, decimals: int) -> pa.Field:
     """Declare a floating-point column of a set with a fixed number of decimals.
 
     The last digits of a value depend on the processor and the number of threads, so sets store rounded values. Subsets
@@ -38,7 +38,7 @@ def real(name: str, decimals: int) -> pa.Field:
     return pa.field(name, pa.float64(), metadata={_DECIMALS: str(decimals)})
 
 
-def decimals(field: pa.Field) -> int:
+def get_decimals(field: pa.Field) -> int:
     """Look up the number of decimals of a column declared with `real`.
 
     Raises:
@@ -50,10 +50,10 @@ def decimals(field: pa.Field) -> int:
 def round_to_field(values: ArrayLike, field: pa.Field) -> NDArray[Any]:
     """Round values to the decimals of their column, so that they are equal to decimal literals such as 0.7.
 
-    >>> round_to_field(np.array([0.70004, 1 / 3]), real("lms", 4)).tolist()
+    >>> round_to_field(np.array([0.70004, 1 / 3]), declare_float_field("lms", 4)).tolist()
     [0.7, 0.3333]
     """
-    nearest: NDArray[Any] = np.round(np.asarray(values, dtype=np.float64), decimals(field))
+    nearest: NDArray[Any] = np.round(np.asarray(values, dtype=np.float64), get_decimals(field))
     return nearest
 
 
@@ -61,27 +61,29 @@ ROWS_PER_TABLE: Final = 10_000
 """Number of rows in memory at a time (some MB)."""
 
 
-def tables(rows: Iterable[Mapping[str, Any]], schema: pa.Schema, *, size: int = ROWS_PER_TABLE) -> Iterator[pa.Table]:
+def iter_tables(
+    rows: Iterable[Mapping[str, Any]], schema: pa.Schema, *, size: int = ROWS_PER_TABLE
+) -> Iterator[pa.Table]:
     """Convert rows to tables with `size` rows each; the last table may be smaller."""
     stream = iter(rows)
     while batch := list(islice(stream, size)):
         yield pa.Table.from_pylist(batch, schema=schema)
 
 
-def column(rows: Any, name: str) -> Any:
+def read_column(rows: Any, name: str) -> Any:
     """Read one column of a `datasets.Dataset` as an Arrow array."""
     return rows.select_columns([name]).with_format("arrow")[:].column(name).combine_chunks()
 
 
-def numbers(rows: Any, name: str) -> NDArray[Any]:
+def read_numbers(rows: Any, name: str) -> NDArray[Any]:
     """Read one column of a `datasets.Dataset` as a NumPy array, shape (n,)."""
-    values: NDArray[np.generic] = column(rows, name).to_numpy(zero_copy_only=False)
+    values: NDArray[np.generic] = read_column(rows, name).to_numpy(zero_copy_only=False)
     return values
 
 
-def values(rows: Any, name: str) -> Any:
+def read_values(rows: Any, name: str) -> Any:
     """Read one column of a `datasets.Dataset` for a metric: numbers as an array, other values as a list."""
-    array = column(rows, name)
+    array = read_column(rows, name)
     is_number = pa.types.is_integer(array.type) or pa.types.is_floating(array.type) or pa.types.is_boolean(array.type)
     if is_number:
         return array.to_numpy(zero_copy_only=False)
@@ -111,4 +113,4 @@ def count_distinct(rows: Any, name: str) -> int:
                 for text in texts.filter(pa.array(is_new)).to_pylist():
                     file.add(text)
         # Digests are small, so the expensive exact count is needed only if a text occurs again after other texts.
-        return len(rows.unique(name)) if may_have_duplicates([Path(folder) / "digests"]) else runs
+        return len(rows.unique(name)) if has_possible_duplicates([Path(folder) / "digests"]) else runs

@@ -10,8 +10,8 @@ from types import MappingProxyType
 from typing import Final
 
 from unbag.data.labels import CONTRADICTION, ENTAILMENT, LABELS, NEUTRAL, NOT_ENTAILMENT, TWO_WAY
-from unbag.utils.advice import first_fitting
-from unbag.utils.options import did_you_mean
+from unbag.utils.advice import choose_advice
+from unbag.utils.options import suggest_name
 
 SNLI: Final = """@inproceedings{bowman-etal-2015-large,
   title = {A large annotated corpus for learning natural language inference},
@@ -313,7 +313,7 @@ OFFICIAL: Final = "official"
 """Config name for the authors' original pairs of a set, in place of a corpus. Other such configs are `official-…`."""
 
 
-def corpus(name: str) -> Corpus:
+def get_corpus(name: str) -> Corpus:
     """Look up a corpus by name.
 
     Raises:
@@ -321,7 +321,7 @@ def corpus(name: str) -> Corpus:
     """
     if name not in CORPORA:
         raise ValueError(
-            f"expected a corpus ({', '.join(CORPORA)}), got {name!r}{did_you_mean(name, CORPORA)}"
-            + first_fitting("; pass your own data with --data")
+            f"expected a corpus ({', '.join(CORPORA)}), got {name!r}{suggest_name(name, CORPORA)}"
+            + choose_advice("; pass your own data with --data")
         )
     return CORPORA[name]

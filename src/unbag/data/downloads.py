@@ -4,11 +4,11 @@ import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 
-from unbag.utils.advice import all_fitting
-from unbag.utils.files import atomic_write, cache_folder
-from unbag.utils.hashing import file_hash
+from unbag.utils.advice import join_advice
+from unbag.utils.files import atomic_write, get_cache_folder
+from unbag.utils.hashing import hash_file
 from unbag.utils.hub import READ_TRIES
-from unbag.utils.retries import hub_http, with_retries
+from unbag.utils.retries import call_with_retries, import_hub_http
 from unbag.utils.safe_io import DataError, validate_file
 
 _CHUNK = 1 << 20
@@ -53,7 +53,7 @@ def find_local_copy(pinned: PinnedFile, path: Path) -> Path:
     if not copies:
         raise DataError(
             f"{path}: expected {pinned.name}, a copy of {pinned.url}, in this folder or a subfolder, got none; "
-            + all_fitting("omit --official-file to download the file", "choose other sets (--sets)", "add the file")
+            + join_advice("omit --official-file to download the file", "choose other sets (--sets)", "add the file")
         )
     raise DataError(
         f"{path}: expected one {pinned.name}, got {len(copies)} copies; pass one of {', '.join(map(str, copies))}"
@@ -77,11 +77,11 @@ def fetch_pinned_file(pinned: PinnedFile, *, local_copy: Path | None = None, cac
         MissingFileError: If the download fails.
     """
     if local_copy is not None:
-        _check(pinned, file_hash(local_copy), str(local_copy))
+        _check(pinned, hash_file(local_copy), str(local_copy))
         return local_copy
     # The folder is named after the hash, so that versions of a file never share a path.
-    path = (cache or cache_folder("files")) / pinned.sha256[:16] / pinned.name
-    if path.is_file() and file_hash(path) == pinned.sha256:
+    path = (cache or get_cache_folder("files")) / pinned.sha256[:16] / pinned.name
+    if path.is_file() and hash_file(path) == pinned.sha256:
         return path
     with atomic_write(path) as tmp:
         _check(pinned, _download_with_retries(pinned, tmp), pinned.url)
@@ -90,10 +90,10 @@ def fetch_pinned_file(pinned: PinnedFile, *, local_copy: Path | None = None, cac
 
 def _download_with_retries(pinned: PinnedFile, path: Path) -> str:
     """Download the file to `path`, with retries after transient errors. Returns its sha256."""
-    httpx = hub_http()
+    httpx = import_hub_http()
 
     try:
-        return with_retries(lambda: _download(pinned, path), tries=READ_TRIES, unreachable=False)
+        return call_with_retries(lambda: _download(pinned, path), tries=READ_TRIES, unreachable=False)
     except httpx.HTTPStatusError as error:
         raise MissingFileError(
             f"{pinned.url}: expected the file {pinned.name}, got the HTTP status {error.response.status_code} "
@@ -126,4 +126,4 @@ def _check(pinned: PinnedFile, sha256: str, where: str) -> None:
 
 
 def _by_hand(pinned: PinnedFile) -> str:
-    return all_fitting("try again", f"obtain {pinned.name} elsewhere and pass its path (--official-file)")
+    return join_advice("try again", f"obtain {pinned.name} elsewhere and pass its path (--official-file)")

@@ -80,13 +80,13 @@ class LabelError(ValueError):
     """Error for an ambiguous label, or an ambiguous label order of a model."""
 
 
-def canonical(name: str) -> str:
+def resolve_label(name: str) -> str:
     """Resolve a label spelling to its canonical name, ignoring case and the separator (`-`, `_` or space).
 
     Raises:
         LabelError: If the spelling is unknown.
 
-    >>> canonical("CONTRADICTORY"), canonical("Not-Entailment")
+    >>> resolve_label("CONTRADICTORY"), resolve_label("Not-Entailment")
     ('contradiction', 'not_entailment')
     """
     key = _key(name)
@@ -97,14 +97,14 @@ def canonical(name: str) -> str:
     return _SPELLINGS[key]
 
 
-def canonical_gold(name: str) -> str:
+def resolve_gold_label(name: str) -> str:
     """Resolve the spelling of a gold label, including the spellings of fact-checking datasets.
 
     Raises:
         LabelError: If the spelling is unknown. Truth values (`yes`, `false`) are not resolved, because their meaning
-            depends on the column (`truth_value`).
+            depends on the column (`parse_truth_value`).
 
-    >>> canonical_gold("SUPPORTS"), canonical_gold("NOT ENOUGH INFO"), canonical_gold("Unsupported")
+    >>> resolve_gold_label("SUPPORTS"), resolve_gold_label("NOT ENOUGH INFO"), resolve_gold_label("Unsupported")
     ('entailment', 'neutral', 'not_entailment')
     """
     label = _GOLD_SPELLINGS.get(_key(name)) or _SPELLINGS.get(_key(name))
@@ -113,10 +113,10 @@ def canonical_gold(name: str) -> str:
     return label
 
 
-def truth_value(name: str) -> bool | None:
+def parse_truth_value(name: str) -> bool | None:
     """Parse `true`, `yes`, `false` or `no`, ignoring case; None for any other text.
 
-    >>> truth_value("Yes"), truth_value("FALSE"), truth_value("entailment")
+    >>> parse_truth_value("Yes"), parse_truth_value("FALSE"), parse_truth_value("entailment")
     (True, False, None)
     """
     return _TRUTH_VALUES.get(name.strip().lower())
@@ -126,16 +126,16 @@ def _key(name: str) -> str:
     return "_".join(name.strip().lower().replace("-", " ").replace("_", " ").split())
 
 
-def gold_label(name: str) -> str:
+def resolve_three_way_label(name: str) -> str:
     """Resolve a spelling of a label to one of `LABELS`.
 
     Raises:
         LabelError: If it is not a spelling of any of them.
 
-    >>> gold_label("Contradiction")
+    >>> resolve_three_way_label("Contradiction")
     'contradiction'
     """
-    label = canonical(name)
+    label = resolve_label(name)
     if label not in LABELS:
         raise LabelError(f"expected one of {', '.join(LABELS)}, got {name!r}")
     return label
@@ -146,13 +146,13 @@ def is_unlabelled(value: str | int | None) -> bool:
     return value is None or str(value).strip() in _UNLABELLED
 
 
-def label_id(name: str) -> int:
+def get_label_id(name: str) -> int:
     """Look up the id of one of `LABELS`.
 
     Raises:
         LabelError: If the name is `not_entailment`, which is neutral or contradiction.
 
-    >>> label_id("contradiction")
+    >>> get_label_id("contradiction")
     2
     """
     if name == NOT_ENTAILMENT:
@@ -163,13 +163,13 @@ def label_id(name: str) -> int:
     return LABELS.index(name)
 
 
-def gold_id(name: str) -> int:
-    """Look up the id of a gold label in its label space: as in `label_id`, or 1 for `not_entailment`.
+def get_gold_id(name: str) -> int:
+    """Look up the id of a gold label in its label space: as in `get_label_id`, or 1 for `not_entailment`.
 
-    >>> gold_id("contradiction"), gold_id("not_entailment")
+    >>> get_gold_id("contradiction"), get_gold_id("not_entailment")
     (2, 1)
     """
-    return TWO_WAY.index(name) if name == NOT_ENTAILMENT else label_id(name)
+    return TWO_WAY.index(name) if name == NOT_ENTAILMENT else get_label_id(name)
 
 
 def parse_label_map(text: str) -> dict[str, str]:
@@ -191,7 +191,7 @@ def parse_label_map(text: str) -> dict[str, str]:
             f"(LABEL_0=contradiction,…), got a mixture: {text!r}"
         )
     pairs = [part.split("=", 1) for part in parts] if all(named) else [[str(i), part] for i, part in enumerate(parts)]
-    return {theirs.strip(): canonical(ours) for theirs, ours in pairs}
+    return {theirs.strip(): resolve_label(ours) for theirs, ours in pairs}
 
 
 def resolve_order(id2label: Mapping[int, str], label_map: Mapping[str, str] | None = None) -> tuple[str, ...]:
@@ -215,7 +215,7 @@ def resolve_order(id2label: Mapping[int, str], label_map: Mapping[str, str] | No
     theirs = {i: str(id2label[i]) for i in outputs}
     if label_map is None:
         try:
-            order = tuple(canonical(theirs[i]) for i in outputs)
+            order = tuple(resolve_label(theirs[i]) for i in outputs)
         except LabelError as error:
             raise LabelError(
                 f"expected label names in the model's id2label, got {theirs} ({error}); look up the order on the "
@@ -256,7 +256,7 @@ def _two_label_advice(order: Sequence[str]) -> str:
     return f"; pass --label-map {', or '.join(choices)}" if choices else ""
 
 
-def single_output_labels(name: str, label_map: Mapping[str, str] | None = None) -> tuple[str, ...]:
+def resolve_single_output_labels(name: str, label_map: Mapping[str, str] | None = None) -> tuple[str, ...]:
     """Resolve the labels of a model with one output: the label above the threshold, then the one below.
 
     By default, a high score means entailment. It means another label if the output has its name (`contradiction`), or
@@ -269,10 +269,10 @@ def single_output_labels(name: str, label_map: Mapping[str, str] | None = None) 
     Raises:
         LabelError: If the map does not contain both labels of a two-label space.
 
-    >>> single_output_labels("LABEL_0"), single_output_labels("CONTRADICTION")
+    >>> resolve_single_output_labels("LABEL_0"), resolve_single_output_labels("CONTRADICTION")
     (('entailment', 'not_entailment'), ('contradiction', 'not_contradiction'))
     """
-    orders = two_label_orders()
+    orders = list_two_label_orders()
     if label_map is not None:
         if sorted(label_map.items()) not in [[("0", high), ("1", low)] for high, low in orders]:
             raise LabelError(
@@ -281,51 +281,51 @@ def single_output_labels(name: str, label_map: Mapping[str, str] | None = None) 
             )
         return label_map["0"], label_map["1"]
     try:
-        high = canonical(name)
+        high = resolve_label(name)
     except LabelError:  # names such as LABEL_0, relevant, consistent
         high = ENTAILMENT
     return next((order for order in orders if order[0] == high), TWO_WAY[::-1])
 
 
-def two_label_orders() -> list[tuple[str, ...]]:
+def list_two_label_orders() -> list[tuple[str, ...]]:
     """List all possible orders of the outputs of a two-label model."""
     return [order for space in (TWO_WAY, CONTRADICTION_OR_NOT) for order in permutations(space)]
 
 
-def candidate_orders(declared: Sequence[str], *, allow_two_labels: bool = False) -> list[tuple[str, ...]]:
+def list_candidate_orders(declared: Sequence[str], *, allow_two_labels: bool = False) -> list[tuple[str, ...]]:
     """List the possible output orders, starting with the declared one.
 
     Args:
         declared: Order declared by a model or a file.
         allow_two_labels: Whether to include the orders of two labels for a model with three labels.
 
-    >>> candidate_orders(("entailment", "not_entailment"))[:2]
+    >>> list_candidate_orders(("entailment", "not_entailment"))[:2]
     [('entailment', 'not_entailment'), ('not_entailment', 'entailment')]
     """
     others: list[tuple[str, ...]] = list(permutations(declared)) if len(declared) > 2 else []
-    others += two_label_orders() if len(declared) == 2 or allow_two_labels else []
+    others += list_two_label_orders() if len(declared) == 2 or allow_two_labels else []
     return [tuple(declared), *(order for order in others if order != tuple(declared))]
 
 
-def label_space_of(order: Sequence[str]) -> tuple[str, ...]:
+def find_label_space(order: Sequence[str]) -> tuple[str, ...]:
     """Find the label space that `order` permutes, in canonical order.
 
-    >>> label_space_of(("contradiction", "entailment", "neutral"))
+    >>> find_label_space(("contradiction", "entailment", "neutral"))
     ('entailment', 'neutral', 'contradiction')
     """
     return next(space for space in LABEL_SPACES if sorted(space) == sorted(order))
 
 
-def positive_label(label_space: Sequence[str]) -> str:
+def get_positive_label(label_space: Sequence[str]) -> str:
     """Look up the positive label of a two-label space.
 
-    >>> positive_label(TWO_WAY), positive_label(CONTRADICTION_OR_NOT)
+    >>> get_positive_label(TWO_WAY), get_positive_label(CONTRADICTION_OR_NOT)
     ('entailment', 'contradiction')
     """
     return CONTRADICTION if NOT_CONTRADICTION in label_space else ENTAILMENT
 
 
-def fold(label: str, label_space: Sequence[str]) -> str:
+def fold_label(label: str, label_space: Sequence[str]) -> str:
     """Map a three-way gold label to a model's label space.
 
     For two-label models, neutral and contradiction become `not_entailment`, as in McCoy et al. (2019, section 4) for
@@ -334,7 +334,7 @@ def fold(label: str, label_space: Sequence[str]) -> str:
     Raises:
         LabelError: If label and space belong to different two-label spaces.
 
-    >>> fold("neutral", TWO_WAY), fold("neutral", CONTRADICTION_OR_NOT), fold("neutral", LABELS)
+    >>> fold_label("neutral", TWO_WAY), fold_label("neutral", CONTRADICTION_OR_NOT), fold_label("neutral", LABELS)
     ('not_entailment', 'not_contradiction', 'neutral')
     """
     if label in label_space:

@@ -19,15 +19,21 @@ import pyarrow.parquet as pq
 
 from unbag.data import readers
 from unbag.data.labels import ENTAILMENT
-from unbag.data.sources import SPAN, Example, Source
+from unbag.data.sources import SPAN, Example, PairSource
 from unbag.data.text import paragraphs, sentences
-from unbag.data.text.parses import Parser, parse_ahead
-from unbag.data.text.sentences import REPEATED, form_exclusion, is_english, language_error, parse_exclusion
+from unbag.data.text.parses import Parser, precompute_parses
+from unbag.data.text.sentences import (
+    REPEATED,
+    build_language_error,
+    find_form_exclusion,
+    find_parse_exclusion,
+    is_english,
+)
 from unbag.data.text.tagging import PIPELINE
-from unbag.utils.files import atomic_write, cache_folder
-from unbag.utils.hashing import file_hash
-from unbag.utils.options import did_you_mean
-from unbag.utils.safe_io import DataError, lines, validate_file
+from unbag.utils.files import atomic_write, get_cache_folder
+from unbag.utils.hashing import hash_file
+from unbag.utils.options import suggest_name
+from unbag.utils.safe_io import DataError, iter_lines, validate_file
 
 LANGUAGE: Final = "en"
 """Language of texts. All sets built from text depend on English grammar."""
@@ -46,14 +52,14 @@ _LAYOUT: Final = 1
 _SCHEMA: Final = pa.schema([("id", pa.string()), ("text", pa.string()), ("reason", pa.string())])
 
 
-class Document(NamedTuple):
+class TextDocument(NamedTuple):
     """Text with a name, and a function that reads its paragraphs."""
 
     name: str
     paragraphs: Callable[[], Iterable[str]]
 
 
-class Candidate(NamedTuple):
+class SentenceCandidate(NamedTuple):
     """Sentence of a text with the reason for its exclusion, if any."""
 
     id: str
@@ -61,7 +67,7 @@ class Candidate(NamedTuple):
     reason: str | None
 
 
-def text_files(names: Sequence[str | os.PathLike[str]]) -> list[str]:
+def list_text_files(names: Sequence[str | os.PathLike[str]]) -> list[str]:
     """List the files of a text: the given files, and the sorted text and Markdown files in the given folders.
 
     The id of a Hub dataset is returned unchanged.
@@ -81,14 +87,14 @@ def text_files(names: Sequence[str | os.PathLike[str]]) -> list[str]:
                 )
             return [name]
         if path.is_dir():
-            found = (each for each in path.rglob("*") if readers.file_ending(each) in (*_PLAIN, *_MARKDOWN))
+            found = (each for each in path.rglob("*") if readers.get_file_extension(each) in (*_PLAIN, *_MARKDOWN))
             inside = sorted(str(each) for each in islice(found, _MOST_FILES + 1) if each.is_file())
             if not 0 < len(inside) <= _MOST_FILES:
                 n = f"more than {_MOST_FILES:,}" if inside else "none"
                 raise DataError(f"{path}: expected a folder with .txt or .md files, got {n}; pass the files")
             files += inside
             continue
-        if readers.file_ending(validate_file(path)) not in ENDINGS:
+        if readers.get_file_extension(validate_file(path)) not in ENDINGS:
             raise DataError(f"{path}: expected a file name ending in {', '.join(ENDINGS)}, optionally followed by .gz")
         files.append(name)
     if not files:
@@ -96,7 +102,7 @@ def text_files(names: Sequence[str | os.PathLike[str]]) -> list[str]:
     return list(dict.fromkeys(files))
 
 
-def text_names(files: Sequence[str]) -> list[str]:
+def build_text_names(files: Sequence[str]) -> list[str]:
     """Build the names of a text's files for records, without folders. The id of a Hub dataset is unchanged."""
     return [name if readers.is_hub_id(name) else Path(name).name for name in files]
 
@@ -109,14 +115,14 @@ def open_text(
     columns: Mapping[str, str] | None = None,
     config: str | None = None,
     revision: str | None = None,
-) -> Source:
+) -> PairSource:
     """Open a text as pairs of each sentence with itself, labelled entailment.
 
     Parsing starts when the first row is read. The sentences are then cached (`unbag/sentences`) by the content of the
     text and the identity of the parser.
 
     Args:
-        names: Files or folders (`text_files`), or the id of one Hub dataset.
+        names: Files or folders (`list_text_files`), or the id of one Hub dataset.
         pipeline: spaCy pipeline that parses the sentences: a package, a folder or a Hub repository.
         split: Split of a Hub dataset; None for files.
         columns: Name of the text column in tables, under the key `text`.
@@ -129,7 +135,7 @@ def open_text(
     if unknown := sorted(set(columns or {}) - {_COLUMN}):
         raise DataError(f"--columns: expected a name for the column {_COLUMN!r}, got {', '.join(unknown)}")
     column = (columns or {}).get(_COLUMN)
-    files = text_files(names)
+    files = list_text_files(names)
     if readers.is_hub_id(files[0]):
         documents, commit = _hub_documents(files[0], config, split, revision or "main", column)
         name, origin, split = files[0], f"{files[0]} ({config})" if config else files[0], split or ""
@@ -140,7 +146,7 @@ def open_text(
     key = "\0".join([commit, str(column), str(config), split])
     # Cached per source, so that the parser is not loaded again for each pass over the rows.
     stored = cache(partial(_sentences, key, pipeline, documents, str(names[0])))
-    return Source(
+    return PairSource(
         name=name,
         split=split,
         language=LANGUAGE,
@@ -149,29 +155,29 @@ def open_text(
         origin=origin,
         revision=commit,
         has_ids=False,
-        _spans=lambda: tuple(readers.parquet_spans(stored(), SPAN)),
+        _spans=lambda: tuple(readers.split_parquet(stored(), SPAN)),
         _read=lambda start, stop: readers.read_parquet(stored(), start, stop),
         _parse=_as_example,
     )
 
 
-def _as_example(row: readers.Row) -> Example | str:
+def _as_example(row: readers.DataRow) -> Example | str:
     values = row.values
     if values["reason"] is not None:
         return str(values["reason"])
     return Example(values["id"], values["text"], values["text"], ENTAILMENT)
 
 
-def _sentences(key: str, pipeline: str, documents: Callable[[], Iterator[Document]], where: str) -> Path:
+def _sentences(key: str, pipeline: str, documents: Callable[[], Iterator[TextDocument]], where: str) -> Path:
     """Load the stored sentences of a text, or split, filter, parse and store them."""
     parser = Parser(pipeline)
     digest = hashlib.sha256(f"{key}\0{parser.identity}\0{_LAYOUT}\0{_rules_hash()}".encode()).hexdigest()[:32]
-    path = cache_folder("sentences") / f"{digest}.parquet"
+    path = get_cache_folder("sentences") / f"{digest}.parquet"
     if not path.is_file():
         if not is_english(_sample(documents())):
-            raise DataError(language_error(where))
+            raise DataError(build_language_error(where))
         forms = (each.text for each in _candidates(documents()) if each.reason is None)
-        parse_ahead(pipeline, forms)
+        precompute_parses(pipeline, forms)
         with atomic_write(path) as tmp, pq.ParquetWriter(tmp, _SCHEMA, compression="zstd") as writer:
             chunks = _parsed(_candidates(documents()), parser)
             while chunk := list(islice(chunks, _CHUNK)):
@@ -188,12 +194,12 @@ def _rules_hash() -> str:
     return digest.hexdigest()
 
 
-def _sample(documents: Iterable[Document]) -> Iterator[str]:
+def _sample(documents: Iterable[TextDocument]) -> Iterator[str]:
     """Iterate over the first paragraphs, for language detection."""
     return islice((paragraph for document in documents for paragraph in document.paragraphs()), _LANGUAGE_SAMPLE)
 
 
-def _candidates(documents: Iterable[Document]) -> Iterator[Candidate]:
+def _candidates(documents: Iterable[TextDocument]) -> Iterator[SentenceCandidate]:
     """Iterate over all sentences of documents, with the exclusion reasons that need no parse.
 
     Memory use grows by an 8-byte hash per distinct sentence.
@@ -202,45 +208,45 @@ def _candidates(documents: Iterable[Document]) -> Iterator[Candidate]:
     for document in documents:
         for number, paragraph in enumerate(document.paragraphs(), start=1):
             for place, sentence in enumerate(sentences.split_english(paragraph), start=1):
-                reason = form_exclusion(sentence)
+                reason = find_form_exclusion(sentence)
                 if reason is None:
                     digest = hashlib.blake2b(sentence.lower().encode(), digest_size=8).digest()
                     reason = REPEATED if digest in seen else None
                     seen.add(digest)
-                yield Candidate(f"{document.name}:{number}:{place}", sentence, reason)
+                yield SentenceCandidate(f"{document.name}:{number}:{place}", sentence, reason)
 
 
-def _parsed(candidates: Iterator[Candidate], parser: Parser) -> Iterator[Candidate]:
+def _parsed(candidates: Iterator[SentenceCandidate], parser: Parser) -> Iterator[SentenceCandidate]:
     """Iterate over candidates in order, with the exclusion reasons from their parses."""
     while chunk := list(islice(candidates, _CHUNK)):
         parses = parser.parses(each.text for each in chunk if each.reason is None)
         for each in chunk:
-            yield each if each.reason else each._replace(reason=parse_exclusion(next(parses)))
+            yield each if each.reason else each._replace(reason=find_parse_exclusion(next(parses)))
 
 
-def _file_documents(files: Sequence[str], column: str | None) -> Callable[[], Iterator[Document]]:
+def _file_documents(files: Sequence[str], column: str | None) -> Callable[[], Iterator[TextDocument]]:
     names = _unique_names(files)
     for file in files:
         if _is_table(Path(file)):
             _text_column(readers.open_file(Path(file)).columns, column, file)
 
-    def documents() -> Iterator[Document]:
+    def documents() -> Iterator[TextDocument]:
         for name, file in zip(names, files, strict=True):
             path = Path(file)
             if _is_table(path):
                 table = readers.open_file(path)
                 yield from _cells(table, _text_column(table.columns, column, file), name)
             else:
-                is_markdown = readers.file_ending(path) in _MARKDOWN
-                split = paragraphs.markdown_paragraphs if is_markdown else paragraphs.plain_paragraphs
-                yield Document(name, partial(_read_paragraphs, path, split))
+                is_markdown = readers.get_file_extension(path) in _MARKDOWN
+                split = paragraphs.iter_markdown_paragraphs if is_markdown else paragraphs.iter_plain_paragraphs
+                yield TextDocument(name, partial(_read_paragraphs, path, split))
 
     return documents
 
 
 def _hub_documents(
     repo_id: str, config: str | None, split: str | None, revision: str, column: str | None
-) -> tuple[Callable[[], Iterator[Document]], str]:
+) -> tuple[Callable[[], Iterator[TextDocument]], str]:
     if split is None:
         raise DataError(f"{repo_id}: expected a split of the dataset, got none; pass one, such as --split train")
     table, commit = readers.open_hub(repo_id, config, split, revision)
@@ -248,22 +254,22 @@ def _hub_documents(
     return (lambda: _cells(table, name, split)), commit
 
 
-def _cells(table: readers.Table, column: str, name: str) -> Iterator[Document]:
+def _cells(table: readers.DataTable, column: str, name: str) -> Iterator[TextDocument]:
     """Iterate over the cells of a text column. Each cell is a document."""
     for row in table.read():
-        text = readers.cell(row, column)
+        text = readers.get_cell(row, column)
         if text is None or text == "":
             continue
         if not isinstance(text, str):
             raise DataError(f"{row.place}: expected text in the column {column!r}, got {text!r:.100}")
-        yield Document(f"{name}-{row.number}", partial(paragraphs.plain_paragraphs, text.splitlines()))
+        yield TextDocument(f"{name}-{row.number}", partial(paragraphs.iter_plain_paragraphs, text.splitlines()))
 
 
 def _text_column(present: Sequence[str], named: str | None, where: str) -> str:
     if named is not None:
         if named not in present:
             raise DataError(
-                f"{where}: expected the text column {named!r}, got {list(present)[:20]}{did_you_mean(named, present)}"
+                f"{where}: expected the text column {named!r}, got {list(present)[:20]}{suggest_name(named, present)}"
             )
         return named
     for usual in _RECOGNISED:
@@ -277,7 +283,7 @@ def _text_column(present: Sequence[str], named: str | None, where: str) -> str:
 
 
 def _is_table(path: Path) -> bool:
-    return readers.file_ending(path) in readers.ENDINGS
+    return readers.get_file_extension(path) in readers.ENDINGS
 
 
 def _read_paragraphs(path: Path, split: Callable[[Iterable[str]], Iterator[str]]) -> Iterator[str]:
@@ -285,7 +291,7 @@ def _read_paragraphs(path: Path, split: Callable[[Iterable[str]], Iterator[str]]
 
 
 def _text_lines(path: Path) -> Iterator[str]:
-    for number, line in lines(path):
+    for number, line in iter_lines(path):
         try:
             yield line.decode("utf-8-sig" if number == 1 else "utf-8")
         except UnicodeDecodeError as error:
@@ -304,8 +310,8 @@ def _unique_names(files: Sequence[str]) -> list[str]:
 def _hash_of(files: Sequence[str]) -> str:
     """Compute the sha256 of several files; for a single file, the sha256 of its bytes."""
     if len(files) == 1:
-        return file_hash(Path(files[0]))
+        return hash_file(Path(files[0]))
     digest = hashlib.sha256()
     for name, file in zip(_unique_names(files), files, strict=True):
-        digest.update(f"{name}\0{file_hash(Path(file))}\n".encode())
+        digest.update(f"{name}\0{hash_file(Path(file))}\n".encode())
     return digest.hexdigest()

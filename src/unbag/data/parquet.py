@@ -18,7 +18,7 @@ _BATCH: Final = 1000  # rows
 _LARGE_BATCH: Final = 64 << 20  # bytes; rows of a larger batch are yielded one by one
 
 
-def batches(
+def iter_batches(
     file: Path | IO[bytes], place: object, size: int, groups: Sequence[int] | None = None
 ) -> Iterator[pa.RecordBatch]:
     """Iterate over batches of the rows of a file. Text columns are dictionary-encoded.
@@ -56,7 +56,7 @@ def batches(
 
 def validate_unpacked_size(file: Path | IO[bytes], place: object, size: int) -> None:
     """Validate that an entire file may be read into memory. Arguments and errors are those of `batches`."""
-    for _ in batches(file, place, size):
+    for _ in iter_batches(file, place, size):
         pass
 
 

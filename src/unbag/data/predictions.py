@@ -6,7 +6,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from unbag.data.labels import LABELS, NOT_ENTAILMENT, TWO_WAY, fold
+from unbag.data.labels import LABELS, NOT_ENTAILMENT, TWO_WAY, fold_label
 
 NO_ANSWER: Final = -1
 """Value of `SetPredictions.predicted` for a row without an answer, which is wrong for every gold label."""
@@ -54,7 +54,7 @@ class SetPredictions(NamedTuple):
         """Convert to a label space with equally many or fewer labels. Probabilities of merged labels are summed."""
         if tuple(label_space) == tuple(self.label_space):
             return self
-        columns = [list(label_space).index(fold(label, label_space)) for label in self.label_space]
+        columns = [list(label_space).index(fold_label(label, label_space)) for label in self.label_space]
         probabilities = np.zeros((len(self.probabilities), len(label_space)), dtype=self.probabilities.dtype)
         for column, values in zip(columns, self.probabilities.T, strict=True):
             probabilities[:, column] += values
@@ -75,7 +75,7 @@ class SetPredictions(NamedTuple):
     @property
     def folded(self) -> NDArray[np.intp]:
         """Position in `label_space` of each of `data.labels.LABELS`, shape (3,)."""
-        return np.array([self.label_space.index(fold(label, self.label_space)) for label in LABELS])
+        return np.array([self.label_space.index(fold_label(label, self.label_space)) for label in LABELS])
 
 
 def validate_label_space(gold: Sequence[str], label_space: Sequence[str]) -> None:
@@ -89,7 +89,7 @@ def validate_label_space(gold: Sequence[str], label_space: Sequence[str]) -> Non
         labels.LabelError: If the gold labels separate entailment and the model separates contradiction.
     """
     if NOT_ENTAILMENT in gold:
-        fold(NOT_ENTAILMENT, label_space)
+        fold_label(NOT_ENTAILMENT, label_space)
 
 
 def predictions_from_labels(predicted: Sequence[int]) -> "SetPredictions":
@@ -124,6 +124,6 @@ def scatter_predictions(answers: SetPredictions, mask: NDArray[np.bool_]) -> "Se
     return answers._replace(probabilities=probabilities, unanswered=unanswered)
 
 
-def flags(values: Any) -> NDArray[np.bool_]:
+def to_boolean_array(values: Any) -> NDArray[np.bool_]:
     """Convert a column of booleans to an array, shape (n,)."""
     return np.asarray(values, dtype=np.bool_)

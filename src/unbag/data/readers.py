@@ -18,15 +18,15 @@ from math import ceil
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, Protocol
 
-from unbag.utils.hashing import content_hash, file_hash
-from unbag.utils.hub import HubReadError, hub_read, missing_repo_message
-from unbag.utils.offline import unless_unreachable
-from unbag.utils.redaction import first_line
-from unbag.utils.retries import was_reached
-from unbag.utils.safe_io import MOST_COLUMNS, DataError, lines, parse_json, validate_file
+from unbag.utils.hashing import hash_columns, hash_file
+from unbag.utils.hub import HubReadError, describe_missing_repo, read_from_hub
+from unbag.utils.offline import use_cache_if_unreachable
+from unbag.utils.redaction import extract_first_line
+from unbag.utils.retries import has_reached_server
+from unbag.utils.safe_io import MOST_COLUMNS, DataError, iter_lines, parse_json, validate_file
 
 
-class Row(NamedTuple):
+class DataRow(NamedTuple):
     """Row of a file or dataset: number from 0, location for messages (file and line), and values by column."""
 
     number: int
@@ -34,7 +34,7 @@ class Row(NamedTuple):
     values: Mapping[str, Any]
 
 
-def cell(row: Row, name: str) -> Any:
+def get_cell(row: DataRow, name: str) -> Any:
     """Look up the value of a row in a column.
 
     Raises:
@@ -52,7 +52,7 @@ def validate_unique_columns(names: Sequence[str], place: object) -> None:
         DataError: If a name is repeated, or there are too many columns.
     """
     validate_column_count(names, place)
-    if problem := repeated_names_error(names):
+    if problem := build_repeated_names_error(names):
         raise DataError(f"{place}: {problem}")
 
 
@@ -66,7 +66,7 @@ def validate_column_count(names: Collection[str], place: object) -> None:
         raise DataError(f"{place}: expected at most {MOST_COLUMNS:,} columns, got {len(names):,}")
 
 
-def repeated_names_error(names: Sequence[str]) -> str:
+def build_repeated_names_error(names: Sequence[str]) -> str:
     """Build the error message for repeated column names; empty if there are none."""
     repeated = [name for name, n in Counter(names).items() if name and n > 1]
     message = f"expected unique names, got {' and '.join(map(repr, repeated))} repeatedly; remove or rename all but one"
@@ -78,7 +78,7 @@ _PARTS: Final = 16
 decoding is 100 times faster than the conversion to Python rows, 16 parts have little overhead."""
 
 
-def read_parquet(path: Path, start: int = 0, stop: int | None = None) -> Iterator[Row]:
+def read_parquet(path: Path, start: int = 0, stop: int | None = None) -> Iterator[DataRow]:
     """Iterate over a range of the rows of a Parquet file. Row groups outside the range are not read.
 
     Raises:
@@ -96,21 +96,21 @@ def read_parquet(path: Path, start: int = 0, stop: int | None = None) -> Iterato
         if not groups:
             return
         first = bounds[groups[0]][0]  # number of the first row of the batch
-        for batch in parquet.batches(path, path, path.stat().st_size, groups):
+        for batch in parquet.iter_batches(path, path, path.stat().st_size, groups):
             if number == start:
                 validate_unique_columns(batch.schema.names, path)
             n = batch.num_rows
             wanted = batch[max(0, start - first) : n if stop is None else max(0, stop - first)]
             columns = [_values(wanted, name, path) for name in wanted.schema.names]
             for cells in zip(*columns, strict=True):
-                yield Row(number, f"{path}, row {number}", dict(zip(wanted.schema.names, cells, strict=True)))
+                yield DataRow(number, f"{path}, row {number}", dict(zip(wanted.schema.names, cells, strict=True)))
                 number += 1
             first += n
     except (pa.ArrowException, OSError, UnicodeError) as error:  # column names may be any bytes
-        raise DataError(f"{path}, after {number:,} rows: {first_line(error)}") from None
+        raise DataError(f"{path}, after {number:,} rows: {extract_first_line(error)}") from None
 
 
-def parquet_spans(path: Path, size: int) -> list[tuple[int, int | None]]:
+def split_parquet(path: Path, size: int) -> list[tuple[int, int | None]]:
     """Split a Parquet file into ranges of about `size` rows or more, within row groups.
 
     Raises:
@@ -122,7 +122,7 @@ def parquet_spans(path: Path, size: int) -> list[tuple[int, int | None]]:
     try:
         groups = list(pairwise(_bounds(pq.read_metadata(path))))
     except (pa.ArrowException, OSError) as error:
-        raise DataError(f"{path}: {first_line(error)}") from None
+        raise DataError(f"{path}: {extract_first_line(error)}") from None
     firsts = [row for first, end in groups for row in range(first, end, max(size, ceil((end - first) / _PARTS)))]
     return list(zip(firsts or [0], [*firsts[1:], None], strict=True))
 
@@ -139,12 +139,12 @@ def _values(batch: Any, name: str, path: Path) -> Sequence[Any]:
         values: Sequence[Any] = column.to_pylist()
     except (ValueError, ArithmeticError, LookupError, ImportError, NotImplementedError) as error:
         raise DataError(
-            f"{path}: expected a readable column {name!r}, got an error ({column.type}: {first_line(error)})"
+            f"{path}: expected a readable column {name!r}, got an error ({column.type}: {extract_first_line(error)})"
         ) from None
     return values
 
 
-class Start(NamedTuple):
+class RowStart(NamedTuple):
     """Start of a row: its number from 0, and the numbers of lines and bytes before it."""
 
     row: int
@@ -152,7 +152,7 @@ class Start(NamedTuple):
     bytes: int
 
 
-def csv_delimiter(path: Path) -> str:
+def detect_csv_delimiter(path: Path) -> str:
     """Detect the delimiter of a csv file: a semicolon if the header contains one and no comma, otherwise a comma.
 
     Spreadsheets use semicolons in languages with a decimal comma.
@@ -160,7 +160,7 @@ def csv_delimiter(path: Path) -> str:
     Raises:
         DataError: If the file cannot be read.
     """
-    for number, line in lines(path):
+    for number, line in iter_lines(path):
         if not _is_blank_record(number, line):
             try:
                 cells = next(csv.reader([_text(number, line)]), [])
@@ -170,7 +170,7 @@ def csv_delimiter(path: Path) -> str:
     return ","
 
 
-def jsonl_starts(path: Path, every: int) -> Iterator[Start]:
+def iter_jsonl_starts(path: Path, every: int) -> Iterator[RowStart]:
     """Iterate over the start of every `every`-th row of a jsonl file, except the first row.
 
     Raises:
@@ -179,7 +179,7 @@ def jsonl_starts(path: Path, every: int) -> Iterator[Start]:
     return _starts(path, every, _is_blank_json, header=False, quotes=False)
 
 
-def separated_starts(path: Path, every: int, *, quotes: bool) -> Iterator[Start]:
+def iter_separated_starts(path: Path, every: int, *, quotes: bool) -> Iterator[RowStart]:
     """Iterate over the start of every `every`-th row of a csv or tsv file, except the first row.
 
     The iteration stops at malformed csv. The reader that continues from the last start reports the error.
@@ -198,15 +198,15 @@ def separated_starts(path: Path, every: int, *, quotes: bool) -> Iterator[Start]
 
 def _starts(
     path: Path, every: int, is_blank: Callable[[int, bytes], bool], *, header: bool, quotes: bool
-) -> Iterator[Start]:
-    stream = lines(path)
+) -> Iterator[RowStart]:
+    stream = iter_lines(path)
     row = -1 if header else 0
     done = 0  # bytes
-    delimiter = csv_delimiter(path) if quotes else ","
+    delimiter = detect_csv_delimiter(path) if quotes else ","
     for number, line in stream:
         if not is_blank(number, line):
             if row > 0 and row % every == 0:
-                yield Start(row, number - 1, done)
+                yield RowStart(row, number - 1, done)
             row += 1
             if quotes and b'"' in line:
                 try:
@@ -254,20 +254,20 @@ def _is_blank_record(number: int, line: bytes) -> bool:
     return not line.strip(b"\r\n")
 
 
-FIRST: Final = Start(0, 0, 0)
+FIRST: Final = RowStart(0, 0, 0)
 """Start of the first row of a file."""
 
 
-def read_csv(path: Path, start: Start = FIRST) -> Iterator[Row]:
+def read_csv(path: Path, start: RowStart = FIRST) -> Iterator[DataRow]:
     """Iterate over the rows of a csv file, starting at `start`. The delimiter is a comma or a semicolon.
 
     Raises:
         DataError: If a line is malformed; the message has its number.
     """
-    return _read_separated(path, csv_delimiter(path), csv.QUOTE_MINIMAL, start)
+    return _read_separated(path, detect_csv_delimiter(path), csv.QUOTE_MINIMAL, start)
 
 
-def read_tsv(path: Path, start: Start = FIRST) -> Iterator[Row]:
+def read_tsv(path: Path, start: RowStart = FIRST) -> Iterator[DataRow]:
     """Iterate over the rows of a tsv file, starting at `start`.
 
     Quotation marks are part of the sentence, as in the files of SNLI and HANS.
@@ -278,7 +278,7 @@ def read_tsv(path: Path, start: Start = FIRST) -> Iterator[Row]:
     return _read_separated(path, "\t", csv.QUOTE_NONE, start)
 
 
-def read_jsonl(path: Path, start: Start = FIRST) -> Iterator[Row]:
+def read_jsonl(path: Path, start: RowStart = FIRST) -> Iterator[DataRow]:
     """Iterate over the rows of a jsonl file, starting at `start`.
 
     Raises:
@@ -297,12 +297,12 @@ def read_jsonl(path: Path, start: Start = FIRST) -> Iterator[Row]:
         if not isinstance(values, dict):
             raise DataError(f"{place}: expected one JSON object per line, got {type(values).__name__}")
         validate_column_count(values, place)
-        yield Row(row_number, place, values)
+        yield DataRow(row_number, place, values)
 
 
-def _lines(path: Path, start: Start = FIRST) -> Iterator[tuple[int, str]]:
+def _lines(path: Path, start: RowStart = FIRST) -> Iterator[tuple[int, str]]:
     """Iterate over line numbers (from 1) and lines. Lines are decoded one by one, so that errors name the line."""
-    for number, line in lines(path, start=start.bytes, before=start.lines):
+    for number, line in iter_lines(path, start=start.bytes, before=start.lines):
         try:
             text = line.decode("utf-8-sig" if number == 1 else "utf-8")
         except UnicodeDecodeError as error:
@@ -313,8 +313,8 @@ def _lines(path: Path, start: Start = FIRST) -> Iterator[tuple[int, str]]:
         yield number, text
 
 
-def _read_separated(path: Path, delimiter: str, quoting: Literal[0, 3], start: Start) -> Iterator[Row]:
-    def reader_from(begin: Start) -> Any:
+def _read_separated(path: Path, delimiter: str, quoting: Literal[0, 3], start: RowStart) -> Iterator[DataRow]:
+    def reader_from(begin: RowStart) -> Any:
         texts = (line for _, line in _lines(path, begin))
         return csv.reader(texts, delimiter=delimiter, quoting=quoting, strict=True)
 
@@ -330,23 +330,25 @@ def _read_separated(path: Path, delimiter: str, quoting: Literal[0, 3], start: S
             place = f"{path}, line {before + reader.line_num}"
             if len(cells) != len(header):
                 raise DataError(f"{place}: expected {len(header)} cells ({', '.join(header)}), got {len(cells)}")
-            yield Row(number, place, dict(zip(header, cells, strict=True)))
+            yield DataRow(number, place, dict(zip(header, cells, strict=True)))
     except csv.Error as error:
         raise DataError(f"{path}, line {before + reader.line_num}: {error}") from None
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     values = dict(pairs)
-    if len(values) < len(pairs) and (problem := repeated_names_error([name for name, _ in pairs])):
+    if len(values) < len(pairs) and (problem := build_repeated_names_error([name for name, _ in pairs])):
         raise ValueError(problem)
     return values
 
 
 _PARQUET: Final = ".parquet"
-_TEXT: Final[Mapping[str, tuple[Callable[[Path, Start], Iterator[Row]], Callable[[Path, int], Iterator[Start]]]]] = {
-    ".csv": (read_csv, partial(separated_starts, quotes=True)),
-    ".tsv": (read_tsv, partial(separated_starts, quotes=False)),
-    ".jsonl": (read_jsonl, jsonl_starts),
+_TEXT: Final[
+    Mapping[str, tuple[Callable[[Path, RowStart], Iterator[DataRow]], Callable[[Path, int], Iterator[RowStart]]]]
+] = {
+    ".csv": (read_csv, partial(iter_separated_starts, quotes=True)),
+    ".tsv": (read_tsv, partial(iter_separated_starts, quotes=False)),
+    ".jsonl": (read_jsonl, iter_jsonl_starts),
 }
 """Function that reads rows and function that finds their starts, by the extension of a text file."""
 
@@ -354,18 +356,18 @@ ENDINGS: Final = (*_TEXT, _PARQUET)
 
 
 @dataclass(frozen=True)
-class File:
+class DataFile:
     """Rows of a csv, tsv, jsonl or parquet file."""
 
     path: Path
     columns: Sequence[str]
-    _starts: list[Start] = field(default_factory=list, repr=False, compare=False)  # filled by `spans`
+    _starts: list[RowStart] = field(default_factory=list, repr=False, compare=False)  # filled by `spans`
 
-    def read(self, start: int = 0, stop: int | None = None) -> Iterator[Row]:
+    def read(self, start: int = 0, stop: int | None = None) -> Iterator[DataRow]:
         """Iterate over a range of rows. Reads all preceding lines of a text file unless `spans` was called before."""
-        if file_ending(self.path) == _PARQUET:
+        if get_file_extension(self.path) == _PARQUET:
             return read_parquet(self.path, start, stop)
-        read, _ = _TEXT[file_ending(self.path)]
+        read, _ = _TEXT[get_file_extension(self.path)]
         nearest = bisect_right(self._starts, start, key=lambda at: at.row)
         begin = self._starts[nearest - 1] if nearest else FIRST
         rows = read(self.path, begin)
@@ -377,36 +379,36 @@ class File:
 
     def spans(self, size: int) -> tuple[tuple[int, int | None], ...]:
         """Split the file into ranges of about `size` rows; a single open range for `.gz`."""
-        if file_ending(self.path) == _PARQUET:
-            return tuple(parquet_spans(self.path, size))
+        if get_file_extension(self.path) == _PARQUET:
+            return tuple(split_parquet(self.path, size))
         if self.path.suffix == ".gz":  # gzip has no random access
             return ((0, None),)
-        _, find = _TEXT[file_ending(self.path)]
+        _, find = _TEXT[get_file_extension(self.path)]
         self._starts[:] = find(self.path, size)
         firsts = [at.row for at in self._starts]
         return tuple(zip([0, *firsts], [*firsts, None], strict=True))
 
     def sha256(self) -> str:
         """Compute the hash of the file's bytes."""
-        return file_hash(self.path)
+        return hash_file(self.path)
 
 
-def open_file(path: Path) -> File:
+def open_file(path: Path) -> DataFile:
     """Open a file with the reader for its extension.
 
     Raises:
         DataError: If the path does not exist, is not a regular file, has an unknown extension, or has no rows.
     """
     validate_file(path)
-    if file_ending(path) not in ENDINGS:
+    if get_file_extension(path) not in ENDINGS:
         raise DataError(f"{path}: expected a file name ending in {', '.join(ENDINGS)}, optionally followed by .gz")
-    first = next(File(path, ()).read(), None)
+    first = next(DataFile(path, ()).read(), None)
     if first is None:
         raise DataError(f"{path}: expected rows, got none")
-    return File(path, list(first.values))
+    return DataFile(path, list(first.values))
 
 
-def file_ending(path: Path) -> str:
+def get_file_extension(path: Path) -> str:
     """Extract the extension of a file name, ignoring a final `.gz`."""
     return path.suffixes[-2] if path.suffix == ".gz" and len(path.suffixes) > 1 else path.suffix
 
@@ -414,7 +416,7 @@ def file_ending(path: Path) -> str:
 _BATCH = 1000
 
 
-class Table(Protocol):
+class DataTable(Protocol):
     """Interface of a table whose rows can be read repeatedly."""
 
     @property
@@ -422,7 +424,7 @@ class Table(Protocol):
         """Names of the columns."""
         ...
 
-    def read(self, start: int = 0, stop: int | None = None) -> Iterator[Row]:
+    def read(self, start: int = 0, stop: int | None = None) -> Iterator[DataRow]:
         """Iterate over a range of rows."""
         ...
 
@@ -447,7 +449,7 @@ class HubTable:
         """Names of the columns."""
         return list(self.data.column_names or self.data.features or next(iter(self.data)))
 
-    def read(self, start: int = 0, stop: int | None = None) -> Iterator[Row]:
+    def read(self, start: int = 0, stop: int | None = None) -> Iterator[DataRow]:
         """Iterate over a range of rows."""
         data = self.data
         if hasattr(data, "num_rows"):
@@ -457,7 +459,7 @@ class HubTable:
         number = start
         for batch in data.iter(batch_size=_BATCH):
             for values in zip(*batch.values(), strict=True):
-                yield Row(number, f"{self.name}, row {number}", dict(zip(batch, values, strict=True)))
+                yield DataRow(number, f"{self.name}, row {number}", dict(zip(batch, values, strict=True)))
                 number += 1
 
     def label_names(self, column: str) -> Sequence[str] | None:
@@ -473,7 +475,7 @@ class HubTable:
 
     def content_hash(self, columns: Sequence[str]) -> str:
         """Compute the hash of all rows of the given columns (`unbag.utils.hashing`)."""
-        return content_hash(self.data.with_format("arrow").iter(batch_size=_BATCH), columns)
+        return hash_columns(self.data.with_format("arrow").iter(batch_size=_BATCH), columns)
 
 
 def is_hub_id(name: str) -> bool:
@@ -486,11 +488,11 @@ def is_hub_id(name: str) -> bool:
     return (
         re.fullmatch(r"\w[\w.-]*/\w[\w.-]*", name) is not None
         and not path.exists()
-        and file_ending(path) not in ENDINGS
+        and get_file_extension(path) not in ENDINGS
     )
 
 
-def hub_commit(repo_id: str, revision: str) -> str:
+def resolve_hub_commit(repo_id: str, revision: str) -> str:
     """Resolve a branch, tag or other ref of a dataset to a commit. Returns the ref unchanged if offline.
 
     Raises:
@@ -502,15 +504,15 @@ def hub_commit(repo_id: str, revision: str) -> str:
     from huggingface_hub.errors import HfHubHTTPError
 
     try:
-        info = hub_read(f"the dataset {repo_id}", lambda: HfApi().dataset_info(repo_id, revision=revision))
+        info = read_from_hub(f"the dataset {repo_id}", lambda: HfApi().dataset_info(repo_id, revision=revision))
         return str(info.sha or revision)
     except HubReadError as error:
-        if was_reached(error):
+        if has_reached_server(error):
             raise DataError(str(error)) from error
         return revision
     except HfHubHTTPError as error:
-        absent = missing_repo_message(error, "dataset", repo_id)
-        raise DataError(absent or f"{repo_id} at {revision}: {first_line(error)}") from error
+        absent = describe_missing_repo(error, "dataset", repo_id)
+        raise DataError(absent or f"{repo_id} at {revision}: {extract_first_line(error)}") from error
     except OSError:  # offline: `load_dataset` reads the cache, and raises if the dataset is missing
         return revision
 
@@ -526,7 +528,7 @@ def open_hub(
     Raises:
         DataError: If the dataset or split does not exist, or the Hub cannot be reached.
     """
-    with unless_unreachable() as unreachable:
+    with use_cache_if_unreachable() as unreachable:
         return _open_hub(repo_id, config, split, revision, streaming=streaming, unreachable=unreachable)
 
 
@@ -536,7 +538,7 @@ def _open_hub(
     import datasets
     from huggingface_hub.errors import HfHubHTTPError
 
-    commit = hub_commit(repo_id, revision)
+    commit = resolve_hub_commit(repo_id, revision)
 
     if datasets.config.HF_HUB_OFFLINE:
         datasets.utils.logging.set_verbosity_error()  # otherwise it warns for each split that it uses the cache
@@ -556,11 +558,11 @@ def _open_hub(
     what = f"{repo_id} (config {config}, split {split}, revision {commit})"
     try:
         try:
-            data = hub_read(what, load)
+            data = read_from_hub(what, load)
         except (datasets.exceptions.DatasetGenerationError, OSError, ValueError) as error:
-            if not is_damage(error) or datasets.config.HF_HUB_OFFLINE:
+            if not is_corruption(error) or datasets.config.HF_HUB_OFFLINE:
                 raise
-            data = hub_read(what, partial(load, download_mode="force_redownload"))
+            data = read_from_hub(what, partial(load, download_mode="force_redownload"))
     except DataError:
         raise
     except HubReadError as error:
@@ -569,12 +571,12 @@ def _open_hub(
         if unreachable:
             raise DataError(f"{repo_id}, split {split}: expected a local copy, got none, and {unreachable}") from error
         raise DataError(
-            f"{what}: expected a readable dataset, got an error ({first_line(error.__cause__ or error)})"
+            f"{what}: expected a readable dataset, got an error ({extract_first_line(error.__cause__ or error)})"
         ) from error
     return HubTable(repo_id, data), commit
 
 
-def is_damage(error: BaseException) -> bool:
+def is_corruption(error: BaseException) -> bool:
     """Check whether an error of `datasets` indicates a corrupted file in its cache.
 
     Full disks and network failures do not count: their errors have an errno or a specific type.

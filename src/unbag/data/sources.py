@@ -16,12 +16,12 @@ from unbag.data.labels import (
     NOT_ENTAILMENT,
     TWO_WAY,
     LabelError,
-    canonical_gold,
     is_unlabelled,
-    truth_value,
+    parse_truth_value,
+    resolve_gold_label,
 )
 from unbag.data.text import sentences
-from unbag.utils.advice import first_fitting
+from unbag.utils.advice import choose_advice
 from unbag.utils.safe_io import DataError
 
 _RECOGNISED: Final = {
@@ -79,7 +79,7 @@ class Example(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Source:
+class PairSource:
     """Split of a corpus, or a user-provided file or Hub dataset.
 
     Attributes:
@@ -104,8 +104,8 @@ class Source:
     revision: str
     has_ids: bool
     _spans: Callable[[], Spans] = field(repr=False, compare=False)
-    _read: Callable[[int, int | None], Iterator[readers.Row]] = field(repr=False, compare=False)
-    _parse: Callable[[readers.Row], Example | str] = field(repr=False, compare=False)
+    _read: Callable[[int, int | None], Iterator[readers.DataRow]] = field(repr=False, compare=False)
+    _parse: Callable[[readers.DataRow], Example | str] = field(repr=False, compare=False)
     longest: int | None = LONGEST_SENTENCE
     labels: tuple[str, ...] = LABELS
 
@@ -117,7 +117,7 @@ class Source:
         """
         return self._spans()
 
-    def with_one_span(self) -> "Source":
+    def with_one_span(self) -> "PairSource":
         """Copy the source with a single range of rows, for one process."""
         return replace(self, _spans=_one_span)
 
@@ -167,7 +167,7 @@ class Source:
                 elif id_callback is not None:
                     id_callback(parsed.source_id)
                 elif parsed.source_id in ids:
-                    how = first_fitting(
+                    how = choose_advice(
                         "use another id column (--columns id=…), or none (--columns id=) to number the rows",
                         "rename the column to number the rows",
                     )
@@ -194,7 +194,7 @@ def _one_span() -> Spans:
 
 def open_corpus(
     corpus: Corpus, split: str | None = None, *, revision: str | None = None, streaming: bool = False
-) -> Source:
+) -> PairSource:
     """Open one split of a published corpus, from the Hub or the local cache.
 
     Args:
@@ -228,11 +228,11 @@ def open_corpus(
                 "(unbag.load(…, revision=…))"
             )
 
-    def parse(row: readers.Row) -> Example | str:
+    def parse(row: readers.DataRow) -> Example | str:
         # Users cannot correct a published corpus, so rows with an empty sentence are excluded and counted.
         return _parse(row, columns, reader, f"{corpus.name}-{split}-{row.number}", keep_empty=False)
 
-    return Source(
+    return PairSource(
         name=corpus.name,
         split=split,
         language=corpus.language,
@@ -258,7 +258,7 @@ def open_data(
     config: str | None = None,
     revision: str | None = None,
     has_options: bool = True,
-) -> Source:
+) -> PairSource:
     """Open user-provided data with three or two labels.
 
     The data has two labels (`entailment`, `not_entailment`) if `labels` lists them, or otherwise if the first label
@@ -282,13 +282,13 @@ def open_data(
     if language not in LANGUAGES:
         raise DataError(f"--language: expected one of {', '.join(LANGUAGES)}, got {language!r}")
     path = Path(data)
-    table: readers.Table
+    table: readers.DataTable
     if not readers.is_hub_id(str(data)):
         file = readers.open_file(path)
         table, commit, origin, split = file, file.sha256(), path.name, ""  # records do not depend on the folder
     else:
         if split is None:
-            how = first_fitting(
+            how = choose_advice(
                 "expected a split of the dataset, got none; pass one, such as --split test",
                 "expected a file, got a dataset id",
             )
@@ -307,13 +307,13 @@ def open_data(
     reader = replace(reader, space=_label_space(reader, table))
     prefix = "-".join(filter(None, [origin.split(".")[0], split]))
 
-    def parse(row: readers.Row) -> Example | str:
+    def parse(row: readers.DataRow) -> Example | str:
         try:
             return _parse(row, recognised, reader, f"{prefix}-{row.number}", keep_empty=True)
         except UnknownLabelError as error:
             raise DataError(f"{error}; {_label_advice(error.label, has_options=has_options)}") from None
 
-    return Source(
+    return PairSource(
         name=str(data) if split else origin,
         split=split,
         language=language,
@@ -371,7 +371,7 @@ def _recognise(
             in_data = "rename all but one of them in the data"
             raise DataError(
                 f"{where}: expected one column for the {ours}, got {_listed(candidates)}; "
-                f"{first_fitting(by_option, in_data) if has_options else in_data}"
+                f"{choose_advice(by_option, in_data) if has_options else in_data}"
             )
         if candidates:
             columns[ours] = candidates[0]
@@ -383,7 +383,7 @@ def _recognise(
         in_data = "rename the columns in the data"
         raise DataError(
             f"{where}: expected a column for {wanted}, got {list(present)[:_LISTED]}; "
-            f"{first_fitting(by_option, in_data) if has_options else in_data}"
+            f"{choose_advice(by_option, in_data) if has_options else in_data}"
         )
     return columns
 
@@ -424,7 +424,7 @@ def _label_meanings(labels: Sequence[str], where: str) -> tuple[Sequence[str] | 
         if theirs.strip() in meanings:
             raise DataError(f"{where}: expected each label once, got {theirs.strip()!r} twice ({','.join(labels)})")
         try:
-            meanings[theirs.strip()] = canonical_gold(ours)
+            meanings[theirs.strip()] = resolve_gold_label(ours)
         except LabelError as error:
             raise DataError(f"{where}: {error} ({','.join(labels)})") from None
     if not any(set(meanings.values()) <= set(space) for space in (LABELS, TWO_WAY)):
@@ -440,7 +440,7 @@ def _label_advice(label: str, *, has_options: bool) -> str:
     initials = {name[0]: name for name in LABELS}
     if label.lstrip("-").isdecimal() and label not in ("0", "1"):
         by_option = f"pass the names of labels 0, 1, 2, such as --labels {','.join(LABELS)}"
-    elif label in ("0", "1") or truth_value(label) is not None:
+    elif label in ("0", "1") or parse_truth_value(label) is not None:
         high, low = ("1", "0") if label in ("0", "1") else ("true", "false")
         three = f", or the names of labels 0, 1, 2, such as --labels {','.join(LABELS)}" if high == "1" else ""
         by_option = (
@@ -454,7 +454,7 @@ def _label_advice(label: str, *, has_options: bool) -> str:
         theirs = f"{label}=…,…" if label.isalnum() and len(label) <= _LONGEST_LABEL else f"THEIRS={ENTAILMENT},…"
         by_option = f"pass their meanings with --labels {theirs} (each {', '.join(LABELS)} or {NOT_ENTAILMENT})"
     in_data = f"use {', '.join(LABELS[:-1])} and {LABELS[-1]}, or {' and '.join(TWO_WAY)}, in the data"
-    return first_fitting(by_option, in_data) if has_options else in_data
+    return choose_advice(by_option, in_data) if has_options else in_data
 
 
 @dataclass(frozen=True, eq=False)  # hashed by identity: every label of every row is a key of the cache below
@@ -516,7 +516,7 @@ class _GoldLabels:
 
 
 def _stored_names(
-    table: readers.Table, column: str, id_names: Sequence[str] | None, meanings: Mapping[str, str], where: str
+    table: readers.DataTable, column: str, id_names: Sequence[str] | None, meanings: Mapping[str, str], where: str
 ) -> Sequence[str] | None:
     """Resolve the label names that a Hub dataset stores; None if they are not meaningful.
 
@@ -525,7 +525,7 @@ def _stored_names(
     stored = [meanings.get(name, name) for name in table.label_names(column) or ()]
     if not stored or all(map(str.isdecimal, stored)):
         return None
-    if id_names and any(truth_value(name) is not None for name in stored):
+    if id_names and any(parse_truth_value(name) is not None for name in stored):
         return None
     reader = _GoldLabels(column, None, (), _ANY)
     try:
@@ -536,7 +536,7 @@ def _stored_names(
         raise
 
 
-def _label_space(reader: _GoldLabels, table: readers.Table) -> tuple[str, ...]:
+def _label_space(reader: _GoldLabels, table: readers.DataTable) -> tuple[str, ...]:
     """Find the label space of user-provided data: the declared one, or that of the first label except entailment.
 
     A set declares its labels before its rows are read, so the label space is needed in advance.
@@ -566,8 +566,8 @@ def _label_names(
     Both must agree and belong to one of the label spaces.
     """
     try:
-        named = tuple(map(canonical_gold, stored)) if stored else None
-        declared = tuple(map(canonical_gold, expected)) if expected else None
+        named = tuple(map(resolve_gold_label, stored)) if stored else None
+        declared = tuple(map(resolve_gold_label, expected)) if expected else None
     except LabelError as error:
         raise DataError(f"{where}: {error}") from None
     for names in (named, declared):
@@ -580,7 +580,7 @@ def _label_names(
 
 
 def _parse(
-    row: readers.Row,
+    row: readers.DataRow,
     columns: Mapping[str, str],
     labels: _GoldLabels,
     number_id: str,
@@ -639,7 +639,7 @@ def _read_label(gold: Any, labels: _GoldLabels) -> str:
     meanings = dict(labels.meanings)
     if meaning := meanings.get(str(gold)) or meanings.get(_label_text(gold)):
         return _in_space(meaning, gold, labels.space)
-    truth = gold if isinstance(gold, bool) else truth_value(str(gold))
+    truth = gold if isinstance(gold, bool) else parse_truth_value(str(gold))
     if truth is not None:
         return _in_space(labels.of_truth_value(truth, is_text=not isinstance(gold, bool)), gold, labels.space)
     number = None
@@ -649,7 +649,7 @@ def _read_label(gold: Any, labels: _GoldLabels) -> str:
     if isinstance(gold, float) and gold != number:
         raise ValueError(f"expected a whole number as a label, got {gold}")
     if number is None:
-        return _in_space(canonical_gold(str(gold)), gold, labels.space)
+        return _in_space(resolve_gold_label(str(gold)), gold, labels.space)
     names = labels.names
     if names is None:
         raise LabelError(f"expected a label name, got the number {number}, whose meaning is unknown")
@@ -672,7 +672,7 @@ def _in_space(label: str, gold: Any, space: tuple[str, ...]) -> str:
     if label not in space:
         theirs = str(gold).strip()
         meaning = NOT_ENTAILMENT if NOT_ENTAILMENT in space else "…"
-        advice = first_fitting(f", or pass its meaning with --labels {theirs:.{_LONGEST_LABEL}}={meaning}")
+        advice = choose_advice(f", or pass its meaning with --labels {theirs:.{_LONGEST_LABEL}}={meaning}")
         raise ValueError(
             f"expected one of {', '.join(space)}, as in the other rows, got {label}; use the same "
             f"labels in all rows{advice}"

@@ -29,7 +29,7 @@ from unbag.scoring.significance import (
     spread,
     unpaired_difference,
 )
-from unbag.utils.options import check_int
+from unbag.utils.options import validate_int
 
 LEVEL: Final = 0.05
 FEW: Final = 30
@@ -202,7 +202,7 @@ def _validate_options(quantities: Sequence[str], level: float, resamples: int = 
         raise ValueError(f"quantities: expected a list of patterns, such as ['p_c'], got {quantities!r}")
     if isinstance(level, bool) or not isinstance(level, Real) or not 0 <= level <= 1:
         raise ValueError(f"level: expected a number from 0 to 1, got {level!r}")
-    check_int("resamples", resamples, least=1)
+    validate_int("resamples", resamples, least=1)
 
 
 def _compare_systems(

@@ -15,7 +15,7 @@ from unbag.challenge_sets import suite
 from unbag.challenge_sets.request import BuiltSet, Request, read_back
 from unbag.challenge_sets.results import Result
 from unbag.data import demo, readers
-from unbag.data.labels import ENTAILMENT, LABELS, label_id
+from unbag.data.labels import ENTAILMENT, LABELS, get_label_id
 from unbag.data.sources import Example
 from unbag.evaluation.evaluator import OnProgress, OnResult, OnSet, evaluate_all
 from unbag.evaluation.model_loading import predictor_of
@@ -39,7 +39,10 @@ def requests(output_dir: Path) -> list[Request]:
     Args:
         output_dir: Folder where `run` writes the pairs and the word vectors.
     """
-    data, training = str(output_dir / demo.file("validation").name), (str(output_dir / demo.file("train").name),)
+    data, training = (
+        str(output_dir / demo.get_demo_file("validation").name),
+        (str(output_dir / demo.get_demo_file("train").name),),
+    )
     own: dict[str, dict[str, Any]] = {
         "sicck": {"data": str(_first(output_dir, _FOR_SEEDS))},
         "breaking_nli": {"data": str(_first(output_dir, _FOR_MANY_ROWS)), "train_data": training},
@@ -101,17 +104,17 @@ def training_options(output_dir: Path) -> dict[str, Any]:
     Args:
         output_dir: See `requests`.
     """
-    return {"train_data": (str(output_dir / demo.file("train").name),), "pipeline": ALL}
+    return {"train_data": (str(output_dir / demo.get_demo_file("train").name),), "pipeline": ALL}
 
 
 def fill(output_dir: Path) -> None:
     """Write the pairs and the word vectors to the output folder, so that users can inspect and reuse them."""
-    for path in (*map(demo.file, demo.SPLITS), demo.VECTORS):
+    for path in (*map(demo.get_demo_file, demo.SPLITS), demo.VECTORS):
         with atomic_write(output_dir / path.name) as tmp:
             shutil.copyfile(path, tmp)
     for pairs in (_FOR_SEEDS, _FOR_MANY_ROWS):
         with atomic_write(_first(output_dir, pairs)) as tmp, tmp.open("w", encoding="utf-8") as file:
-            for row in islice(readers.open_file(demo.file("validation")).read(), pairs):
+            for row in islice(readers.open_file(demo.get_demo_file("validation")).read(), pairs):
                 file.write(json.dumps(row.values) + "\n")
 
 
@@ -163,11 +166,11 @@ def disagreement(output_dir: Path) -> Disagreement:
     Args:
         output_dir: Folder that `run` filled.
     """
-    pairs = list(demo.pairs("validation"))
+    pairs = list(demo.iter_demo_pairs("validation"))
     sentences = [pair.premise for pair in pairs], [pair.hypothesis for pair in pairs]
     bag_of_words, _ = predictor_of("lexical", **training_options(output_dir))
     reader, bag = (model.predict(*sentences) for model in (ReaderPredictor(), bag_of_words))  # (n, 3)
-    gold = np.array([label_id(pair.label) for pair in pairs])
+    gold = np.array([get_label_id(pair.label) for pair in pairs])
     differs = reader.argmax(axis=1) != bag.argmax(axis=1)
     reader_right, bag_right = (differs & (each.argmax(axis=1) == gold) for each in (reader, bag))
     confidence = np.round(reader.max(axis=1) * bag.max(axis=1), _DECIMALS)

@@ -10,7 +10,7 @@ from unbag.challenge_sets import suite
 from unbag.challenge_sets.failures import Failure
 from unbag.challenge_sets.request import BUILDING, BuiltSet, Request, build, build_ahead, validated_builder
 from unbag.challenge_sets.results import Result
-from unbag.data.columns import column
+from unbag.data.columns import read_column
 from unbag.data.labels import LabelError
 from unbag.data.predictions import SetPredictions, validate_label_space
 from unbag.data.sources import validate_corpus_names
@@ -32,7 +32,7 @@ from unbag.inference.predictor import Predictor
 from unbag.inference.shards import Shard
 from unbag.inference.single_output import parse_threshold
 from unbag.utils import parallel
-from unbag.utils.files import cache_folder
+from unbag.utils.files import get_cache_folder
 from unbag.utils.progress import OnProgress as OnProgress
 from unbag.utils.safe_io import validate_writable
 from unbag.utils.user_code import UserCodeError
@@ -150,7 +150,7 @@ def evaluate_all(
     if not valid:
         return []
     group = process_group()
-    if parallel.num_proc() > 1 and group.rank == 0:
+    if parallel.get_num_proc() > 1 and group.rank == 0:
         build_ahead([each for each in valid if isinstance(each, Request)], _progress_of(progress_callback, BUILDING))
     named: list[LabelCheckedModel] = []
     for model in models:
@@ -265,8 +265,8 @@ def evaluate_file(
     label_space_of_file(path)  # raises before the set is built
     result_folder.check(Path(output_dir), {path.name: None}, ())
     built = build(of) if isinstance(of, Request) else of
-    file_predictions = read_predictions(path, column(built.rows, "id"))
-    store = cache_folder(PREDICTIONS) if predictions is None else predictions
+    file_predictions = read_predictions(path, read_column(built.rows, "id"))
+    store = get_cache_folder(PREDICTIONS) if predictions is None else predictions
     words = LexicalBaseline({}).predict(built, store) if lexical_baseline else BaselinePredictions()
     model: dict[str, Any] = {"name": path.name, "kind": "file", "sha256": file_predictions.sha256}
     result_folder.check(Path(output_dir), {path.name: model}, {built.request.name})

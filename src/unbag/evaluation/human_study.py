@@ -13,10 +13,10 @@ from typing import Any, Final, NamedTuple, TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
-from unbag.data.columns import numbers
-from unbag.data.labels import LABELS, NOT_ENTAILMENT, TWO_WAY, LabelError, canonical, fold
+from unbag.data.columns import read_numbers
+from unbag.data.labels import LABELS, NOT_ENTAILMENT, TWO_WAY, LabelError, fold_label, resolve_label
 from unbag.data.predictions import SetPredictions
-from unbag.data.readers import cell, open_file
+from unbag.data.readers import get_cell, open_file
 from unbag.scoring.bootstrap import Estimate, named_estimates
 from unbag.scoring.natural_logic import natural_logic
 from unbag.scoring.permutation_acceptance import ORIGINAL
@@ -81,8 +81,8 @@ def draw(rows: Any, answers: SetPredictions, *, pairs: int = DEFAULT_PAIRS, seed
     sources: list[str] = rows["source_id"][:]
     names: list[str] = rows.features["label"].names
     answers = answers.for_gold(names)
-    permutation, label = numbers(rows, "permutation"), numbers(rows, "label")
-    words = numbers(rows, "premise_words") + numbers(rows, "hypothesis_words")
+    permutation, label = read_numbers(rows, "permutation"), read_numbers(rows, "label")
+    words = read_numbers(rows, "premise_words") + read_numbers(rows, "hypothesis_words")
     right = answers.predicted == answers.gold(label)
     in_order = {sources[row]: bool(right[row]) for row in np.flatnonzero(permutation == ORIGINAL)}
     accepted: dict[str, list[int]] = {}
@@ -90,7 +90,7 @@ def draw(rows: Any, answers: SetPredictions, *, pairs: int = DEFAULT_PAIRS, seed
         accepted.setdefault(sources[row], []).append(row)
     median = float(np.median([words[orders[0]] for orders in accepted.values()])) if accepted else 0.0
     candidates: dict[tuple[str, str], list[str]] = {cell: [] for cell in _CELLS}
-    for source in sorted(accepted, key=lambda source: int(rng.key(seed, "people", source))):
+    for source in sorted(accepted, key=lambda source: int(rng.compute_key(seed, "people", source))):
         cell = (RIGHT if in_order[source] else FLIPPED, _LONGER if words[accepted[source][0]] > median else _SHORTER)
         candidates[cell].append(source)
     each = pairs // len(_CELLS)
@@ -103,11 +103,11 @@ def draw(rows: Any, answers: SetPredictions, *, pairs: int = DEFAULT_PAIRS, seed
             )
         for source in sources_of_cell[:each]:
             orders = accepted[source]
-            row = rows[orders[int(rng.key(seed, "people", source, "order")) % len(orders)]]
+            row = rows[orders[int(rng.compute_key(seed, "people", source, "order")) % len(orders)]]
             sampled.append(
                 SampledPair(row["premise"], row["hypothesis"], row["id"], names[row["label"]], drawn_from, length)
             )
-    return sorted(sampled, key=lambda one: int(rng.key(seed, "people", one.id, "place")))
+    return sorted(sampled, key=lambda one: int(rng.compute_key(seed, "people", one.id, "place")))
 
 
 def validate_pair_count(pairs: int) -> None:
@@ -142,7 +142,7 @@ def score(folder: Path, sheet: Path) -> PeopleScores:
         if row["number"] not in key or row["number"] in labels:
             raise DataError(f"{sheet}: expected each 'number' of {folder / KEY} once, got {row['number']!r}")
         try:
-            label = fold(canonical(row["label"]), space) if row["label"].strip() else None
+            label = fold_label(resolve_label(row["label"]), space) if row["label"].strip() else None
         except LabelError as error:
             raise DataError(f"{place}: {error}") from None
         if label not in (None, *space):
@@ -200,4 +200,4 @@ def _read(path: Path, columns: Sequence[str]) -> Iterator[tuple[str, dict[str, s
             f"{', '.join(map(repr, sorted(missing)))}"
         )
     for row in file.read():
-        yield row.place, {name: "" if cell(row, name) is None else str(cell(row, name)) for name in columns}
+        yield row.place, {name: "" if get_cell(row, name) is None else str(get_cell(row, name)) for name in columns}

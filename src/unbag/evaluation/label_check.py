@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from unbag import challenge_sets
 from unbag.baselines.lexical.predictors import BASELINES
 from unbag.challenge_sets.request import BuiltSet
-from unbag.data.columns import column, numbers
-from unbag.data.labels import LABELS, NOT_ENTAILMENT, candidate_orders, fold, label_space_of
+from unbag.data.columns import read_column, read_numbers
+from unbag.data.labels import LABELS, NOT_ENTAILMENT, find_label_space, fold_label, list_candidate_orders
 from unbag.data.predictions import SetPredictions
 from unbag.inference.function import DICTS, NAMES, CallablePredictor
 from unbag.inference.label_probe import PAIRS, MislabelledError, ProbeReport, probe
@@ -177,8 +177,8 @@ def fit_corpus_rows(built: BuiltSet, answers: SetPredictions) -> LabelFit | None
         return None
     chosen = np.ones(len(built.rows), dtype=np.bool_)
     for name, value in wanted.items():
-        chosen &= numbers(built.rows, name) == value
-    labels = column(built.rows, "label").to_numpy()[chosen]
+        chosen &= read_numbers(built.rows, name) == value
+    labels = read_column(built.rows, "label").to_numpy()[chosen]
     if min(np.bincount(labels, minlength=len(LABELS))) < LEAST_ROWS:
         return None
     return fit(answers.predicted[chosen], labels, answers.label_space, has_columns=answers.has_probabilities)
@@ -195,7 +195,7 @@ def fit(
         declared: Labels in the file's order.
         has_columns: Whether the file has a column of probabilities per label; otherwise it has label names.
     """
-    orders = candidate_orders(declared)
+    orders = list_candidate_orders(declared)
     shares = [_balanced(predicted, labels, order) for order in orders]
     best = max(range(len(orders)), key=shares.__getitem__)  # the file's own order comes first, so it wins a tie
     warning = None
@@ -208,12 +208,12 @@ def fit(
             f"{shares[best]:.1%} with its labels renamed: its {'columns' if has_columns else 'predictions'} may be "
             f"named in the wrong order; if so, change {renamed} in the file"
         )
-    gold = [list(declared).index(fold(label, declared)) for label in LABELS]
+    gold = [list(declared).index(fold_label(label, declared)) for label in LABELS]
     return LabelFit(int((predicted == np.array(gold)[labels]).sum()), len(labels), warning)
 
 
 def _balanced(predicted: NDArray[np.intp], labels: NDArray[np.intp], order: tuple[str, ...]) -> float:
     """Compute the balanced accuracy (mean recall over gold labels) of the predictions with a label order."""
-    space = label_space_of(order)
-    gold = np.array([order.index(fold(label, space)) for label in LABELS])[labels]
+    space = find_label_space(order)
+    gold = np.array([order.index(fold_label(label, space)) for label in LABELS])[labels]
     return float(np.mean([(predicted[gold == label] == label).mean() for label in range(len(order))]))

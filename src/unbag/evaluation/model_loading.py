@@ -14,9 +14,9 @@ from unbag.inference.in_memory import build_classifier_predictor, find_model_nam
 from unbag.inference.long_premises import LongPremisePredictor
 from unbag.inference.predictor import Predictor
 from unbag.utils.hub_names import is_model_name
-from unbag.utils.offline import unless_unreachable
+from unbag.utils.offline import use_cache_if_unreachable
 from unbag.utils.safe_io import validate_file
-from unbag.utils.user_code import user_code_error
+from unbag.utils.user_code import build_user_code_error
 
 
 class Kind(NamedTuple):
@@ -291,7 +291,7 @@ def _hub(name: str) -> AbstractContextManager[Any]:
     """Build the context for loading a model, which falls back to the cache if the Hub is unreachable."""
     from unbag.data.readers import is_hub_id
 
-    return unless_unreachable() if is_hub_id(name) else nullcontext()
+    return use_cache_if_unreachable() if is_hub_id(name) else nullcontext()
 
 
 def _baseline(name: str, options: dict[str, Any]) -> Predictor:
@@ -340,7 +340,9 @@ def _function(name: str) -> Callable[[list[str], list[str]], Any]:
     except (Exception, SystemExit) as error:  # a script may call sys.exit at import
         if isinstance(error, ModuleNotFoundError) and f"{module_name}.".startswith(f"{error.name}."):
             raise ValueError(f"expected module:function, got {name!r}: {error}") from error
-        raise user_code_error(f"{name}: expected to import the module {module_name}", error, "correct it") from error
+        raise build_user_code_error(
+            f"{name}: expected to import the module {module_name}", error, "correct it"
+        ) from error
     finally:
         sys.path.pop(0)
     try:

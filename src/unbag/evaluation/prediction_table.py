@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from unbag.challenge_sets.results import Result
-from unbag.data.columns import ROWS_PER_TABLE, column
+from unbag.data.columns import ROWS_PER_TABLE, read_column
 from unbag.data.labels import LABELS, NOT_ENTAILMENT
 from unbag.data.predictions import SetPredictions
 from unbag.utils.files import atomic_write
@@ -66,8 +66,8 @@ def _lines(part: _Part, labels: list[str]) -> Iterator[list[Any]]:
     result, rows, answers = part
     space = list(answers.label_space)
     fields = [result.model["name"], result.set, result.corpus]
-    texts = [column(rows, name) for name in ("id", "premise", "hypothesis")]
-    gold = answers.gold(column(rows, "label").to_numpy())
+    texts = [read_column(rows, name) for name in ("id", "premise", "hypothesis")]
+    gold = answers.gold(read_column(rows, "label").to_numpy())
     predicted = answers.names
     rounded = np.round(answers.probabilities.astype(np.float64), _DECIMALS)
     unanswered = np.zeros(len(rows), dtype=bool) if answers.unanswered is None else answers.unanswered

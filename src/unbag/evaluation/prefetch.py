@@ -11,7 +11,7 @@ from unbag.data.corpora import CORPORA
 from unbag.data.readers import is_hub_id
 from unbag.utils import hub_files
 from unbag.utils.files import read_json_object
-from unbag.utils.hub import missing_repo_message
+from unbag.utils.hub import describe_missing_repo
 
 _CONFIG: Final = "config.json"
 
@@ -153,7 +153,7 @@ def _model_files(model: str, revision: str | None, *, is_causal: bool = False) -
             return open_lexical_model(model, revision=revision)
         folder = hub_files.download_model_files(model, revision, code=True)  # runs only with --trust-remote-code
     except RepositoryNotFoundError as error:
-        raise ValueError(missing_repo_message(error, "model", model)) from error
+        raise ValueError(describe_missing_repo(error, "model", model)) from error
     if not any(folder.glob("*.safetensors")) and not any(folder.glob("*.bin")):
         raise ValueError(f"{model}: expected weights (*.safetensors or *.bin), got none in {folder}; use another model")
     if parser := _parser_of(folder):

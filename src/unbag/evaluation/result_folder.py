@@ -16,7 +16,7 @@ from unbag.challenge_sets.results import Result, SkippedSet
 from unbag.evaluation import quantities, report_examples
 from unbag.evaluation import samples as paired_samples
 from unbag.scoring.bootstrap import to_json
-from unbag.utils.storage import Folder, is_address, local_copy
+from unbag.utils.storage import StorageFolder, is_url, open_local_copy
 
 FILES: Final = (results.FILE, report_examples.FILE)
 """Files that later runs extend, besides those in `evaluation.samples.FOLDER`."""
@@ -134,8 +134,8 @@ def local_folder(place: str, *, further: Sequence[str] = ()) -> Iterator[Path]:
         place: Path or URL of the folder.
         further: Names of additional files that a run extends.
     """
-    with local_copy(place, last=results.FILE) as folder:
-        if is_address(place):
+    with open_local_copy(place, last=results.FILE) as folder:
+        if is_url(place):
             receive(place, folder, further=further)
         yield folder
 
@@ -148,13 +148,13 @@ def receive(place: str, folder: Path, *, further: Sequence[str] = ()) -> None:
         folder: The local folder.
         further: Names of additional files to download.
     """
-    root = Folder(place)
+    root = StorageFolder(place)
     names = root.names()
     if results.FILE not in names:
         return
     samples = root / paired_samples.FOLDER
-    copies = [(root, Folder(folder), name) for name in names if name in (*FILES, *further)]
-    copies += [(samples, Folder(folder) / paired_samples.FOLDER, name) for name in samples.names()]
+    copies = [(root, StorageFolder(folder), name) for name in names if name in (*FILES, *further)]
+    copies += [(samples, StorageFolder(folder) / paired_samples.FOLDER, name) for name in samples.names()]
     for source, target, name in copies:
         target.write(name, source.read(name))
 

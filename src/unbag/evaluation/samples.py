@@ -110,7 +110,7 @@ def read(run: Path, number: int, result: Result) -> dict[str, Sample] | None:
 
 
 def _checksum(table: pa.Table) -> int:
-    return checksums.cells_checksum(*(column.to_numpy().tobytes() for column in table.itercolumns()))
+    return checksums.compute_cells_checksum(*(column.to_numpy().tobytes() for column in table.itercolumns()))
 
 
 def _file(run: Path, number: int, result: Result) -> Path:

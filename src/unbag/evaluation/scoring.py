@@ -15,7 +15,7 @@ from unbag.challenge_sets.perturbations import shuffled
 from unbag.challenge_sets.request import BuiltSet
 from unbag.challenge_sets.results import Result
 from unbag.challenge_sets.views.examples import ExampleSelection
-from unbag.data.columns import column
+from unbag.data.columns import read_column
 from unbag.data.predictions import SetPredictions, scatter_predictions
 from unbag.evaluation import report_examples, result_folder, samples
 from unbag.evaluation.lexical_baseline import BaselinePredictions
@@ -80,7 +80,7 @@ def score_predictions(
     entailment: NDArray[np.float64] | None = None
     if threshold is not None:
         entailment = entailment_probabilities(answers, threshold)
-        labels = column(built.rows, "label").to_numpy()
+        labels = read_column(built.rows, "label").to_numpy()
         if threshold == BREAK_EVEN:
             least = break_even_score(answers, labels)
             draws = [predict_by_score(each, least) for each in draws]
@@ -154,7 +154,7 @@ def write(each: Sequence[Scored], output_dir: Path, failures: Sequence[Failure] 
     done = [result for result, _ in each]
     if not done:
         return done
-    with locks.exclusive_lock(output_dir, "writing results", wait=True):  # all files must belong to one run
+    with locks.hold_lock(output_dir, "writing results", wait=True):  # all files must belong to one run
         earlier, before = result_folder.read(output_dir)
         if replaced := result_folder.replaced(earlier, done):
             logger.warning("%s: replacing earlier results on other rows: %s", output_dir, "; ".join(replaced))

@@ -29,7 +29,7 @@ from unbag.inference.runner import PredictionJob, chunk_hashes, select_model_col
 from unbag.inference.shards import CLAIMS, Shard, build_shared_job, predict_shard
 from unbag.inference.single_output import Threshold
 from unbag.utils.progress import OnProgress
-from unbag.utils.storage import Folder
+from unbag.utils.storage import StorageFolder
 
 _TASKS: Final = "tasks"
 _SCORING: Final = "scoring"
@@ -65,7 +65,7 @@ class ShardedEvaluation:
         places: Sequence[tuple[int, int]],
         fitted_to: Mapping[str, Any] | None,
     ) -> None:
-        self._shard, self._folder, self._fitted_to = shard, Folder(predictions), fitted_to
+        self._shard, self._folder, self._fitted_to = shard, StorageFolder(predictions), fitted_to
         self._turns: list[_Turn] = []
         self._built: dict[str, BuiltSet] = {}
         tasks = self._folder / _TASKS
@@ -187,7 +187,7 @@ class Task:
     schema: int = _SCHEMA
 
     @classmethod
-    def read(cls, folder: Folder, name: str) -> "Task":
+    def read(cls, folder: StorageFolder, name: str) -> "Task":
         """Load a stored task.
 
         Raises:
@@ -212,7 +212,7 @@ class Task:
 
 
 def score_tasks(
-    predictions: Folder,
+    predictions: StorageFolder,
     *,
     output_dir: Path,
     skipped: Sequence[Failure] = (),

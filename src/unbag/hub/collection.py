@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from unbag.hub.push import Publication, explain_hub_errors
-from unbag.utils.hub import hub_read
+from unbag.utils.hub import read_from_hub
 from unbag.utils.redaction import redact
-from unbag.utils.retries import TRIES, with_retries
+from unbag.utils.retries import TRIES, call_with_retries
 
 if TYPE_CHECKING:
     from huggingface_hub import Collection
@@ -52,7 +52,9 @@ def plan_collection(namespace: str, publications: Sequence[Publication]) -> Coll
         HubError: If the Hub fails or cannot be reached.
     """
     with explain_hub_errors(namespace, _KIND):
-        found = hub_read(f"the collections of {namespace}", lambda: _find(namespace), tries=TRIES, unreachable=True)
+        found = read_from_hub(
+            f"the collections of {namespace}", lambda: _find(namespace), tries=TRIES, unreachable=True
+        )
     wanted = [(publication.kind, publication.repo) for publication in publications]
     present = {(item.item_type, item.item_id) for item in found.items} if found else set()
     return CollectionPlan(
@@ -88,7 +90,7 @@ def publish_collection(planned: CollectionPlan, *, private: bool = False) -> str
     with explain_hub_errors(planned.namespace, _KIND):
         slug, url = planned.slug, planned.url
         if slug is None:
-            created = with_retries(create)
+            created = call_with_retries(create)
             slug, url = created.slug, redact(created.url)
         for kind, repo in planned.added:
             _add(api, slug, kind, repo)
@@ -97,7 +99,7 @@ def publish_collection(planned: CollectionPlan, *, private: bool = False) -> str
 
 def _add(api: Any, slug: str, kind: str, repo: str) -> None:
     # A separate function, so that the retried call refers to its own item.
-    with_retries(lambda: api.add_collection_item(slug, item_id=repo, item_type=kind, exists_ok=True))
+    call_with_retries(lambda: api.add_collection_item(slug, item_id=repo, item_type=kind, exists_ok=True))
 
 
 def _find(namespace: str) -> "Collection | None":

@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from unbag.utils.advice import first_fitting
+from unbag.utils.advice import choose_advice
 
 _CONDITIONS: Final = {"by": "attribution", "sa": "share-alike", "nc": "no commercial use", "nd": "no derivatives"}
 _ID: Final = re.compile(r"[a-z0-9][a-z0-9.+-]*")
@@ -49,7 +49,7 @@ def choose_license(name: str, inherited: str, requested: str | None) -> str:
         if not requested:
             raise ValueError(
                 f"{name}: expected a license, got none; if you may publish these pairs, "
-                + first_fitting(
+                + choose_advice(
                     "pass it with --license, such as --license cc-by-4.0",
                     "publish them with `unbag publish dataset --license`",
                 )
@@ -115,12 +115,12 @@ def fetch_model_license(repo: str, revision: str | None = None) -> str | None:
     from huggingface_hub.errors import RepositoryNotFoundError, RevisionNotFoundError
 
     from unbag.hub.push import explain_hub_errors
-    from unbag.utils.hub import hub_read
+    from unbag.utils.hub import read_from_hub
     from unbag.utils.retries import TRIES
 
     with explain_hub_errors(repo, "model"):
         try:
-            info = hub_read(f"model {repo}", lambda: HfApi().model_info(repo, revision=revision), tries=TRIES)
+            info = read_from_hub(f"model {repo}", lambda: HfApi().model_info(repo, revision=revision), tries=TRIES)
         except (RepositoryNotFoundError, RevisionNotFoundError):
             return None
     license = info.card_data.get("license") if info.card_data else None

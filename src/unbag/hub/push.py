@@ -18,11 +18,19 @@ from http import HTTPStatus
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, TypeVar
 
-from unbag.utils.advice import all_fitting, first_fitting
-from unbag.utils.hub import HubReadError, hub_failure_message, hub_read
+from unbag.utils.advice import choose_advice, join_advice
+from unbag.utils.hub import HubReadError, describe_hub_failure, read_from_hub
 from unbag.utils.hub_names import validate_repo, validate_repo_path
-from unbag.utils.redaction import first_line, redact
-from unbag.utils.retries import TRIES, http_cause, hub_http, pause, requested_wait, wait_before_next, with_retries
+from unbag.utils.redaction import extract_first_line, redact
+from unbag.utils.retries import (
+    TRIES,
+    call_with_retries,
+    compute_wait,
+    find_http_cause,
+    import_hub_http,
+    read_requested_wait,
+    wait_before_retry,
+)
 
 if TYPE_CHECKING:
     from huggingface_hub.errors import HfHubHTTPError
@@ -85,7 +93,7 @@ def explain_hub_errors(repo: str, kind: str) -> Iterator[None]:
     Raises:
         HubError: Instead of the client's exception.
     """
-    httpx = hub_http()
+    httpx = import_hub_http()
     from huggingface_hub.errors import HFValidationError, OfflineModeIsEnabled
 
     try:
@@ -95,7 +103,9 @@ def explain_hub_errors(repo: str, kind: str) -> Iterator[None]:
     except HubReadError as error:
         raise HubError(redact(str(error))) from error
     except HFValidationError as error:
-        raise HubError(f"expected a repository as organization/name, got {repo!r}: {first_line(error)}") from None
+        raise HubError(
+            f"expected a repository as organization/name, got {repo!r}: {extract_first_line(error)}"
+        ) from None
     except OfflineModeIsEnabled:
         raise HubError(f"{repo}: expected access to the Hub, got offline mode; unset HF_HUB_OFFLINE") from None
     except (OSError, ValueError, RuntimeError, httpx.HTTPError) as error:
@@ -105,18 +115,18 @@ def explain_hub_errors(repo: str, kind: str) -> Iterator[None]:
 def _describe_error(error: Exception, repo: str) -> str:
     from huggingface_hub import constants, get_token
 
-    answer = http_cause(error)
+    answer = find_http_cause(error)
     if answer is None:
-        if (fault := hub_failure_message(error)) is not None:
+        if (fault := describe_hub_failure(error)) is not None:
             return f"{fault}; {_RESUMES}"
         if isinstance(error, ValueError):
             return " ".join(str(error).split())  # error message of the client, for example about a card
         return (
-            f"{constants.ENDPOINT} cannot be reached ({type(error).__name__}: {first_line(error)}); check the network "
-            f"and HF_ENDPOINT, and rerun the command; {_RESUMES}"
+            f"{constants.ENDPOINT} cannot be reached ({type(error).__name__}: {extract_first_line(error)}); check the "
+            f"network and HF_ENDPOINT, and rerun the command; {_RESUMES}"
         )
     status = answer.response.status_code
-    text = answer.server_message or first_line(answer)
+    text = answer.server_message or extract_first_line(answer)
     organization = repo.partition("/")[0]
     match status:
         case HTTPStatus.UNAUTHORIZED if get_token() is None:
@@ -132,15 +142,15 @@ def _describe_error(error: Exception, repo: str) -> str:
                 ways.append("propose the change with --pull-request")
             return (
                 f"expected a token with write access to {organization}, got one without (403: {text}); "
-                + all_fitting(*ways)
+                + join_advice(*ways)
             )
         case HTTPStatus.NOT_FOUND:
-            check = first_fitting("; check --repo-id", "; check its name")
+            check = choose_advice("; check --repo-id", "; check its name")
             return f"expected a repository that the token can access, got none (404: {text}){check}"
         case HTTPStatus.CONFLICT | HTTPStatus.PRECONDITION_FAILED:
             return f"other commits came first at every attempt ({status}: {text}); rerun the command"
         case HTTPStatus.TOO_MANY_REQUESTS:
-            seconds = requested_wait(answer)
+            seconds = read_requested_wait(answer)
             when = f"in {seconds:.0f} s" if seconds else "later"
             return f"too many requests (429: {text}); rerun the command {when}; {_RESUMES}"
         case _ if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
@@ -267,7 +277,7 @@ def fetch_remote(repo: str, kind: Kind, revision: str = "main") -> Remote | None
 
 def _read(repo: str, kind: Kind, call: Callable[[], T]) -> T:
     # huggingface_hub does not retry these requests.
-    return hub_read(f"{kind} {repo}", call, tries=TRIES, unreachable=True)
+    return read_from_hub(f"{kind} {repo}", call, tries=TRIES, unreachable=True)
 
 
 _MAIN: Final = "main"
@@ -362,7 +372,7 @@ def publish_files(publication: Publication, *, private: bool = False, pull_reque
         while True:
             planned = _plan(publication, private=private, pull_request=pull_request)
             if planned.base is None:
-                with_retries(create)
+                call_with_retries(create)
                 continue
             # Only files in the first plan are deleted. Files that appear later belong to another writer, even if they
             # match a pattern in `owns`.
@@ -375,18 +385,18 @@ def publish_files(publication: Publication, *, private: bool = False, pull_reque
             try:
                 done = _commit(planned, pull_request=pull_request)
             except Exception as error:
-                answer = http_cause(error)
+                answer = find_http_cause(error)
                 if answer is not None and answer.response.status_code in _CONFLICT and conflicts < _MAX_CONFLICTS:
                     conflicts += 1
                     # Random wait, since writers that wait equally long would collide again.
-                    pause(random.uniform(0, min(0.05 * 2**conflicts, _MAX_BACKOFF)), error)
+                    wait_before_retry(random.uniform(0, min(0.05 * 2**conflicts, _MAX_BACKOFF)), error)
                     continue
                 request = str(answer.response.request.url) if answer is not None else type(error).__name__
                 faults[request] += 1
-                seconds = wait_before_next(error, faults[request])
+                seconds = compute_wait(error, faults[request])
                 if seconds is None or faults[request] == TRIES:
                     raise
-                pause(seconds, error)
+                wait_before_retry(seconds, error)
                 continue
             return Outcome(planned, done.pr_url or _url(planned), done.oid)
 
@@ -454,9 +464,9 @@ def _open_pull_request(publication: Publication) -> str | None:
     from huggingface_hub.errors import RepositoryNotFoundError
 
     api = HfApi()
-    author = hub_read("your account", api.whoami, tries=TRIES, unreachable=True)["name"]
+    author = read_from_hub("your account", api.whoami, tries=TRIES, unreachable=True)["name"]
     try:
-        discussions = hub_read(
+        discussions = read_from_hub(
             f"{publication.kind} {publication.repo}",
             lambda: list(
                 api.get_repo_discussions(

@@ -17,7 +17,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 from uuid import uuid4
 
-from unbag.utils.storage import Folder
+from unbag.utils.storage import StorageFolder
 
 if TYPE_CHECKING:
     from accelerate import PartialState  # type: ignore[import-untyped, unused-ignore]
@@ -166,7 +166,7 @@ _FOLDER_TIMEOUT: Final = 10.0
 """Seconds until a file that another machine wrote is visible on a network file system."""
 
 
-def validate_shared_folder(folder: Folder, group: ProcessGroup) -> None:
+def validate_shared_folder(folder: StorageFolder, group: ProcessGroup) -> None:
     """Validate that all processes see the same folder: each writes a file and looks for those of the others.
 
     Every process of the group must call it.

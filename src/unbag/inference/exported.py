@@ -21,7 +21,7 @@ from unbag.inference.pair_classifier import PairClassifier
 from unbag.inference.predictor import ModelError
 from unbag.inference.single_output import Threshold
 from unbag.inference.tokenization import CPU_BATCH_TOKENS, EncodedPairs, Padding
-from unbag.utils.redaction import first_line
+from unbag.utils.redaction import extract_first_line
 
 if TYPE_CHECKING:
     import openvino
@@ -127,7 +127,7 @@ class ExportedPredictor(PairClassifier):
         try:
             logits = torch.tensor(self._run(arrays), dtype=torch.float32)
         except Exception as error:  # the errors of the engines have no common type
-            raise ModelError(f"the exported model cannot run a batch: {first_line(error)}") from error
+            raise ModelError(f"the exported model cannot run a batch: {extract_first_line(error)}") from error
         outputs = 1 if self.threshold is not None else len(self.order)
         if logits.shape != (len(rows), outputs):
             raise ModelError(
@@ -155,7 +155,9 @@ def _open_onnx(path: Path) -> tuple[Run, frozenset[str], dict[str, str]]:
     try:
         session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
     except Exception as error:  # the errors of onnxruntime derive from Exception directly
-        raise ModelError(f"{path.name}: expected an ONNX model, got {first_line(error)}; export it again") from error
+        raise ModelError(
+            f"{path.name}: expected an ONNX model, got {extract_first_line(error)}; export it again"
+        ) from error
     types = {each.name: np.int32 if each.type == "tensor(int32)" else np.int64 for each in session.get_inputs()}
     names = [each.name for each in session.get_outputs()]
     wanted = ["logits" if "logits" in names else names[0]]
@@ -191,7 +193,7 @@ def _open_openvino(path: Path) -> tuple[Run, frozenset[str], dict[str, str]]:
         compiled = _openvino_core().compile_model(str(path), "CPU", {"INFERENCE_PRECISION_HINT": "f32"})
     except Exception as error:
         raise ModelError(
-            f"{path.name}: expected an OpenVINO model, got {first_line(error)}; export it again"
+            f"{path.name}: expected an OpenVINO model, got {extract_first_line(error)}; export it again"
         ) from error
     outputs = [each for each in compiled.outputs if "logits" in each.get_names()] or list(compiled.outputs)
 

@@ -13,11 +13,11 @@ from huggingface_hub.errors import CachedRepoTreeNotFoundError, HfHubHTTPError
 
 from unbag.inference.hub_files import Origin, combine_hashes
 from unbag.inference.predictor import ModelError
-from unbag.utils.hashing import file_hash
-from unbag.utils.hub import HubReadError, hub_read
+from unbag.utils.hashing import hash_file
+from unbag.utils.hub import HubReadError, read_from_hub
 from unbag.utils.hub_names import is_model_name
-from unbag.utils.offline import unless_unreachable
-from unbag.utils.redaction import first_line
+from unbag.utils.offline import use_cache_if_unreachable
+from unbag.utils.redaction import extract_first_line
 
 _FOLDERS: Final = (".", "onnx", "openvino")  # where optimum and sentence-transformers write
 _SUFFIXES: Final = (".onnx", ".xml")
@@ -98,24 +98,24 @@ def fetch_exported(origin: Origin, model_file: str | None) -> tuple[str, Path]:
         return file, folder / file
     what = f"the model {origin}"
     try:
-        with unless_unreachable():
+        with use_cache_if_unreachable():
             listed = _list_hub(origin.source, origin.commit)
             file = select_file(find_exported(listed), model_file, origin.source)
             wanted = [name for name in (file, *_data_names(file)) if name in listed]
-            hub_read(what, lambda: snapshot_download(origin.source, revision=origin.commit, allow_patterns=wanted))
+            read_from_hub(what, lambda: snapshot_download(origin.source, revision=origin.commit, allow_patterns=wanted))
     except HubReadError as error:
         raise ModelError(str(error)) from error
     except CachedRepoTreeNotFoundError as error:
         raise ModelError(f"{origin} is not on this machine; run `unbag prefetch {origin}` with a network") from error
     except (HfHubHTTPError, OSError) as error:
-        raise ModelError(f"cannot fetch {origin} from the Hub: {first_line(error)}") from error
+        raise ModelError(f"cannot fetch {origin} from the Hub: {extract_first_line(error)}") from error
     return file, folder / file
 
 
 def hash_exported(path: Path) -> str:
     """Compute a hash of an exported model and the files of its weights."""
     files = [path, *(each for name in _data_names(path.name) if (each := path.with_name(name)).is_file())]
-    return combine_hashes({each.name: file_hash(each) for each in files})
+    return combine_hashes({each.name: hash_file(each) for each in files})
 
 
 def _list_folder(folder: Path) -> list[str]:
@@ -125,9 +125,9 @@ def _list_folder(folder: Path) -> list[str]:
 
 def _list_hub(repo: str, revision: str | None) -> list[str]:
     """List the files of a Hub repository; offline, from the listing that the client stored with the download."""
-    with unless_unreachable():
+    with use_cache_if_unreachable():
         if not is_offline_mode():
-            return hub_read(f"the model {repo}", lambda: HfApi().list_repo_files(repo, revision=revision))
+            return read_from_hub(f"the model {repo}", lambda: HfApi().list_repo_files(repo, revision=revision))
         return [entry.path for entry in get_cached_repo_tree(repo, revision=revision)]
 
 

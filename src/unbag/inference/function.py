@@ -14,14 +14,14 @@ from unbag.data.labels import (
     LABEL_SPACES,
     LABELS,
     LabelError,
-    canonical,
-    label_space_of,
+    find_label_space,
+    list_two_label_orders,
+    resolve_label,
     resolve_order,
-    two_label_orders,
 )
 from unbag.inference.predictor import validate_pairs, validate_probabilities
-from unbag.utils.hashing import file_hash
-from unbag.utils.user_code import user_code_error
+from unbag.utils.hashing import hash_file
+from unbag.utils.user_code import build_user_code_error
 
 Kind = Literal["names", "dicts", "ids", "rows"]
 """Kind of a function's outputs; see `CallablePredictor`."""
@@ -54,7 +54,7 @@ class OutputCountError(LabelError):
 
     def _remedy(self, fitting: Sequence[str] | None) -> str:
         of_three = [tuple(LABELS)] if self.n_outputs == len(LABELS) else []
-        orders = of_three or two_label_orders() if self.n_outputs <= len(LABELS) else []
+        orders = of_three or list_two_label_orders() if self.n_outputs <= len(LABELS) else []
         choices = " or ".join(",".join(order) for order in orders)
         if not orders:
             return f"return a column for each of {', '.join(LABELS)}"
@@ -75,7 +75,7 @@ class CallablePredictor:
     Args:
         fn: Function of the list of premises and the list of hypotheses. For each pair, in order, it returns one of
 
-            - a label's name, in any spelling that `data.labels.canonical` accepts: text;
+            - a label's name, in any spelling that `data.labels.resolve_label` accepts: text;
             - a label's id: a whole number. `label_map` defines its label; without it, ids are rejected;
             - a probability for each label: a row of numbers, in the order of `label_map` or, without it, of
               `label_space`;
@@ -119,7 +119,7 @@ class CallablePredictor:
         self._fn = fn
         outputs = {number: f"LABEL_{number}" for number in range(len(label_map or ()))}
         self._order = None if label_map is None else resolve_order(outputs, label_map)
-        self.label_space = tuple(label_space) if self._order is None else label_space_of(self._order)
+        self.label_space = tuple(label_space) if self._order is None else find_label_space(self._order)
         self.order = self._order or self.label_space
         self.identity = None if identity is None else {"kind": "callable", **self._outputs, **identity}
         self.has_probabilities = True
@@ -133,7 +133,7 @@ class CallablePredictor:
             file = inspect.getsourcefile(inspect.unwrap(self._fn))
             if name is None or file is None:
                 return None
-            return {"kind": "callable", "function": name, "sha256": file_hash(Path(file)), **self._outputs}
+            return {"kind": "callable", "function": name, "sha256": hash_file(Path(file)), **self._outputs}
         except (OSError, TypeError):
             return None
 
@@ -184,7 +184,7 @@ class CallablePredictor:
             if isinstance(error, TypeError):
                 _validate_signature(self._fn)
             expected = f"the function {_display_name(self._fn)}: expected an answer for each of {len(premises)} pairs"
-            raise user_code_error(expected, error, "correct the function") from error
+            raise build_user_code_error(expected, error, "correct the function") from error
         if not (hasattr(answers, "__len__") and hasattr(answers, "__iter__")):
             raise ValueError(
                 f"expected the function to return a list or an array with an answer for each pair, got a "
@@ -225,7 +225,7 @@ class CallablePredictor:
                 f"expected dicts with labels' names as keys ({', '.join(self.label_space)}), the function returned the "
                 f"key {name!r:.100}"
             )
-        label = canonical(name)
+        label = resolve_label(name)
         if label not in self.label_space:
             spaces = " or ".join(",".join(space) for space in LABEL_SPACES if label in space)
             raise LabelError(

@@ -22,10 +22,10 @@ from huggingface_hub.errors import (
 
 from unbag.inference.predictor import ModelError
 from unbag.utils import hub_files
-from unbag.utils.hashing import file_hash
-from unbag.utils.hub import HubReadError, hub_read, missing_repo_message
-from unbag.utils.offline import unless_unreachable
-from unbag.utils.redaction import first_line
+from unbag.utils.hashing import hash_file
+from unbag.utils.hub import HubReadError, describe_missing_repo, read_from_hub
+from unbag.utils.offline import use_cache_if_unreachable
+from unbag.utils.redaction import extract_first_line
 
 _FILES: Final = (
     "config.json",
@@ -48,7 +48,7 @@ def folder_revision(folder: Path) -> str:
     The path of the folder is not part of the hash: a copy is the same model.
     """
     files = (path for path in folder.iterdir() if path.is_file() and is_model_file(path.name))
-    return combine_hashes({path.name: file_hash(path) for path in files})
+    return combine_hashes({path.name: hash_file(path) for path in files})
 
 
 def is_model_file(name: str) -> bool:
@@ -81,7 +81,7 @@ def find_external_code(folder: Path) -> str | None:
 
 def code_revision(folder: Path) -> str:
     """Compute `sha256:` and a hash of the code beside a model's config, to record which code the user trusted."""
-    return combine_hashes({path.name: file_hash(path) for path in folder.glob("*.py")})
+    return combine_hashes({path.name: hash_file(path) for path in folder.glob("*.py")})
 
 
 def _auto_maps(folder: Path) -> list[dict[str, Any]]:
@@ -133,7 +133,7 @@ class Origin:
         if self.commit is None:
             return Path(self.source)
         try:
-            with unless_unreachable():
+            with use_cache_if_unreachable():
                 if is_offline_mode():  # transformers reads the cache itself; this only finds the folder
                     return Path(
                         snapshot_download(
@@ -144,8 +144,10 @@ class Origin:
         except HubReadError as error:
             raise ModelError(str(error)) from error
         except (HfHubHTTPError, OSError) as error:
-            absent = missing_repo_message(error, "model", self.source)
-            raise ModelError(absent or f"cannot fetch {self.source} from the Hub: {first_line(error)}") from error
+            absent = describe_missing_repo(error, "model", self.source)
+            raise ModelError(
+                absent or f"cannot fetch {self.source} from the Hub: {extract_first_line(error)}"
+            ) from error
         if not (folder / "config.json").is_file():
             raise ModelError(
                 f"expected a model of transformers in {self.source}, got a repository without config.json; check the "
@@ -210,19 +212,19 @@ def _folder(model: str | Path, revision: str | None) -> Path | None:
 def _commit(source: str, revision: str | None) -> str:
     """Resolve a branch, a tag or None to a commit; from the cache if the Hub is unreachable."""
     try:
-        with unless_unreachable() as unreachable:
-            return hub_read(
+        with use_cache_if_unreachable() as unreachable:
+            return read_from_hub(
                 f"the model {source}", lambda: resolve_revision(source, revision=revision), unreachable=not unreachable
             ).resolved
     except RevisionNotFoundError as error:
         raise ModelError(f"the model {source} has no revision {revision!r}; see its history on the Hub") from error
     except RepositoryNotFoundError as error:
-        raise ModelError(missing_repo_message(error, "model", source)) from error
+        raise ModelError(describe_missing_repo(error, "model", source)) from error
     except HubReadError as error:
         raise ModelError(str(error)) from error
     except (HfHubHTTPError, HFValidationError, RevisionResolutionError) as error:
         if unreachable:
             raise ModelError(f"the model {source} is not on this machine, and {unreachable}") from error
-        if missing := missing_repo_message(error, "model", source):
+        if missing := describe_missing_repo(error, "model", source):
             raise ModelError(missing) from error
-        raise ModelError(f"cannot look up {source} on the Hub: {first_line(error)}") from error
+        raise ModelError(f"cannot look up {source} on the Hub: {extract_first_line(error)}") from error

@@ -16,11 +16,11 @@ from unbag.data.labels import (
     LABELS,
     NEUTRAL,
     LabelError,
-    candidate_orders,
-    fold,
-    label_id,
-    label_space_of,
-    two_label_orders,
+    find_label_space,
+    fold_label,
+    get_label_id,
+    list_candidate_orders,
+    list_two_label_orders,
 )
 from unbag.data.predictions import SetPredictions
 from unbag.inference.function import IDS, CallablePredictor, OutputCountError
@@ -217,10 +217,10 @@ def probe(predictor: Predictor, language: str = "en") -> ProbeReport:
     ids = getattr(predictor, "output_kind", None) == IDS
     couples = None if threshold is None else _couples(answers, golds, declared)
     if threshold is not None:  # predict by the threshold or by rank, as on a set
-        answers, _ = rank_predictions(answers, [label_id(label) for label in golds], threshold)
+        answers, _ = rank_predictions(answers, [get_label_id(label) for label in golds], threshold)
     # `predict` returns columns in the order of `label_space`; the orders refer to the model's own outputs.
     outputs = [declared.index(space[column]) for column in answers.predicted]
-    orders = candidate_orders(declared, allow_two_labels=ids and max(outputs) < 2)
+    orders = list_candidate_orders(declared, allow_two_labels=ids and max(outputs) < 2)
     right = {order: _right(outputs, order, golds) for order in orders}
     by = right if couples is None else couples
     best = max(orders, key=by.__getitem__)  # the declared order comes first, so it wins a tie
@@ -229,7 +229,7 @@ def probe(predictor: Predictor, language: str = "en") -> ProbeReport:
     else:
         enough = ENOUGH_OF_TWO if len(best) == 2 else ENOUGH
         fits = right[best] >= enough and right[best] - right[declared] >= MARGIN
-    gold = [fold(label, space) for label in golds]
+    gold = [fold_label(label, space) for label in golds]
     return ProbeReport(
         declared=declared,
         right_declared=right[declared],
@@ -252,18 +252,18 @@ def find_fitting_order(predictor: CallablePredictor, n_outputs: int, language: s
         language: Language of the probe's pairs (default: `en`).
     """
     premises, hypotheses, golds = zip(*PAIRS[language], strict=True)
-    declared = LABELS if n_outputs == len(LABELS) else two_label_orders()[0]
+    declared = LABELS if n_outputs == len(LABELS) else list_two_label_orders()[0]
     try:
         outputs = np.asarray(predictor.answers(list(premises), list(hypotheses)), dtype=np.float64)
         outputs = outputs.reshape(len(golds), n_outputs)
     except ValueError:
         return None
     if n_outputs == 1:
-        right = _couples_of(outputs[:, 0], golds, two_label_orders())
+        right = _couples_of(outputs[:, 0], golds, list_two_label_orders())
         enough: float = ENOUGH_COUPLES
     else:
         predicted = outputs.argmax(axis=1).tolist()
-        right = {order: float(_right(predicted, order, golds)) for order in candidate_orders(declared)}
+        right = {order: float(_right(predicted, order, golds)) for order in list_candidate_orders(declared)}
         enough = ENOUGH_OF_TWO if n_outputs == 2 else ENOUGH
     best = max(right, key=right.__getitem__)
     return best if right[best] >= enough else None
@@ -281,14 +281,16 @@ def validate_outputs(predictor: CallablePredictor, error: OutputCountError) -> N
 
 def _right(outputs: Sequence[int], order: tuple[str, ...], golds: Sequence[str]) -> int:
     """Count the pairs that are right if the outputs are in that order."""
-    space = label_space_of(order)
-    return sum(order[output] == fold(gold, space) for output, gold in zip(outputs, golds, strict=True))
+    space = find_label_space(order)
+    return sum(order[output] == fold_label(gold, space) for output, gold in zip(outputs, golds, strict=True))
 
 
 def _couples(answers: SetPredictions, golds: Sequence[str], declared: tuple[str, ...]) -> dict[tuple[str, ...], float]:
     """Count the couples that the score of one output ranks right, by order."""
     odds = log_odds(answers.probabilities, answers.label_space)
-    return _couples_of(odds if declared == label_space_of(declared) else -odds, golds, candidate_orders(declared))
+    return _couples_of(
+        odds if declared == find_label_space(declared) else -odds, golds, list_candidate_orders(declared)
+    )
 
 
 def _couples_of(
@@ -297,8 +299,8 @@ def _couples_of(
     """Count the couples that a score ranks right, by order: the label of high scores, then that of low ones."""
     counts = {}
     for order in orders:
-        space = label_space_of(order)
-        high = np.array([fold(gold, space) == order[0] for gold in golds])
+        space = find_label_space(order)
+        high = np.array([fold_label(gold, space) == order[0] for gold in golds])
         # The area under the curve is the share of couples that are ranked right (Mann-Whitney).
         counts[order] = COUPLES * float(area_under_curve(scores, high) or 0.0)
     return counts

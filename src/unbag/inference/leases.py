@@ -20,7 +20,7 @@ from contextlib import suppress
 from typing import Any, Final
 from uuid import uuid4
 
-from unbag.utils.storage import Folder
+from unbag.utils.storage import StorageFolder
 
 LEASE: Final = 60.0
 """Seconds without a heartbeat after which a lease has expired."""
@@ -41,7 +41,7 @@ class LeaseManager:
         lease: Seconds without a heartbeat after which a lease has expired (default: 60). The same in all processes.
     """
 
-    def __init__(self, folder: Folder, who: str, lease: float = LEASE) -> None:
+    def __init__(self, folder: StorageFolder, who: str, lease: float = LEASE) -> None:
         self._folder, self._lease = folder, lease
         self._record = {"owner": uuid4().hex, "who": who, "host": socket.gethostname(), "pid": os.getpid()}
         self._beat = 0

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from unbag.data.labels import label_space_of
+from unbag.data.labels import find_label_space
 from unbag.data.predictions import SetPredictions
 from unbag.inference.distributed import process_group
 from unbag.inference.memory import BatchSplitter
@@ -53,7 +53,7 @@ class LiveClassifier:
                 "expected the Trainer to have the model's tokenizer, got "
                 f"{'none' if tokenizer is None else type(tokenizer).__name__}; pass processing_class=tokenizer to it"
             )
-        self.label_space = label_space_of(order)
+        self.label_space = find_label_space(order)
         self._model, self._tokenizer, self._device = model, tokenizer, torch.device(device)
         on_cpu = self._device.type == "cpu"
         self._batch_tokens = batch_tokens or (CPU_BATCH_TOKENS if on_cpu else GPU_BATCH_TOKENS)

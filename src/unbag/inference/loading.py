@@ -14,16 +14,16 @@ import torch
 from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForSequenceClassification, AutoTokenizer
 
 import unbag.models  # noqa: F401  (registers unbag's architectures with the Auto classes)
-from unbag.data.labels import LABELS, resolve_order, single_output_labels
+from unbag.data.labels import LABELS, resolve_order, resolve_single_output_labels
 from unbag.inference.hub_files import Origin, find_external_code, has_custom_code, resolve_origin
 from unbag.inference.label_probe import PAIRS
 from unbag.inference.predictor import ModelError
 from unbag.inference.single_output import BREAK_EVEN, Threshold, parse_threshold
 from unbag.inference.tokenization import length_limit
 from unbag.utils import errors
-from unbag.utils.advice import first_fitting
+from unbag.utils.advice import choose_advice
 from unbag.utils.files import read_json_object
-from unbag.utils.redaction import first_line
+from unbag.utils.redaction import extract_first_line
 
 if TYPE_CHECKING:
     from transformers import PretrainedConfig, PreTrainedTokenizerBase
@@ -58,7 +58,7 @@ def load_config(origin: Origin) -> "PretrainedConfig":
     try:
         config = AutoConfig.from_pretrained(origin.source, **origin.options())
     except OSError as error:
-        raise ModelError(f"cannot read the config of {origin}: {first_line(error)}") from error
+        raise ModelError(f"cannot read the config of {origin}: {extract_first_line(error)}") from error
     except Exception as error:  # an unknown architecture, one that needs custom code, or invalid values
         _raise_if_untrusted_code(origin, folder)
         raise ModelError(f"{origin} is not a model that transformers knows: {_reason(error)}") from error
@@ -115,7 +115,7 @@ def load_tokenizer(origin: Origin) -> "PreTrainedTokenizerBase":
         with errors.convert_panics():
             tokenizer: PreTrainedTokenizerBase = AutoTokenizer.from_pretrained(origin.source, **origin.options())
     except Exception as error:  # untrusted files raise errors of any kind
-        raise ModelError(f"cannot load the tokenizer of {origin}: {first_line(error)}") from error
+        raise ModelError(f"cannot load the tokenizer of {origin}: {extract_first_line(error)}") from error
     return tokenizer
 
 
@@ -154,7 +154,7 @@ def _raise_if_untrusted_code(origin: Origin, folder: Path) -> None:
     if not origin.trust and has_custom_code(folder):
         raise ModelError(
             f"{origin} needs code of its own repository, which is not trusted; "
-            + first_fitting(
+            + choose_advice(
                 "read the code at a commit, then pass that commit as --revision, and --trust-remote-code",
                 "`unbag evaluate --trust-remote-code` runs it, this command does not",
             )
@@ -163,7 +163,7 @@ def _raise_if_untrusted_code(origin: Origin, folder: Path) -> None:
 
 def _reason(error: Exception) -> str:
     """Build an error's first line, after its type if the message alone is not clear, as of a KeyError."""
-    line = first_line(error)
+    line = extract_first_line(error)
     return line if isinstance(error, OSError | ValueError) else f"{type(error).__name__}: {line}"
 
 
@@ -200,7 +200,7 @@ def validate_tokenizer_words(tokenizer: "PreTrainedTokenizerBase", source: str) 
             tokenizer(premise, hypothesis)
             shares = {language: _known_share(tokenizer, language) for language in PAIRS}
     except Exception as error:  # the tokenizers library raises bare Exceptions
-        raise ModelError(f"the tokenizer of {source} cannot read a word: {first_line(error)}") from error
+        raise ModelError(f"the tokenizer of {source} cannot read a word: {extract_first_line(error)}") from error
     language = max(shares, key=shares.__getitem__)
     if shares[language] < _KNOWN_WORDS:
         raise ModelError(
@@ -474,7 +474,7 @@ def _threshold(config: "PretrainedConfig", threshold: Any, source: str) -> Thres
     if threshold is None:
         raise ModelError(
             f"{source} has one output, like models that rank, check facts or score similarity; "
-            + first_fitting(
+            + choose_advice(
                 "pass the threshold for entailment from its card, --threshold 0.5 (of the sigmoid of the output), or, "
                 f"if it is unknown, --threshold {BREAK_EVEN}",
                 "`unbag evaluate --threshold` sets the threshold for entailment, this command needs a model of several "
@@ -486,7 +486,7 @@ def _threshold(config: "PretrainedConfig", threshold: Any, source: str) -> Thres
 
 def _order(config: "PretrainedConfig", label_map: Mapping[str, str] | None) -> tuple[str, ...]:
     if config.num_labels == 1:
-        return single_output_labels(next(iter((config.id2label or {}).values()), ""), label_map)
+        return resolve_single_output_labels(next(iter((config.id2label or {}).values()), ""), label_map)
     names = config.id2label or {}
     if not isinstance(names, dict) or not all(str(output).isdecimal() for output in names):
         raise ModelError(f"expected id2label in config.json to name each output by its number, got {names!r:.100}")

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from unbag.data.labels import positive_label
+from unbag.data.labels import get_positive_label
 from unbag.inference.predictor import ModelError, Predictor, validate_pairs
 from unbag.inference.tokenization import encode_pairs
 
@@ -122,7 +122,7 @@ class LongPremisePredictor:
         before = getattr(self._predictor, "truncated", 0)
         values = self._predictor.predict([part for part, _ in rows], [hypothesis for _, hypothesis in rows])
         self.truncated += min(getattr(self._predictor, "truncated", 0) - before, len(parts))
-        column = list(self.label_space).index(positive_label(self.label_space))
+        column = list(self.label_space).index(get_positive_label(self.label_space))
         ends = np.cumsum([len(of_one) for of_one in parts])
         # Rounded, so that parts that differ in rounding alone are equal on every processor, and the first one is taken.
         scores = np.round(values[:, column], 6)

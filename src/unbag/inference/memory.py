@@ -11,7 +11,7 @@ import torch
 from accelerate.utils.memory import should_reduce_batch_size
 from numpy.typing import NDArray
 
-from unbag.utils.advice import all_fitting
+from unbag.utils.advice import join_advice
 
 T = TypeVar("T")
 
@@ -97,7 +97,7 @@ def _try_run(run: Callable[[NDArray[np.intp]], T], rows: NDArray[np.intp], longe
             return False, None
         raise OutOfMemoryError(
             f"no memory for a single pair of {longest} tokens; "
-            + all_fitting(
+            + join_advice(
                 "shorten the pairs (--max-length)",
                 "compute in half precision (--dtype bfloat16)",
                 "use a device with more memory",

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from unbag.data.labels import label_space_of
+from unbag.data.labels import find_label_space
 from unbag.inference.loading import Classifier, validate_token_ids
 from unbag.inference.memory import BatchSplitter
 from unbag.inference.predictor import collect_batches, validate_pairs, validate_probabilities
@@ -37,7 +37,7 @@ class PairClassifier(ABC):
     def __init__(self, classifier: Classifier, max_length: int | None) -> None:
         self.tokenizer = classifier.tokenizer
         self.order = classifier.order
-        self.label_space = label_space_of(classifier.order)
+        self.label_space = find_label_space(classifier.order)
         self.threshold = classifier.threshold
         self.has_probabilities = self.threshold is None
         self.max_length = classifier.resolve_max_length(max_length)

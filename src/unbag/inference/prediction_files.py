@@ -10,8 +10,8 @@ import pyarrow as pa
 import xxhash
 from numpy.typing import NDArray
 
-from unbag.data.labels import LABEL_SPACES, LABELS, LabelError, canonical
-from unbag.data.readers import Row, cell, open_file
+from unbag.data.labels import LABEL_SPACES, LABELS, LabelError, resolve_label
+from unbag.data.readers import DataRow, get_cell, open_file
 from unbag.inference.predictor import validate_probabilities
 from unbag.utils.safe_io import DataError
 
@@ -44,7 +44,7 @@ def read_predictions(path: Path, ids: Any) -> FilePredictions:
     positions = _Positions(ids)
     probabilities = np.full((len(ids), len(label_space or LABELS)), np.nan, dtype=np.float32)
     for row in file.read():
-        name = cell(row, "id")
+        name = get_cell(row, "id")
         number = positions.find(str(name))
         if number is None:
             raise DataError(
@@ -124,21 +124,21 @@ def label_space_of_file(path: Path) -> tuple[str, ...] | None:
     return label_space
 
 
-def _one_hot(row: Row) -> NDArray[np.float32]:
+def _one_hot(row: DataRow) -> NDArray[np.float32]:
     try:
-        label = canonical(str(cell(row, "prediction")))
+        label = resolve_label(str(get_cell(row, "prediction")))
         if label not in LABELS:
             raise LabelError(label)
         return np.array([label == name for name in LABELS], dtype=np.float32)
     except LabelError:
-        value = str(cell(row, "prediction"))
+        value = str(get_cell(row, "prediction"))
         hint = "; replace label ids by names" if value.strip().isdigit() else ""
         raise DataError(
             f"{row.place}: expected a prediction of {', '.join(LABELS)}, got {value!r:.100}{hint}"
         ) from None
 
 
-def _distribution(row: Row, label_space: Sequence[str]) -> NDArray[np.float32]:
+def _distribution(row: DataRow, label_space: Sequence[str]) -> NDArray[np.float32]:
     values = [[_number(row, label) for label in label_space]]
     try:
         return validate_probabilities(values, 1, label_space).reshape(-1)
@@ -146,8 +146,8 @@ def _distribution(row: Row, label_space: Sequence[str]) -> NDArray[np.float32]:
         raise DataError(f"{row.place}: {error!s:.300}") from None
 
 
-def _number(row: Row, label: str) -> float:
-    value = cell(row, label)
+def _number(row: DataRow, label: str) -> float:
+    value = get_cell(row, label)
     try:
         return float(value)
     except (TypeError, ValueError, OverflowError):  # an integer in JSON may be too large for a float

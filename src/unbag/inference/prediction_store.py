@@ -29,8 +29,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from unbag.utils.hashing import content_hash
-from unbag.utils.storage import Folder
+from unbag.utils.hashing import hash_columns
+from unbag.utils.storage import StorageFolder
 
 
 class ChunkRows(NamedTuple):
@@ -134,7 +134,7 @@ class Store:
         label_space: Labels of the probability columns.
     """
 
-    folder: Folder
+    folder: StorageFolder
     key: str
     rows: int
     chunk_rows: int
@@ -164,7 +164,7 @@ class Store:
         return [each for each in work if _chunk_file(each.chunk) not in chunks and _shard_file(each) not in shards]
 
     @property
-    def _unfinished(self) -> Folder:
+    def _unfinished(self) -> StorageFolder:
         """Folder of unfinished chunks. It is separate because it has few files, so that a listing is fast."""
         return self.folder / "unfinished"
 
@@ -285,7 +285,7 @@ class Store:
         except (OSError, KeyError, TypeError, ValueError, RecursionError):
             return False
 
-    def _load(self, folder: Folder, name: str, chunk: int) -> tuple[pa.Table, dict[str, Any]]:
+    def _load(self, folder: StorageFolder, name: str, chunk: int) -> tuple[pa.Table, dict[str, Any]]:
         file = folder.where(name)
         try:
             table = pq.read_table(pa.BufferReader(folder.read(name)))
@@ -342,7 +342,7 @@ def _signature(table: pa.Table, meta: Mapping[str, Any]) -> str:
     """Compute a hash of a chunk's values, their types and the metadata."""
     # Values are hashed as text, so the types must be added: 1 and "1" would be equal otherwise.
     types = [str(field) for field in table.schema]
-    signed = [content_hash([table], table.column_names), types, sorted(meta.items())]
+    signed = [hash_columns([table], table.column_names), types, sorted(meta.items())]
     return hashlib.sha256(json.dumps(signed).encode()).hexdigest()
 
 
@@ -393,13 +393,13 @@ class Predictions:
     reused: int = 0
 
     @classmethod
-    def open(cls, path: str | Path | Folder) -> "Predictions":
+    def open(cls, path: str | Path | StorageFolder) -> "Predictions":
         """Open the folder of one store.
 
         Raises:
             StoreError: If it has no manifest of this version.
         """
-        folder = Folder(path)
+        folder = StorageFolder(path)
         try:
             manifest = json.loads(folder.read(MANIFEST))
             if manifest["schema"] != SCHEMA:

@@ -26,8 +26,8 @@ from unbag.inference.prediction_store import (
     store_key,
 )
 from unbag.inference.predictor import BatchPredictor, Predictor, validate_probabilities
-from unbag.utils.hashing import content_hash
-from unbag.utils.storage import Folder
+from unbag.utils.hashing import hash_columns
+from unbag.utils.storage import StorageFolder
 
 if TYPE_CHECKING:
     import datasets
@@ -96,7 +96,7 @@ class PredictionJob:
             raise ValueError(f"expected at least 1 row per chunk, got {chunk_rows}")
         rows = select_model_columns(rows)
         label_space = tuple(predictor.label_space)
-        store = Store(Folder(folder), "", len(rows), chunk_rows, label_space)
+        store = Store(StorageFolder(folder), "", len(rows), chunk_rows, label_space)
         hashes = chunk_hashes(rows, store)
         material = key_material(
             predictor.identity or identity, hashes, rows=len(rows), chunk_rows=chunk_rows, label_space=label_space
@@ -107,7 +107,7 @@ class PredictionJob:
         """Build the same job with a store of another key, in the same parent folder."""
         folder = self.store.folder
         if self.store.key:
-            folder = Folder(str(folder).removesuffix(self.store.key).rstrip("/"))
+            folder = StorageFolder(str(folder).removesuffix(self.store.key).rstrip("/"))
         return replace(self, store=replace(self.store, folder=folder / key, key=key))
 
     def chunk(self, chunk: int) -> ChunkRows:
@@ -234,7 +234,7 @@ def chunk_hashes(rows: "datasets.Dataset", store: Store) -> list[str]:
         ValueError: If a premise or hypothesis is null.
     """
     spans = map(store.span, range(store.n_chunks))
-    return [content_hash([_validate_texts(rows[first:end], first)], MODEL_COLUMNS) for first, end in spans]
+    return [hash_columns([_validate_texts(rows[first:end], first)], MODEL_COLUMNS) for first, end in spans]
 
 
 def _validate_texts(table: "pa.Table", first: int) -> "pa.Table":

@@ -21,9 +21,9 @@ from unbag.inference.pair_classifier import PairClassifier
 from unbag.inference.predictor import ModelError
 from unbag.inference.single_output import Threshold
 from unbag.inference.tokenization import CPU_BATCH_TOKENS, GPU_BATCH_TOKENS, EncodedPairs, Padding, encode_pairs
-from unbag.utils.hashing import file_hash
-from unbag.utils.hub import hub_read
-from unbag.utils.redaction import first_line
+from unbag.utils.hashing import hash_file
+from unbag.utils.hub import read_from_hub
+from unbag.utils.redaction import extract_first_line
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -143,7 +143,7 @@ class TransformerPredictor(PairClassifier):
         except ValueError as error:
             raise ModelError(f"{model}: {error}") from error
         except Exception as error:  # the constructor runs the model once; its config may not fit its weights
-            raise ModelError(f"{model} cannot be run: {type(error).__name__}: {first_line(error)}") from error
+            raise ModelError(f"{model} cannot be run: {type(error).__name__}: {extract_first_line(error)}") from error
         if head == "residual":
             predictor._attach_residual_head(model)
         return predictor
@@ -157,7 +157,7 @@ class TransformerPredictor(PairClassifier):
             both = [CONFIG_FILE, WEIGHTS_FILE]
             commit = self.identity["revision"]
             folder = Path(
-                hub_read(
+                read_from_hub(
                     f"the model {model}",
                     lambda: snapshot_download(
                         str(model), revision=commit, allow_patterns=both, local_files_only=is_offline_mode()
@@ -165,7 +165,7 @@ class TransformerPredictor(PairClassifier):
                 )
             )
         ResidualHead.load(folder).attach(self.model)
-        self.identity = {**self.identity, "head": f"residual sha256:{file_hash(folder / WEIGHTS_FILE)}"}
+        self.identity = {**self.identity, "head": f"residual sha256:{hash_file(folder / WEIGHTS_FILE)}"}
 
     def _logits(self, pairs: EncodedPairs, rows: Sequence[int]) -> "Tensor":
         # float32 before the softmax: bfloat16 probabilities would not sum to 1 within the tolerance.
@@ -189,7 +189,7 @@ def resolve_device(dtype: Dtype, device: str | None) -> str:
     try:
         torch.empty(0, device=device)
     except (RuntimeError, AssertionError) as error:  # an unknown name, or no such device on this machine
-        raise ModelError(f"cannot use the device {device!r}: {first_line(error)}") from None
+        raise ModelError(f"cannot use the device {device!r}: {extract_first_line(error)}") from None
     if device == "cpu" and _emulated(dtype):
         logger.warning(
             "--dtype %s: this CPU has no instructions for %s, so float32 is faster; omit --dtype (dtype)",

@@ -12,7 +12,7 @@ from unbag import challenge_sets
 from unbag.challenge_sets import suite
 from unbag.challenge_sets.base import SCORE, ChallengeSet, Quantity
 from unbag.challenge_sets.request import Request, build
-from unbag.data.columns import column, count_distinct
+from unbag.data.columns import count_distinct, read_column
 from unbag.data.labels import LABEL_SPACES, LabelError, resolve_order
 from unbag.data.predictions import SetPredictions, scatter_predictions
 
@@ -52,7 +52,8 @@ class BuiltChallengeSet:
         """Premises and hypotheses of all rows, followed by those of the control."""
         parts = (self.rows,) if self.control is None else (self.rows, self.control)
         premises, hypotheses = (
-            [text for rows in parts for text in column(rows, side).to_pylist()] for side in ("premise", "hypothesis")
+            [text for rows in parts for text in read_column(rows, side).to_pylist()]
+            for side in ("premise", "hypothesis")
         )
         return premises, hypotheses
 

@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unbag import challenge_sets
-from unbag.data.columns import numbers
-from unbag.data.labels import LABELS, fold, label_space_of
+from unbag.data.columns import read_numbers
+from unbag.data.labels import LABELS, find_label_space, fold_label
 from unbag.data.predictions import SetPredictions
 from unbag.integrations.built_sets import BuiltChallengeSet, labels_by_name
 
@@ -46,8 +46,8 @@ def compute_metrics(name: str, rows: Any, id2label: Mapping[int, str]) -> Callab
     if missing := [column for column in ("label", *built.described.columns) if column not in rows.column_names]:
         raise ValueError(f"rows: expected the columns {missing} of the {name} set, got {rows.column_names}")
     order = labels_by_name(id2label)
-    space = label_space_of(order)
-    expected = np.array([order.index(fold(label, space)) for label in LABELS])[numbers(rows, "label")]
+    space = find_label_space(order)
+    expected = np.array([order.index(fold_label(label, space)) for label in LABELS])[read_numbers(rows, "label")]
 
     def metrics(evaluated: Evaluated) -> dict[str, float]:
         predictions, label_ids = evaluated[0], evaluated[1]

@@ -18,7 +18,7 @@ except ImportError as error:
     ) from error
 
 from unbag.challenge_sets.request import Request
-from unbag.data.labels import label_space_of
+from unbag.data.labels import find_label_space
 from unbag.data.predictions import SetPredictions
 from unbag.inference.predictor import validate_probabilities
 from unbag.integrations.built_sets import (
@@ -109,7 +109,7 @@ class CrossEncoderEvaluator(BaseEvaluator):
                 `data.labels.LabelError` if the model's config does not contain NLI labels.
         """
         order = output_labels(model.model)
-        space = label_space_of(order)
+        space = find_label_space(order)
         numbers: dict[str, float] = {}
         for each in self._sets:
             outputs = model.predict(

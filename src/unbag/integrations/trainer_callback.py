@@ -22,7 +22,7 @@ from unbag.integrations.built_sets import (
     output_labels,
     parse_requests,
 )
-from unbag.utils.options import check_int
+from unbag.utils.options import validate_int
 
 PREFIX: Final = "eval_unbag_"
 """Prefix of all logged metric names, before `<set>_<metric>`."""
@@ -86,7 +86,7 @@ class UnbagCallback(TrainerCallback):
             )
         self._trainer, self._batch_tokens = trainer, batch_tokens
         if max_rows is not None:
-            check_int("max_rows", max_rows, least=1)
+            validate_int("max_rows", max_rows, least=1)
         self._requests = parse_requests(sets, max_examples)
         self._check(trainer.model)
         group = process_group()

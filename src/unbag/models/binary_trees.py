@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from unbag.data.text.parses import dependents
+from unbag.data.text.parses import compute_dependents
 
 
 def binarise_parse(heads: Sequence[int]) -> list[tuple[int, int]]:
@@ -22,7 +22,7 @@ def binarise_parse(heads: Sequence[int]) -> list[tuple[int, int]]:
     [(0, 1), (3, 2)]
     """
     roots = [word for word, head in enumerate(heads) if word == head]
-    below = dependents(heads)
+    below = compute_dependents(heads)
     for root in roots[1:]:
         below[roots[0]].append(root)
     for head, words in enumerate(below):

@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import Final
 
 from unbag.data.text import tagging as pipelines
-from unbag.data.text.tagging import annotation_cache
+from unbag.data.text.tagging import open_annotation_cache
 from unbag.models.binary_trees import binarise_parse
 from unbag.models.tree_lstm import Merges
 
@@ -30,8 +30,8 @@ class TreeParser:
         self._nlp = pipelines.load_pipeline(pipeline, _NOT_FOR_TREES)
         if "parser" not in self._nlp.pipe_names:
             raise ValueError(f"parser: expected a pipeline that parses, got {pipeline!r} with {self._nlp.pipe_names}")
-        self.identity = pipelines.pipeline_identity(self._nlp)
-        self._store = annotation_cache("trees", self.identity)
+        self.identity = pipelines.build_pipeline_identity(self._nlp)
+        self._store = open_annotation_cache("trees", self.identity)
         self._recent: dict[tuple[str, ...], list[int]] = {}
 
     def trees(self, sentences: Sequence[Sequence[str]]) -> list[Merges]:

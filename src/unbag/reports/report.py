@@ -15,7 +15,7 @@ from unbag.evaluation import quantities, report_examples, verdict
 from unbag.evaluation import samples as paired_samples
 from unbag.reports import html, notebook, terminal
 from unbag.utils.files import atomic_write
-from unbag.utils.terminal import console, escape_control_chars
+from unbag.utils.terminal import create_console, escape_control_chars
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -140,7 +140,7 @@ class Report(Sequence[Result]):
 
 def _text(views: Sequence[RenderableType], skipped: Sequence[SkippedSet]) -> str:
     to = io.StringIO()
-    terminal.show(views, console(file=to, width=_WIDTH))
+    terminal.show(views, create_console(file=to, width=_WIDTH))
     lines = [line.rstrip() for line in to.getvalue().splitlines()]
     return "\n".join([*lines, *([escape_control_chars(f"Skipped: {_listed(skipped)}")] if skipped else [])]).strip("\n")
 

@@ -9,7 +9,7 @@ from unbag.challenge_sets.base import SKILL
 from unbag.challenge_sets.perturbations.permutation import DEFAULT_SEED
 from unbag.challenge_sets.results import Result
 from unbag.data.corpora import CORPORA, OFFICIAL
-from unbag.data.labels import positive_label
+from unbag.data.labels import get_positive_label
 from unbag.evaluation.verdict import percentage
 from unbag.inference.single_output import describe_ranking
 
@@ -157,7 +157,7 @@ def remarks(result: Result) -> list[str]:
     model = result.model
     sentences = []
     if ranking := model.get("ranking"):
-        label = positive_label(str(model.get("label_order", "")).split(","))
+        label = get_positive_label(str(model.get("label_order", "")).split(","))
         sentences.append(describe_ranking(str(model["name"]), ranking, str(model.get("threshold")), label))
     if result.truncated_share:
         limit = f"{model['max_length']} tokens that" if "max_length" in model else "longest input that"

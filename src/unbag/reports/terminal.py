@@ -20,7 +20,7 @@ from unbag.evaluation.quantities import verdicts
 from unbag.evaluation.verdict import MARKS, TOO_FEW_ROWS, SetVerdict, scale, sentence
 from unbag.reports.reproduce import remarks
 from unbag.utils.files import atomic_write
-from unbag.utils.terminal import console
+from unbag.utils.terminal import create_console
 
 _ACROSS: Final = 5  # models beside each other in 80 columns
 _LEGEND: Final = ", ".join(f"{mark} {standing}" for standing, mark in MARKS.items())
@@ -149,7 +149,7 @@ def together(results: Sequence[Result]) -> list[RenderableType]:
 def write(renderables: Sequence[RenderableType], path: Path) -> None:
     """Write views to a text file, 80 columns wide."""
     with atomic_write(path) as tmp, tmp.open("w", encoding="utf-8") as file:
-        show(renderables, console(file=file, width=80))
+        show(renderables, create_console(file=file, width=80))
 
 
 def show(renderables: Sequence[RenderableType], to: Console) -> None:

@@ -17,7 +17,7 @@ from typing import Any, Final, NamedTuple, TypedDict
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from unbag.data.labels import ENTAILMENT, canonical_gold
+from unbag.data.labels import ENTAILMENT, resolve_gold_label
 from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, Estimate, Sample, named_estimates, sum_by_source
 from unbag.scoring.calibration import Calibration, calibration
 from unbag.scoring.intervals import Flags, Floats, contrast_limits
@@ -146,7 +146,7 @@ def verification(
 def _is_entailed(label: Any) -> bool:
     """Read a gold label: 1, 0, a truth value or a label name."""
     if isinstance(label, str):
-        return canonical_gold(label) == ENTAILMENT
+        return resolve_gold_label(label) == ENTAILMENT
     if label not in (0, 1):
         raise ValueError(
             f"references: expected 1 (entailed) or 0, or label names, got {label!r}; pass names instead of label ids"

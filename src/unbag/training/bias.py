@@ -20,13 +20,13 @@ from numpy.typing import NDArray
 
 from unbag.baselines.lexical.fitting import FLOOR, CrossFitted
 from unbag.baselines.lexical.regression import lms
-from unbag.data.labels import LABELS, label_id
+from unbag.data.labels import LABELS, get_label_id
 from unbag.data.readers import open_file
 from unbag.data.sources import Example
 from unbag.inference.prediction_files import label_space_of_file
 from unbag.inference.prediction_store import Predictions
 from unbag.inference.runner import predict_rows
-from unbag.utils.hashing import text_hash
+from unbag.utils.hashing import hash_texts
 from unbag.utils.safe_io import DataError
 
 LEXICAL: Final = "lexical"
@@ -108,7 +108,7 @@ class NetworkBias:
         if set(labels) != set(LABELS):
             raise ValueError(f"expected a network of {', '.join(LABELS)} in {model}, got {', '.join(labels)}")
         self._store = store
-        self.identity = f"network {text_hash(sorted((self._predictor.identity or {}).items()))}"
+        self.identity = f"network {hash_texts(sorted((self._predictor.identity or {}).items()))}"
 
     def log_probabilities(self, examples: Sequence[Example]) -> NDArray[np.float32]:
         """Compute log-probabilities, shape (n, 3). All processes call this together."""
@@ -127,7 +127,7 @@ class MaskedBias:
     def __init__(self, model: Bias, training_pairs: Sequence[Example]) -> None:
         self._model = model
         self._training_pairs = {(example.premise, example.hypothesis) for example in training_pairs}
-        self.identity = f"{model.identity}, not of {text_hash(sorted(self._training_pairs))}"
+        self.identity = f"{model.identity}, not of {hash_texts(sorted(self._training_pairs))}"
 
     def log_probabilities(self, examples: Sequence[Example]) -> NDArray[np.float32]:
         """Compute log-probabilities, shape (n, 3)."""
@@ -162,7 +162,7 @@ class PrecomputedBias:
             )
         self._logarithms = _logarithms(probabilities)
         rows = zip(ids, probabilities.tolist(), strict=True)
-        self.identity = f"predictions {text_hash((name, *map(str, row)) for name, row in rows)}"
+        self.identity = f"predictions {hash_texts((name, *map(str, row)) for name, row in rows)}"
 
     def log_probabilities(self, examples: Sequence[Example]) -> NDArray[np.float32]:
         """Look up log-probabilities, shape (n, 3).
@@ -296,6 +296,6 @@ class BiasFeatures:
         if self.teacher is not None:
             features[TEACHER] = self.teacher.log_probabilities(examples)
         if self.balanced:
-            gold = np.array([label_id(example.label) for example in examples], dtype=np.int64)
+            gold = np.array([get_label_id(example.label) for example in examples], dtype=np.int64)
             features[WEIGHT] = group_weights(np.exp(features[BIAS]), gold)
         return features

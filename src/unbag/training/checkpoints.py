@@ -19,9 +19,9 @@ from unbag.data.readers import is_hub_id
 from unbag.training import sharding
 from unbag.utils import checksums
 from unbag.utils.files import atomic_rename
-from unbag.utils.hub import HubReadError, hub_read
-from unbag.utils.redaction import first_line
-from unbag.utils.retries import hub_http, with_retries
+from unbag.utils.hub import HubReadError, read_from_hub
+from unbag.utils.redaction import extract_first_line
+from unbag.utils.retries import call_with_retries, import_hub_http
 
 _STATE: Final = "state.json"
 _KEPT: Final = 2  # if the last one is damaged, `last` takes the one before
@@ -89,7 +89,7 @@ class Checkpoints:
                 "state": state,
             }
             (tmp / _STATE).write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
-            checksums.seal(tmp)
+            checksums.seal_folder(tmp)
             _remove(path)
             atomic_rename(tmp, path)
             kept = {*sorted(self._steps())[-_KEPT:], best}
@@ -109,9 +109,9 @@ class Checkpoints:
         """Find the last undamaged checkpoint; None if there is none. All processes call this together."""
         if self._accelerator.is_main_process:
             for step in sorted(self._steps(), reverse=True):
-                if (damage := checksums.find_damage(self.path(step))) is None:
+                if (damage := checksums.find_corruption(self.path(step))) is None:
                     break
-                checksums.set_aside(self.path(step), damage)
+                checksums.quarantine_path(self.path(step), damage)
         self._accelerator.wait_for_everyone()
         steps = self._steps()
         return self.path(max(steps)) if steps else None
@@ -127,11 +127,11 @@ class Checkpoints:
         """
         if not (path / _STATE).is_file():
             candidates = sorted(file.parent for file in path.glob(f"**/step-*/{_STATE}"))
-            folders = [folder for folder in candidates if not checksums.is_set_aside(folder)]
+            folders = [folder for folder in candidates if not checksums.is_quarantined(folder)]
             if not folders:
                 raise CheckpointError(f"expected a checkpoint (a folder with {_STATE}) in {path}, got none")
             path = folders[-1]
-        if damage := checksums.find_damage(path):
+        if damage := checksums.find_corruption(path):
             raise CheckpointError(f"{damage}; resume from another checkpoint, or start a new run")
         record = json.loads((path / _STATE).read_text(encoding="utf-8"))
         if others := list(differences(record["identity"], json.loads(json.dumps(self._identity)))):
@@ -158,7 +158,7 @@ class Checkpoints:
         return {
             int(path.name.removeprefix("step-"))
             for path in self._folder.glob("step-*")
-            if path.is_dir() and not checksums.is_set_aside(path)
+            if path.is_dir() and not checksums.is_quarantined(path)
         }
 
 
@@ -221,10 +221,10 @@ class HubCheckpoints:
         self._upload: Future[Any] | None = None
         self._copy: Path | None = None
         try:
-            with_retries(lambda: self._api.create_repo(repo_id, private=True, exist_ok=True))
-        except (HfHubHTTPError, HFValidationError, OSError, hub_http().HTTPError) as error:
+            call_with_retries(lambda: self._api.create_repo(repo_id, private=True, exist_ok=True))
+        except (HfHubHTTPError, HFValidationError, OSError, import_hub_http().HTTPError) as error:
             raise ValueError(
-                f"cannot push checkpoints to {repo_id}: {first_line(error)}; log in with `hf auth login`"
+                f"cannot push checkpoints to {repo_id}: {extract_first_line(error)}; log in with `hf auth login`"
             ) from error
 
     def push(self, checkpoint: Path) -> None:
@@ -248,7 +248,7 @@ class HubCheckpoints:
     def wait(self) -> None:
         """Wait for the running upload, and log a warning if it failed."""
         if self._upload is not None and (error := self._upload.exception()) is not None:
-            logger.warning("a checkpoint was not pushed to %s: %s", self._repo_id, first_line(error))
+            logger.warning("a checkpoint was not pushed to %s: %s", self._repo_id, extract_first_line(error))
         if self._copy is not None:
             shutil.rmtree(self._copy, ignore_errors=True)
         self._upload = self._copy = None
@@ -268,12 +268,12 @@ def fetch_checkpoint(name: str) -> Path:
         return Path(name)
     try:
         what, pattern = f"the checkpoint {name}", f"{_IN_REPO}/*"
-        folder = Path(hub_read(what, lambda: snapshot_download(name, allow_patterns=[pattern]))) / _IN_REPO
+        folder = Path(read_from_hub(what, lambda: snapshot_download(name, allow_patterns=[pattern]))) / _IN_REPO
     except HubReadError:
         raise
     except (HfHubHTTPError, LocalEntryNotFoundError, OSError) as error:
         raise CheckpointError(
-            f"expected a folder with a checkpoint or a Hub repository, got {name}: {first_line(error)}"
+            f"expected a folder with a checkpoint or a Hub repository, got {name}: {extract_first_line(error)}"
         ) from error
     if not folder.is_dir():
         raise CheckpointError(f"{name}: expected a folder {_IN_REPO} with a checkpoint, got none; no run pushed to it")

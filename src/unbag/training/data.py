@@ -11,14 +11,14 @@ from typing import Any, Final, Protocol
 import numpy as np
 
 from unbag.challenge_sets.perturbations.permutation import Permuter, TooFewPermutationsError
-from unbag.data.columns import column, numbers
+from unbag.data.columns import read_column, read_numbers
 from unbag.data.corpora import CORPORA, Corpus
 from unbag.data.labels import LABELS, NOT_ENTAILMENT, TWO_WAY
-from unbag.data.sources import Example, Source, open_corpus, open_data, validate_corpus_names
+from unbag.data.sources import Example, PairSource, open_corpus, open_data, validate_corpus_names
 from unbag.data.text.tokens import tokenize
 from unbag.training.config import parse_weighted
 from unbag.utils import rng
-from unbag.utils.hashing import text_hash
+from unbag.utils.hashing import hash_texts
 
 _HELD_OUT_OF: Final = 20
 """Data without a validation split hold out one premise in this number. Premises, not pairs: SNLI has three hypotheses
@@ -208,7 +208,7 @@ def _three_way(part: Part, not_entailment_as: str | None) -> Part:
     return replace(part, examples=examples)
 
 
-def _record(sources: Sequence[Source], counts: Counter[str]) -> dict[str, Any]:
+def _record(sources: Sequence[PairSource], counts: Counter[str]) -> dict[str, Any]:
     excluded = {reason: n for reason, n in sorted(counts.items()) if n and reason != "rows"}
     return {
         "origin": sources[0].origin,
@@ -221,8 +221,8 @@ def _record(sources: Sequence[Source], counts: Counter[str]) -> dict[str, Any]:
 
 def examples_from_rows(rows: Any) -> list[Example]:
     """Build training pairs from the rows of a challenge set; the ids are those of the rows."""
-    texts = [column(rows, name).to_pylist() for name in ("id", "premise", "hypothesis")]
-    labels = [LABELS[label] for label in numbers(rows, "label")]
+    texts = [read_column(rows, name).to_pylist() for name in ("id", "premise", "hypothesis")]
+    labels = [LABELS[label] for label in read_numbers(rows, "label")]
     return [Example(*values) for values in zip(*texts, labels, strict=True)]
 
 
@@ -238,7 +238,7 @@ def keep_examples(part: Part, reason: str, kept: Sequence[Example]) -> Part:
 def _hold_out(part: Part) -> tuple[Part, Part]:
     """Split a twentieth of the premises off."""
     # The key does not depend on the run's seed: runs with several seeds are compared on the same pairs.
-    is_out = [int(rng.key("held out", example.premise)) % _HELD_OUT_OF == 0 for example in part.examples]
+    is_out = [int(rng.compute_key("held out", example.premise)) % _HELD_OUT_OF == 0 for example in part.examples]
     kept = [example for example, out in zip(part.examples, is_out, strict=True) if not out]
     rest = [example for example, out in zip(part.examples, is_out, strict=True) if out]
     return keep_examples(part, "held out", kept), keep_examples(part, "trained on", rest)
@@ -253,7 +253,7 @@ def draw_pairs(parts: Sequence[Part], n: int | None, seed: int) -> list[Part]:
         raise ValueError(f"expected at least {n:,} training pairs to draw from, got {total:,}")
     # Random keys depend on part and id, not on the position, so that other rows do not influence the draw of a pair.
     lots = sorted(
-        (int(rng.key(seed, "training", part.name, example.source_id)), p, e)
+        (int(rng.compute_key(seed, "training", part.name, example.source_id)), p, e)
         for p, part in enumerate(parts)
         for e, example in enumerate(part.examples)
     )
@@ -268,12 +268,12 @@ def draw_pairs(parts: Sequence[Part], n: int | None, seed: int) -> list[Part]:
 
 def sample_part(part: Part, n: int, seed: int | str) -> Part:
     """Draw n pairs of one part, or keep all if there are fewer."""
-    lots = sorted(range(len(part.examples)), key=lambda e: int(rng.key(seed, part.examples[e].source_id)))
+    lots = sorted(range(len(part.examples)), key=lambda e: int(rng.compute_key(seed, part.examples[e].source_id)))
     return keep_examples(part, "not drawn", [part.examples[e] for e in sorted(lots[:n])])
 
 
 def _hash(examples: Sequence[Example]) -> str:
-    return text_hash((example.source_id, example.premise, example.hypothesis, example.label) for example in examples)
+    return hash_texts((example.source_id, example.premise, example.hypothesis, example.label) for example in examples)
 
 
 TOO_SHORT: Final = "too short to permute"
@@ -315,7 +315,7 @@ class WordShuffler:
     def __call__(self, example: Example, epoch: int) -> Example:
         """Build the shuffled pair of one epoch."""
         premise, hypothesis = (
-            self._shuffled(text, rng.key(self._seed, "shuffled", epoch, example.source_id, side))
+            self._shuffled(text, rng.compute_key(self._seed, "shuffled", epoch, example.source_id, side))
             for text, side in ((example.premise, "premise"), (example.hypothesis, "hypothesis"))
         )
         return example._replace(premise=premise, hypothesis=hypothesis)
@@ -323,7 +323,7 @@ class WordShuffler:
     def _shuffled(self, sentence: str, key: np.uint64) -> str:
         tokens = tokenize(sentence, self._language)
         # Each side of each pair has its own key, so that premise and hypothesis are shuffled independently.
-        order = np.argsort(rng.numbers(key, np.arange(len(tokens.texts))), kind="stable")
+        order = np.argsort(rng.generate_numbers(key, np.arange(len(tokens.texts))), kind="stable")
         return tokens.joiner.join(tokens.texts[i] for i in order.tolist())
 
 
@@ -339,9 +339,9 @@ def mix_parts(parts: Sequence[Part], *, seed: int, epoch: int) -> list[Example]:
         for copy in range(int(times)):
             examples += part.examples if copy == 0 else _copies(part.examples, copy)
         if extra := round(share * len(part.examples)):
-            key = rng.key(seed, "mixed", epoch, part.name)
+            key = rng.compute_key(seed, "mixed", epoch, part.name)
             # A stable sort: equal random numbers must not be ordered by NumPy's choice of algorithm.
-            lots = np.argsort(rng.numbers(key, np.arange(len(part.examples))), kind="stable")[:extra]
+            lots = np.argsort(rng.generate_numbers(key, np.arange(len(part.examples))), kind="stable")[:extra]
             chosen = [part.examples[i] for i in sorted(lots.tolist())]
             examples += chosen if times == 0 else _copies(chosen, int(times))
     return examples

@@ -49,8 +49,8 @@ def epoch_batches(lengths: NDArray[np.integer], size: int, *, seed: int, epoch: 
     """
     n = len(lengths)
     count = -(-n // size)
-    key = rng.key(seed, "order", epoch)
-    order = np.argsort(rng.numbers(key, np.zeros(1, np.int64), np.arange(n)), kind="stable")
+    key = rng.compute_key(seed, "order", epoch)
+    order = np.argsort(rng.generate_numbers(key, np.zeros(1, np.int64), np.arange(n)), kind="stable")
     # Integer division spreads the remainder, so that sizes differ by at most one.
     bounds = np.arange(count + 1) * n // max(count, 1)
     # Sorting within windows only: sorting all pairs would give every epoch the same batches.
@@ -59,7 +59,7 @@ def epoch_batches(lengths: NDArray[np.integer], size: int, *, seed: int, epoch: 
         chunk = order[start:stop]
         order[start:stop] = chunk[np.argsort(lengths[chunk], kind="stable")]
     batches = [order[bounds[i] : bounds[i + 1]] for i in range(count)]
-    turns = np.argsort(rng.numbers(key, np.ones(1, np.int64), np.arange(count)), kind="stable")
+    turns = np.argsort(rng.generate_numbers(key, np.ones(1, np.int64), np.arange(count)), kind="stable")
     return [batches[i] for i in turns.tolist()]
 
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from unbag.inference.memory import OutOfMemoryError, is_out_of_memory
 from unbag.training.config import TrainConfig
 from unbag.utils.errors import is_disk_full
-from unbag.utils.redaction import first_line
+from unbag.utils.redaction import extract_first_line
 
 _LOADER = "torch.utils.data.dataloader"
 _SIGNAL_SECONDS = 1.0
@@ -41,11 +41,11 @@ def explain_errors(config: TrainConfig) -> Iterator[None]:
             raise OutOfMemoryError(_no_memory(config, error)) from error
         if (death := _worker_death(error, config)) is not None:
             raise WorkerError(
-                f"a data loading process died ({first_line(death)}), perhaps killed for lack of memory; use fewer "
-                f"(--dataloader-num-workers, got {config.dataloader_num_workers}; 0 for none), and {_RESUME}"
+                f"a data loading process died ({extract_first_line(death)}), perhaps killed for lack of memory; use "
+                f"fewer (--dataloader-num-workers, got {config.dataloader_num_workers}; 0 for none), and {_RESUME}"
             ) from error
         if is_disk_full(error) and not isinstance(error, OSError):
-            raise OSError(errno.ENOSPC, first_line(error)) from error
+            raise OSError(errno.ENOSPC, extract_first_line(error)) from error
         raise
 
 
@@ -88,6 +88,6 @@ def _no_memory(config: TrainConfig, error: Exception) -> str:
         else ""
     )
     return (
-        f"out of memory in a training step ({first_line(error, longest=200)}); {parts}a lower --max-length, or "
+        f"out of memory in a training step ({extract_first_line(error, longest=200)}); {parts}a lower --max-length, or "
         f"--precision bf16. A smaller --batch-size than {config.batch_size} fits too, but changes the training"
     )

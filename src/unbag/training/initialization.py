@@ -18,7 +18,7 @@ from transformers import AutoModel, AutoTokenizer, PreTrainedTokenizerFast
 from unbag.baselines.lexical import embeddings
 from unbag.baselines.wordnet.database import validate_wordnet
 from unbag.data.corpora import CORPORA
-from unbag.data.sources import Source, open_corpus, open_data, validate_corpus_names
+from unbag.data.sources import PairSource, open_corpus, open_data, validate_corpus_names
 from unbag.data.text import tagging as pipelines
 from unbag.inference.hub_files import resolve_origin
 from unbag.inference.loading import validate_config_counts
@@ -37,7 +37,7 @@ from unbag.training.word_features import build_vectors
 from unbag.utils import locks, optional_deps
 from unbag.utils.files import atomic_rename, remove_on_failure, write_json
 from unbag.utils.options import parse_option
-from unbag.utils.redaction import first_line
+from unbag.utils.redaction import extract_first_line
 
 FILE: Final = "made_with.json"
 _ARE_MADE: Final = frozenset(PairConfig.__annotations__) - {"hidden_size", "dropout", "train_embeddings"}
@@ -113,7 +113,7 @@ def initialize_model(
     record = {"model": name, "config": given, "seed": seed, **parts.record}
     tmp = output_dir.with_name(f".{output_dir.name}.part")
     # A second process waits here, and then fails in `_require_free`, since the first has written the folder.
-    with locks.exclusive_lock(output_dir, "making a model", wait=True):
+    with locks.hold_lock(output_dir, "making a model", wait=True):
         _require_free(output_dir)
         with remove_on_failure(tmp):
             config.save_pretrained(tmp)
@@ -237,7 +237,7 @@ def _of_encoder(name: str) -> Parts:
         network: Any = AutoModel.from_pretrained(files, trust_remote_code=False, dtype=torch.float32)
         tokenizer: Any = AutoTokenizer.from_pretrained(files, trust_remote_code=False)
     except (OSError, ValueError) as error:
-        raise ValueError(f"--encoder: cannot load {name}: {first_line(error)}") from error
+        raise ValueError(f"--encoder: cannot load {name}: {extract_first_line(error)}") from error
     start, end = tokenizer.cls_token or tokenizer.bos_token, tokenizer.sep_token or tokenizer.eos_token
     if None in (start, tokenizer.pad_token) or not hasattr(tokenizer, "backend_tokenizer"):
         raise ValueError(f"--encoder: expected a fast tokenizer with a first token and padding, got that of {name}")
@@ -268,14 +268,14 @@ def _of_encoder(name: str) -> Parts:
     )
 
 
-def _sources(name: str) -> Iterator[Source]:
+def _sources(name: str) -> Iterator[PairSource]:
     if name in CORPORA:
         yield from (open_corpus(CORPORA[name], split) for split in CORPORA[name].train)
     else:
         yield open_data(name)
 
 
-def _sentences(source: Source) -> Iterator[str]:
+def _sentences(source: PairSource) -> Iterator[str]:
     for example in source.examples():
         yield example.premise
         yield example.hypothesis

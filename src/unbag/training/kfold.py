@@ -13,7 +13,7 @@ from unbag import challenge_sets
 from unbag.challenge_sets import results
 from unbag.challenge_sets.perturbations.sicck import CONTIGUOUS, SPREAD, WHOLE_SEEDS
 from unbag.challenge_sets.request import BuiltSet, Request, build
-from unbag.data.columns import column, numbers
+from unbag.data.columns import read_column, read_numbers
 from unbag.data.corpora import OFFICIAL
 from unbag.data.labels import ENTAILMENT, LABELS, REVERSE_ENTAILMENT, parse_label_map
 from unbag.data.predictions import SetPredictions
@@ -168,7 +168,7 @@ def fold_data(built: BuiltSet, fold: int, *, protocol: Protocol = "authors", see
         )
     examples = examples_from_rows(rows)
     if protocol == "authors":
-        four_way = column(rows, "four_way").to_pylist()
+        four_way = read_column(rows, "four_way").to_pylist()
         examples = [
             example._replace(label=ENTAILMENT) if four == REVERSE_ENTAILMENT else example
             for four, example in zip(four_way, examples, strict=True)
@@ -187,9 +187,9 @@ def fold_data(built: BuiltSet, fold: int, *, protocol: Protocol = "authors", see
 
     if protocol != "authors":
         return TrainingData((keep(part, "held out", ~in_fold),), (keep(part, "trained on", in_fold),))
-    is_original = ~numbers(rows, "reverse").astype(bool)
+    is_original = ~read_numbers(rows, "reverse").astype(bool)
     training = keep(keep(part, "exchanged", is_original), "predicted", ~in_fold[is_original])
-    lots = [int(rng.key(seed, "held out", fold, example.source_id)) for example in training.examples]
+    lots = [int(rng.compute_key(seed, "held out", fold, example.source_id)) for example in training.examples]
     tenth = np.zeros(len(lots), dtype=bool)
     # uint64, since the keys exceed the range of int64; stable, so that ties do not depend on the algorithm.
     tenth[np.argsort(np.array(lots, dtype=np.uint64), kind="stable")[: math.ceil(len(lots) / 10)]] = True
@@ -204,7 +204,7 @@ def out_of_fold_probabilities(built: BuiltSet, folds: Sequence[Mapping[str, Any]
         folds: Record of each fold, with `probabilities` in the order of `LABELS` by row id.
     """
     by_id = {name: values for fold in folds for name, values in fold["probabilities"].items()}
-    return np.array([by_id[name] for name in column(built.rows, "id").to_pylist()], dtype=np.float32)
+    return np.array([by_id[name] for name in read_column(built.rows, "id").to_pylist()], dtype=np.float32)
 
 
 def summarise_folds(zero_shot: Mapping[str, Any], runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -273,7 +273,7 @@ def _fold(recipe: Recipe, config: KFoldConfig, built: BuiltSet, fold: int, on_st
             "pairs": len(rows.unique("pair")),
             "truncated_pairs": predictions.truncated,
             "labels": list(LABELS),
-            "probabilities": dict(zip(column(rows, "id").to_pylist(), probabilities, strict=True)),
+            "probabilities": dict(zip(read_column(rows, "id").to_pylist(), probabilities, strict=True)),
             "training": training,
         }
 
@@ -281,7 +281,7 @@ def _fold(recipe: Recipe, config: KFoldConfig, built: BuiltSet, fold: int, on_st
 
 
 def _of_fold(built: BuiltSet, fold: int) -> NDArray[np.bool_]:
-    mask: NDArray[np.bool_] = numbers(built.rows, "fold") == fold
+    mask: NDArray[np.bool_] = read_numbers(built.rows, "fold") == fold
     return mask
 
 
@@ -302,9 +302,9 @@ def _scores(built: BuiltSet, probabilities: NDArray[np.float32]) -> dict[str, An
 
 def has_seed_in_training(built: BuiltSet) -> NDArray[np.bool_]:
     """Check for each row whether other folds, the training data of its fold's model, have rows of the same seed."""
-    folds = numbers(built.rows, "fold").tolist()
+    folds = read_numbers(built.rows, "fold").tolist()
     by_seed: dict[str, set[int]] = {}
-    seeds = column(built.rows, "source_id").to_pylist()
+    seeds = read_column(built.rows, "source_id").to_pylist()
     for seed, fold in zip(seeds, folds, strict=True):
         by_seed.setdefault(seed, set()).add(fold)
     return np.array([len(by_seed[seed]) > 1 for seed in seeds])

@@ -232,7 +232,7 @@ def train(
     batches = epochs.batches(history.step, pin=accelerator.device.type == "cuda")
     while history.step < total and not history.is_stopped(schedule.early_stopping_patience):
         # Each step and process seeds its own dropout, so that a resumed run has the masks of an uninterrupted one.
-        torch.manual_seed(int(rng.key(seed, "dropout", history.step, accelerator.process_index)))
+        torch.manual_seed(int(rng.compute_key(seed, "dropout", history.step, accelerator.process_index)))
         for _ in range(epochs.gradient_accumulation_steps):
             batch = send_to_device(next(batches), accelerator.device, non_blocking=True)
             with accelerator.accumulate(module):

@@ -24,7 +24,7 @@ from unbag.training.checkpoints import differences
 from unbag.training.objective import Objective
 from unbag.utils import checksums, locks
 from unbag.utils.files import atomic_rename, remove_on_failure
-from unbag.utils.hashing import file_hash
+from unbag.utils.hashing import hash_file
 
 HARDWARE_FILE: Final = "hardware.json"
 
@@ -69,7 +69,7 @@ def alone_in_group(out: Path, doing: str) -> Iterator[None]:
     group = process_group()
     with ExitStack() as held:
         if group.rank == 0:
-            group.run_on_all(lambda: held.enter_context(locks.exclusive_lock(out, doing)))
+            group.run_on_all(lambda: held.enter_context(locks.hold_lock(out, doing)))
         else:
             group.run_on_all(lambda: None)
         yield
@@ -99,7 +99,7 @@ def write_model_folder(
             _save_tokenizer(classifier.tokenizer, tmp)
             objective.save(tmp, gathered)
             (tmp / FILE).write_text(json.dumps(record, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-            checksums.seal(tmp)
+            checksums.seal_folder(tmp)
             (tmp / HARDWARE_FILE).write_text(json.dumps(took) + "\n", encoding="utf-8")
             logs = work_folder(out) / LOGS
             if logs.is_dir():
@@ -132,7 +132,7 @@ def load_finished(out: Path, wanted: dict[str, Any], *, model: str, files: Itera
     if not (out / FILE).is_file():
         raise ValueError(f"--output-dir: {out} exists and holds no {FILE}; name another folder")
     record: Record = results.read_record(out / FILE, results.TrainingRecord, "the record of a finished training")
-    if checksums.is_sealed(out) and (damage := checksums.find_damage(out)):
+    if checksums.is_sealed(out) and (damage := checksums.find_corruption(out)):
         raise ValueError(f"{damage}; remove {out} to train again, or name another --output-dir")
     recorded = {"recipe": record["recipe"], "config": {name: record["config"].get(name) for name in wanted["config"]}}
     others = differences(recorded, wanted)
@@ -141,7 +141,7 @@ def load_finished(out: Path, wanted: dict[str, Any], *, model: str, files: Itera
     with results.explain_damaged_records(out / FILE):
         read = {revision for parts in record["data"].values() for part in parts for revision in part["revisions"]}
     read.add(record.get("embeddings", "").removeprefix("sha256:"))
-    others += [f"{path} has changed" for path in files if file_hash(path) not in read]
+    others += [f"{path} has changed" for path in files if hash_file(path) not in read]
     if others:
         raise ValueError(f"--output-dir: {out} holds another run: {'; '.join(others)}; name another folder")
     shutil.rmtree(work_folder(out), ignore_errors=True)  # an interruption just before this line leaves it behind

@@ -15,7 +15,7 @@ from unbag import scripts
 from unbag.challenge_sets import loading, papers, results
 from unbag.challenge_sets.perturbations.permutation import DEFAULT_SEED
 from unbag.challenge_sets.request import Request, build, draw_examples
-from unbag.data.columns import column, numbers
+from unbag.data.columns import read_column, read_numbers
 from unbag.data.corpora import CORPORA
 from unbag.data.labels import LABELS
 from unbag.data.predictions import SetPredictions
@@ -65,7 +65,7 @@ def load_or_train(
     path, group = record_path(config.output_dir), process_group()
     # Only one process may rename a damaged record, and all must agree on whether it exists.
     if group.rank == 0 and path.is_file() and checksums.read_verified(path) is None:
-        checksums.set_aside(path, f"{path} is damaged")
+        checksums.quarantine_path(path, f"{path} is damaged")
     group.wait()
     if not path.is_file():
         record = train_and_predict()
@@ -230,7 +230,7 @@ def _predictions(
     each = config.for_recipe(
         recipe.config, seed=seed, output_dir=config.output_dir / name / trained_by / f"seed-{seed}"
     )
-    ids = column(arrangement.test, "id").to_pylist()
+    ids = read_column(arrangement.test, "id").to_pylist()
 
     def train_and_predict() -> Record:
         title = f"{name}, {trained_by}, seed {seed}"
@@ -254,7 +254,7 @@ def _predictions(
 
 def _is_correct(test: Any, probabilities: NDArray[np.float32]) -> NDArray[np.bool_]:
     predictions = SetPredictions(probabilities, LABELS, has_probabilities=True)
-    is_correct: NDArray[np.bool_] = predictions.predicted == predictions.gold(numbers(test, "label"))
+    is_correct: NDArray[np.bool_] = predictions.predicted == predictions.gold(read_numbers(test, "label"))
     return is_correct
 
 
@@ -272,7 +272,7 @@ def _summary(test: Any, correct: Mapping[str, Sequence[NDArray[np.bool_]]]) -> d
     shares = {name: np.mean(runs, axis=0) for name, runs in correct.items()}
     others = {f"{name} less {PLAIN}": (name, PLAIN) for name in shares if name != PLAIN}
     estimates = named_estimates({name: (share, 1.0) for name, share in shares.items()}, others)
-    partition = numbers(test, "partition") if "partition" in test.column_names else None
+    partition = read_numbers(test, "partition") if "partition" in test.column_names else None
     summary: dict[str, dict[str, Any]] = {}
     for name, share in shares.items():
         summary[name] = {

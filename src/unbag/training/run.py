@@ -101,10 +101,10 @@ def _train(recipe: Recipe, config: TrainConfig, data: TrainingData | None, on_st
             config.model,
             revision=config.revision,
             label_map=parse_label_map(config.label_map) if config.label_map else None,
-            seed=int(rng.key(config.seed, "head")),
+            seed=int(rng.compute_key(config.seed, "head")),
         )
     # Objectives may add layers with random weights, such as HEX's branch or the gate of the learned mixin.
-    torch.manual_seed(int(rng.key(config.seed, "objective")))
+    torch.manual_seed(int(rng.compute_key(config.seed, "objective")))
     objective = recipe.objective(classifier, config, pairs)
     encoder = PairEncoder.of(classifier, config.max_length)
     epochs = EpochBatches(

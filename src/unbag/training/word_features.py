@@ -52,7 +52,7 @@ def build_vectors(words: Sequence[str], embeddings: Table | None, *, dimensions:
         ValueError: If the table has none of the words.
     """
     width = dimensions if embeddings is None else embeddings.vectors.shape[1]
-    rng = np.random.default_rng(int(counter_rng.key(seed, "vectors")))
+    rng = np.random.default_rng(int(counter_rng.compute_key(seed, "vectors")))
     # Drawn for all words, so that a word's random vector does not depend on which words have a vector.
     table = rng.standard_normal((len(SPECIAL) + len(words), width)).astype(np.float32) * np.float32(SPREAD)
     has_vector = np.zeros(len(words), dtype=bool)

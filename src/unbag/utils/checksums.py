@@ -30,7 +30,7 @@ _CHUNK: Final = 1 << 20
 logger = logging.getLogger(__name__)
 
 
-def file_checksum(path: Path) -> str:
+def compute_file_checksum(path: Path) -> str:
     """Compute the XXH3 hash of a file's bytes, as 32 hexadecimal digits."""
     digest = xxhash.xxh3_128()
     with path.open("rb") as file:
@@ -39,12 +39,12 @@ def file_checksum(path: Path) -> str:
     return digest.hexdigest()
 
 
-def cells_checksum(*cells: str | bytes) -> int:
+def compute_cells_checksum(*cells: str | bytes) -> int:
     """Compute a joint hash of several cells of text or bytes, as an integer that SQLite can store.
 
     The hash depends on the boundaries between cells.
 
-    >>> cells_checksum("a", "bc") == cells_checksum("ab", "c")
+    >>> compute_cells_checksum("a", "bc") == compute_cells_checksum("ab", "c")
     False
     """
     digest = xxhash.xxh3_64()
@@ -55,7 +55,7 @@ def cells_checksum(*cells: str | bytes) -> int:
     return digest.intdigest() >> 1  # 63 bits: SQLite's integers are signed
 
 
-def seal(folder: Path, names: Iterable[str] | None = None) -> None:
+def seal_folder(folder: Path, names: Iterable[str] | None = None) -> None:
     """Write the checksums of a folder's files, which mark the folder as complete.
 
     Args:
@@ -64,7 +64,7 @@ def seal(folder: Path, names: Iterable[str] | None = None) -> None:
     """
     if names is None:
         names = (str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
-    sums = {name: file_checksum(folder / name) for name in sorted(names) if name != FILE}
+    sums = {name: compute_file_checksum(folder / name) for name in sorted(names) if name != FILE}
     with atomic_write(folder / FILE) as tmp:
         tmp.write_text(json.dumps(add_checksum(sums), indent=1) + "\n", encoding="utf-8")
 
@@ -74,7 +74,7 @@ def is_sealed(folder: Path) -> bool:
     return (folder / FILE).is_file()
 
 
-def find_damage(folder: Path) -> str | None:
+def find_corruption(folder: Path) -> str | None:
     """Describe the first corrupted, missing or unreadable file of a sealed folder; None if all files are intact."""
     try:
         sums = read_verified(folder / FILE)
@@ -84,7 +84,7 @@ def find_damage(folder: Path) -> str | None:
             path = folder / name
             if path.exists() and not path.is_file():  # reading a named pipe would block forever
                 return f"{path} is corrupted: it is not a file"
-            if file_checksum(path) != expected:
+            if compute_file_checksum(path) != expected:
                 return f"{path} is corrupted: its checksum does not match"
     except FileNotFoundError as error:
         return f"{error.filename} is missing"
@@ -93,7 +93,7 @@ def find_damage(folder: Path) -> str | None:
     return None
 
 
-def set_aside(path: Path, why: str) -> None:
+def quarantine_path(path: Path, why: str) -> None:
     """Rename a corrupted file or folder and log a warning. Replaces an earlier corrupted one.
 
     Args:
@@ -110,7 +110,7 @@ def set_aside(path: Path, why: str) -> None:
     logger.warning("%s; renamed to %s and built again", why, aside.name)
 
 
-def is_set_aside(path: Path) -> bool:
+def is_quarantined(path: Path) -> bool:
     """Check whether a file or folder was renamed because it was corrupted."""
     return path.name.endswith(_DAMAGED)
 

@@ -28,7 +28,7 @@ class DigestFile:
 
     def _write(self) -> None:
         if self._waiting:
-            self._file.write(digests(self._waiting).tobytes())
+            self._file.write(compute_digests(self._waiting).tobytes())
             self._waiting.clear()
 
     def __enter__(self) -> Self:
@@ -41,7 +41,7 @@ class DigestFile:
         self._file.close()
 
 
-def digests(texts: Iterable[str]) -> NDArray[np.uint64]:
+def compute_digests(texts: Iterable[str]) -> NDArray[np.uint64]:
     """Compute the digest of each text, shape (n,), which is equal in all processes."""
     from pandas.util import hash_array
 
@@ -49,7 +49,7 @@ def digests(texts: Iterable[str]) -> NDArray[np.uint64]:
     return hashes
 
 
-def may_have_duplicates(files: Iterable[Path]) -> bool:
+def has_possible_duplicates(files: Iterable[Path]) -> bool:
     """Check whether digest files contain two equal digests.
 
     Different texts may have equal digests: True means that duplicates are possible, False that there are none.

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
-from unbag.utils.redaction import first_line
-from unbag.utils.retries import causes
+from unbag.utils.redaction import extract_first_line
+from unbag.utils.retries import iter_causes
 
 _DISK_FULL_CODES: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 _DISK_FULL_MESSAGES: Final = (
@@ -27,13 +27,13 @@ def is_disk_full(error: BaseException) -> bool:
     return any(
         (isinstance(cause, OSError) and cause.errno in _DISK_FULL_CODES)
         or any(text in str(cause) for text in _DISK_FULL_MESSAGES)
-        for cause in causes(error)
+        for cause in iter_causes(error)
     )
 
 
-def disk_full_message(error: BaseException) -> str:
+def build_disk_full_message(error: BaseException) -> str:
     """Build the error message for a full disk."""
-    return f"no space left on a disk ({first_line(error)}); free some space and rerun the command"
+    return f"no space left on a disk ({extract_first_line(error)}); free some space and rerun the command"
 
 
 def is_panic(error: BaseException) -> bool:

@@ -19,7 +19,7 @@ LARGEST_JSON: Final = 1 << 30
 """Maximum size of a JSON file in bytes. The largest file that unbag writes, for a lexical model, has some MB."""
 
 
-def cache_folder(name: str) -> Path:
+def get_cache_folder(name: str) -> Path:
     """Build the path of the cache folder for one type of files. The folder may not exist yet.
 
     The parent is the folder in the environment variable `UNBAG_CACHE`, or the platform's cache folder: `unbag` in

@@ -16,7 +16,7 @@ _STEP: Final = 4.0
 """Seconds; longer than the resolution of all file systems' timestamps. FAT has the coarsest, with two seconds."""
 
 
-def file_hash(path: Path) -> str:
+def hash_file(path: Path) -> str:
     """Compute the sha256 of a file's bytes, as 64 hexadecimal digits. Unchanged files are not read again.
 
     A file written within the last seconds is read at every call, since another change within the resolution of the file
@@ -37,7 +37,7 @@ def _cached_file_hash(path: Path, identity: tuple[int, ...]) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def content_hash(batches: Iterable[Any], columns: Sequence[str]) -> str:
+def hash_columns(batches: Iterable[Any], columns: Sequence[str]) -> str:
     """Compute the sha256 of the values of the given columns, row by row.
 
     Each value is prefixed with its length (`7:A dog.`), so that different tables never produce the same hashed text.
@@ -51,10 +51,10 @@ def content_hash(batches: Iterable[Any], columns: Sequence[str]) -> str:
         64 hexadecimal digits.
 
     >>> table = pa.table({"premise": ["A man sleeps.", "A dog runs."], "label": [0, 2]})
-    >>> content_hash([table], ["premise"]) == content_hash([table[:1], table[1:]], ["premise"])
+    >>> hash_columns([table], ["premise"]) == hash_columns([table[:1], table[1:]], ["premise"])
     True
     >>> one, other = pa.table({"a": ["x:1"], "b": ["y"]}), pa.table({"a": ["x"], "b": ["1:y"]})
-    >>> content_hash([one], ["a", "b"]) == content_hash([other], ["a", "b"])
+    >>> hash_columns([one], ["a", "b"]) == hash_columns([other], ["a", "b"])
     False
     """
     digest = hashlib.sha256(f"{len(columns)}:".encode())
@@ -71,12 +71,12 @@ def content_hash(batches: Iterable[Any], columns: Sequence[str]) -> str:
     return digest.hexdigest()
 
 
-def text_hash(rows: Iterable[Iterable[str]]) -> str:
+def hash_texts(rows: Iterable[Iterable[str]]) -> str:
     """Compute the sha256 of rows of text cells, cell by cell.
 
-    >>> text_hash([("a", "b")]) == text_hash([("ab", "")])
+    >>> hash_texts([("a", "b")]) == hash_texts([("ab", "")])
     False
-    >>> text_hash([("a", "b")]) == text_hash([("a",), ("b",)])
+    >>> hash_texts([("a", "b")]) == hash_texts([("a",), ("b",)])
     False
     """
     digest = hashlib.sha256()

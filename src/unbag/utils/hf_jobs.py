@@ -69,9 +69,9 @@ def validate_outlives_job(option: str, place: str | Path, push: str | None, *, p
     Raises:
         ValueError: If the process runs in a job without a push, and the output is on the job's disk.
     """
-    from unbag.utils.storage import is_address  # imports fsspec
+    from unbag.utils.storage import is_url  # imports fsspec
 
-    if push is not None or not is_hf_job() or is_address(place) or is_on_volume(Path(place)):
+    if push is not None or not is_hf_job() or is_url(place) or is_on_volume(Path(place)):
         return
     ways = [f"add {push_option} ORG/NAME"] if push_option else []
     ways.append(f"mount a bucket (`hf jobs run -v hf://buckets/ORG/BUCKET:/output …`) and pass {option} /output/NAME")

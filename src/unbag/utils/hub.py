@@ -5,8 +5,15 @@ from typing import Final, TypeVar
 from urllib.parse import urlsplit
 
 from unbag.utils.errors import is_disk_full
-from unbag.utils.redaction import first_line, redact
-from unbag.utils.retries import causes, http_cause, hub_http, is_malformed_response, requested_wait, with_retries
+from unbag.utils.redaction import extract_first_line, redact
+from unbag.utils.retries import (
+    call_with_retries,
+    find_http_cause,
+    import_hub_http,
+    is_malformed_response,
+    iter_causes,
+    read_requested_wait,
+)
 
 READ_TRIES: Final = 4  # in addition to the clients' retries, which cover server errors of the Hub
 _CHECK_PROXY: Final = "the response may come from a login page or a proxy; check the network and HF_ENDPOINT"
@@ -22,31 +29,31 @@ class HubReadError(ValueError):
     """Failure to read from the Hub; the message contains the host, the file and a fix."""
 
 
-def hub_read(what: str, call: Callable[[], T], *, tries: int = READ_TRIES, unreachable: bool = False) -> T:
+def read_from_hub(what: str, call: Callable[[], T], *, tries: int = READ_TRIES, unreachable: bool = False) -> T:
     """Call a function that reads from the Hub, and retry transient failures.
 
     Args:
         what: Name of the object for messages, such as `the dataset org/name`.
         call: Function that reads it. It must not modify the Hub, since it may be called several times.
         tries: Maximum number of calls (default: 4).
-        unreachable: Whether to retry if there is no connection (default: no); see `utils.retries.with_retries`.
+        unreachable: Whether to retry if there is no connection (default: no); see `utils.retries.call_with_retries`.
 
     Raises:
         HubReadError: If the network fails, the Hub has a server error, or the response is malformed.
         Exception: Any other error of the call, for example for a missing or private repository.
     """
     try:
-        return with_retries(call, tries=tries, unreachable=unreachable)
+        return call_with_retries(call, tries=tries, unreachable=unreachable)
     except HubReadError:
         raise
     except Exception as error:
-        reason = hub_failure_message(error)
+        reason = describe_hub_failure(error)
         if reason is None:
             raise
         raise HubReadError(f"{what}: {reason}") from error
 
 
-def missing_repo_message(error: BaseException, kind: str, name: str) -> str | None:
+def describe_missing_repo(error: BaseException, kind: str, name: str) -> str | None:
     """Build the message for a missing, private or gated repository; None for other errors.
 
     Args:
@@ -62,42 +69,42 @@ def missing_repo_message(error: BaseException, kind: str, name: str) -> str | No
         plain = type(cause) is HfHubHTTPError and cause.response.status_code == 404
         return plain or isinstance(cause, RepositoryNotFoundError)
 
-    chain = list(causes(error))
+    chain = list(iter_causes(error))
     if any(isinstance(cause, GatedRepoError) for cause in chain):
-        return f"{name}: expected access to the {kind}, got a gated one; request access on its page, then {_LOG_IN}"
+        return f"{kind} {name}: expected access, got a gated repository; request access on its page, then {_LOG_IN}"
     if not any(map(is_missing, chain)):
         return None
     # Without read access, the Hub also responds with 404 for a private repository.
     private = (
         f"if it is private, {_LOG_IN}" if get_token() is None else "if it is private, use a token that may read it"
     )
-    return f"{name}: expected a {kind} on the Hub, got none; check the spelling, or {private}"
+    return f"{kind} {name}: expected a repository on the Hub, got none; check the spelling, or {private}"
 
 
-def hub_failure_message(error: BaseException) -> str | None:
+def describe_hub_failure(error: BaseException) -> str | None:
     """Describe a failure of the network or the Hub, with a fix; None for any other error."""
-    httpx = hub_http()
+    httpx = import_hub_http()
     from huggingface_hub import is_offline_mode
 
     if is_offline_mode() or is_disk_full(error):
         return None
-    answer = http_cause(error)
+    answer = find_http_cause(error)
     if answer is not None and (answer.response.status_code >= 500 or answer.response.status_code in (408, 425, 429)):
         status, url = answer.response.status_code, str(answer.response.request.url)
         message = answer.server_message or answer.response.reason_phrase
-        seconds = requested_wait(answer)
+        seconds = read_requested_wait(answer)
         when = f"in {seconds:.0f} s" if seconds else "later"
         return f"{_place(url)} responded with {status} ({redact(message)}); rerun the command {when}"
-    for cause in causes(error):
+    for cause in iter_causes(error):
         request = getattr(cause, "_request", None)
         place = _place(str(request.url)) if request is not None else _host()
         if isinstance(cause, httpx.TooManyRedirects):
-            return f"{place} redirects endlessly ({first_line(cause, longest=200)}); {_CHECK_PROXY}"
+            return f"{place} redirects endlessly ({extract_first_line(cause, longest=200)}); {_CHECK_PROXY}"
         if isinstance(cause, httpx.ConnectError | httpx.ConnectTimeout | httpx.ProxyError):
             host = _host() if request is None else "{0.scheme}://{0.netloc}".format(urlsplit(str(request.url)))
-            return f"{redact(host)} cannot be reached ({type(cause).__name__}: {first_line(cause)}); {_AGAIN}"
+            return f"{redact(host)} cannot be reached ({type(cause).__name__}: {extract_first_line(cause)}); {_AGAIN}"
         if isinstance(cause, httpx.TransportError | ConnectionError | TimeoutError):
-            return f"{place} cannot be read ({type(cause).__name__}: {first_line(cause)}); {_AGAIN}"
+            return f"{place} cannot be read ({type(cause).__name__}: {extract_first_line(cause)}); {_AGAIN}"
         if is_malformed_response(cause):
             return f"{place} sent a malformed response ({_summary(cause)}); {_CHECK_PROXY}"
     if isinstance(error, _UNREADABLE):
@@ -106,7 +113,7 @@ def hub_failure_message(error: BaseException) -> str | None:
 
 
 def _summary(error: BaseException) -> str:
-    return f"{type(error).__name__}: {first_line(error, longest=200)}"
+    return f"{type(error).__name__}: {extract_first_line(error, longest=200)}"
 
 
 def _host() -> str:

@@ -7,8 +7,8 @@ chat template, like a missing file. After a network error, a different model wou
 from pathlib import Path, PurePosixPath
 from typing import Final
 
-from unbag.utils.hub import hub_read
-from unbag.utils.offline import unless_unreachable
+from unbag.utils.hub import read_from_hub
+from unbag.utils.offline import use_cache_if_unreachable
 
 _SMALL: Final = frozenset({".json", ".txt", ".model", ".tiktoken", ".jinja", ".spm", ".codes", ".vocab"})
 _TEMPLATES: Final = "additional_chat_templates"
@@ -33,12 +33,12 @@ def download_model_files(repo: str, revision: str | None, *, weights: bool = Tru
     from huggingface_hub import HfApi, is_offline_mode, snapshot_download
 
     what = f"the model {repo}" + (f" at {revision}" if revision else "")
-    with unless_unreachable():
+    with use_cache_if_unreachable():
         if is_offline_mode():
             return _here(repo, revision, weights=weights)
-        listed = hub_read(what, lambda: HfApi().list_repo_files(repo, revision=revision))
+        listed = read_from_hub(what, lambda: HfApi().list_repo_files(repo, revision=revision))
         wanted = select_model_files(listed, weights=weights, code=code)
-        return Path(hub_read(what, lambda: snapshot_download(repo, revision=revision, allow_patterns=wanted)))
+        return Path(read_from_hub(what, lambda: snapshot_download(repo, revision=revision, allow_patterns=wanted)))
 
 
 def _here(repo: str, revision: str | None, *, weights: bool) -> Path:

@@ -27,7 +27,7 @@ class LockedError(ValueError):
 
 
 @contextmanager
-def exclusive_lock(path: Path, doing: str, *, wait: bool = False) -> Iterator[None]:
+def hold_lock(path: Path, doing: str, *, wait: bool = False) -> Iterator[None]:
     """Hold the lock of a path within this block. The thread that holds the lock can acquire it again.
 
     Args:
@@ -40,7 +40,7 @@ def exclusive_lock(path: Path, doing: str, *, wait: bool = False) -> Iterator[No
         OSError: If the lock file cannot be written.
     """
     path = Path(os.path.abspath(path))
-    file, thread = lock_file(path), (os.getpid(), threading.get_ident())
+    file, thread = get_lock_file(path), (os.getpid(), threading.get_ident())
     if _held.get(path) == thread:
         yield
         return
@@ -52,9 +52,9 @@ def exclusive_lock(path: Path, doing: str, *, wait: bool = False) -> Iterator[No
     except Timeout:
         if not wait:
             raise LockedError(
-                f"{path}: expected no other writer, got {lock_holder(path)}; wait for it, or use another path"
+                f"{path}: expected no other writer, got {describe_lock_holder(path)}; wait for it, or use another path"
             ) from None
-        logger.warning("waiting for %s to finish %s", lock_holder(path), path.name)
+        logger.warning("waiting for %s to finish %s", describe_lock_holder(path), path.name)
         lock.acquire()
     try:
         _held[path] = thread
@@ -70,19 +70,19 @@ def exclusive_lock(path: Path, doing: str, *, wait: bool = False) -> Iterator[No
                 folder.rmdir()
 
 
-def lock_file(path: Path) -> Path:
+def get_lock_file(path: Path) -> Path:
     """Build the path of the lock file for a path.
 
-    >>> lock_file(Path("runs/mine")).as_posix()
+    >>> get_lock_file(Path("runs/mine")).as_posix()
     'runs/.mine.lock'
     """
     return path.with_name(f".{path.name}.lock")
 
 
-def lock_holder(path: Path) -> str:
+def describe_lock_holder(path: Path) -> str:
     """Describe the process that holds the lock of a path, if the lock file is readable."""
     try:
-        record = json.loads(lock_file(path).read_text(encoding="utf-8"))
+        record = json.loads(get_lock_file(path).read_text(encoding="utf-8"))
         return f"process {int(record['pid'])} on {record['host']} ({record['doing']} since {record['since']})"
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return "another process"

@@ -1,7 +1,7 @@
 """Offline mode of the Hub clients, if the user requests it or if the Hub is unreachable.
 
 Without a network, each client call retries for 20 to 30 seconds before it uses its cache or fails. Code that reads from
-the Hub therefore runs within `unless_unreachable`, which tests the connection once.
+the Hub therefore runs within `use_cache_if_unreachable`, which tests the connection once.
 """
 
 import logging
@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
-from unbag.utils.retries import hub_http
+from unbag.utils.retries import import_hub_http
 
 _TRIES: Final = 3  # a restarting server is available again within seconds
 _SECONDS_BETWEEN: Final = 1.0
@@ -39,7 +39,7 @@ def go_offline() -> None:
 
 
 @contextmanager
-def unless_unreachable() -> Iterator[str]:
+def use_cache_if_unreachable() -> Iterator[str]:
     """Switch the Hub clients to offline mode within this block if the Hub is unreachable, so that they use caches.
 
     Yields:
@@ -68,7 +68,7 @@ def unless_unreachable() -> Iterator[str]:
 
 def _unreachable() -> str:
     """Test the connection to the Hub. Returns the reason of a failure, or an empty text for any response."""
-    httpx = hub_http()
+    httpx = import_hub_http()
     from huggingface_hub import constants, get_session, is_offline_mode
 
     endpoint = constants.ENDPOINT

@@ -21,7 +21,7 @@ EXTRA_OF: Final = {
 """Extra by module, for modules that are not installed without extras."""
 
 
-def install_hint(error: ImportError) -> str:
+def build_install_hint(error: ImportError) -> str:
     """Build the message of an import error, including the extra that provides the package, if any."""
     extra = EXTRA_OF.get((error.name or "").partition(".")[0])
     if extra is None or f"unbag[{extra}]" in str(error):

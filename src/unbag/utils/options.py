@@ -39,10 +39,10 @@ COLUMNS_GIVEN: Final = "--columns premise=…,hypothesis=…,label=…"
 """Form of the option for the column names of user-provided data."""
 
 
-def did_you_mean(name: str, valid: Iterable[str]) -> str:
+def suggest_name(name: str, valid: Iterable[str]) -> str:
     """Suggest the most similar valid name for a misspelled one. Empty if none is similar.
 
-    >>> did_you_mean("SNLI ", ["snli", "mnli"]), did_you_mean("nothing", ["snli"])
+    >>> suggest_name("SNLI ", ["snli", "mnli"]), suggest_name("nothing", ["snli"])
     (", did you mean 'snli'?", '')
     """
     matches = get_close_matches(name.strip().lower(), valid, n=1)
@@ -74,7 +74,7 @@ def parse_name_values(parts: Sequence[str], expected: str, lists: frozenset[str]
     return values
 
 
-class Option(NamedTuple):
+class OptionDescription(NamedTuple):
     """Option of a config class.
 
     Attributes:
@@ -92,7 +92,7 @@ class Option(NamedTuple):
     example: str | None
 
 
-def describe_options(config: type, names: frozenset[str]) -> list[Option]:
+def describe_options(config: type, names: frozenset[str]) -> list[OptionDescription]:
     """Describe fields of a config dataclass, in order, based on the `Attributes` section of its docstring.
 
     Inherited fields are described in the docstring of the base class.
@@ -105,7 +105,7 @@ def describe_options(config: type, names: frozenset[str]) -> list[Option]:
         )
     }
     return [
-        Option(f.name, f.default, meanings.get(f.name, ""), _EXPECTED[kind], _example(kind, f.default))
+        OptionDescription(f.name, f.default, meanings.get(f.name, ""), _EXPECTED[kind], _example(kind, f.default))
         for f in fields(config)
         if f.name in names
         for kind in [_kind(config, f.name)]
@@ -159,7 +159,7 @@ def validate_options(config: type, values: Mapping[str, Any]) -> None:
                 raise ValueError(f"expected {field.name} to be {expected}, got {_shorten(value)}")
 
 
-def check_int(name: str, value: Any, *, least: int = 0) -> None:
+def validate_int(name: str, value: Any, *, least: int = 0) -> None:
     """Validate a whole number and its minimum.
 
     Args:

@@ -8,25 +8,25 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Final
 
-from unbag.utils.options import check_int
+from unbag.utils.options import validate_int
 
 _NUM_PROC: Final = ContextVar("num_proc", default=1)
 
 
 @contextmanager
-def worker_count(num_proc: int) -> Iterator[None]:
+def set_num_proc(num_proc: int) -> Iterator[None]:
     """Set the number of processes within a block.
 
     Raises:
         ValueError: If it is not a positive integer.
 
-    >>> with worker_count(2):
-    ...     num_proc()
+    >>> with set_num_proc(2):
+    ...     get_num_proc()
     2
-    >>> num_proc()
+    >>> get_num_proc()
     1
     """
-    check_int("the number of processes (num_proc)", num_proc, least=1)
+    validate_int("the number of processes (num_proc)", num_proc, least=1)
     token = _NUM_PROC.set(int(num_proc))
     try:
         yield
@@ -34,6 +34,6 @@ def worker_count(num_proc: int) -> Iterator[None]:
         _NUM_PROC.reset(token)
 
 
-def num_proc() -> int:
-    """Get the number of processes of the current `worker_count` block (default: 1)."""
+def get_num_proc() -> int:
+    """Get the number of processes of the current `set_num_proc` block (default: 1)."""
     return _NUM_PROC.get()

@@ -11,7 +11,7 @@ units."""
 
 
 @contextmanager
-def progress_bars(*, visible: bool) -> Iterator[OnProgress | None]:
+def show_progress_bars(*, visible: bool) -> Iterator[OnProgress | None]:
     """Yield a progress callback that shows one progress bar per name.
 
     Args:

@@ -47,7 +47,7 @@ def redact(text: str) -> str:
     return _TOKEN_LIKE.sub(_MASK, text)
 
 
-def first_line(error: BaseException, *, longest: int | None = None) -> str:
+def extract_first_line(error: BaseException, *, longest: int | None = None) -> str:
     """Extract the first non-blank line of an error message, or the error type if there is none. Secrets are redacted.
 
     Args:

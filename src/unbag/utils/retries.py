@@ -13,14 +13,14 @@ from functools import cache
 from types import ModuleType
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from unbag.utils.redaction import first_line
+from unbag.utils.redaction import extract_first_line
 
 if TYPE_CHECKING:
     from huggingface_hub.errors import HfHubHTTPError
 
 
 @cache
-def hub_http() -> ModuleType:
+def import_hub_http() -> ModuleType:
     """Import the HTTP library whose exceptions huggingface_hub raises (`httpx` or `httpx2`, by version)."""
     from huggingface_hub.errors import HfHubHTTPError
 
@@ -46,7 +46,7 @@ _OF_XET: Final = "CAS Client Error"  # hf_xet's message for any failure of its s
 logger = logging.getLogger(__name__)
 
 
-def with_retries(call: Callable[[], T], *, tries: int = TRIES, unreachable: bool = True) -> T:
+def call_with_retries(call: Callable[[], T], *, tries: int = TRIES, unreachable: bool = True) -> T:
     """Call a function, and retry while it fails with transient errors.
 
     Args:
@@ -63,26 +63,26 @@ def with_retries(call: Callable[[], T], *, tries: int = TRIES, unreachable: bool
             return call()
         except Exception as error:
             failed += 2 if _was_tried_again(error) else 1
-            seconds = wait_before_next(error, failed)
-            if failed >= tries or seconds is None or not (unreachable or was_reached(error)):
+            seconds = compute_wait(error, failed)
+            if failed >= tries or seconds is None or not (unreachable or has_reached_server(error)):
                 raise
-            pause(seconds, error)
+            wait_before_retry(seconds, error)
 
 
 def _was_tried_again(error: BaseException) -> bool:
     """Check whether the client has already retried for half a minute, as it does for file metadata (HEAD)."""
-    answer = http_cause(error)
+    answer = find_http_cause(error)
     return answer is not None and answer.response.request.method == "HEAD"
 
 
-def pause(seconds: float, error: BaseException) -> None:
+def wait_before_retry(seconds: float, error: BaseException) -> None:
     """Wait, and log a warning if the wait is long."""
     if seconds >= _LOGGED_FROM:
-        logger.warning("%s; retrying in %.0f s", first_line(http_cause(error) or error), seconds)
+        logger.warning("%s; retrying in %.0f s", extract_first_line(find_http_cause(error) or error), seconds)
     time.sleep(seconds)
 
 
-def wait_before_next(error: BaseException, attempt: int) -> float | None:
+def compute_wait(error: BaseException, attempt: int) -> float | None:
     """Compute the seconds to wait after a failure; None if a retry cannot succeed.
 
     Args:
@@ -93,7 +93,7 @@ def wait_before_next(error: BaseException, attempt: int) -> float | None:
         return None
     # Without the random factor, all clients rejected at the same time would retry at the same time.
     seconds = _FIRST_WAIT * 2.0 ** (attempt - 1) * random.uniform(0.5, 1)
-    retry_after = requested_wait(error)
+    retry_after = read_requested_wait(error)
     if retry_after is not None and retry_after > _LONGEST_WAIT:
         return None
     return max(seconds, retry_after or 0.0)
@@ -101,13 +101,13 @@ def wait_before_next(error: BaseException, attempt: int) -> float | None:
 
 def is_transient(error: BaseException) -> bool:
     """Check whether an error is transient, so that a retry may succeed."""
-    httpx = hub_http()
+    httpx = import_hub_http()
     from huggingface_hub import is_offline_mode
     from huggingface_hub.errors import HfHubHTTPError
 
     if is_offline_mode():
         return False
-    for cause in causes(error):
+    for cause in iter_causes(error):
         if isinstance(cause, HfHubHTTPError | httpx.HTTPStatusError):  # of the Hub, or of any server
             status: int = cause.response.status_code
             return status in _TRANSIENT_STATUS
@@ -118,7 +118,7 @@ def is_transient(error: BaseException) -> bool:
 
 def is_malformed_response(error: BaseException) -> bool:
     """Check whether an error indicates a truncated or malformed response, such as a login page instead of JSON."""
-    httpx = hub_http()
+    httpx = import_hub_http()
     from huggingface_hub.errors import FileMetadataError
 
     if isinstance(error, json.JSONDecodeError | FileMetadataError | httpx.DecodingError):
@@ -128,18 +128,18 @@ def is_malformed_response(error: BaseException) -> bool:
     )
 
 
-def was_reached(error: BaseException) -> bool:
+def has_reached_server(error: BaseException) -> bool:
     """Check whether a connection to the server was established, regardless of its response."""
-    httpx = hub_http()
+    httpx = import_hub_http()
 
-    return not any(isinstance(cause, httpx.ConnectError | httpx.ConnectTimeout) for cause in causes(error))
+    return not any(isinstance(cause, httpx.ConnectError | httpx.ConnectTimeout) for cause in iter_causes(error))
 
 
-def requested_wait(error: BaseException) -> float | None:
+def read_requested_wait(error: BaseException) -> float | None:
     """Read the seconds to wait from the Hub's response (`Retry-After`, or the end of the rate-limit window)."""
     from huggingface_hub.utils import parse_ratelimit_headers  # type: ignore[attr-defined]  # public, lazily
 
-    cause = http_cause(error)
+    cause = find_http_cause(error)
     if cause is None:
         return None
     headers = cause.response.headers
@@ -149,14 +149,14 @@ def requested_wait(error: BaseException) -> float | None:
     return None if window is None or window.remaining else float(window.reset_in_seconds)
 
 
-def http_cause(error: BaseException) -> "HfHubHTTPError | None":
+def find_http_cause(error: BaseException) -> "HfHubHTTPError | None":
     """Find the HTTP error of the Hub among an error and its causes."""
     from huggingface_hub.errors import HfHubHTTPError
 
-    return next((cause for cause in causes(error) if isinstance(cause, HfHubHTTPError)), None)
+    return next((cause for cause in iter_causes(error) if isinstance(cause, HfHubHTTPError)), None)
 
 
-def causes(error: BaseException) -> Iterator[BaseException]:
+def iter_causes(error: BaseException) -> Iterator[BaseException]:
     """Iterate over an error and its causes, since clients wrap network errors in other errors."""
     visited: set[int] = set()  # a chain of causes may have a cycle
     cause: BaseException | None = error

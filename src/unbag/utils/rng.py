@@ -15,17 +15,17 @@ _GOLDEN: Final = np.uint64(0x9E3779B97F4A7C15)
 _MULTIPLIERS: Final = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
 
 
-def key(*parts: object) -> np.uint64:
+def compute_key(*parts: object) -> np.uint64:
     """Compute a 64-bit key from `parts`, such as a seed, an example id and a column. It is equal on all machines.
 
-    >>> int(key("snli-validation-7", "premise", 13)) == int(key("snli-validation-7", "premise", 13))
+    >>> int(compute_key("snli-validation-7", "premise", 13)) == int(compute_key("snli-validation-7", "premise", 13))
     True
     """
     text = "\x1f".join(map(str, parts)).encode()  # the unit separator does not occur in names, so parts cannot merge
     return np.uint64(int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "little"))
 
 
-def numbers(base: np.uint64, *counters: NDArray[np.int64]) -> NDArray[np.uint64]:
+def generate_numbers(base: np.uint64, *counters: NDArray[np.int64]) -> NDArray[np.uint64]:
     """Compute the 64-bit random numbers for a key and counters.
 
     Args:

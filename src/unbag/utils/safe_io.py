@@ -76,7 +76,7 @@ def validate_file(path: Path, *, largest: int | None = None) -> Path:
     return path
 
 
-def lines(path: Path, *, start: int = 0, before: int = 0) -> Iterator[tuple[int, bytes]]:
+def iter_lines(path: Path, *, start: int = 0, before: int = 0) -> Iterator[tuple[int, bytes]]:
     """Iterate over the numbers (from 1) and lines of a text file, which may be compressed (`.gz`).
 
     Args:
@@ -90,10 +90,10 @@ def lines(path: Path, *, start: int = 0, before: int = 0) -> Iterator[tuple[int,
     size = validate_file(path).stat().st_size
     with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
         file.seek(start)
-        yield from limited_lines(cast("IO[bytes]", file), path, size, before=before)
+        yield from iter_limited_lines(cast("IO[bytes]", file), path, size, before=before)
 
 
-def limited_lines(file: IO[bytes], place: object, size: int, *, before: int = 0) -> Iterator[tuple[int, bytes]]:
+def iter_limited_lines(file: IO[bytes], place: object, size: int, *, before: int = 0) -> Iterator[tuple[int, bytes]]:
     """Iterate over the numbers (from 1) and lines of an open file, within the limits.
 
     Args:

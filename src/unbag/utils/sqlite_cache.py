@@ -73,7 +73,7 @@ class SqliteCache:
         Raises:
             OSError: If the file cannot be written, for example on a full disk.
         """
-        rows = [(key, value, checksums.cells_checksum(key, value)) for key, value in values]
+        rows = [(key, value, checksums.compute_cells_checksum(key, value)) for key, value in values]
         conflict = "REPLACE" if replace else "IGNORE"
 
         def write(file: sqlite3.Connection) -> None:
@@ -92,7 +92,7 @@ class SqliteCache:
             marks = ",".join("?" * len(batch))
             rows = file.execute(f"SELECT * FROM {self._table} WHERE key IN ({marks})", batch).fetchall()
             for key, value, checksum in rows:
-                if isinstance(value, str | bytes) and checksum == checksums.cells_checksum(key, value):
+                if isinstance(value, str | bytes) and checksum == checksums.compute_cells_checksum(key, value):
                     values[key] = value
                 else:
                     with file:
@@ -129,6 +129,6 @@ class SqliteCache:
         if self._file is not None:
             self._file.close()
             self._file = None
-        checksums.set_aside(self._path, f"{self._path} is corrupted ({error})")
+        checksums.quarantine_path(self._path, f"{self._path} is corrupted ({error})")
         for suffix in ("-wal", "-shm", "-journal"):  # SQLite would replay the logs of the old file into the new one
             self._path.with_name(self._path.name + suffix).unlink(missing_ok=True)

@@ -24,16 +24,16 @@ _EXCLUSIVE: Final = frozenset({"s3", "s3a", "gs", "gcs", "memory"})
 which is not atomic."""
 
 
-def is_address(place: str | Path) -> bool:
+def is_url(place: str | Path) -> bool:
     """Check whether a location is an fsspec URL instead of a local path.
 
-    >>> is_address("s3://bucket/run"), is_address("runs/mine"), is_address("file:///tmp/run")
+    >>> is_url("s3://bucket/run"), is_url("runs/mine"), is_url("file:///tmp/run")
     (True, False, False)
     """
     return "://" in str(place) and not str(place).startswith(_LOCAL)
 
 
-class Folder:
+class StorageFolder:
     """Folder of files at a local path or a URL.
 
     Args:
@@ -44,9 +44,9 @@ class Folder:
         ValueError: If the URL scheme is unknown.
     """
 
-    def __init__(self, place: "str | Path | Folder") -> None:
+    def __init__(self, place: "str | Path | StorageFolder") -> None:
         self._place = str(place)
-        self.is_local = not is_address(self._place)
+        self.is_local = not is_url(self._place)
         if not self.is_local:
             _ = self._remote
 
@@ -54,16 +54,16 @@ class Folder:
         return self._place
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Folder) and self._place == other._place
+        return isinstance(other, StorageFolder) and self._place == other._place
 
     def __hash__(self) -> int:
         return hash(self._place)
 
     def __reduce__(self) -> Any:
-        return Folder, (self._place,)  # connections cannot be pickled, so each process opens a new one
+        return StorageFolder, (self._place,)  # connections cannot be pickled, so each process opens a new one
 
-    def __truediv__(self, name: str) -> "Folder":
-        return Folder(self.where(name))
+    def __truediv__(self, name: str) -> "StorageFolder":
+        return StorageFolder(self.where(name))
 
     @property
     def path(self) -> Path:
@@ -217,15 +217,15 @@ def _create(path: Path, content: bytes) -> None:
 
 
 @contextmanager
-def local_copy(place: str | Path, *, last: str = "") -> Iterator[Path]:
+def open_local_copy(place: str | Path, *, last: str = "") -> Iterator[Path]:
     """Yield a local folder to write to. If `place` is a URL, upload the files at the end.
 
     Args:
         place: Path of a folder, which is yielded unchanged, or a URL.
         last: Name of the file to upload last, which marks the upload as complete.
     """
-    if not is_address(place):
-        yield Folder(place).path
+    if not is_url(place):
+        yield StorageFolder(place).path
         return
     tmp = Path(tempfile.mkdtemp(prefix="unbag-"))
     try:

@@ -45,7 +45,7 @@ def escape_json(text: str) -> str:
     return _IN_JSON.sub(lambda found: "".join(f"\\u{unit:04x}" for unit in _units(found[0])), text)
 
 
-def console(**options: Any) -> "Console":
+def create_console(**options: Any) -> "Console":
     """Create a rich console that ignores markup and escapes control characters."""
     from rich.console import Console
 

@@ -36,7 +36,7 @@ class _Frame(NamedTuple):
         return f"{place}:{self.line} ({self.function})"
 
 
-def user_code_error(expected: str, error: BaseException, advice: str) -> UserCodeError:
+def build_user_code_error(expected: str, error: BaseException, advice: str) -> UserCodeError:
     """Build the exception for an error in user code.
 
     Args:
@@ -44,7 +44,7 @@ def user_code_error(expected: str, error: BaseException, advice: str) -> UserCod
         error: Error raised by the code.
         advice: Fix for the user.
 
-    >>> print(user_code_error("model.py:predict: expected labels", KeyError("dog"), "correct it"))
+    >>> print(build_user_code_error("model.py:predict: expected labels", KeyError("dog"), "correct it"))
     model.py:predict: expected labels, got KeyError: 'dog'; correct it
     """
     # The text of a SyntaxError ends with the file and the line, which the frames already contain.

@@ -130,14 +130,14 @@ def test_fit_that_does_not_converge_raises(monkeypatch):
 
 
 def test_fit_on_real_pairs_takes_a_dozen_steps(shared):
-    from unbag.data.labels import LABELS, label_id
+    from unbag.data.labels import LABELS, get_label_id
     from unbag.data.sources import open_data
 
     table = load(str(shared / "hub/models/nli-fixtures/minilm-l6-snli"))
     [path] = (shared / "hub/datasets/stanfordnlp/snli/plain_text").glob("validation*.parquet")
     pairs = list(open_data(path, labels=LABELS).examples())
     counts = table.counts((pair.premise, pair.hypothesis) for pair in pairs).matrix
-    gold = np.array([label_id(pair.label) for pair in pairs])
+    gold = np.array([get_label_id(pair.label) for pair in pairs])
     model = fit(counts, table.vectors, gold)
     assert model.steps < 25
     right = model.probabilities(counts).argmax(axis=1) == gold

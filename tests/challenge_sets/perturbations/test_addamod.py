@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from tests.challenge_sets.perturbations.conftest import parse_of
 from unbag.challenge_sets.perturbations.addamod import AddAmodExclusion, Addition, AdjectiveCounts, addamod
-from unbag.data.text.grammar import adjective_rank
+from unbag.data.text.grammar import get_adjective_rank
 from unbag.data.text.parses import Parse
 
 ADJECTIVES = ["red", "old", "honest", "tiny", "homeless", "unusual", "wooden"]
@@ -90,7 +90,7 @@ def test_adjectives_stand_in_the_order_of_their_classes_before_the_compound(firs
     made = addamod(sentence(first, second), adjective_counts(ADJECTIVES, ["lamp", "bird"]), seed=seed)
     for text in (made.premise, made.hypothesis):
         words = text.lower().removesuffix(".").split()
-        ranks = [adjective_rank(word) for word in words]
+        ranks = [get_adjective_rank(word) for word in words]
         runs = [pair for pair in pairwise(ranks) if None not in pair]
         assert all(before < after for before, after in runs)
         at = words.index(made.adjective)

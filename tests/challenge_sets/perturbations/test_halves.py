@@ -4,7 +4,7 @@ from unbag.challenge_sets.perturbations import vocabulary_split
 from unbag.challenge_sets.perturbations.negation import TEMPLATES
 from unbag.challenge_sets.perturbations.vocabulary_split import HELD_OUT, TRAINING, are_in_half, stem, vocabulary_half
 from unbag.challenge_sets.perturbations.word_lists import NEUTRAL_LISTS, WORD_LISTS
-from unbag.data.text.grammar import plural
+from unbag.data.text.grammar import pluralize_noun
 
 
 def test_vocabulary_half_is_stable():
@@ -31,7 +31,11 @@ def test_a_list_entry_and_its_plural_are_in_one_half():
     some = ("animals", "vehicles", "fruits", "rooms")
     nouns = [old for each in WORD_LISTS if each.category in some for old in each.old]
     assert len(nouns) > 80
-    assert all(vocabulary_half(noun) == vocabulary_half(plural(noun)) for noun in nouns if plural(noun) in nouns)
+    assert all(
+        vocabulary_half(noun) == vocabulary_half(pluralize_noun(noun))
+        for noun in nouns
+        if pluralize_noun(noun) in nouns
+    )
 
 
 def test_both_halves_have_words_of_every_kind():

@@ -1,6 +1,6 @@
 import pytest
 
-from unbag.data.text.parses import OBJECTIVE, SUBJECTIVE, Person, conjugate, third_singular
+from unbag.data.text.parses import OBJECTIVE, SUBJECTIVE, GrammaticalPerson, build_third_singular, conjugate_verb
 
 FORMS = [
     # plural, third person singular
@@ -25,13 +25,13 @@ FORMS = [
 
 @pytest.mark.parametrize(("plural", "singular", "lemma"), FORMS)
 def test_a_verb_agrees_both_ways_and_stays_where_it_agrees(plural, singular, lemma):
-    for person, expected in ((Person.SINGULAR, singular), (Person.PLURAL, plural)):
-        assert conjugate(singular, lemma, person, third=True) == expected
-        assert conjugate(plural, lemma, person, third=False) == expected
+    for person, expected in ((GrammaticalPerson.SINGULAR, singular), (GrammaticalPerson.PLURAL, plural)):
+        assert conjugate_verb(singular, lemma, person, third=True) == expected
+        assert conjugate_verb(plural, lemma, person, third=False) == expected
 
 
 def test_i_has_forms_of_its_own():
-    assert [conjugate(verb, "", Person.I, third=True) for verb in ("is", "are", "was", "holds")] == [
+    assert [conjugate_verb(verb, "", GrammaticalPerson.I, third=True) for verb in ("is", "are", "was", "holds")] == [
         "am",
         "am",
         "was",
@@ -40,16 +40,16 @@ def test_i_has_forms_of_its_own():
 
 
 def test_conjugate_impossible_lemma_is_ignored():
-    assert conjugate("rides", "rid", Person.PLURAL, third=True) == "ride"
-    assert conjugate("catches", "", Person.PLURAL, third=True) == "catch"
+    assert conjugate_verb("rides", "rid", GrammaticalPerson.PLURAL, third=True) == "ride"
+    assert conjugate_verb("catches", "", GrammaticalPerson.PLURAL, third=True) == "catch"
 
 
 def test_a_capital_stays():
-    assert conjugate("Is", "be", Person.PLURAL, third=True) == "Are"
+    assert conjugate_verb("Is", "be", GrammaticalPerson.PLURAL, third=True) == "Are"
 
 
 def test_the_third_person_always_ends_in_s():
-    assert all(third_singular(base).endswith("s") for _, _, base in FORMS if base != "be")
+    assert all(build_third_singular(base).endswith("s") for _, _, base in FORMS if base != "be")
 
 
 def test_case_is_changed_and_back():

@@ -8,8 +8,8 @@ import pytest
 from unbag.baselines.lexical.fitting import Recipe, fit_cached
 from unbag.data import demo
 from unbag.data.text import tagging
-from unbag.data.text.parses import Parser, parse_ahead
-from unbag.data.text.tagging import Tagger, tag_ahead
+from unbag.data.text.parses import Parser, precompute_parses
+from unbag.data.text.tagging import Tagger, precompute_tags
 from unbag.utils import parallel
 
 
@@ -20,10 +20,10 @@ def pipeline(shared):
 
 def test_tag_ahead_fills_the_cache(pipeline, tmp_path, monkeypatch):
     monkeypatch.setattr(tagging, "_COMMIT_SIZE", 7)
-    sentences = [text for example in list(demo.pairs("train"))[:40] for text in example[1:3]]
+    sentences = [text for example in list(demo.iter_demo_pairs("train"))[:40] for text in example[1:3]]
     alone = Tagger(pipeline, cache=tmp_path / "alone")
-    with parallel.worker_count(2):
-        tag_ahead(pipeline, iter(sentences), cache=tmp_path / "ahead")
+    with parallel.set_num_proc(2):
+        precompute_tags(pipeline, iter(sentences), cache=tmp_path / "ahead")
     afterwards = Tagger(pipeline, cache=tmp_path / "ahead")
     asked = []
     monkeypatch.setattr(afterwards._nlp, "pipe", lambda new, **_: asked.extend(new) or iter(()))
@@ -36,21 +36,21 @@ def test_tag_ahead_fills_the_cache(pipeline, tmp_path, monkeypatch):
 @pytest.mark.parametrize("tag", [None, "JJ"])
 def test_parse_ahead_fills_the_cache(pipeline, tmp_path, monkeypatch, tag):
     monkeypatch.setattr(tagging, "_COMMIT_SIZE", 7)
-    sentences = [text for example in list(demo.pairs("train"))[:20] for text in example[1:3]]
+    sentences = [text for example in list(demo.iter_demo_pairs("train"))[:20] for text in example[1:3]]
 
     def parses(parser):
         return list(parser.parses(sentences) if tag is None else parser.parses_with(tag, sentences))
 
     alone = Parser(pipeline, cache=tmp_path / "alone")
-    with parallel.worker_count(2):
-        parse_ahead(pipeline, iter(sentences), tag=tag, cache=tmp_path / "ahead")
+    with parallel.set_num_proc(2):
+        precompute_parses(pipeline, iter(sentences), tag=tag, cache=tmp_path / "ahead")
     afterwards = Parser(pipeline, cache=tmp_path / "ahead")
     monkeypatch.setattr(afterwards, "_parse", lambda new, _: iter([pytest.fail("parsed again")] if new else []))
     assert parses(afterwards) == parses(alone) != []
 
 
 def test_tag_ahead_one_process_does_nothing(tmp_path):
-    tag_ahead("no/pipeline", iter(["A dog."]), cache=tmp_path)
+    precompute_tags("no/pipeline", iter(["A dog."]), cache=tmp_path)
 
 
 @pytest.mark.nightly
@@ -60,8 +60,10 @@ def test_a_model_fitted_by_several_processes_has_the_same_bits(pipeline, tmp_pat
     for num_proc in (1, 2):
         monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / f"{num_proc}"))
         told = []
-        recipe = Recipe((str(demo.file("train")),), pipeline=str(pipeline), tags="type", max_train_pairs=150, l2=1.0)
-        with parallel.worker_count(num_proc):
+        recipe = Recipe(
+            (str(demo.get_demo_file("train")),), pipeline=str(pipeline), tags="type", max_train_pairs=150, l2=1.0
+        )
+        with parallel.set_num_proc(num_proc):
             folder = fit_cached(recipe, progress=lambda done, total, told=told: told.append((done, total)))
         models.append({file.name: file.read_bytes() for file in folder.iterdir()})
         passes = 2 if num_proc == 1 else 3
@@ -83,12 +85,12 @@ def _refuses():
 
 def test_read_ahead_process_dies_error_names_num_proc():
     with (
-        parallel.worker_count(2),
+        parallel.set_num_proc(2),
         pytest.raises(ValueError, match=r"--num-proc: expected all annotation processes to finish"),
     ):
-        tagging.read_ahead(_dies, ["A dog."] * 9)
+        tagging.precompute_annotations(_dies, ["A dog."] * 9)
 
 
 def test_read_ahead_raises_the_error_of_a_reader():
-    with parallel.worker_count(2), pytest.raises(ValueError, match="no such pipeline"):
-        tagging.read_ahead(_refuses, ["A dog."] * 9)
+    with parallel.set_num_proc(2), pytest.raises(ValueError, match="no such pipeline"):
+        tagging.precompute_annotations(_refuses, ["A dog."] * 9)

@@ -1,6 +1,6 @@
 import pytest
 
-from unbag.data.text.grammar import adapt_article, article_fits
+from unbag.data.text.grammar import adapt_article, is_matching_article
 
 AN = [
     *("apple", "egg", "ice", "orange", "umbrella", "hour", "honest", "heir", "honor", "unimportant", "uninteresting"),
@@ -17,15 +17,15 @@ A = [
 @pytest.mark.parametrize("word", AN)
 def test_adapt_article_an(word):
     assert adapt_article("a", word) == "an"
-    assert article_fits("an", word)
-    assert not article_fits("a", word)
+    assert is_matching_article("an", word)
+    assert not is_matching_article("a", word)
 
 
 @pytest.mark.parametrize("word", A)
 def test_adapt_article_a(word):
     assert adapt_article("an", word) == "a"
-    assert article_fits("a", word)
-    assert not article_fits("an", word)
+    assert is_matching_article("a", word)
+    assert not is_matching_article("an", word)
 
 
 def test_the_capital_stays():
@@ -34,4 +34,4 @@ def test_the_capital_stays():
 
 def test_other_words_are_left_alone():
     assert adapt_article("The", "apple") == "The"
-    assert article_fits("some", "apples")
+    assert is_matching_article("some", "apples")

@@ -1,7 +1,7 @@
 import pytest
 
 from tests.challenge_sets.perturbations.conftest import parse_of
-from unbag.data.text.grammar import determiners_fit
+from unbag.data.text.grammar import has_matching_determiners
 
 
 def noun_phrase(text):
@@ -35,7 +35,7 @@ def noun_phrase(text):
     ],
 )
 def test_determiners_fit_correct_sentence(text):
-    assert determiners_fit(noun_phrase(text))
+    assert has_matching_determiners(noun_phrase(text))
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,7 @@ def test_determiners_fit_correct_sentence(text):
     ["a old dog", "an dog", "a dogs", "a men", "a two people", "two dog", "two big dog", "one women", "these dog"],
 )
 def test_determiners_fit_wrong_sentence(text):
-    assert not determiners_fit(noun_phrase(text))
+    assert not has_matching_determiners(noun_phrase(text))
 
 
 def test_a_compound_counts_what_its_noun_has():
@@ -53,7 +53,7 @@ def test_a_compound_counts_what_its_noun_has():
         man  man  NOUN NN 4 compound
         team team NOUN NN 4 ROOT
     """)
-    assert determiners_fit(parse)
+    assert has_matching_determiners(parse)
 
 
 def test_a_quote_between_is_not_the_next_word():
@@ -63,4 +63,4 @@ def test_a_quote_between_is_not_the_next_word():
         +open  open ADJ   JJ 4 amod
         sign   sign NOUN  NN 4 ROOT
     """)
-    assert determiners_fit(parse)
+    assert has_matching_determiners(parse)

@@ -1,6 +1,6 @@
 import pytest
 
-from unbag.data.text.grammar import plural
+from unbag.data.text.grammar import pluralize_noun
 
 
 @pytest.mark.parametrize(
@@ -13,4 +13,4 @@ from unbag.data.text.grammar import plural
     ],
 )
 def test_plurals(one, many):
-    assert plural(one) == many
+    assert pluralize_noun(one) == many

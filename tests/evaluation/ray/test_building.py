@@ -24,7 +24,7 @@ def pairs(tmp_path_factory):
 
 
 def demo_rows():
-    return [[f"p{i}", *pair[1:4]] for i, pair in enumerate(islice(demo.pairs("train"), N))]
+    return [[f"p{i}", *pair[1:4]] for i, pair in enumerate(islice(demo.iter_demo_pairs("train"), N))]
 
 
 def write(path, rows):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from unbag import challenge_sets
-from unbag.data.labels import LABELS, label_id
+from unbag.data.labels import LABELS, get_label_id
 from unbag.data.predictions import SetPredictions
 from unbag.integrations.harness.tasks import Task, scoring_source
 from unbag.scoring.nested import iter_estimates
@@ -138,4 +138,4 @@ def test_no_answer_is_wrong(name):
 
 
 def test_numbers_stand_for_the_labels_that_the_sets_have():
-    assert [label_id(label) for label in LABELS] == list(range(len(LABELS)))
+    assert [get_label_id(label) for label in LABELS] == list(range(len(LABELS)))

@@ -12,7 +12,7 @@ from unbag.data import demo
 @pytest.mark.nightly
 def test_what_is_shipped_is_what_the_tool_writes():
     made = dict(contents())
-    assert set(made) == {*map(demo.file, demo.SPLITS), demo.VECTORS}
+    assert set(made) == {*map(demo.get_demo_file, demo.SPLITS), demo.VECTORS}
     for path, text in made.items():
         assert gzip.decompress(path.read_bytes()).decode() == text, f"{path.name}: run `python -m tools.demo_corpus`"
 
@@ -31,7 +31,7 @@ def test_the_same_content_is_the_same_bytes(tmp_path, monkeypatch):
 @pytest.mark.nightly
 @pytest.mark.parametrize("split", demo.SPLITS)
 def test_the_package_reads_what_the_grammar_wrote(split):
-    read = [(pair.source_id, pair.premise, pair.hypothesis, pair.label) for pair in demo.pairs(split)]
+    read = [(pair.source_id, pair.premise, pair.hypothesis, pair.label) for pair in demo.iter_demo_pairs(split)]
     assert read == list(map(tuple, generate(split)))
 
 
@@ -39,5 +39,5 @@ def test_words_that_stand_alike_have_vectors_alike():
     table = embeddings.load(str(demo.VECTORS))
     dog, puppy, red = (vector / np.linalg.norm(vector) for vector in table.means([("dog",), ("puppy",), ("red",)]))
     assert dog @ puppy > dog @ red
-    pairs = [(pair.premise, pair.hypothesis) for pair in demo.pairs("train")]
+    pairs = [(pair.premise, pair.hypothesis) for pair in demo.iter_demo_pairs("train")]
     assert not table.counts(pairs).unknown.any()

@@ -8,7 +8,7 @@ torch = pytest.importorskip("torch")
 
 from tools.demo_reader.training import train, vocabulary  # noqa: E402
 
-PAIRS = list(islice(demo.pairs("train"), 64))
+PAIRS = list(islice(demo.iter_demo_pairs("train"), 64))
 
 
 def weights(**options):
@@ -30,4 +30,4 @@ def test_it_knows_all_words_of_its_pairs_and_no_others():
     known = vocabulary(PAIRS)
     assert "." in known
     assert known == sorted(set(known))
-    assert len(known) < len(vocabulary(list(demo.pairs("train"))))
+    assert len(known) < len(vocabulary(list(demo.iter_demo_pairs("train"))))

@@ -21,9 +21,9 @@ from scipy import sparse
 from unbag.baselines.lexical.word_vectors import is_word_vectors, read_word_vectors
 from unbag.data.text.tokens import tokenize
 from unbag.utils.files import read_json_object
-from unbag.utils.hashing import file_hash
-from unbag.utils.hub import HubReadError, hub_read, missing_repo_message
-from unbag.utils.redaction import first_line
+from unbag.utils.hashing import hash_file
+from unbag.utils.hub import HubReadError, describe_missing_repo, read_from_hub
+from unbag.utils.redaction import extract_first_line
 from unbag.utils.safe_io import validate_file
 
 DEFAULT: Final = "sentence-transformers/all-MiniLM-L6-v2@1110a243fdf4706b3f48f1d95db1a4f5529b4d41"
@@ -162,7 +162,7 @@ def load(name: str, *, language: str = "en") -> Table:
         return _read(location, language)
     except (LookupError, TypeError, AttributeError, ArithmeticError, AssertionError, RuntimeError, EOFError) as error:
         raise ValueError(
-            f"{location.path}: cannot be read as embeddings, it is damaged ({first_line(error)})"
+            f"{location.path}: cannot be read as embeddings, it is damaged ({extract_first_line(error)})"
         ) from error
 
 
@@ -183,7 +183,7 @@ def _read(location: TableLocation, language: str) -> Table:
     except ValueError as error:  # from NumPy, for shapes that do not match
         if str(path) in str(error):
             raise
-        raise ValueError(f"{path / _WEIGHTS}: cannot be read as embeddings ({first_line(error)})") from error
+        raise ValueError(f"{path / _WEIGHTS}: cannot be read as embeddings ({extract_first_line(error)})") from error
     if vectors.ndim != 2 or not np.isfinite(vectors).all():
         raise ValueError(f"{path / _WEIGHTS}: expected a table of finite numbers, got shape {vectors.shape}")
     return Table(kind, identity, vectors, _pieces(path / "tokenizer.json", len(vectors)))
@@ -281,7 +281,7 @@ def _fetch(repository: str, revision: str | None) -> Path:
 
     try:
         return Path(
-            hub_read(
+            read_from_hub(
                 f"the embeddings {repository}",
                 lambda: snapshot_download(repository, revision=revision, allow_patterns=list(_FROM_HUB)),
             )
@@ -290,8 +290,8 @@ def _fetch(repository: str, revision: str | None) -> Path:
         raise
     except (HfHubHTTPError, OSError, ValueError) as error:
         at = f" at {revision}" if revision else ""
-        reason = first_line(error)
-        absent = missing_repo_message(error, "embeddings", repository)
+        reason = extract_first_line(error)
+        absent = describe_missing_repo(error, "embeddings", repository)
         raise ValueError(absent or f"cannot fetch the embeddings {repository}{at} from the Hub: {reason}") from error
 
 
@@ -320,10 +320,10 @@ def _table_files(kind: Kind, folder: Path) -> list[Path]:
 
 def _sha256(*paths: Path) -> str:
     if len(paths) == 1:  # the plain hash of the file, as `sha256sum` and the Hub compute it
-        return f"sha256:{file_hash(paths[0])}"
+        return f"sha256:{hash_file(paths[0])}"
     digest = hashlib.sha256()
     for path in paths:
-        digest.update(f"{path.name}\0{file_hash(path)}\n".encode())
+        digest.update(f"{path.name}\0{hash_file(path)}\n".encode())
     return f"sha256:{digest.hexdigest()}"
 
 

@@ -24,13 +24,13 @@ from unbag.baselines.lexical.model import LexicalModel, fit_lexical_model
 from unbag.baselines.lexical.words import ALL, BY_CONTEXT, BY_TYPE, TypeWords, WordReader, word_reader
 from unbag.data.corpora import CORPORA, LANGUAGES
 from unbag.data.labels import LABELS
-from unbag.data.sources import Example, Source, open_corpus, open_data, validate_corpus_names
+from unbag.data.sources import Example, PairSource, open_corpus, open_data, validate_corpus_names
 from unbag.data.text import tagging as pipelines
 from unbag.data.text.tokens import SEGMENTER, is_segmented
 from unbag.utils import checksums, locks, optional_deps, parallel, rng
-from unbag.utils.files import cache_folder
-from unbag.utils.hashing import text_hash
-from unbag.utils.options import check_int, validate_options
+from unbag.utils.files import get_cache_folder
+from unbag.utils.hashing import hash_texts
+from unbag.utils.options import validate_int, validate_options
 
 DEFAULT_TRAINING: Final[Mapping[str, tuple[str, ...]]] = {
     **{language: (f"xnli_{language}",) for language in LANGUAGES},
@@ -97,7 +97,7 @@ class Recipe:
         if self.tags not in (BY_TYPE, BY_CONTEXT):
             raise ValueError(f"tags: expected {BY_TYPE} or {BY_CONTEXT}, got {self.tags!r}")
         if self.max_train_pairs is not None:
-            check_int("max_train_pairs", self.max_train_pairs, least=1)
+            validate_int("max_train_pairs", self.max_train_pairs, least=1)
         if self.l2 is not None and not 0 < self.l2 < math.inf:
             raise ValueError(f"l2: expected a penalty above 0, got {self.l2}")
 
@@ -132,10 +132,10 @@ class Fold:
 
 def fold_of(example: Example, folds: int, seed: int) -> int:
     """Compute the fold of a pair, 0 … folds - 1, from the seed and the two sentences alone."""
-    return int(rng.key(seed, "fold", example.premise, example.hypothesis)) % folds
+    return int(rng.compute_key(seed, "fold", example.premise, example.hypothesis)) % folds
 
 
-def training_sources(recipe: Recipe) -> list[Source]:
+def training_sources(recipe: Recipe) -> list[PairSource]:
     """Open the training data of a recipe.
 
     Raises:
@@ -153,7 +153,7 @@ def training_sources(recipe: Recipe) -> list[Source]:
     return sources
 
 
-def sources_record(sources: Sequence[Source]) -> list[dict[str, str]]:
+def sources_record(sources: Sequence[PairSource]) -> list[dict[str, str]]:
     """Build the record of the exact version of each source."""
     return [{"origin": source.origin, "split": source.split, "revision": source.revision} for source in sources]
 
@@ -181,11 +181,11 @@ def fit_cached(
         optional_deps.validate_dependency(SEGMENTER)
     sources = training_sources(recipe)
     reader = word_reader(recipe.pipeline, recipe.language, recipe.tags)
-    folder = (cache or cache_folder("lexical")) / _key(recipe, sources, reader.identity, fold)
+    folder = (cache or get_cache_folder("lexical")) / _key(recipe, sources, reader.identity, fold)
     if _is_stored(folder):
         return folder
     # A second process waits and then reads the result: a fit can take hours.
-    with locks.exclusive_lock(folder, "fitting a lexical model", wait=True):
+    with locks.hold_lock(folder, "fitting a lexical model", wait=True):
         if not _is_stored(folder):
             _fit(recipe, sources, reader, fold, folder, cache=cache, progress=progress)
     return folder
@@ -195,15 +195,15 @@ def _is_stored(folder: Path) -> bool:
     """Check whether a complete model is stored; a damaged model is moved aside."""
     if not checksums.is_sealed(folder):
         return False
-    if damage := checksums.find_damage(folder):
-        checksums.set_aside(folder, damage)
+    if damage := checksums.find_corruption(folder):
+        checksums.quarantine_path(folder, damage)
         return False
     return True
 
 
 def _fit(
     recipe: Recipe,
-    sources: Sequence[Source],
+    sources: Sequence[PairSource],
     reader: WordReader,
     fold: Fold | None,
     folder: Path,
@@ -234,13 +234,13 @@ def load(folder: Path) -> LexicalModel:
 
 
 def _read_training_pairs(
-    recipe: Recipe, sources: Sequence[Source], reader: WordReader, fold: Fold | None, progress: Progress | None
+    recipe: Recipe, sources: Sequence[PairSource], reader: WordReader, fold: Fold | None, progress: Progress | None
 ) -> tuple[list[tuple[Words, Words]], list[str]]:
     """Read the words and labels of the training pairs."""
     pairs: list[tuple[Words, Words]] = []
     labels: list[str] = []
     shared: dict[Words, Words] = {}  # pairs with the same premise share its words in memory
-    passes = 1 + isinstance(reader, TypeWords) + (parallel.num_proc() > 1)
+    passes = 1 + isinstance(reader, TypeWords) + (parallel.get_num_proc() > 1)
     done, total = 0, 0
     if progress is not None:
         n_sampled = recipe.max_train_pairs if fold is None else None
@@ -255,7 +255,7 @@ def _read_training_pairs(
             if progress is not None:
                 progress(done, total)
 
-    if parallel.num_proc() > 1:
+    if parallel.get_num_proc() > 1:
         reader.tag_ahead(text for chunk in chunks() for text in _texts(chunk))
     if isinstance(reader, TypeWords):
         for chunk in chunks():
@@ -270,7 +270,7 @@ def _read_training_pairs(
     return pairs, labels
 
 
-def _chunks(recipe: Recipe, sources: Sequence[Source], fold: Fold | None) -> Iterator[list[Example]]:
+def _chunks(recipe: Recipe, sources: Sequence[PairSource], fold: Fold | None) -> Iterator[list[Example]]:
     """Iterate over the training pairs outside a fold, in chunks."""
     remaining = (example for example in _sampled(recipe, sources) if fold is None or not fold.holds(example))
     while chunk := list(islice(remaining, _CHUNK)):
@@ -290,7 +290,7 @@ def _interned(words: Words, shared: dict[Words, Words]) -> Words:
     return shared.setdefault(words, tuple(map(sys.intern, words)))
 
 
-def _sampled(recipe: Recipe, sources: Sequence[Source]) -> Iterator[Example]:
+def _sampled(recipe: Recipe, sources: Sequence[PairSource]) -> Iterator[Example]:
     """Iterate over the training pairs, or over a random sample by the seed and their ids."""
     if recipe.max_train_pairs is None:
         for source in sources:
@@ -306,10 +306,10 @@ def _sampled(recipe: Recipe, sources: Sequence[Source]) -> Iterator[Example]:
 
 
 def _sampling_key(recipe: Recipe, example: Example) -> np.uint64:
-    return rng.key(recipe.seed, "training", example.source_id)
+    return rng.compute_key(recipe.seed, "training", example.source_id)
 
 
-def _key(recipe: Recipe, sources: Sequence[Source], words: str, fold: Fold | None) -> str:
+def _key(recipe: Recipe, sources: Sequence[PairSource], words: str, fold: Fold | None) -> str:
     """Compute the folder name of a model: a hash of everything that the model depends on."""
     record: dict[str, Any] = {
         "recipe": asdict(recipe) | {"train_data": None, "tags": _tags(recipe)},
@@ -371,14 +371,14 @@ class CrossFitted:
         self._hypothesis_only, self._folds, self._seed = hypothesis_only, folds, seed
         self._words: dict[str, Words] = {}
         record = {
-            "pairs": text_hash((example.premise, example.hypothesis, example.label) for example in examples),
+            "pairs": hash_texts((example.premise, example.hypothesis, example.label) for example in examples),
             "words": self._reader.identity,
             **{"hypothesis_only": hypothesis_only, "folds": folds, "seed": seed},
             "code": code_hash(),
         }
         key = hashlib.sha256(json.dumps(record, sort_keys=True).encode()).hexdigest()[:16]
         self.identity = f"cross-fitted {'hypothesis' if hypothesis_only else 'lexical'} {key}"
-        self._folder = (cache or cache_folder("lexical")) / f"cross-fitted-{key}"
+        self._folder = (cache or get_cache_folder("lexical")) / f"cross-fitted-{key}"
         self._fit(examples)
 
     def log_probabilities(self, examples: Sequence[Example]) -> NDArray[np.float32]:
@@ -425,8 +425,8 @@ class CrossFitted:
     def _is_stored(self, folder: Path) -> bool:
         if not checksums.is_sealed(folder):
             return False
-        if damage := checksums.find_damage(folder):
-            checksums.set_aside(folder, damage)
+        if damage := checksums.find_corruption(folder):
+            checksums.quarantine_path(folder, damage)
         return not damage
 
     def _path(self, fold: int) -> Path:
@@ -441,5 +441,5 @@ class CrossFitted:
 
     def _folds_of(self, examples: Sequence[Example]) -> NDArray[np.int64]:
         premises = {example.premise for example in examples}
-        fold = {text: int(rng.key(self._seed, "fold", *self._words[text])) % self._folds for text in premises}
+        fold = {text: int(rng.compute_key(self._seed, "fold", *self._words[text])) % self._folds for text in premises}
         return np.array([fold[example.premise] for example in examples], dtype=np.int64)

@@ -8,9 +8,9 @@ from unbag.baselines.lexical.model import CONFIG_FILE, MODEL_TYPE, WEIGHTS_FILE
 from unbag.baselines.lexical.words import ALL, BY_CONTEXT, BY_TYPE
 from unbag.data.corpora import LANGUAGES
 from unbag.data.readers import is_hub_id
-from unbag.data.sources import Source
+from unbag.data.sources import PairSource
 from unbag.utils.files import read_json_object
-from unbag.utils.hub import HubReadError, hub_read
+from unbag.utils.hub import HubReadError, read_from_hub
 
 KNOWN_PIPELINES: Final = tuple(
     f"{place}{language}_{size}"
@@ -44,7 +44,7 @@ def is_lexical_model(name: str | Path, *, revision: str | None = None) -> bool:
 
         try:
             config = Path(
-                hub_read(f"the model {name}", lambda: hf_hub_download(str(name), CONFIG_FILE, revision=revision))
+                read_from_hub(f"the model {name}", lambda: hf_hub_download(str(name), CONFIG_FILE, revision=revision))
             )
         except HubReadError:
             raise
@@ -57,7 +57,7 @@ def is_lexical_model(name: str | Path, *, revision: str | None = None) -> bool:
 
 
 def open_lexical_model(
-    name: str | Path, *, revision: str | None = None, unseen: Source | None = None, pipeline: str | None = None
+    name: str | Path, *, revision: str | None = None, unseen: PairSource | None = None, pipeline: str | None = None
 ) -> Path:
     """Locate a fitted lexical model, and download it if it is on the Hub.
 
@@ -85,7 +85,7 @@ def open_lexical_model(
 
         files = [CONFIG_FILE, WEIGHTS_FILE]
         folder = Path(
-            hub_read(
+            read_from_hub(
                 f"the lexical model {name}",
                 lambda: snapshot_download(str(name), revision=revision, allow_patterns=files),
             )

@@ -14,10 +14,10 @@ from unbag.baselines.lexical.contributions import Contribution as Contribution
 from unbag.baselines.lexical.contributions import misleading
 from unbag.baselines.lexical.features import Vocabulary
 from unbag.baselines.lexical.regression import COARSE_TOLERANCE, SoftmaxRegression, fit
-from unbag.data.labels import LABELS, label_id
+from unbag.data.labels import LABELS, get_label_id
 from unbag.utils import checksums, rng
 from unbag.utils.files import atomic_write, read_json_object
-from unbag.utils.hashing import text_hash
+from unbag.utils.hashing import hash_texts
 from unbag.utils.safe_io import DataError, validate_file
 
 PENALTIES: Final = (20.0, 10.0, 5.0, 2.0, 1.0)
@@ -55,7 +55,7 @@ class LexicalModel:
 
         The last digits of weights depend on the processor that fitted them; predictions agree to some ten decimals.
         """
-        return text_hash([(str(_FORMAT), json.dumps(self.record, sort_keys=True))])
+        return hash_texts([(str(_FORMAT), json.dumps(self.record, sort_keys=True))])
 
     def probabilities(self, pairs: Sequence[tuple[Words, Words]]) -> NDArray[np.float64]:
         """Predict the probabilities of `data.labels.LABELS` for pairs of counted words, shape (n, 3)."""
@@ -80,7 +80,7 @@ class LexicalModel:
             For each pair, at most `top` features that favour the wrong label, the strongest first.
         """
         matrix = self.vocabulary.matrix(pairs)
-        gold_ids = np.array([label_id(label) for label in gold], dtype=np.int64)
+        gold_ids = np.array([get_label_id(label) for label in gold], dtype=np.int64)
         return misleading(self.vocabulary, self.regression.weights, matrix, probabilities, gold_ids, top)
 
     def save(self, folder: Path) -> None:
@@ -103,7 +103,7 @@ class LexicalModel:
         }
         with atomic_write(folder / CONFIG_FILE) as tmp:
             tmp.write_text(json.dumps(config, ensure_ascii=False) + "\n", encoding="utf-8")
-        checksums.seal(folder, (WEIGHTS_FILE, CONFIG_FILE))  # last, so that a sealed folder is complete
+        checksums.seal_folder(folder, (WEIGHTS_FILE, CONFIG_FILE))  # last, so that a sealed folder is complete
 
     @classmethod
     def load(cls, folder: Path) -> "LexicalModel":
@@ -125,7 +125,7 @@ class LexicalModel:
         if actual != expected:
             raise ValueError(f"{folder}: expected a lexical model with {expected}, got {actual}")
         # Downloads have no checksums file of ours: the Hub client verifies them.
-        if checksums.is_sealed(folder) and (damage := checksums.find_damage(folder)):
+        if checksums.is_sealed(folder) and (damage := checksums.find_corruption(folder)):
             raise ValueError(f"{damage}; fit the model again, or use another copy of it")
         return _load_weights(folder, config)
 
@@ -181,13 +181,13 @@ def fit_lexical_model(
     Raises:
         ValueError: If the lengths differ, or there are too few pairs to hold some out.
     """
-    gold = np.array([label_id(label) for label in labels], dtype=np.int64)
+    gold = np.array([get_label_id(label) for label in labels], dtype=np.int64)
     if len(pairs) != len(gold):
         raise ValueError(f"expected one label per pair, got {len(pairs)} pairs and {len(gold)} labels")
     vocabulary, matrix = Vocabulary.fit(pairs)
     record: dict[str, Any] = {"pairs": len(pairs), "features": len(vocabulary), "seed": seed}
     if l2 is None:
-        keys = rng.numbers(rng.key(seed, "held out"), np.arange(len(gold)))
+        keys = rng.generate_numbers(rng.compute_key(seed, "held out"), np.arange(len(gold)))
         held_out = keys < np.uint64(int(HELD_OUT * 2**64))
         if not held_out.any() or held_out.all():
             raise ValueError(f"expected enough pairs to hold some out, got {len(pairs)}; set a penalty instead (l2=…)")

@@ -69,8 +69,8 @@ class MajorityPredictor:
     def __init__(self, recipe: Recipe) -> None:
         sources = training_sources(recipe)
         # `label_id` rejects not_entailment, which is no label of this model.
-        ids = Counter(labels.label_id(example.label) for source in sources for example in source.examples())
-        counts = {label: ids[labels.label_id(label)] for label in labels.LABELS}
+        ids = Counter(labels.get_label_id(example.label) for source in sources for example in source.examples())
+        counts = {label: ids[labels.get_label_id(label)] for label in labels.LABELS}
         total = ids.total()
         self._shares = np.array([counts[label] / total for label in labels.LABELS], dtype=np.float32)
         self.identity: Mapping[str, str] = {

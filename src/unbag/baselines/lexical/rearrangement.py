@@ -201,7 +201,7 @@ def rearrange(
         raise ValueError("expected an uncertainty for each example, got NaN")
     hardest_first = np.array(sorted(range(n), key=lambda i: (-uncertainty[i], ids[i])), dtype=np.int64)
     test, rest = hardest_first[:k_te], np.sort(hardest_first[k_te:])
-    keys = rng.numbers(rng.key(seed, "validation"), rest)
+    keys = rng.generate_numbers(rng.compute_key(seed, "validation"), rest)
     split = np.full(n, SPLITS.index("train"), dtype=np.int8)
     split[test] = SPLITS.index("test")
     split[rest[np.argsort(keys, kind="stable")[:k_dv]]] = SPLITS.index("validation")

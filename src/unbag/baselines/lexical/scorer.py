@@ -14,13 +14,13 @@ from unbag.baselines.lexical.fitting import FOLDS, Fold, Recipe, fit_cached, fol
 from unbag.baselines.lexical.model import Contribution, LexicalModel
 from unbag.baselines.lexical.regression import lms
 from unbag.baselines.lexical.words import reader_of
-from unbag.data.columns import PAIR, ROWS_PER_TABLE, decimals, real, round_to_field
-from unbag.data.labels import LABELS, label_id
-from unbag.data.sources import Example, Source
+from unbag.data.columns import PAIR, ROWS_PER_TABLE, declare_float_field, get_decimals, round_to_field
+from unbag.data.labels import LABELS, get_label_id
+from unbag.data.sources import Example, PairSource
 
-PROBABILITY: Final = real("probability", 4)
-LMS: Final = real("lms", 4)
-LOGIT: Final = real("logit", LOGIT_DECIMALS)
+PROBABILITY: Final = declare_float_field("probability", 4)
+LMS: Final = declare_float_field("lms", 4)
+LOGIT: Final = declare_float_field("logit", LOGIT_DECIMALS)
 
 
 class Score(NamedTuple):
@@ -66,7 +66,7 @@ class Scorer:
             pairs = [(() if self._hypothesis_only else words[e.premise], words[e.hypothesis]) for e in subset]
             # Everything below uses the rounded probabilities, which are the same on every machine.
             probabilities = round_to_field(model.probabilities(pairs), PROBABILITY)
-            highest = lms(probabilities, np.array([label_id(e.label) for e in subset], dtype=np.int64))
+            highest = lms(probabilities, np.array([get_label_id(e.label) for e in subset], dtype=np.int64))
             misleading = model.misleading(pairs, probabilities, [e.label for e in subset], self._top)
             scores |= zip(positions, map(Score, probabilities, map(float, highest), misleading), strict=True)
         return [scores[position] for position in range(len(examples))]
@@ -77,7 +77,7 @@ def score_pair(model: LexicalModel, premise: str, hypothesis: str, gold: str, *,
     return Scorer([model], seed=0, top=top).score([Example("", premise, hypothesis, gold)])[0]
 
 
-def scorer_folders(recipe: Recipe, source: Source, *, folds: int = FOLDS) -> list[Path]:
+def scorer_folders(recipe: Recipe, source: PairSource, *, folds: int = FOLDS) -> list[Path]:
     """Locate the models that may score a source, and fit those that are not in the cache.
 
     Args:
@@ -100,7 +100,7 @@ SCHEMA: Final = pa.schema(
     [
         *PAIR,
         LMS,
-        *(real(name, decimals(PROBABILITY)) for name in PROBABILITIES),
+        *(declare_float_field(name, get_decimals(PROBABILITY)) for name in PROBABILITIES),
         # The features that most favour the most likely wrong label; a feature of one word has null on the other side.
         (
             "misleading",
@@ -131,11 +131,11 @@ def _row(example: Example, score: Score) -> dict[str, Any]:
         "source_id": example.source_id,
         "premise": example.premise,
         "hypothesis": example.hypothesis,
-        "label": label_id(example.label),
+        "label": get_label_id(example.label),
         "lms": score.lms,
         **dict(zip(PROBABILITIES, score.probabilities.tolist(), strict=True)),
         "misleading": [
             {**contribution.feature._asdict(), "logit": contribution.logit} for contribution in score.misleading
         ],
-        "annotator_labels": [label_id(label) for label in example.annotators],
+        "annotator_labels": [get_label_id(label) for label in example.annotators],
     }

@@ -136,4 +136,4 @@ def _opened(path: Path) -> Iterator[tuple[IO[bytes], str]]:
 
 
 def _lines(file: IO[bytes], place: str, path: Path) -> Iterator[bytes]:
-    return (line for _, line in safe_io.limited_lines(file, place, path.stat().st_size))
+    return (line for _, line in safe_io.iter_limited_lines(file, place, path.stat().st_size))

@@ -13,8 +13,8 @@ from typing import Any, Final, Protocol
 from unbag.baselines.lexical.bag import Words, all_words
 from unbag.data.corpora import LANGUAGES
 from unbag.data.text.tagging import ALL as ALL
-from unbag.data.text.tagging import PIPELINE, Tagged, Tagger, tag_ahead
-from unbag.data.text.tokens import tokenizer_identity
+from unbag.data.text.tagging import PIPELINE, Tagged, Tagger, precompute_tags
+from unbag.data.text.tokens import build_tokenizer_identity
 
 PENN: Final = frozenset("NN NNS NNP NNPS VB VBD VBG VBN VBP VBZ JJ JJR JJS RB RBR RBS EX".split())
 """Penn Treebank tags of content words: NN*, VB*, JJ*, RB* and EX (*there*)."""
@@ -64,7 +64,7 @@ class AllWords:
 
     def __init__(self, language: str) -> None:
         self._language = language
-        self.identity = f"all words by {tokenizer_identity(language)}"
+        self.identity = f"all words by {build_tokenizer_identity(language)}"
 
     def read(self, sentences: Iterable[str]) -> dict[str, Words]:
         """Select the words of each distinct sentence."""
@@ -88,7 +88,7 @@ class ContextWords:
 
     def tag_ahead(self, sentences: Iterable[str]) -> None:
         """Tag sentences in several processes, if the settings allow this."""
-        tag_ahead(self._tags.pipeline, sentences)
+        precompute_tags(self._tags.pipeline, sentences)
 
 
 class TypeWords:
@@ -131,7 +131,7 @@ class TypeWords:
 
     def tag_ahead(self, sentences: Iterable[str]) -> None:
         """Tag sentences in several processes, if the settings allow this."""
-        tag_ahead(self._tags.pipeline, sentences)
+        precompute_tags(self._tags.pipeline, sentences)
 
 
 class _ContentTags:

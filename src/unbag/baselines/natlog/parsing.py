@@ -49,7 +49,7 @@ from unbag.baselines.natlog import relations
 from unbag.baselines.natlog.determiners import FEW, NUMBERS, A, Determiner, Kind, replace_determiners
 from unbag.baselines.natlog.relations import Relation
 from unbag.data.text.grammar import ARTICLES
-from unbag.data.text.parses import Parse, Parser, dependents
+from unbag.data.text.parses import Parse, Parser, compute_dependents
 
 NOUNS: Final = ("NOUN", "PROPN", "PRON", "NUM")
 VERBS: Final = ("VERB", "AUX")
@@ -99,7 +99,7 @@ class Tree:
     @cached_property
     def children(self) -> list[list[int]]:
         """The tokens that depend on each, in order."""
-        return dependents(self.heads)
+        return compute_dependents(self.heads)
 
     def subtree(self, head: int) -> frozenset[int]:
         """Collect a token and its descendants."""

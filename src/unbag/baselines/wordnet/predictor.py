@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from unbag.baselines.wordnet.database import open_wordnet
 from unbag.baselines.wordnet.relations import DEFAULT_EDGES, Lexicon, Relation, find_relation
 from unbag.data.labels import CONTRADICTION, ENTAILMENT, LABELS, NEUTRAL
-from unbag.data.text.grammar import Replacement, find_replacement
+from unbag.data.text.grammar import PhraseReplacement, find_replacement
 from unbag.inference.predictor import one_hot_probabilities, validate_pairs
 
 LABEL_OF: Final[Mapping[Relation, str]] = {
@@ -83,14 +83,14 @@ class WordNetPredictor:
         rows = [one_hot_probabilities(self.answer(premise, hypothesis)) for premise, hypothesis in pairs]
         return np.array(rows, dtype=np.float32).reshape(-1, len(LABELS))
 
-    def _relation_between(self, difference: Replacement) -> Relation | None:
+    def _relation_between(self, difference: PhraseReplacement) -> Relation | None:
         for old, new in _phrase_pairs(difference):
             if result := self._relation(old.lower(), new.lower()):
                 return result
         return None
 
 
-def _phrase_pairs(difference: Replacement) -> Iterator[tuple[str, str]]:
+def _phrase_pairs(difference: PhraseReplacement) -> Iterator[tuple[str, str]]:
     yield from difference.phrases()
     if difference.old and difference.new:
         yield from product(_word_runs(difference.old), _word_runs(difference.new))

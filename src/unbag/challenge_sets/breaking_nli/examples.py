@@ -6,7 +6,7 @@ from typing import Any, Final
 import numpy as np
 
 from unbag.challenge_sets.views.examples import PER_KIND, Line, Pairs, ReportExample, mark_phrases, top_rows
-from unbag.data.columns import column
+from unbag.data.columns import read_column
 from unbag.data.predictions import SetPredictions
 
 _PER_CATEGORY: Final = 2
@@ -21,7 +21,7 @@ MARKS: Final[Mapping[str, str]] = {"replaced": "replaced words"}
 def choose(rows: Any, answers: SetPredictions) -> Iterator[ReportExample]:
     """Iterate over the most confident wrong and the most confident right predictions."""
     pairs = Pairs(rows, answers)
-    categories = column(rows, "category").to_pylist()
+    categories = read_column(rows, "category").to_pylist()
     for kind, wanted in (("most confident wrong", ~pairs.right), ("most confident right", pairs.right)):
         for index in top_rows(np.flatnonzero(wanted), pairs.confidence, per_group=_PER_CATEGORY, groups=categories):
             yield _example(pairs, kind, index)

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unbag.data.labels import CONTRADICTION, label_id
+from unbag.data.labels import CONTRADICTION, get_label_id
 from unbag.data.predictions import NO_ANSWER, Columns, SetPredictions
 from unbag.scoring.bootstrap import DEFAULT_RESAMPLES
 from unbag.scoring.category_accuracy import category_accuracy
@@ -62,6 +62,8 @@ def _of_contradictions(columns: Columns, name: str) -> list[Any] | None:
     if name not in columns:
         return None
     values = np.asarray(columns[name], dtype=np.float64)
-    counts = (np.asarray(columns["label"]) == label_id(CONTRADICTION)) & ~np.isnan(values)  # a missing number is NaN
+    counts = (np.asarray(columns["label"]) == get_label_id(CONTRADICTION)) & ~np.isnan(
+        values
+    )  # a missing number is NaN
     counted = [value if counted else None for value, counted in zip(values.tolist(), counts.tolist(), strict=True)]
     return None if all(value is None for value in counted) else counted

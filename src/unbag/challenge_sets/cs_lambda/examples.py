@@ -7,7 +7,7 @@ import numpy as np
 
 from unbag.challenge_sets.cs_lambda.scores import MISLED
 from unbag.challenge_sets.views.examples import PER_KIND, Line, Pairs, ReportExample, mark_phrases, top_rows
-from unbag.data.columns import numbers
+from unbag.data.columns import read_numbers
 from unbag.data.labels import LABELS
 from unbag.data.predictions import SetPredictions
 
@@ -22,7 +22,7 @@ MARKS: Final[Mapping[str, str]] = {"misleads": "misleading words"}
 def choose(rows: Any, answers: SetPredictions) -> Iterator[ReportExample]:
     """Iterate over the most misleading pairs, first wrong, then right predictions."""
     pairs = Pairs(rows, answers)
-    lms = numbers(rows, "lms").astype(np.float64)
+    lms = read_numbers(rows, "lms").astype(np.float64)
     for kind, wanted in (("most misleading, wrong", ~pairs.right), ("most misleading, right", pairs.right)):
         for index in top_rows(np.flatnonzero(wanted), lms):
             yield _example(pairs, kind, index)
@@ -31,7 +31,7 @@ def choose(rows: Any, answers: SetPredictions) -> Iterator[ReportExample]:
 def candidates(rows: Any, answers: SetPredictions) -> Iterator[ReportExample]:
     """Iterate over the shortest pairs of CS_0.7."""
     pairs = Pairs(rows, answers)
-    for index in pairs.shortest(np.flatnonzero(numbers(rows, "lms").astype(np.float64) >= MISLED)):
+    for index in pairs.shortest(np.flatnonzero(read_numbers(rows, "lms").astype(np.float64) >= MISLED)):
         yield _example(pairs, "words mislead", index)
 
 

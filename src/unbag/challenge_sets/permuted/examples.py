@@ -16,7 +16,7 @@ from unbag.challenge_sets.views.examples import (
     top_rows,
     unmoved_runs,
 )
-from unbag.data.columns import column, numbers
+from unbag.data.columns import read_column, read_numbers
 from unbag.data.predictions import SetPredictions
 from unbag.scoring.permutation_acceptance import ORIGINAL
 
@@ -63,8 +63,8 @@ class _Orders:
 
     def __init__(self, rows: Any, answers: SetPredictions) -> None:
         self.pairs = Pairs(rows, answers)
-        self.source: NDArray[Any] = pc.dictionary_encode(column(rows, "source_id")).indices.to_numpy()
-        is_original = numbers(rows, "permutation") == ORIGINAL
+        self.source: NDArray[Any] = pc.dictionary_encode(read_column(rows, "source_id")).indices.to_numpy()
+        is_original = read_numbers(rows, "permutation") == ORIGINAL
         originals, self._permuted = np.flatnonzero(is_original), np.flatnonzero(~is_original)
         self.original_of = np.empty(len(originals), dtype=np.int64)
         self.original_of[self.source[originals]] = originals

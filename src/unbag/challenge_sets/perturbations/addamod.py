@@ -56,11 +56,11 @@ from unbag.data.text.grammar import (
     ORIGIN,
     PEOPLE,
     adapt_article,
-    adjective_rank,
     capitalize,
     capitalize_demonym,
     decapitalize,
-    determiners_fit,
+    get_adjective_rank,
+    has_matching_determiners,
 )
 from unbag.data.text.parses import Parse
 from unbag.utils import rng
@@ -157,7 +157,7 @@ class AdjectiveCounts:
 
     def is_property(self, adjective: str, min_count: int) -> bool:
         """Check whether an adjective is of a class that English orders, or a predicate at least `min_count` times."""
-        return adjective_rank(adjective) is not None or self._predicates[adjective] >= min_count
+        return get_adjective_rank(adjective) is not None or self._predicates[adjective] >= min_count
 
     def association(self, adjective: str, noun: str) -> float:
         """Compute the ratio of observed to expected count of an adjective with a noun: 2 to the mutual information.
@@ -181,9 +181,9 @@ def _modifies(parse: Parse, i: int) -> bool:
     if any(parse.tags[j] != ADJECTIVE and parse.words[j] != "," for j in between):
         return False
     following = parse.lower_words[i + 1]
-    if adjective_rank(following) is None:  # short sleeved, dark haired
+    if get_adjective_rank(following) is None:  # short sleeved, dark haired
         return i + 1 == noun or not following.endswith("ed")
-    return parse.lower_words[i] not in _OF_COLOURS or adjective_rank(following) != COLOUR
+    return parse.lower_words[i] not in _OF_COLOURS or get_adjective_rank(following) != COLOUR
 
 
 def addamod(
@@ -212,7 +212,7 @@ def addamod(
     Returns:
         The pair, or the reason for the exclusion of the sentence.
     """
-    if not determiners_fit(parse):
+    if not has_matching_determiners(parse):
         return AddAmodExclusion.DETERMINER
     present = parse.lower_words
     if not _DENYING.isdisjoint(present):
@@ -237,7 +237,9 @@ def addamod(
             reason = AddAmodExclusion.NOT_FREE
     if not fitting:
         return reason
-    choice, weight, direction = rng.numbers(rng.key(seed, "addamod", str(parse)), np.arange(3)).tolist()
+    choice, weight, direction = rng.generate_numbers(
+        rng.compute_key(seed, "addamod", str(parse)), np.arange(3)
+    ).tolist()
     begin = choice % len(pairs)
     # The first fitting pair at or after the drawn start, in cyclic order.
     (one, other), fit = min(fitting, key=lambda candidate: (pairs.index(candidate[0]) - begin) % len(pairs))
@@ -258,7 +260,7 @@ def _is_free(
     if not adjectives.is_property(adjective, min_count):
         return False
     nouns = [_lemma(parse, noun) for noun in (one, other)]
-    if adjective_rank(adjective) == ORIGIN and not _LIVING.issuperset(nouns):
+    if get_adjective_rank(adjective) == ORIGIN and not _LIVING.issuperset(nouns):
         return False
     return all(adjectives.association(adjective, noun) < COLLOCATION for noun in nouns)
 
@@ -285,14 +287,14 @@ class _Noun(NamedTuple):
             return False
         if adjective in _OF_AGE and noun in _YOUNG:
             return False
-        if adjective_rank(adjective) == AGE and not _IMPLIES_AGE.isdisjoint(parse.lower_words):
+        if get_adjective_rank(adjective) == AGE and not _IMPLIES_AGE.isdisjoint(parse.lower_words):
             return False
         if adjective in _OF_HAIR and not _HAIR.isdisjoint(parse.lower_words):
             return False
         if (adjective in _OF_PEOPLE and noun not in PEOPLE) or (adjective in _OF_THE_LIVING and noun not in _LIVING):
             return False
-        ranks = [adjective_rank(parse.words[i]) for i in self.adjectives]
-        new_rank = adjective_rank(adjective)
+        ranks = [get_adjective_rank(parse.words[i]) for i in self.adjectives]
+        new_rank = get_adjective_rank(adjective)
         if {COLOUR, ORIGIN} <= {new_rank, *ranks}:
             return False  # "a black Asian man": the colour may be meant as an origin
         return not ranks or (None not in ranks and new_rank is not None and new_rank not in ranks)
@@ -301,8 +303,8 @@ class _Noun(NamedTuple):
         """Find the token before which an adjective that fits the noun is inserted."""
         if not self.adjectives:
             return self.start
-        new = adjective_rank(adjective)
-        after = [i for i in self.adjectives if (adjective_rank(parse.words[i]) or 0) > (new or 0)]
+        new = get_adjective_rank(adjective)
+        after = [i for i in self.adjectives if (get_adjective_rank(parse.words[i]) or 0) > (new or 0)]
         return after[0] if after else self.adjectives[-1] + 1
 
 
@@ -351,7 +353,7 @@ def _noun(parse: Parse, head: int) -> _Noun | None:
         return None
     # Compounds that are also adjectives count: an orange jumpsuit, a red brick wall.
     adjectives = [
-        i for i in range(start, head) if parse.tags[i] == ADJECTIVE or adjective_rank(parse.words[i]) is not None
+        i for i in range(start, head) if parse.tags[i] == ADJECTIVE or get_adjective_rank(parse.words[i]) is not None
     ]
     return _Noun(head, start, tuple(adjectives))
 

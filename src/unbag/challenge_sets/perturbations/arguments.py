@@ -37,10 +37,10 @@ from unbag.data.text.grammar import (
     SPORTS,
     capitalize,
     decapitalize,
-    determiners_fit,
+    has_matching_determiners,
 )
 from unbag.data.text.parses import Parse
-from unbag.data.text.tokens import words
+from unbag.data.text.tokens import tokenize_words
 
 
 class ArgumentRole(StrEnum):
@@ -229,7 +229,7 @@ def content_stems(sentence: str) -> frozenset[str]:
     """
     return frozenset(
         stem(word.text)
-        for word in words(sentence)
+        for word in tokenize_words(sentence)
         if not word.is_mark and word.text.lower().replace("’", "'").removesuffix("'s") not in _FUNCTION_WORDS
     )
 
@@ -291,7 +291,7 @@ def find_claim_arguments(parse: Parse) -> list[Argument] | ClaimExclusion:
 
 def donor_arguments(parse: Parse) -> Iterator[Argument]:
     """Yield the arguments of a sentence that may stand in a claim: subjects, objects and numbers."""
-    if not determiners_fit(parse) or not NEGATIONS.isdisjoint(parse.lower_words):
+    if not has_matching_determiners(parse) or not NEGATIONS.isdisjoint(parse.lower_words):
         return
     for i, dep in enumerate(parse.deps):
         above = parse.heads[i]
@@ -316,7 +316,7 @@ def is_counted_once(sentence: str, number: Argument) -> bool:
     >>> is_counted_once("Two men ride.", two), is_counted_once("Two men ride, and a man walks.", two)
     (True, False)
     """
-    tokens = [word.text.lower() for word in words(sentence)]
+    tokens = [word.text.lower() for word in tokenize_words(sentence)]
     return _MORE.isdisjoint(tokens) and sum(stem(token) == stem(number.noun) for token in tokens) == 1
 
 
@@ -369,7 +369,7 @@ def _unfit_claim(parse: Parse) -> tuple[int, int] | ClaimExclusion:
     lower = parse.lower_words
     if not NEGATIONS.isdisjoint(lower) or lower[-1:] == ("?",) or "MD" in parse.tags:
         return ClaimExclusion.NEGATED
-    if not determiners_fit(parse):
+    if not has_matching_determiners(parse):
         return ClaimExclusion.DETERMINER
     subjects = [i for i, dep in enumerate(parse.deps) if dep in _SUBJECTS]
     if len(subjects) != 1:

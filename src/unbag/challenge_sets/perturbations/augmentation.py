@@ -105,8 +105,8 @@ def _endless_pairs(generator: PairGenerator, epoch: int, seed: int, counts: Coun
     labels: Counter[str] = Counter()
     balanced = generator.balanced
     for turn in count():
-        key = rng.key(seed, "augmentation", generator.kind, epoch, turn)
-        order = np.argsort(rng.numbers(key, np.arange(len(generator))), kind="stable").tolist()
+        key = rng.compute_key(seed, "augmentation", generator.kind, epoch, turn)
+        order = np.argsort(rng.generate_numbers(key, np.arange(len(generator))), kind="stable").tolist()
         before, too_many = labels.total(), False
         for number, result in zip(order, generator.make(order, int(key)), strict=True):
             if isinstance(result, str):

@@ -8,8 +8,8 @@ from typing import Final, NamedTuple
 
 from unbag.data.labels import CONTRADICTION
 from unbag.data.sources import LONGEST_SENTENCE, Example
-from unbag.data.text.tokens import words
-from unbag.utils.safe_io import DataError, lines
+from unbag.data.text.tokens import tokenize_words
+from unbag.utils.safe_io import DataError, iter_lines
 
 EDGE: Final = ""
 """Neighbour of the first and the last word of a sentence, and of words next to a punctuation mark."""
@@ -59,7 +59,7 @@ def with_edges(sentence: str) -> list[str]:
     >>> with_edges("Red, I say.")
     ['', 'red', '', 'i', 'say', '']
     """
-    tokens = [EDGE if word.is_mark else word.text.lower() for word in words(sentence)]
+    tokens = [EDGE if word.is_mark else word.text.lower() for word in tokenize_words(sentence)]
     return [EDGE, *tokens] if tokens and tokens[-1] == EDGE else [EDGE, *tokens, EDGE]
 
 
@@ -129,7 +129,7 @@ def read_bigrams(path: Path) -> Bigrams:
 
 
 def _texts(path: Path) -> Iterator[str]:
-    for number, line in lines(path):
+    for number, line in iter_lines(path):
         try:
             text = line.decode()
         except UnicodeDecodeError as error:

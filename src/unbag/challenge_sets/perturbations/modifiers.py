@@ -19,8 +19,8 @@ from unbag.baselines.natlog.labeller import format_proof, relate
 from unbag.baselines.natlog.parsing import ALWAYS, NEVER, NOT, Clause, NounPhrase, Quantifier, Shape
 from unbag.baselines.natlog.relations import Relation
 from unbag.baselines.natlog.seeds import INFLECTED, NUMBERS, Noun, Parts, clauses, lexicon, parts
-from unbag.data.text.grammar import adapt_article, plural_phrase
-from unbag.data.text.parses import Person, conjugate
+from unbag.data.text.grammar import adapt_article, pluralize_phrase
+from unbag.data.text.parses import GrammaticalPerson, conjugate_verb
 
 SUBJECT: Final = "subject"
 VERB: Final = "verb"
@@ -280,7 +280,7 @@ def _noun(noun: Noun, modifier: Modifier | None) -> str:
     head = " ".join(filter(None, [number, noun.words]))
     match modifier.name:
         case "every one of":
-            return f"every one of the {head if noun.plural else plural_phrase(noun.words)}"
+            return f"every one of the {head if noun.plural else pluralize_phrase(noun.words)}"
         case "at least":
             return f"at least {head if number else f'one {head}'}"
         case "exactly one":
@@ -295,15 +295,15 @@ def _noun(noun: Noun, modifier: Modifier | None) -> str:
 
 def _verb(parts: Parts, modifier: Modifier | None, *, singular: bool) -> list[str]:
     added = [] if modifier is None else [modifier.name]
-    person = Person.PLURAL if parts.subject.plural and not singular else Person.SINGULAR
+    person = GrammaticalPerson.PLURAL if parts.subject.plural and not singular else GrammaticalPerson.SINGULAR
     if parts.auxiliary:
         auxiliary = _conjugate_verb(parts.auxiliary, parts, person) if parts.auxiliary in INFLECTED else parts.auxiliary
         negated = _contracted(auxiliary) if parts.negation == "n't" else f"{auxiliary} {parts.negation}".rstrip()
         return [negated, *added, parts.verb]
     verb, _, rest = parts.verb.partition(" ")
     if added == [NOT]:
-        does = "do" if person is Person.PLURAL else "does"
-        return list(filter(None, [does, NOT, _conjugate_verb(verb, parts, Person.PLURAL), rest]))
+        does = "do" if person is GrammaticalPerson.PLURAL else "does"
+        return list(filter(None, [does, NOT, _conjugate_verb(verb, parts, GrammaticalPerson.PLURAL), rest]))
     return list(filter(None, [*added, _conjugate_verb(verb, parts, person), rest]))
 
 
@@ -311,7 +311,7 @@ def _contracted(auxiliary: str) -> str:
     return {"can": "can't", "will": "won't"}.get(auxiliary, f"{auxiliary}n't")
 
 
-def _conjugate_verb(verb: str, parts: Parts, person: Person) -> str:
+def _conjugate_verb(verb: str, parts: Parts, person: GrammaticalPerson) -> str:
     # Among verbs in -ies, only the shortest have a base form in -ie: dies, lies, ties.
     lemma = verb[:-1] if verb.endswith("ies") and len(verb) == len("dies") else ""
-    return conjugate(verb, lemma, person, third=not parts.subject.plural)
+    return conjugate_verb(verb, lemma, person, third=not parts.subject.plural)

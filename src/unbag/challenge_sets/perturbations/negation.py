@@ -30,11 +30,11 @@ from unbag.data.text.grammar import (
     ORIGIN,
     PEOPLE,
     adapt_article,
-    adjective_rank,
     decapitalize,
-    determiners_fit,
+    get_adjective_rank,
+    has_matching_determiners,
 )
-from unbag.data.text.parses import Parse, Parser, Person, conjugate, third_singular
+from unbag.data.text.parses import GrammaticalPerson, Parse, Parser, build_third_singular, conjugate_verb
 from unbag.utils import rng
 
 NOT: Final = "not"
@@ -76,7 +76,7 @@ class PlainClause(NamedTuple):
 def plain_clause(parse: Parse) -> PlainClause | None:
     """Find the clause of a plain sentence; None if the sentence is not plain."""
     words = parse.lower_words
-    if parse.deps.count("ROOT") != 1 or not _NOT_PLAIN.isdisjoint(words) or not determiners_fit(parse):
+    if parse.deps.count("ROOT") != 1 or not _NOT_PLAIN.isdisjoint(words) or not has_matching_determiners(parse):
         return None
     inner = len(words) - (words[-1] == ".")
     if not {"PUNCT", "SPACE", "SYM", "X"}.isdisjoint(parse.pos[:inner]) or not _OTHER_CLAUSES.isdisjoint(parse.deps):
@@ -109,7 +109,7 @@ def negations(parse: Parse, clause: PlainClause) -> Mapping[str, str]:
     base = parse.lemmas[finite].lower()
     if parse.lower_words[finite] in _BE:
         by_template |= {NOT: _text(parse, {finite: f"{word} not"}), CONTRACTED: _text(parse, {finite: f"{word}n't"})}
-    elif word in (base, third_singular(base)):
+    elif word in (base, build_third_singular(base)):
         do = "do" if parse.tags[clause.noun] == "NNS" else "does"
         by_template[NOT] = _text(parse, {finite: f"{do} not {base}"})
         by_template[CONTRACTED] = _text(parse, {finite: f"{do}n't {base}"})
@@ -123,7 +123,7 @@ def negations(parse: Parse, clause: PlainClause) -> Mapping[str, str]:
     is_single_noun = start == clause.noun == finite - 1 and _OWN.isdisjoint(parse.lower_words)
     if is_single_noun and parse.lemmas[clause.noun].lower() in PEOPLE:
         third = parse.tags[finite] == "VBZ"
-        verb = conjugate(word, base, Person.SINGULAR, third=third)
+        verb = conjugate_verb(word, base, GrammaticalPerson.SINGULAR, third=third)
         by_template[NOBODY] = "Nobody " + _text(parse, {finite: verb}, finite)
     return by_template
 
@@ -174,7 +174,7 @@ def _is_optional(parse: Parse, i: int) -> bool:
     if parse.deps[i] == "amod":
         phrase = " ".join(parse.lower_words[i : head + 1])
         # Only adjectives of size, age, colour and the like: others form a name or a kind (martial artist, polar bear).
-        is_property = adjective_rank(parse.words[i]) not in (None, ORIGIN) and len(span) == 1
+        is_property = get_adjective_rank(parse.words[i]) not in (None, ORIGIN) and len(span) == 1
         if not is_property or phrase in FIXED_PHRASES:
             return False
         return parse.pos[head] == "NOUN" and parse.deps[head] != "compound"  # not in "martial arts competition"
@@ -263,7 +263,7 @@ class NegatedPairs:
         }
         if not by_template:
             return NO_TEMPLATE
-        long, key = str(parse), int(rng.key(seed, "negated", str(parse)))
+        long, key = str(parse), int(rng.compute_key(seed, "negated", str(parse)))
         template = _choose(sorted(by_template), key, "template")
         not_long = by_template[template]
         pairs = [GeneratedPair(long, not_long, CONTRADICTION), GeneratedPair(not_long, long, CONTRADICTION)]
@@ -285,4 +285,4 @@ class NegatedPairs:
 
 
 def _choose(items: Sequence[T], key: int, name: str) -> T:
-    return items[int(rng.key(key, name)) % len(items)]
+    return items[int(rng.compute_key(key, name)) % len(items)]

@@ -71,13 +71,13 @@ def negation_pairs(parse: Parse, *, seed: int = 0, words: str = ALL) -> list[Neg
     chosen = [parse.lemmas[clause.noun], parse.lemmas[clause.verb]]
     if not are_in_half(words, chosen) or not frames:
         return OTHER_WORDS
-    key = int(rng.key(seed, "negation", str(parse)))
+    key = int(rng.compute_key(seed, "negation", str(parse)))
     frame = frames[key % len(frames)]
     pairs = _of_one_claim(parse, frame, words)
     for operation, weaker in ((SHORTENED, shorter_claims(parse)), (HYPERNYM, hypernym_claims(parse))):
         claims = [each for each in weaker if operation == SHORTENED or are_in_half(words, [each.lemmas[clause.noun]])]
         if claims:
-            claim = claims[int(rng.key(key, operation)) % len(claims)]
+            claim = claims[int(rng.compute_key(key, operation)) % len(claims)]
             pairs += _of_two_claims(operation, parse, claim, frame)
     return pairs or OTHER_WORDS
 

@@ -11,7 +11,7 @@ from unbag.challenge_sets.perturbations.soswap_addamod import iter_distinct_prem
 from unbag.challenge_sets.perturbations.vocabulary_split import ALL
 from unbag.data import columns
 from unbag.data.columns import PAIR
-from unbag.data.labels import label_id
+from unbag.data.labels import get_label_id
 from unbag.data.sources import Example
 from unbag.data.text.parses import Parser
 
@@ -45,7 +45,7 @@ def negation_tables(
             premises by reason (`excluded: ...`).
     """
     counts = Counter() if counts is None else counts
-    yield from columns.tables(_rows(examples, parser, seed, words, counts), SCHEMA, size=_ROWS_PER_TABLE)
+    yield from columns.iter_tables(_rows(examples, parser, seed, words, counts), SCHEMA, size=_ROWS_PER_TABLE)
 
 
 def _rows(
@@ -64,7 +64,7 @@ def _rows(
                 "source_id": source_id,
                 "premise": pair.premise,
                 "hypothesis": pair.hypothesis,
-                "label": label_id(pair.label),
+                "label": get_label_id(pair.label),
                 "operation": pair.operation,
                 "mirror": f"{source_id}#{pair.operation}#{pair.mirror}",
             }

@@ -278,7 +278,7 @@ def change_number(sentence: str, seed: int = DEFAULT_SEED) -> NumberEdit | None:
     for mention in mentions:
         if _is_changeable(sentence, mention, mentions) and (texts := _other_values(sentence, mention)):
             edits.append(_edit(sentence, mention, texts[_draw(seed, sentence, mention, len(texts))]))
-    return edits[int(rng.key(seed, "changed number", sentence)) % len(edits)] if edits else None
+    return edits[int(rng.compute_key(seed, "changed number", sentence)) % len(edits)] if edits else None
 
 
 def rewrite_number(sentence: str, seed: int = DEFAULT_SEED) -> NumberEdit | None:
@@ -298,7 +298,7 @@ def rewrite_number(sentence: str, seed: int = DEFAULT_SEED) -> NumberEdit | None
         is_only = sum(each.kind is mention.kind for each in mentions) == 1
         if is_only and (text := _equivalent(sentence, mention)) is not None:
             edits.append(_edit(sentence, mention, text))
-    return edits[int(rng.key(seed, "rewritten number", sentence)) % len(edits)] if edits else None
+    return edits[int(rng.compute_key(seed, "rewritten number", sentence)) % len(edits)] if edits else None
 
 
 def substitute_numbers(premise: str, seed: int = DEFAULT_SEED) -> list[Substitute]:
@@ -530,4 +530,4 @@ def _edit(sentence: str, mention: NumberMention, text: str) -> NumberEdit:
 
 
 def _draw(seed: int, sentence: str, mention: NumberMention, n: int) -> int:
-    return int(rng.key(seed, "changed number", sentence, mention.start)) % n
+    return int(rng.compute_key(seed, "changed number", sentence, mention.start)) % n

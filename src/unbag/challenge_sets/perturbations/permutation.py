@@ -12,9 +12,9 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from unbag.data.text.tokens import Tokens
+from unbag.data.text.tokens import TokenizedSentence
 from unbag.scoring.bleu import bleu_of_reorderings
-from unbag.utils.rng import key, numbers
+from unbag.utils.rng import compute_key, generate_numbers
 
 BOTH: Final = "both"
 HYPOTHESIS: Final = "hypothesis"
@@ -75,7 +75,7 @@ class Permuter:
         if self.q < 1:
             raise ValueError(f"q: expected at least 1 permutation per pair, got {self.q}")
 
-    def pair(self, source_id: str, premise: Tokens, hypothesis: Tokens) -> tuple[Side, Side]:
+    def pair(self, source_id: str, premise: TokenizedSentence, hypothesis: TokenizedSentence) -> tuple[Side, Side]:
         """Permute one pair.
 
         Each permutation k has its own random stream. Permutation k is the first draw of this stream whose pair of texts
@@ -100,7 +100,7 @@ class Permuter:
         )
         return premise_side, hypothesis_side
 
-    def texts(self, source_id: str, premise: Tokens, hypothesis: Tokens) -> list[tuple[str, str]]:
+    def texts(self, source_id: str, premise: TokenizedSentence, hypothesis: TokenizedSentence) -> list[tuple[str, str]]:
         """Permute one pair and return the q pairs of texts, without BLEU, which takes most of the time of `pair`.
 
         Raises:
@@ -109,7 +109,7 @@ class Permuter:
         _, _, texts = self._draw(source_id, premise, hypothesis)
         return list(zip(*texts, strict=True))
 
-    def one(self, source_id: str, premise: Tokens, hypothesis: Tokens, k: int) -> tuple[str, str]:
+    def one(self, source_id: str, premise: TokenizedSentence, hypothesis: TokenizedSentence, k: int) -> tuple[str, str]:
         """Compute only permutation k of a pair, as (premise, hypothesis).
 
         >>> from unbag.data.text.tokens import tokenize
@@ -121,13 +121,13 @@ class Permuter:
         return Permuter(k + 1, self.mode, self.seed).texts(source_id, premise, hypothesis)[k]
 
     def _draw(
-        self, source_id: str, premise: Tokens, hypothesis: Tokens
+        self, source_id: str, premise: TokenizedSentence, hypothesis: TokenizedSentence
     ) -> tuple[tuple["_Shuffler", "_Shuffler"], list[NDArray[np.int64]], list[list[str]]]:
         """Draw q different permutations: the two sentences, their orders, and the resulting texts, premise first."""
         both = self.mode != HYPOTHESIS
         sides = (
-            _Shuffler(premise, key(self.seed, self.mode, source_id, "premise"), self.mode, moves=both),
-            _Shuffler(hypothesis, key(self.seed, self.mode, source_id, "hypothesis"), self.mode, moves=True),
+            _Shuffler(premise, compute_key(self.seed, self.mode, source_id, "premise"), self.mode, moves=both),
+            _Shuffler(hypothesis, compute_key(self.seed, self.mode, source_id, "hypothesis"), self.mode, moves=True),
         )
         # The bound rejects short sentences at once. Equal words can make the number of different texts smaller, which
         # the limit of draws in the loop below detects.
@@ -149,17 +149,17 @@ class Permuter:
         return sides, orders, texts
 
 
-def derangement(tokens: Tokens, stream: tuple[object, ...], draw: int) -> str:
+def derangement(tokens: TokenizedSentence, stream: tuple[object, ...], draw: int) -> str:
     """Shuffle the words of one sentence so that no word keeps its position.
 
     A sentence of fewer than two words is returned unchanged.
 
     Args:
         tokens: Tokens of the sentence.
-        stream: Key of the random stream (`utils.rng.key`).
+        stream: Key of the random stream (`utils.rng.compute_key`).
         draw: Index of the order in the stream.
     """
-    side = _Shuffler(tokens, key(*stream), BOTH, moves=len(tokens.words) > 1)
+    side = _Shuffler(tokens, compute_key(*stream), BOTH, moves=len(tokens.words) > 1)
     [text] = side.texts(side.orders(np.zeros(1, dtype=np.int64), np.full(1, draw)))
     return text
 
@@ -187,7 +187,7 @@ def _clumped_count(words: int, run: int) -> int:
 class _Shuffler:
     """All reorderings of one sentence."""
 
-    def __init__(self, tokens: Tokens, key: np.uint64, mode: str, moves: bool) -> None:
+    def __init__(self, tokens: TokenizedSentence, key: np.uint64, mode: str, moves: bool) -> None:
         self._key, self._moves = key, moves
         self._sentence, self._joiner = tokens.sentence, tokens.joiner
         self._texts = np.array(tokens.texts, dtype=object)
@@ -216,7 +216,7 @@ class _Shuffler:
             return self._units_in_order(k, draw, np.zeros(len(k), dtype=np.int64))
         # The start of the run is uniform over all positions where the run fits. The counter -1 separates this draw from
         # the draws of the orders, whose try numbers start at 0.
-        start = (numbers(self._key, k, draw, np.full(1, -1)) % np.uint64(self._units)).astype(np.int64)
+        start = (generate_numbers(self._key, k, draw, np.full(1, -1)) % np.uint64(self._units)).astype(np.int64)
         units = self._units_in_order(k, draw, start)
         n = len(self._words)
         word = np.arange(n)[None, :]
@@ -245,7 +245,7 @@ class _Shuffler:
             # Each random number depends only on its counters (permutation, draw, try, unit), so that the result is the
             # same for every batch size. Sorting random keys gives a uniform permutation.
             counters = k[pending, None, None], draw[pending, None, None], tries[None, :, None], place[None, None, :]
-            candidates = np.argsort(numbers(self._key, *counters), axis=2)  # (pending, tries, units)
+            candidates = np.argsort(generate_numbers(self._key, *counters), axis=2)  # (pending, tries, units)
             if extra_words:
                 run = start[pending, None, None]
                 place_of_run = (candidates == run).argmax(axis=2, keepdims=True)

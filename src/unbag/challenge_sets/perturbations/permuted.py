@@ -9,10 +9,10 @@ import pyarrow as pa
 
 from unbag.challenge_sets.perturbations.minitrees import Ratios
 from unbag.challenge_sets.perturbations.permutation import BLEU_ORDERS, Permuter, Side, TooFewPermutationsError
-from unbag.data.columns import real, round_to_field
-from unbag.data.labels import gold_id
+from unbag.data.columns import declare_float_field, round_to_field
+from unbag.data.labels import get_gold_id
 from unbag.data.sources import Example
-from unbag.data.text.tokens import Tokens, tokenize
+from unbag.data.text.tokens import TokenizedSentence, tokenize
 from unbag.scoring.permutation_acceptance import ORIGINAL
 
 _SIDES: Final = ("premise", "hypothesis")
@@ -27,8 +27,8 @@ SCHEMA: Final = pa.schema(
         ("hypothesis", pa.string()),
         ("label", pa.int64()),
         *((f"{side}_words", pa.int32()) for side in _SIDES),
-        *(real(name, 6) for name in BLEU_COLUMNS),
-        *(real(name, 6) for name in MINITREE_COLUMNS),  # β^k; null if not requested or not defined
+        *(declare_float_field(name, 6) for name in BLEU_COLUMNS),
+        *(declare_float_field(name, 6) for name in MINITREE_COLUMNS),  # β^k; null if not requested or not defined
     ]
 )
 TOO_FEW: Final = "too few permutations"
@@ -85,7 +85,9 @@ def permuted_tables(
         yield _table(blocks, ratios)
 
 
-def _block(example: Example, tokens: tuple[Tokens, Tokens], sides: tuple[Side, Side]) -> dict[str, Any]:
+def _block(
+    example: Example, tokens: tuple[TokenizedSentence, TokenizedSentence], sides: tuple[Side, Side]
+) -> dict[str, Any]:
     """Build the columns of one example's rows."""
     numbers = np.arange(ORIGINAL, len(sides[0].texts))
     rows = len(numbers)
@@ -97,7 +99,7 @@ def _block(example: Example, tokens: tuple[Tokens, Tokens], sides: tuple[Side, S
         "permutation": numbers,
         "premise": [example.premise, *sides[0].texts],
         "hypothesis": [example.hypothesis, *sides[1].texts],
-        "label": np.full(rows, gold_id(example.label)),
+        "label": np.full(rows, get_gold_id(example.label)),
         **{f"{name}_words": np.full(rows, side.length) for name, side in zip(_SIDES, tokens, strict=True)},
         **dict(zip(BLEU_COLUMNS, bleu.T, strict=True)),
         **{name: np.full(rows, np.nan) for name in MINITREE_COLUMNS},

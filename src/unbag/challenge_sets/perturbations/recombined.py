@@ -43,7 +43,7 @@ from unbag.challenge_sets.perturbations.arguments import (
 )
 from unbag.data import columns
 from unbag.data.columns import PAIR
-from unbag.data.labels import ENTAILMENT, NOT_ENTAILMENT, gold_id
+from unbag.data.labels import ENTAILMENT, NOT_ENTAILMENT, get_gold_id
 from unbag.data.sources import Example
 from unbag.data.text.parses import Parse, Parser
 from unbag.utils import rng
@@ -187,7 +187,7 @@ def draw_pool_texts(
         text = example.premise
         if text in taken or not is_sentence(text):
             continue
-        entry = (-int(rng.key(seed, "recombined pool", text)), example.source_id, text)
+        entry = (-int(rng.compute_key(seed, "recombined pool", text)), example.source_id, text)
         taken.add(text)
         if len(heap) < size:
             heappush(heap, entry)
@@ -232,7 +232,7 @@ def recombined_tables(
             that make no row by reason (`excluded: a negation`).
     """
     counts = Counter() if counts is None else counts
-    yield from columns.tables(_rows(examples, pool, parser, sizes, seed, counts), SCHEMA, size=_ROWS_PER_TABLE)
+    yield from columns.iter_tables(_rows(examples, pool, parser, sizes, seed, counts), SCHEMA, size=_ROWS_PER_TABLE)
     logger.info("recombined: %s", dict(counts.most_common()))
 
 
@@ -346,7 +346,7 @@ def _document_rows(
             "source_id": example.source_id,
             "premise": premise,
             "hypothesis": hypothesis,
-            "label": gold_id(label),
+            "label": get_gold_id(label),
             "group": group,
             "k": k,
             "position": slots[0],
@@ -417,5 +417,5 @@ def _is_foreign(sentence: PoolSentence, stems: frozenset[str], evidence: frozens
 
 def _drawn_order(n: int, seed: int, *place: object) -> Any:
     """Draw an order of the numbers 0 to n - 1, shape (n,), by seed and place alone."""
-    numbers = rng.numbers(rng.key(seed, "recombined", *place), np.arange(n))
+    numbers = rng.generate_numbers(rng.compute_key(seed, "recombined", *place), np.arange(n))
     return np.argsort(numbers, kind="stable")  # equal numbers have one order on every machine

@@ -205,7 +205,7 @@ def assign_folds(seeds: Sequence[str], n: int = 5, *, folding: str = CONTIGUOUS,
             blocks[block] = fold
         return [int(fold) for fold in blocks]
     # The order of the seed pairs follows hashes of their names, so it does not depend on the order of the rows.
-    names = sorted(set(seeds), key=lambda name: (int(rng.key(seed, "fold", name)), name))
+    names = sorted(set(seeds), key=lambda name: (int(rng.compute_key(seed, "fold", name)), name))
     if folding == WHOLE_SEEDS:
         fold_of = {name: index % n for index, name in enumerate(names)}
         return [fold_of[name] for name in seeds]
@@ -213,7 +213,9 @@ def assign_folds(seeds: Sequence[str], n: int = 5, *, folding: str = CONTIGUOUS,
     n_assigned = 0  # the count continues from one seed pair to the next, so that all folds have equal size
     for name in names:
         rows = np.flatnonzero([other == name for other in seeds])
-        order = np.argsort(rng.numbers(rng.key(seed, "rows", name), np.arange(len(rows))), kind="stable")
+        order = np.argsort(
+            rng.generate_numbers(rng.compute_key(seed, "rows", name), np.arange(len(rows))), kind="stable"
+        )
         for row in rows[order]:
             folds[row] = n_assigned % n
             n_assigned += 1

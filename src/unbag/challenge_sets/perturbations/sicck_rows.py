@@ -32,7 +32,7 @@ from unbag.challenge_sets.perturbations.modifiers import (
 from unbag.challenge_sets.perturbations.sicck import SicckRow
 from unbag.data import columns
 from unbag.data.columns import PAIR
-from unbag.data.labels import FORWARD_ENTAILMENT, REVERSE_ENTAILMENT, label_id
+from unbag.data.labels import FORWARD_ENTAILMENT, REVERSE_ENTAILMENT, get_label_id
 from unbag.data.sources import Example
 from unbag.data.text.tagging import Tagger
 
@@ -139,7 +139,7 @@ def sicck_tables(pairs: Iterable[SicckPair], space: str) -> Iterator[pa.Table]:
         pairs: Pairs.
         space: Label space, one of `SPACES`.
     """
-    return columns.tables((row for pair in pairs for row in _rows(pair, space)), SCHEMA)
+    return columns.iter_tables((row for pair in pairs for row in _rows(pair, space)), SCHEMA)
 
 
 def _rows(pair: SicckPair, space: str) -> list[dict[str, Any]]:
@@ -148,7 +148,9 @@ def _rows(pair: SicckPair, space: str) -> list[dict[str, Any]]:
         _record(pair, pair.id, pair.premise, pair.hypothesis, pair.relations, reverse=False),
         _record(pair, f"{pair.id}-reverse", pair.hypothesis, pair.premise, converse, reverse=True),
     ]
-    return [{**row, "label": label_id(row[THREE_WAY]), "target": row[space]} for row in sides if row[space] is not None]
+    return [
+        {**row, "label": get_label_id(row[THREE_WAY]), "target": row[space]} for row in sides if row[space] is not None
+    ]
 
 
 def _record(

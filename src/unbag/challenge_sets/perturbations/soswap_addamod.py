@@ -21,7 +21,7 @@ from unbag.challenge_sets.perturbations.swapped import distinct_by
 from unbag.challenge_sets.perturbations.vocabulary_split import ALL, are_in_half
 from unbag.data import columns
 from unbag.data.columns import PAIR
-from unbag.data.labels import CONTRADICTION, NEUTRAL, label_id
+from unbag.data.labels import CONTRADICTION, NEUTRAL, get_label_id
 from unbag.data.sources import Example
 from unbag.data.text.parses import Parse, Parser
 
@@ -83,7 +83,7 @@ def soswap_addamod_tables(
     counts = Counter() if counts is None else counts
     kinds = [name for name in (SOSWAP, ADDAMOD) if kind in (name, BOTH)]
     rows = _rows(examples, parser, kinds, adjectives or AdjectiveCounts(), seed, min_count, words, counts)
-    yield from columns.tables(rows, SCHEMA, size=_ROWS_PER_TABLE)
+    yield from columns.iter_tables(rows, SCHEMA, size=_ROWS_PER_TABLE)
     logger.info("pairs and excluded premises of %d premises: %s", counts["premises"], dict(counts.most_common()))
 
 
@@ -114,7 +114,7 @@ def _rows(
                 "source_id": source_id,
                 "kind": kind,
                 "premise": str(parse),
-                "label": label_id(LABELS_OF[kind]),
+                "label": get_label_id(LABELS_OF[kind]),
                 "source_premise": str(parse),
                 **{column: value for column, value in result._asdict().items() if column in SCHEMA.names},
             }

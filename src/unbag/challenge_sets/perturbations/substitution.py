@@ -19,11 +19,11 @@ from unbag.challenge_sets.perturbations.swapped import distinct_by
 from unbag.challenge_sets.perturbations.vocabulary_split import ALL, are_in_half
 from unbag.challenge_sets.perturbations.word_lists import FIXED_PHRASES, LABEL_OF, PREPOSITION_OF, WORD_LISTS, WordList
 from unbag.data import columns
-from unbag.data.columns import PAIR, real
-from unbag.data.labels import label_id
+from unbag.data.columns import PAIR, declare_float_field
+from unbag.data.labels import get_label_id
 from unbag.data.sources import Example
 from unbag.data.text.grammar import adapt_article, find_replacement
-from unbag.data.text.tokens import Word, words
+from unbag.data.text.tokens import WordSpan, tokenize_words
 from unbag.utils import rng
 
 DEFAULT_SEED: Final = 13
@@ -171,7 +171,7 @@ class Substituter:
             rejected: Counter of rejected candidates by reason, which the call updates (default: not counted).
         """
         rejected = Counter() if rejected is None else rejected  # not `or`, which would replace the caller's empty one
-        sentence = words(premise)
+        sentence = tokenize_words(premise)
         if len(sentence) > MAX_WORDS:
             rejected[LONG] += 1
             return []
@@ -205,7 +205,7 @@ class Substituter:
         return [substitute for _, substitute in sorted(chosen, key=lambda option: option[0])]
 
     def _replaceable(
-        self, premise: str, sentence: Sequence[Word], lowered: Sequence[str]
+        self, premise: str, sentence: Sequence[WordSpan], lowered: Sequence[str]
     ) -> Iterator[tuple[int, int, str, list[Candidate]]]:
         """Iterate over (start, length, phrase, candidates) of the longest replaceable phrases."""
         longest = max((len(phrase) for phrase in self._candidates), default=1)
@@ -225,7 +225,7 @@ class Substituter:
                         yield start, 1, lowered[start], list(more)
             start += length
 
-    def _phrase(self, premise: str, run: Sequence[Word], *, first: bool) -> tuple[str, ...]:
+    def _phrase(self, premise: str, run: Sequence[WordSpan], *, first: bool) -> tuple[str, ...]:
         """Normalize a run of words to the form of the lists; empty if a mark is inside the run or joined to it."""
         if any(word.is_mark for word in run) or _is_joined(premise, run[0]) or _is_joined(premise, run[-1]):
             return ()
@@ -282,7 +282,7 @@ class Substituter:
 
     def _draw(self, premise: str, start: int, name: str) -> int:
         # A hash instead of a random stream: the draw at one position does not depend on the other positions.
-        return int(rng.key(self.seed, "substitution", premise, start, name))
+        return int(rng.compute_key(self.seed, "substitution", premise, start, name))
 
 
 _GENDERED: Final = frozenset(
@@ -309,8 +309,8 @@ def _candidates_by_phrase(lists: Sequence[WordList]) -> dict[tuple[str, ...], li
 
 
 def split_words(phrase: str) -> list[str]:
-    """Split a phrase into words, as `unbag.data.text.tokens.words` does."""
-    return [word.text for word in words(phrase)]
+    """Split a phrase into words, as `unbag.data.text.tokens.tokenize_words` does."""
+    return [word.text for word in tokenize_words(phrase)]
 
 
 def _preposition(lowered: Sequence[str], start: int, old: str, new: str) -> dict[int, str] | None:
@@ -337,7 +337,7 @@ def _preposition(lowered: Sequence[str], start: int, old: str, new: str) -> dict
 
 
 def _replace_phrase(
-    premise: str, sentence: Sequence[Word], start: int, length: int, new: str, others: Mapping[int, str]
+    premise: str, sentence: Sequence[WordSpan], start: int, length: int, new: str, others: Mapping[int, str]
 ) -> str:
     """Build the sentence with a phrase and some other words replaced, preserve capitals, and adapt an article."""
     old_start, old_end = sentence[start].start, sentence[start + length - 1].end
@@ -354,7 +354,7 @@ def _replace_phrase(
     return head + new + premise[old_end:]
 
 
-def _is_joined(premise: str, word: Word) -> bool:
+def _is_joined(premise: str, word: WordSpan) -> bool:
     """Check whether a hyphen, slash or apostrophe joins a word to a neighbour: "four-wheeled"."""
     return premise[word.start - 1 : word.start] in _JOINED or premise[word.end : word.end + 1] in _JOINED
 
@@ -372,7 +372,7 @@ def _in_fixed_phrase(lowered: Sequence[str], start: int, length: int) -> bool:
     return False
 
 
-SIMILARITY: Final = real("similarity", 6)
+SIMILARITY: Final = declare_float_field("similarity", 6)
 SCHEMA: Final = pa.schema(
     [
         *PAIR,  # the source id is that of the example with the premise; for official pairs, their own id
@@ -456,7 +456,7 @@ def substitution_tables(rows: Iterable[SubstitutionRow], measure: Callable[[str,
         measure: Function that measures two single words in lower case. Phrases of several words are not measured
             (section 5.2).
     """
-    return columns.tables((_record(row, measure) for row in rows), SCHEMA)
+    return columns.iter_tables((_record(row, measure) for row in rows), SCHEMA)
 
 
 def _record(row: SubstitutionRow, measure: Callable[[str, str], WordPair]) -> dict[str, Any]:
@@ -465,12 +465,12 @@ def _record(row: SubstitutionRow, measure: Callable[[str, str], WordPair]) -> di
     measured = measure(old.lower(), new.lower()) if single else WordPair(None, None)
     return {
         **row._asdict(),
-        "label": label_id(row.label),
+        "label": get_label_id(row.label),
         "replaced": old,
         "replacement": new,
         "pair_frequency": measured.frequency,
         "similarity": measured.similarity,
-        "annotator_labels": list(map(label_id, row.annotators)),
+        "annotator_labels": list(map(get_label_id, row.annotators)),
     }
 
 

@@ -6,8 +6,8 @@ from typing import Any, Final, TypeVar
 
 import pyarrow as pa
 
-from unbag.data.columns import PAIR, tables
-from unbag.data.labels import ENTAILMENT, label_id
+from unbag.data.columns import PAIR, iter_tables
+from unbag.data.labels import ENTAILMENT, get_label_id
 from unbag.data.sources import Example
 
 SCHEMA: Final = pa.schema(
@@ -23,12 +23,12 @@ def swapped_tables(examples: Iterable[Example]) -> Iterator[pa.Table]:
 
     These two labels are taken to hold in both orders. Entailment need not, so an entailment pair has no second row.
     """
-    return tables((row for example in examples for row in _rows(example)), SCHEMA)
+    return iter_tables((row for example in examples for row in _rows(example)), SCHEMA)
 
 
 def _rows(example: Example) -> Iterator[dict[str, Any]]:
     name, premise, hypothesis, label = example[:4]
-    shared = {"source_id": name, "label": label_id(label)}
+    shared = {"source_id": name, "label": get_label_id(label)}
     yield {"id": name, "premise": premise, "hypothesis": hypothesis, "swapped": False, **shared}
     if label != ENTAILMENT:
         yield {"id": f"{name}#swapped", "premise": hypothesis, "hypothesis": premise, "swapped": True, **shared}

@@ -24,7 +24,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from unbag.data.text.tokens import words
+from unbag.data.text.tokens import tokenize_words
 from unbag.utils import rng
 
 ALL: Final = "all"
@@ -53,7 +53,7 @@ def vocabulary_half(word: str) -> str:
     >>> vocabulary_half("dogs") == vocabulary_half("Dog"), vocabulary_half("sitting") == vocabulary_half("sits")
     (True, True)
     """
-    return HELD_OUT if int(rng.key(SEED, "half", stem(word))) % 2 else TRAINING
+    return HELD_OUT if int(rng.compute_key(SEED, "half", stem(word))) % 2 else TRAINING
 
 
 def are_in_half(words: str, chosen: Iterable[str]) -> bool:
@@ -123,5 +123,5 @@ def _official() -> frozenset[int]:
 
 def _hash(sentence: str) -> int:
     # Capitals and marks are ignored, so that variants of an official sentence are recognized too.
-    text = " ".join(word.text.lower() for word in words(sentence) if not word.is_mark)
-    return int(rng.key("official", text)) % 2**32
+    text = " ".join(word.text.lower() for word in tokenize_words(sentence) if not word.is_mark)
+    return int(rng.compute_key("official", text)) % 2**32

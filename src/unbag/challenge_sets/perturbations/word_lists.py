@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 from unbag.baselines.wordnet.relations import Relation
 from unbag.data.labels import CONTRADICTION, ENTAILMENT, NEUTRAL
-from unbag.data.text.grammar import plural
+from unbag.data.text.grammar import pluralize_noun
 
 LABEL_OF: Final = {
     Relation.CO_HYPONYM: CONTRADICTION,
@@ -41,7 +41,7 @@ class WordList(NamedTuple):
 def _both_numbers(nouns: str) -> list[tuple[str, ...]]:
     """Build two lists, the nouns and their plurals."""
     words = _words(nouns)
-    return [words, tuple(map(plural, words))]
+    return [words, tuple(map(pluralize_noun, words))]
 
 
 def _words(text: str) -> tuple[str, ...]:

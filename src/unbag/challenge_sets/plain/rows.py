@@ -7,7 +7,7 @@ from typing import Final
 import pyarrow as pa
 
 from unbag.data.columns import PAIR, ROWS_PER_TABLE
-from unbag.data.labels import gold_id
+from unbag.data.labels import get_gold_id
 from unbag.data.sources import Example
 from unbag.utils import rng
 
@@ -25,7 +25,7 @@ def plain_tables(examples: Iterator[Example], *, by_document: bool = False) -> I
     while some := list(islice(examples, ROWS_PER_TABLE)):
         names, premises, hypotheses, labels, _ = zip(*some, strict=True)
         sources = list(map(document_id, premises)) if by_document else names
-        yield pa.table([names, sources, premises, hypotheses, list(map(gold_id, labels))], schema=SCHEMA)
+        yield pa.table([names, sources, premises, hypotheses, list(map(get_gold_id, labels))], schema=SCHEMA)
 
 
 def document_id(premise: str) -> str:
@@ -34,4 +34,4 @@ def document_id(premise: str) -> str:
     >>> document_id("A man rides.") == document_id(" A man rides. ") != document_id("A dog runs.")
     True
     """
-    return f"document-{int(rng.key('document', premise.strip())):016x}"
+    return f"document-{int(rng.compute_key('document', premise.strip())):016x}"

@@ -7,7 +7,7 @@ import numpy as np
 
 from unbag.challenge_sets.recombined import EXCHANGED
 from unbag.challenge_sets.views.examples import PER_KIND, Line, Pairs, ReportExample, mark_phrases, top_rows
-from unbag.data.columns import column
+from unbag.data.columns import read_column
 from unbag.data.predictions import SetPredictions
 
 _OF_A_CLAIM: Final = 1
@@ -22,8 +22,8 @@ MARKS: Final[Mapping[str, str]] = {"moved": "words of another sentence"}
 def choose(rows: Any, answers: SetPredictions) -> Iterator[ReportExample]:
     """Yield the surest wrong answers by operation."""
     pairs = Pairs(rows, answers)
-    operations = np.array(column(rows, "operation").to_pylist(), dtype=np.str_)
-    claims = column(rows, "source_id").to_pylist()
+    operations = np.array(read_column(rows, "operation").to_pylist(), dtype=np.str_)
+    claims = read_column(rows, "source_id").to_pylist()
     for operation in (*EXCHANGED, "removed", "supported"):
         wrong = np.flatnonzero(~pairs.right & (operations == operation))
         for index in top_rows(wrong, pairs.confidence, per_group=_OF_A_CLAIM, groups=claims):
@@ -33,7 +33,7 @@ def choose(rows: Any, answers: SetPredictions) -> Iterator[ReportExample]:
 def candidates(rows: Any, answers: SetPredictions) -> Iterator[ReportExample]:
     """Yield the shortest documents with an exchanged claim."""
     pairs = Pairs(rows, answers)
-    operations = np.array(column(rows, "operation").to_pylist(), dtype=np.str_)
+    operations = np.array(read_column(rows, "operation").to_pylist(), dtype=np.str_)
     for index in pairs.shortest(np.flatnonzero(np.isin(operations, EXCHANGED))):
         yield _example(pairs, f"another {pairs.row(index)['operation']}", index)
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from unbag.challenge_sets.resnli.scores import unseen_pairs
 from unbag.challenge_sets.views.examples import PER_KIND, Line, Pairs, ReportExample, top_rows
-from unbag.data.columns import column, numbers
+from unbag.data.columns import read_column, read_numbers
 from unbag.data.predictions import SetPredictions
 
 RULE: Final = f"Up to {PER_KIND} examples of each kind, sorted by how little the words give the label away (u')."
@@ -18,7 +18,7 @@ MARKS: Final[Mapping[str, str]] = {}
 def choose(rows: Any, answers: SetPredictions) -> Iterator[ReportExample]:
     """Iterate over the hardest pairs, first wrong, then right predictions."""
     pairs = Pairs(rows, answers)
-    uncertainty = numbers(rows, "uncertainty").astype(np.float64)
+    uncertainty = read_numbers(rows, "uncertainty").astype(np.float64)
     for kind, wanted in (("hardest, wrong", ~pairs.right), ("hardest, right", pairs.right)):
         for index in top_rows(np.flatnonzero(wanted), uncertainty):
             yield _example(pairs, kind, index)
@@ -27,9 +27,9 @@ def choose(rows: Any, answers: SetPredictions) -> Iterator[ReportExample]:
 def candidates(rows: Any, answers: SetPredictions) -> Iterator[ReportExample]:
     """Iterate over the shortest pairs of the harder half, without pairs of a training split where splits are known."""
     pairs = Pairs(rows, answers)
-    partition = numbers(rows, "partition")
+    partition = read_numbers(rows, "partition")
     harder = 2 * partition >= partition.max()
-    unseen = unseen_pairs(column(rows, "source_split").to_pylist())
+    unseen = unseen_pairs(read_column(rows, "source_split").to_pylist())
     for index in pairs.shortest(np.flatnonzero(harder & unseen if unseen.any() else harder)):
         yield _example(pairs, "words give little away", index)
 

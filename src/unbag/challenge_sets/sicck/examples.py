@@ -7,7 +7,7 @@ import numpy as np
 
 from unbag.challenge_sets.sicck.scores import gold_of
 from unbag.challenge_sets.views.examples import PER_KIND, Line, Pairs, ReportExample, mark_phrases, top_rows
-from unbag.data.columns import column, numbers
+from unbag.data.columns import read_column, read_numbers
 from unbag.data.predictions import SetPredictions
 from unbag.scoring.natural_logic import four_way
 
@@ -24,7 +24,7 @@ _NONE: Final = "none"
 def choose(rows: Any, answers: SetPredictions) -> Iterator[ReportExample]:
     """Iterate over the most confident wrong and right four-way predictions, by the reverse rule."""
     both_ways = _BothWays(rows, answers)
-    forth, modifiers = both_ways.forth, column(rows, "modifier").to_pylist()
+    forth, modifiers = both_ways.forth, read_column(rows, "modifier").to_pylist()
     right = both_ways.answers[forth] == both_ways.gold[forth]
     for kind, wanted in (("most confident wrong", ~right), ("most confident right", right)):
         for index in top_rows(forth[wanted], both_ways.pairs.confidence, per_group=_PER_MODIFIER, groups=modifiers):
@@ -43,8 +43,8 @@ class _BothWays:
 
     def __init__(self, rows: Any, answers: SetPredictions) -> None:
         self.pairs = Pairs(rows, answers)
-        reverse = numbers(rows, "reverse").astype(bool)
-        names, gold = column(rows, "pair").to_pylist(), column(rows, "four_way").to_pylist()
+        reverse = read_numbers(rows, "reverse").astype(bool)
+        names, gold = read_column(rows, "pair").to_pylist(), read_column(rows, "four_way").to_pylist()
         back = {names[index]: index for index in np.flatnonzero(reverse).tolist()}
         labelled = [index for index in np.flatnonzero(~reverse).tolist() if gold[index] is not None]
         self.forth = np.array(labelled, dtype=np.int64)

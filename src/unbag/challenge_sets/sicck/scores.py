@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unbag.data.labels import CONTRADICTION, NEUTRAL, NOT_CONTRADICTION, NOT_ENTAILMENT
-from unbag.data.predictions import Columns, SetPredictions, flags
+from unbag.data.predictions import Columns, SetPredictions, to_boolean_array
 from unbag.scoring.bootstrap import DEFAULT_RESAMPLES
 from unbag.scoring.natural_logic import four_way, match_reversed_rows, natural_logic
 from unbag.scoring.skill import Credits
@@ -63,7 +63,7 @@ def _scored(columns: Columns, *, partial: bool = False) -> tuple[NDArray[np.intp
     """Find the scored rows and, for each, the row with premise and hypothesis reversed, shape (m,) each."""
     pairs, four = columns["pair"], columns["four_way"]
     if partial:
-        back = {pairs[row] for row in np.flatnonzero(flags(columns["reverse"])).tolist()}
+        back = {pairs[row] for row in np.flatnonzero(to_boolean_array(columns["reverse"])).tolist()}
         four = [label if pair in back else None for pair, label in zip(pairs, four, strict=True)]
     return match_reversed_rows(pairs, columns["reverse"], four)
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from unbag.challenge_sets.soswap_addamod import KINDS
 from unbag.challenge_sets.views.examples import PER_KIND, Line, Pairs, ReportExample, mark_phrases, top_rows
-from unbag.data.columns import column
+from unbag.data.columns import read_column
 from unbag.data.predictions import SetPredictions
 
 RULE: Final = (
@@ -21,7 +21,7 @@ MARKS: Final[Mapping[str, str]] = {"moved": "moved words"}
 def choose(rows: Any, answers: SetPredictions) -> Iterator[ReportExample]:
     """Iterate over the most confident wrong and right predictions for each kind of pair."""
     pairs = Pairs(rows, answers)
-    kinds = np.array(column(rows, "kind").to_pylist(), dtype=np.str_)
+    kinds = np.array(read_column(rows, "kind").to_pylist(), dtype=np.str_)
     for name, words in KINDS.items():
         for outcome, wanted in (("wrong", ~pairs.right), ("right", pairs.right)):
             for index in top_rows(np.flatnonzero(wanted & (kinds == name)), pairs.confidence):

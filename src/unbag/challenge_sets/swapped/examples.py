@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unbag.challenge_sets.views.examples import PER_KIND, Line, Pairs, ReportExample, rounded_probability, top_rows
-from unbag.data.columns import column, numbers
+from unbag.data.columns import read_column, read_numbers
 from unbag.data.predictions import SetPredictions
 
 RULE: Final = (
@@ -46,7 +46,7 @@ def candidates(rows: Any, answers: SetPredictions) -> Iterator[ReportExample]:
 
 def _exchanged(rows: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Find the indices of the exchanged rows, and those of the same pairs as given, shape (m,) each."""
-    names, swapped = column(rows, "source_id").to_pylist(), numbers(rows, "swapped").astype(bool)
+    names, swapped = read_column(rows, "source_id").to_pylist(), read_numbers(rows, "swapped").astype(bool)
     originals = {names[index]: index for index in np.flatnonzero(~swapped).tolist()}
     after = np.flatnonzero(swapped)
     return after, np.array([originals[names[index]] for index in after.tolist()], dtype=np.int64)

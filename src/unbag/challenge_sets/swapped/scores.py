@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unbag.data.labels import CONTRADICTION, NEUTRAL, label_id
-from unbag.data.predictions import NO_ANSWER, Columns, SetPredictions, flags, select_rows
+from unbag.data.labels import CONTRADICTION, NEUTRAL, get_label_id
+from unbag.data.predictions import NO_ANSWER, Columns, SetPredictions, select_rows, to_boolean_array
 from unbag.scoring.bootstrap import DEFAULT_RESAMPLES
 from unbag.scoring.skill import Credits
 from unbag.scoring.swap_consistency import swap_consistency
@@ -44,9 +44,9 @@ def swapped_scores(
             predicted,
             label,
             columns["source_id"],
-            flags(columns["swapped"]),
-            neutral=label_id(NEUTRAL),
-            contradiction=label_id(CONTRADICTION),
+            to_boolean_array(columns["swapped"]),
+            neutral=get_label_id(NEUTRAL),
+            contradiction=get_label_id(CONTRADICTION),
             resamples=resamples,
         )
     )
@@ -54,7 +54,7 @@ def swapped_scores(
 
 def swapped_decisive(columns: Columns) -> NDArray[np.bool_]:
     """Select the exchanged pairs, shape (n,)."""
-    return flags(columns["swapped"])
+    return to_boolean_array(columns["swapped"])
 
 
 def swapped_credits(columns: Columns, answers: SetPredictions) -> Credits:
@@ -63,7 +63,7 @@ def swapped_credits(columns: Columns, answers: SetPredictions) -> Credits:
     Neutral pairs and contradictions keep their gold label. Pairs of another label have no exchanged row and do not
     count.
     """
-    swapped = flags(columns["swapped"])
+    swapped = to_boolean_array(columns["swapped"])
     gold = answers.gold(columns["label"])
     right = answers.predicted == gold
     names = np.array(columns["source_id"], dtype=object)

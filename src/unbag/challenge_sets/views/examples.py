@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from unbag.data.columns import ROWS_PER_TABLE, numbers
+from unbag.data.columns import ROWS_PER_TABLE, read_numbers
 from unbag.data.predictions import NONE, SetPredictions
 
 PER_KIND: Final = 12
@@ -127,7 +127,7 @@ class Pairs:
     def __init__(self, rows: Any, answers: SetPredictions) -> None:
         self.rows = rows
         self.answers = answers
-        self.gold = answers.gold(numbers(rows, "label"))
+        self.gold = answers.gold(read_numbers(rows, "label"))
         self.right: NDArray[np.bool_] = answers.predicted == self.gold
         self.confidence = rounded_probability(answers.probabilities.max(axis=1))
         """Rounded probability of each prediction, shape (n,)."""

@@ -24,7 +24,7 @@ RECOMBINED: Final = _FOLDER / "demo-recombined.parquet"
 """Recombined set of the validation pairs, written in the same way."""
 
 
-def file(split: str) -> Path:
+def get_demo_file(split: str) -> Path:
     """Locate the file that contains the pairs of a split.
 
     Raises:
@@ -35,13 +35,13 @@ def file(split: str) -> Path:
     return _FOLDER / f"demo-{split}.jsonl.gz"
 
 
-def pairs(split: str) -> Iterator[Example]:
+def iter_demo_pairs(split: str) -> Iterator[Example]:
     """Iterate over the pairs of a split. Each group of three pairs (0-2, 3-5, …) contains all three labels.
 
     Raises:
         ValueError: If there is no such split.
 
-    >>> next(pairs("validation")).source_id
+    >>> next(iter_demo_pairs("validation")).source_id
     'demo-validation-000000'
     """
-    return open_data(file(split)).examples()
+    return open_data(get_demo_file(split)).examples()

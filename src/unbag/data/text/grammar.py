@@ -13,7 +13,7 @@ from difflib import SequenceMatcher
 from typing import Final
 
 from unbag.data.text.parses import Parse
-from unbag.data.text.tokens import words
+from unbag.data.text.tokens import tokenize_words
 
 _CLASSES: Final = (
     # opinion
@@ -46,10 +46,10 @@ AGE, COLOUR, ORIGIN = 3, 5, 6
 _RANKS: Final = {word: rank for rank, words in enumerate(_CLASSES) for word in words.split()}
 
 
-def adjective_rank(adjective: str) -> int | None:
+def get_adjective_rank(adjective: str) -> int | None:
     """Look up an adjective's rank in English adjective order, starting with 0 for opinion; None if unknown.
 
-    >>> [adjective_rank(word) for word in ("nice", "small", "clean", "old", "round", "red", "german", "wooden")]
+    >>> [get_adjective_rank(word) for word in ("nice", "small", "clean", "old", "round", "red", "german", "wooden")]
     [0, 1, 2, 3, 4, 5, 6, 7]
     """
     return _RANKS.get(adjective.lower())
@@ -66,12 +66,12 @@ _VOWEL_NUMBERS: Final = re.compile(r"(?:8[\d,]*|1[18](?:,\d{3})*|1[18]\d\d)(?!\d
 _VOWEL_LETTERS: Final = frozenset("AEFHILMNORSX")  # letters whose names begin with a vowel sound: eff, aitch, …
 
 
-def article_fits(article: str, next_word: str) -> bool:
+def is_matching_article(article: str, next_word: str) -> bool:
     """Check whether an indefinite article fits the sound of the next word; True for any other word than an article.
 
-    >>> article_fits("a", "guitar"), article_fits("an", "guitar"), article_fits("An", "hour")
+    >>> is_matching_article("a", "guitar"), is_matching_article("an", "guitar"), is_matching_article("An", "hour")
     (True, False, True)
-    >>> article_fits("the", "hour")
+    >>> is_matching_article("the", "hour")
     True
     """
     return article.lower() not in ARTICLES or (article.lower() == "an") == _sounds_like_a_vowel(next_word)
@@ -157,7 +157,7 @@ _QUANTITIES: Final = frozenset("couple dozen few great hundred lot many million 
 _BOTH_NUMBERS: Final = frozenset("aircraft deer fish foot gi offspring police series sheep".split())
 
 
-def determiners_fit(parse: Parse) -> bool:
+def has_matching_determiners(parse: Parse) -> bool:
     """Check whether all indefinite articles fit the next word's sound, and all determiners fit their noun's number.
 
     False for "a owl", "two woman" and "a boys", and for "a coat waits" if the parser tags the verb as a noun.
@@ -166,7 +166,12 @@ def determiners_fit(parse: Parse) -> bool:
         if word not in _DETERMINERS:
             continue
         following = parse.words[i + 1 : i + 2]
-        if word in ARTICLES and following and following[0][:1].isalnum() and not article_fits(word, following[0]):
+        if (
+            word in ARTICLES
+            and following
+            and following[0][:1].isalnum()
+            and not is_matching_article(word, following[0])
+        ):
             return False
         if not _fits_number(parse, i):
             return False
@@ -314,22 +319,22 @@ _SINGULAR_ENDS: Final = ("ss", "us", "is", "'s")
 _AFTER_HEAD: Final = ("of", "with", "in", "on", "at", "to", "from", "for")
 
 
-def plural_phrase(phrase: str) -> str:
+def pluralize_phrase(phrase: str) -> str:
     """Build the plural of a noun phrase without a determiner.
 
-    >>> plural_phrase("girl with a black bag")
+    >>> pluralize_phrase("girl with a black bag")
     'girls with a black bag'
     """
     words = phrase.split()
     head = _head(words)
-    return " ".join([*words[:head], plural(words[head]), *words[head + 1 :]])
+    return " ".join([*words[:head], pluralize_noun(words[head]), *words[head + 1 :]])
 
 
-def looks_plural(phrase: str) -> bool:
+def is_plural_phrase(phrase: str) -> bool:
     """Check whether a noun phrase without a determiner is plural, based on the form of its head.
 
-    >>> looks_plural("big waves of the sea"), looks_plural("pack of dogs"), looks_plural("bus"), looks_plural("fish")
-    (True, False, False, False)
+    >>> [is_plural_phrase(phrase) for phrase in ("big waves of the sea", "pack of dogs", "bus", "fish")]
+    [True, False, False, False]
     """
     words = phrase.split()
     head = words[_head(words)]
@@ -343,11 +348,11 @@ def _head(words: list[str]) -> int:
     return next((i for i, word in enumerate(words) if word in _AFTER_HEAD and i), len(words)) - 1
 
 
-def plural(noun: str) -> str:
+def pluralize_noun(noun: str) -> str:
     """Build the plural of a noun, or of a noun phrase whose head is the last word.
 
-    >>> plural("policeman"), plural("school bus"), plural("boy"), plural("puppy"), plural("old man")
-    ('policemen', 'school buses', 'boys', 'puppies', 'old men')
+    >>> [pluralize_noun(noun) for noun in ("policeman", "school bus", "boy", "puppy", "old man")]
+    ['policemen', 'school buses', 'boys', 'puppies', 'old men']
     """
     *before, last = noun.split(" ")
     return " ".join([*before, _plural(last)])
@@ -372,7 +377,7 @@ _CONTEXT: Final = 2  # words next to the difference that may belong to the phras
 
 
 @dataclass(frozen=True, slots=True)
-class Replacement:
+class PhraseReplacement:
     """The single phrase in which two sentences differ.
 
     Attributes:
@@ -402,7 +407,7 @@ class Replacement:
                 yield " ".join(old), " ".join(new)
 
 
-def find_replacement(premise: str, hypothesis: str) -> Replacement | None:
+def find_replacement(premise: str, hypothesis: str) -> PhraseReplacement | None:
     """Find the single word or phrase in which two sentences differ.
 
     `difflib` aligns the words. The comparison ignores case and the form of the indefinite article ("a guitar", "an
@@ -418,7 +423,7 @@ def find_replacement(premise: str, hypothesis: str) -> Replacement | None:
     >>> find_replacement("Two men play a violin.", "Two men play an electric guitar.").old
     ('violin',)
     """
-    sides = [[word.text for word in words(sentence)] for sentence in (premise, hypothesis)]
+    sides = [[word.text for word in tokenize_words(sentence)] for sentence in (premise, hypothesis)]
     normalized = [[_normalize(word) for word in side] for side in sides]
     # `autojunk` would ignore frequent words in sentences of 200 words or more.
     matcher = SequenceMatcher(a=normalized[0], b=normalized[1], autojunk=False)
@@ -432,7 +437,7 @@ def find_replacement(premise: str, hypothesis: str) -> Replacement | None:
     old, new = tuple(sides[0][i:j]), tuple(sides[1][k:m])
     if max(len(old), len(new)) > LONGEST or not all(map(_is_word, old + new)):
         return None
-    return Replacement(old, new, tuple(_context(sides[0][:i][::-1]))[::-1], tuple(_context(sides[0][j:])))
+    return PhraseReplacement(old, new, tuple(_context(sides[0][:i][::-1]))[::-1], tuple(_context(sides[0][j:])))
 
 
 def _normalize(word: str) -> str:

@@ -33,14 +33,14 @@ _INLINE: Final = (
 )
 
 
-def plain_paragraphs(lines: Iterable[str]) -> Iterator[str]:
+def iter_plain_paragraphs(lines: Iterable[str]) -> Iterator[str]:
     """Iterate over the paragraphs of a plain text by joining the lines between blank lines.
 
     In text without blank lines, a line continues on the next line if it is long and does not end a sentence.
 
-    >>> list(plain_paragraphs(["A dog", "sleeps.", "", "It rains."]))
+    >>> list(iter_plain_paragraphs(["A dog", "sleeps.", "", "It rains."]))
     ['A dog sleeps.', 'It rains.']
-    >>> list(plain_paragraphs(["A Title", "A dog sleeps.", "It rains."]))
+    >>> list(iter_plain_paragraphs(["A Title", "A dog sleeps.", "It rains."]))
     ['A Title', 'A dog sleeps.', 'It rains.']
     """
     block: list[str] = []
@@ -63,12 +63,12 @@ def _continues(line: str, following: str) -> bool:
     return len(line) >= _WRAPPED and not (_SENTENCE_END.search(line) and len(following) < _WRAPPED)
 
 
-def markdown_paragraphs(lines: Iterable[str]) -> Iterator[str]:
+def iter_markdown_paragraphs(lines: Iterable[str]) -> Iterator[str]:
     """Iterate over the paragraphs and list items of a Markdown text, without markup.
 
     Headings, code blocks, tables, HTML blocks, link definitions and the front matter are excluded.
 
-    >>> list(markdown_paragraphs(["# Dogs", "A **dog** [sleeps](a.md).", "", "- It `rains`.", "```", "x = 1", "```"]))
+    >>> list(iter_markdown_paragraphs(["# Dogs", "A **dog** [sleeps](a.md).", "", "- It `rains`."]))
     ['A dog sleeps.', 'It `rains`.']
     """
     block: list[str] = []
@@ -76,14 +76,14 @@ def markdown_paragraphs(lines: Iterable[str]) -> Iterator[str]:
     for line in _prose_lines(lines):
         begins = line is not None and _ITEM.match(line) is not None
         if block and (line is None or begins or size > LONGEST_PARAGRAPH):
-            yield plain_inline(" ".join(block))
+            yield strip_inline_markup(" ".join(block))
             block, size = [], 0
         if line is not None:
             text = _ITEM.sub("", line).strip()
             block.append(text)
             size += len(text)
     if block:
-        yield plain_inline(" ".join(block))
+        yield strip_inline_markup(" ".join(block))
 
 
 def _prose_lines(lines: Iterable[str]) -> Iterator[str | None]:
@@ -120,10 +120,10 @@ def _is_no_prose(line: str) -> bool:
     return any(pattern.search(line) for pattern in (_HEADING, _RULE, _TABLE, _DEFINITION, _DIRECTIVE))
 
 
-def plain_inline(text: str) -> str:
+def strip_inline_markup(text: str) -> str:
     """Remove inline Markdown markup. Code keeps its backticks, so that filters can distinguish it from prose.
 
-    >>> plain_inline("See [the *guide*](g.md) &amp; **read** it.")
+    >>> strip_inline_markup("See [the *guide*](g.md) &amp; **read** it.")
     'See the guide & read it.'
     """
     for pattern, replacement in _INLINE:

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from unbag.data.text import tagging as pipelines
-from unbag.data.text.tagging import PIPELINE, Reader, annotation_cache, read_ahead
+from unbag.data.text.tagging import PIPELINE, Reader, open_annotation_cache, precompute_annotations
 
 
-class Person(Enum):
+class GrammaticalPerson(Enum):
     """Person and number of a subject, as marked on English verbs."""
 
     I = "I"  # noqa: E741 - the name is the pronoun
@@ -22,8 +22,8 @@ class Person(Enum):
     PLURAL = "plural"  # also `you`, which takes plural verb forms
 
 
-_BE_PRESENT: Final = {Person.I: "am", Person.SINGULAR: "is", Person.PLURAL: "are"}
-_BE_PAST: Final = {Person.I: "was", Person.SINGULAR: "was", Person.PLURAL: "were"}
+_BE_PRESENT: Final = {GrammaticalPerson.I: "am", GrammaticalPerson.SINGULAR: "is", GrammaticalPerson.PLURAL: "are"}
+_BE_PAST: Final = {GrammaticalPerson.I: "was", GrammaticalPerson.SINGULAR: "was", GrammaticalPerson.PLURAL: "were"}
 _BE: Final = {form: forms for forms in (_BE_PRESENT, _BE_PAST) for form in forms.values()}
 _IRREGULAR: Final = {"have": "has", "do": "does", "go": "goes"}  # `be` is in `_BE`; `undergo` follows the rule for -o
 _BASES: Final = {singular: base for base, singular in _IRREGULAR.items()}
@@ -33,7 +33,7 @@ OBJECTIVE: Final = {"I": "me", "he": "him", "she": "her", "we": "us", "they": "t
 SUBJECTIVE: Final = {objective: subjective for subjective, objective in OBJECTIVE.items()}
 
 
-def conjugate(verb: str, lemma: str, person: Person, *, third: bool) -> str:
+def conjugate_verb(verb: str, lemma: str, person: GrammaticalPerson, *, third: bool) -> str:
     """Conjugate a finite verb to agree with a new subject.
 
     Args:
@@ -43,18 +43,22 @@ def conjugate(verb: str, lemma: str, person: Person, *, third: bool) -> str:
         person: Person of the new subject.
         third: Whether `verb` is a third person singular form, which distinguishes `passes` from `pass`.
 
-    >>> conjugate("is", "be", Person.PLURAL, third=True), conjugate("carry", "carry", Person.SINGULAR, third=False)
-    ('are', 'carries')
-    >>> [conjugate(verb, lemma, Person.PLURAL, third=True) for verb, lemma in (("lies", "lie"), ("rides", "rid"))]
-    ['lie', 'ride']
+    >>> conjugate_verb("is", "be", GrammaticalPerson.PLURAL, third=True)
+    'are'
+    >>> conjugate_verb("carry", "carry", GrammaticalPerson.SINGULAR, third=False)
+    'carries'
+    >>> conjugate_verb("lies", "lie", GrammaticalPerson.PLURAL, third=True)
+    'lie'
+    >>> conjugate_verb("rides", "rid", GrammaticalPerson.PLURAL, third=True)
+    'ride'
     """
     lower = verb.lower()
     if lower in _BE:
         form = _BE[lower][person]
     else:
         candidates = (lemma, *_bases(lower)) if third else ()
-        base = next((base for base in candidates if third_singular(base) == lower), lower)
-        form = third_singular(base) if person is Person.SINGULAR else base
+        base = next((base for base in candidates if build_third_singular(base) == lower), lower)
+        form = build_third_singular(base) if person is GrammaticalPerson.SINGULAR else base
     return form.capitalize() if verb[:1].isupper() else form
 
 
@@ -66,10 +70,10 @@ def _bases(singular: str) -> list[str]:
     return [*_BASES.get(singular, "").split(), singular[:-3] + "y", *shorter]
 
 
-def third_singular(base: str) -> str:
+def build_third_singular(base: str) -> str:
     """Build the third person singular present form of a verb.
 
-    >>> [third_singular(base) for base in ("pull", "watch", "carry", "play", "go", "have", "fix", "undo")]
+    >>> [build_third_singular(base) for base in ("pull", "watch", "carry", "play", "go", "have", "fix", "undo")]
     ['pulls', 'watches', 'carries', 'plays', 'goes', 'has', 'fixes', 'undoes']
     """
     if base in _IRREGULAR:
@@ -81,7 +85,7 @@ def third_singular(base: str) -> str:
     return base + "s"
 
 
-def dependents(heads: Sequence[int]) -> list[list[int]]:
+def compute_dependents(heads: Sequence[int]) -> list[list[int]]:
     """Compute the ordered children of each token from the heads of all tokens. A root is its own head."""
     children: list[list[int]] = [[] for _ in heads]
     for i, head in enumerate(heads):
@@ -159,7 +163,7 @@ class Parse:
 
     @cached_property
     def _children(self) -> list[list[int]]:
-        return dependents(self.heads)
+        return compute_dependents(self.heads)
 
 
 class Parser:
@@ -188,8 +192,8 @@ class Parser:
                 f"without {', '.join(missing)} (components: {', '.join(self._nlp.pipe_names) or 'none'})"
             )
         self._n_processed = 0  # sentences that the pipeline has processed
-        self.identity = pipelines.pipeline_identity(self._nlp)
-        self._store = annotation_cache("parses", f"{self.identity}, format {_FORMAT}", cache)
+        self.identity = pipelines.build_pipeline_identity(self._nlp)
+        self._store = open_annotation_cache("parses", f"{self.identity}, format {_FORMAT}", cache)
 
     def parses(self, sentences: Iterable[str]) -> Iterator[Parse]:
         """Parse sentences and yield the parses in order, with some thousand sentences in memory."""
@@ -243,12 +247,12 @@ class Parser:
             yield _columns(next(parsed)) if tag in doc_tags else (doc_tags,)
 
 
-def parse_ahead(
+def precompute_parses(
     pipeline: str | Path, sentences: Iterable[str], *, tag: str | None = None, cache: Path | None = None
 ) -> None:
     """Parse sentences in several processes, and store the parses on disk for `Parser`.
 
-    Does nothing with one process (`utils.parallel.num_proc`).
+    Does nothing with one process (`utils.parallel.get_num_proc`).
 
     Args:
         pipeline: Installed package, folder, or Hub repository of the pipeline.
@@ -256,7 +260,7 @@ def parse_ahead(
         tag: Fine-grained tag that a sentence must contain, as in `Parser.parses_with` (default: parse all).
         cache: Folder for parsed sentences (default: `unbag/parses` in the user's cache folder).
     """
-    read_ahead(partial(_reader, pipeline, tag, cache), sentences)
+    precompute_annotations(partial(_reader, pipeline, tag, cache), sentences)
 
 
 def _reader(pipeline: str | Path, tag: str | None, cache: Path | None) -> Reader:

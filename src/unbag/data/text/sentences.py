@@ -1,6 +1,6 @@
 """Sentence splitting for English text, and filters for declarative prose with a reliable parse.
 
-No function runs a model; `parse_exclusion` takes a parse.
+No function runs a model; `find_parse_exclusion` takes a parse.
 """
 
 import re
@@ -67,10 +67,10 @@ def split_english(paragraph: str) -> list[str]:
     return [sentence for sentence in sentences if sentence]
 
 
-def form_exclusion(sentence: str) -> str | None:
+def find_form_exclusion(sentence: str) -> str | None:
     """Find a reason to exclude a sentence based on its characters; None for a possible premise.
 
-    >>> form_exclusion("The old dog sleeps."), form_exclusion("Does the old dog sleep in the garden?")
+    >>> find_form_exclusion("The old dog sleeps."), find_form_exclusion("Does the old dog sleep in the garden?")
     ('shorter than 5 words', 'not declarative (a question, an order, a fragment)')
     """
     words = sentence.split()
@@ -87,7 +87,7 @@ def form_exclusion(sentence: str) -> str | None:
     return None
 
 
-def parse_exclusion(parse: Parse) -> str | None:
+def find_parse_exclusion(parse: Parse) -> str | None:
     """Find a reason to exclude a sentence based on its parse; None for a declarative sentence.
 
     The parser outputs no confidence. A parse counts as certain if it is consistent: one root, a finite verb with a
@@ -139,7 +139,7 @@ def is_english(sentences: Iterable[str]) -> bool:
     return n < _LEAST_WORDS or hits >= _LEAST_SHARE * n
 
 
-def language_error(where: str) -> str:
+def build_language_error(where: str) -> str:
     """Build the error message for a text that is not English."""
     return (
         f"{where}: expected English text, got text with few English words; sets can be built only from English text, "

@@ -21,10 +21,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from unbag.utils import parallel
-from unbag.utils.files import cache_folder
-from unbag.utils.hub import HubReadError, hub_read
-from unbag.utils.offline import unless_unreachable
-from unbag.utils.redaction import first_line
+from unbag.utils.files import get_cache_folder
+from unbag.utils.hub import HubReadError, read_from_hub
+from unbag.utils.offline import use_cache_if_unreachable
+from unbag.utils.redaction import extract_first_line
 from unbag.utils.sqlite_cache import SqliteCache
 
 PIPELINE: Final = "spacy/en_core_web_sm"
@@ -54,7 +54,7 @@ def load_pipeline(pipeline: str | Path, exclude: Sequence[str]) -> Any:
     try:
         return load(source, exclude=tuple(exclude))
     except Exception as error:  # spaCy raises many types of errors for folders with arbitrary content
-        raise ValueError(f"{_EXPECTED}, got {str(pipeline)!r} ({first_line(error)})") from error
+        raise ValueError(f"{_EXPECTED}, got {str(pipeline)!r} ({extract_first_line(error)})") from error
 
 
 # Several builders of a run use the same pipeline. Hub snapshots do not change, unlike a user's folder.
@@ -72,13 +72,13 @@ def _from_hub(pipeline: str) -> str:
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import HfHubHTTPError, HFValidationError
 
-    with unless_unreachable() as unreachable:
+    with use_cache_if_unreachable() as unreachable:
         try:
-            return hub_read(f"the spaCy pipeline {pipeline}", lambda: snapshot_download(pipeline))
+            return read_from_hub(f"the spaCy pipeline {pipeline}", lambda: snapshot_download(pipeline))
         except HubReadError:
             raise
         except (HfHubHTTPError, HFValidationError, OSError) as error:
-            why = unreachable or f"the Hub does not provide it: {first_line(error)}"
+            why = unreachable or f"the Hub does not provide it: {extract_first_line(error)}"
             raise ValueError(f"spaCy pipeline {pipeline!r}: expected a local copy, got none, and {why}") from error
 
 
@@ -107,7 +107,7 @@ def is_package_installed(package: str) -> bool:
         return sys.modules.get(package) is not None
 
 
-def pipeline_identity(nlp: Any) -> str:
+def build_pipeline_identity(nlp: Any) -> str:
     """Build the identity of a pipeline: name, version and spaCy version, which determine its output."""
     return f"{nlp.meta['lang']}_{nlp.meta['name']} {nlp.meta['version']}, spaCy {version('spacy')}"
 
@@ -121,8 +121,8 @@ _QUEUED_CHUNKS: Final = 2  # submitted chunks per process: keeps processes busy 
 _worker_reader: Reader | None = None  # reader of the current worker process
 
 
-def read_ahead(make: Callable[[], Reader], sentences: Iterable[str]) -> None:
-    """Annotate sentences in several processes (`utils.parallel.num_proc`). Does nothing with one process.
+def precompute_annotations(make: Callable[[], Reader], sentences: Iterable[str]) -> None:
+    """Annotate sentences in several processes (`utils.parallel.get_num_proc`). Does nothing with one process.
 
     Args:
         make: Function that creates a reader. Each process creates its own.
@@ -131,15 +131,15 @@ def read_ahead(make: Callable[[], Reader], sentences: Iterable[str]) -> None:
     Raises:
         ValueError: If a process dies or a reader raises it.
     """
-    if parallel.num_proc() == 1:
+    if parallel.get_num_proc() == 1:
         return
     stream = iter(sentences)
     pending: deque[Future[None]] = deque()
     try:
-        with ProcessPoolExecutor(parallel.num_proc(), initializer=_init_worker, initargs=(make,)) as pool:
+        with ProcessPoolExecutor(parallel.get_num_proc(), initializer=_init_worker, initargs=(make,)) as pool:
             try:
                 while chunk := list(islice(stream, _CHUNK_SIZE)):
-                    if len(pending) == _QUEUED_CHUNKS * parallel.num_proc():
+                    if len(pending) == _QUEUED_CHUNKS * parallel.get_num_proc():
                         pending.popleft().result()
                     pending.append(pool.submit(_read_chunk, chunk))
                 for future in pending:
@@ -167,7 +167,7 @@ def _read_chunk(sentences: list[str]) -> None:
 _LAYOUT: Final = 2  # version of the file's layout; version 1 had no checksums
 
 
-def annotation_cache(kind: str, identity: str, folder: Path | None = None) -> SqliteCache:
+def open_annotation_cache(kind: str, identity: str, folder: Path | None = None) -> SqliteCache:
     """Open the cache that stores annotations by sentence.
 
     Args:
@@ -176,7 +176,7 @@ def annotation_cache(kind: str, identity: str, folder: Path | None = None) -> Sq
         folder: Folder of the file (default: `unbag/<kind>` in the user's cache folder).
     """
     name = hashlib.sha256(f"{identity}, layout {_LAYOUT}".encode()).hexdigest()[:16]
-    return SqliteCache((folder or cache_folder(kind)) / f"{name}.sqlite", kind)
+    return SqliteCache((folder or get_cache_folder(kind)) / f"{name}.sqlite", kind)
 
 
 Tagged = tuple[tuple[str, str], ...]
@@ -214,9 +214,9 @@ class Tagger:
                 f"--pipeline: expected a spaCy pipeline with universal POS tags, got {str(pipeline)!r} without them "
                 f"(components: {', '.join(names) or 'none'})"
             )
-        self.identity = pipeline_identity(self._nlp)
+        self.identity = build_pipeline_identity(self._nlp)
         self.fine: frozenset[str] = frozenset(self._nlp.get_pipe("tagger").labels if "tagger" in names else ())
-        self._store = annotation_cache("tagged", self.identity, cache)
+        self._store = open_annotation_cache("tagged", self.identity, cache)
 
     def tags(self, sentences: Iterable[str], *, keep: bool = True) -> dict[str, Tagged]:
         """Compute the universal tags of each distinct sentence.
@@ -248,12 +248,12 @@ class Tagger:
         return tags
 
 
-def tag_ahead(pipeline: str | Path, sentences: Iterable[str], *, cache: Path | None = None) -> None:
+def precompute_tags(pipeline: str | Path, sentences: Iterable[str], *, cache: Path | None = None) -> None:
     """Tag sentences in several processes, and store the tags on disk for `Tagger`.
 
-    Does nothing with one process (`utils.parallel.num_proc`).
+    Does nothing with one process (`utils.parallel.get_num_proc`).
     """
-    read_ahead(partial(_reader, pipeline, cache), sentences)
+    precompute_annotations(partial(_reader, pipeline, cache), sentences)
 
 
 def _reader(pipeline: str | Path, cache: Path | None) -> Reader:

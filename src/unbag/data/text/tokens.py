@@ -26,7 +26,7 @@ SEGMENTER: Final = "jieba"
 
 
 @dataclass(frozen=True, slots=True)
-class Tokens:
+class TokenizedSentence:
     """Tokenized sentence.
 
     Attributes:
@@ -105,7 +105,7 @@ def is_segmented(language: str, *, characters: bool = False) -> bool:
     return language == "zh" and not characters
 
 
-def tokenizer_identity(language: str, *, characters: bool = False) -> str:
+def build_tokenizer_identity(language: str, *, characters: bool = False) -> str:
     """Build the identity of a language's tokenizer: the versions of spaCy and of the segmenter.
 
     Raises:
@@ -117,7 +117,7 @@ def tokenizer_identity(language: str, *, characters: bool = False) -> str:
 
 
 @lru_cache(maxsize=1 << 14)  # in SNLI, three consecutive pairs share a premise
-def tokenize(sentence: str, language: str = "en", *, characters: bool = False) -> Tokens:
+def tokenize(sentence: str, language: str = "en", *, characters: bool = False) -> TokenizedSentence:
     """Split a sentence into tokens.
 
     Args:
@@ -147,13 +147,13 @@ def tokenize(sentence: str, language: str = "en", *, characters: bool = False) -
         texts.append(token.text)
     # The length in the paper counts whitespace tokens as words (`not token.is_punct`).
     length = len(words) + spaces
-    return Tokens(sentence, tuple(texts), tuple(words), length, _JOINERS.get(language, " "))
+    return TokenizedSentence(sentence, tuple(texts), tuple(words), length, _JOINERS.get(language, " "))
 
 
 _TOKEN: Final = re.compile(r"\w+(?:['’]\w+)*|[^\w\s]")
 
 
-class Word(NamedTuple):
+class WordSpan(NamedTuple):
     """Word, number or punctuation mark with its position: `sentence[start:end]`."""
 
     text: str
@@ -166,10 +166,10 @@ class Word(NamedTuple):
         return not self.text[0].isalnum()
 
 
-def words(sentence: str) -> list[Word]:
+def tokenize_words(sentence: str) -> list[WordSpan]:
     """Split a sentence into words and punctuation marks.
 
-    >>> [word.text for word in words("The dog's toy isn't sun-lit.")]
+    >>> [word.text for word in tokenize_words("The dog's toy isn't sun-lit.")]
     ['The', "dog's", 'toy', "isn't", 'sun', '-', 'lit', '.']
     """
-    return [Word(match.group(), match.start(), match.end()) for match in _TOKEN.finditer(sentence)]
+    return [WordSpan(match.group(), match.start(), match.end()) for match in _TOKEN.finditer(sentence)]

@@ -21,10 +21,10 @@ import pyarrow.parquet as pq
 from unbag.challenge_sets import build_stats, loading
 from unbag.challenge_sets.request import Request, records, to_built_set, validated_builder
 from unbag.data.columns import count_distinct
-from unbag.data.sources import Source
+from unbag.data.sources import PairSource
 from unbag.evaluation.ray.cluster import cluster, pack_outcome, unpack_outcome, validate_ray
 from unbag.evaluation.ray.rows_in_parts import META, RowsInParts, meta_of
-from unbag.utils.storage import Folder
+from unbag.utils.storage import StorageFolder
 
 RECORD: Final = "record.json"
 _MOST_SPANS: Final = 40
@@ -71,7 +71,7 @@ def build(request: Request, output: str | Path) -> dict[str, Any]:
     if str(output).endswith(".parquet"):
         raise ValueError(f"--engine ray: expected a folder, got --output {output}; omit .parquet")
     validate_ray()
-    folder, builder = Folder(output), validated_builder(request)
+    folder, builder = StorageFolder(output), validated_builder(request)
     with TemporaryDirectory(prefix="unbag-") as tmp:
         builder._output_dir = _create_build_folder(tmp)
         # Before Ray starts: builders may fork this process, and forking is unsafe once Ray has started its threads.
@@ -99,7 +99,7 @@ def build(request: Request, output: str | Path) -> dict[str, Any]:
 
 
 def _build_parts(
-    ray: Any, request: Request, builder: Any, split: Any, parts: Sequence[Part], folder: Folder
+    ray: Any, request: Request, builder: Any, split: Any, parts: Sequence[Part], folder: StorageFolder
 ) -> list[Mapping[str, Mapping[str, int]]]:
     """Build the parts of a split. Returns the counts of each part, in order."""
     config = builder.config
@@ -130,7 +130,9 @@ def _build_part(row: Mapping[str, Any], shared: _SharedArguments) -> dict[str, b
     return {"outcome": pack_outcome(lambda: (number, _write_part(builder_spec, plan, folder, part)), driver_folder)}
 
 
-def _write_part(builder_spec: str, plan: Mapping[str, Any], folder: Folder, part: Part) -> dict[str, dict[str, int]]:
+def _write_part(
+    builder_spec: str, plan: Mapping[str, Any], folder: StorageFolder, part: Part
+) -> dict[str, dict[str, int]]:
     """Write a part unless its file exists with the same key. Returns its counts."""
     stored = meta_of(folder, part.file)
     if stored is not None and stored["key"] == part.key:
@@ -157,7 +159,7 @@ def _write_part(builder_spec: str, plan: Mapping[str, Any], folder: Folder, part
 
 
 @lru_cache(maxsize=4)
-def _open_builder(builder_spec: str) -> tuple[Any, tuple[Source, ...]]:
+def _open_builder(builder_spec: str) -> tuple[Any, tuple[PairSource, ...]]:
     """Open a builder and its sources, once per process."""
     name, config, options = json.loads(builder_spec)
     builder = loading.builder(name, config, **options)
@@ -187,13 +189,13 @@ def _parts(builder: Any, split: Any) -> list[Part]:
     ]
 
 
-def _validate_folder(folder: Folder, wanted: set[str]) -> None:
+def _validate_folder(folder: StorageFolder, wanted: set[str]) -> None:
     """Validate that a folder has no other Parquet files, which loaders would include in the set."""
     if other := [name for name in folder.names() if name.endswith(".parquet") and name not in wanted]:
         raise ValueError(f"{folder}: expected no files of other sets, got {', '.join(other[:3])}; use another folder")
 
 
-def _validate_shared_folder(folder: Folder, wanted: set[str]) -> None:
+def _validate_shared_folder(folder: StorageFolder, wanted: set[str]) -> None:
     """Validate that all nodes have written to the same folder."""
     if missing := sorted(wanted.difference(folder.names())):
         raise ValueError(

@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from typing import Any, TypeVar
 
-from unbag.utils.redaction import first_line
+from unbag.utils.redaction import extract_first_line
 
 T = TypeVar("T")
 
@@ -72,7 +72,7 @@ def translate_ray_errors() -> Iterator[None]:
     try:
         yield
     except (RayError, SystemException) as error:
-        reason = first_line(error.__cause__ or error)
+        reason = extract_first_line(error.__cause__ or error)
         raise ValueError(
             f"--engine ray: Ray stopped with {type(error).__name__} ({reason}); rerun the command to resume from "
             "stored results"
@@ -85,7 +85,8 @@ def _connect(ray: Any) -> None:
             ray.init(include_dashboard=False, log_to_driver=False, logging_level=logging.ERROR)
     except Exception as error:  # Ray raises a plain Exception if starting takes over half a minute
         raise ValueError(
-            f"--engine ray: expected a reachable Ray cluster, got an error ({first_line(error)}); check RAY_ADDRESS"
+            f"--engine ray: expected a reachable Ray cluster, got an error ({extract_first_line(error)}); check "
+            "RAY_ADDRESS"
         ) from error
 
 

@@ -26,7 +26,7 @@ from unbag.evaluation.ray.cluster import (
 from unbag.inference.prediction_store import ChunkRows, ChunkShard, Predictions, Store
 from unbag.inference.predictor import Predictor
 from unbag.inference.runner import PredictionJob, Progress, predict_chunk_shard
-from unbag.utils.storage import Folder
+from unbag.utils.storage import StorageFolder
 
 if TYPE_CHECKING:
     import datasets
@@ -268,7 +268,7 @@ class _PredictionActor:
         return predictor
 
 
-def _validate_shared_folder(folder: Folder, name: str) -> None:
+def _validate_shared_folder(folder: StorageFolder, name: str) -> None:
     try:
         folder.read(name)
     except FileNotFoundError:

@@ -10,9 +10,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from unbag.utils.redaction import first_line
+from unbag.utils.redaction import extract_first_line
 from unbag.utils.safe_io import DataError
-from unbag.utils.storage import Folder
+from unbag.utils.storage import StorageFolder
 
 META: Final = b"unbag.part"
 """Schema metadata key for the hash of the rows' inputs and the counts of their build."""
@@ -28,7 +28,7 @@ class RowsInParts:
         columns: Columns to read; None for all.
     """
 
-    folder: Folder
+    folder: StorageFolder
     files: Sequence[str]
     columns: Sequence[str] | None = None
 
@@ -62,8 +62,8 @@ class RowsInParts:
                     table = pq.read_table(file, columns=self.columns, page_checksum_verification=True)
             except (OSError, pa.ArrowException) as error:
                 raise DataError(
-                    f"{self.folder.where(name)}: expected a readable file, got an error ({first_line(error)}); remove "
-                    "the file and build the set again"
+                    f"{self.folder.where(name)}: expected a readable file, got an error "
+                    f"({extract_first_line(error)}); remove the file and build the set again"
                 ) from None
             for start in range(0, len(table), batch_size):
                 yield table.slice(start, batch_size)
@@ -84,7 +84,7 @@ class RowsInParts:
         return rows
 
 
-def meta_of(folder: Folder, name: str) -> dict[str, Any] | None:
+def meta_of(folder: StorageFolder, name: str) -> dict[str, Any] | None:
     """Read unbag's metadata of a file. Returns None if the file is missing, corrupted, or has no metadata."""
     try:
         with folder.open(name) as file:

@@ -26,7 +26,7 @@ from unbag.inference.memory import BatchSplitter
 from unbag.inference.predictor import ModelError, collect_batches, validate_pairs, validate_probabilities
 from unbag.inference.tokenization import CPU_BATCH_TOKENS, GPU_BATCH_TOKENS, pad, select_batches, token_batches
 from unbag.inference.transformer import DTYPES, Dtype, resolve_device
-from unbag.utils.redaction import first_line
+from unbag.utils.redaction import extract_first_line
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -200,7 +200,7 @@ class CausalPredictor:
                 batch_tokens=batch_tokens,
             )
         except (RuntimeError, MemoryError) as error:  # the constructor moves the model to the device and runs it once
-            raise ModelError(f"{model} cannot be run: {type(error).__name__}: {first_line(error)}") from error
+            raise ModelError(f"{model} cannot be run: {type(error).__name__}: {extract_first_line(error)}") from error
 
     def predict(self, premises: Sequence[str], hypotheses: Sequence[str]) -> NDArray[np.float32]:
         """Predict the probabilities of n pairs in their order, shape (n, 3).

@@ -25,8 +25,8 @@ from unbag.inference.label_probe import PAIRS
 from unbag.inference.llm.prompts import Prompt, fingerprint
 from unbag.inference.llm.reading import first_token_probabilities, parse_label
 from unbag.inference.predictor import collect_batches, one_hot_probabilities, validate_pairs, validate_probabilities
-from unbag.utils.files import cache_folder
-from unbag.utils.redaction import first_line, redact
+from unbag.utils.files import get_cache_folder
+from unbag.utils.redaction import extract_first_line, redact
 from unbag.utils.sqlite_cache import SqliteCache
 
 
@@ -282,9 +282,9 @@ class EndpointPredictor:
         except Exception as error:  # the HTTP client's error for an invalid host name derives from Exception directly
             raise EndpointError(
                 f"--base-url: expected an address such as http://localhost:8000/v1, got {address!r:.200} "
-                f"({first_line(error)}); correct it"
+                f"({extract_first_line(error)}); correct it"
             ) from error
-        answers = AnswerCache(cache or cache_folder("answers") / "answers.sqlite")
+        answers = AnswerCache(cache or get_cache_folder("answers") / "answers.sqlite")
         return cls(
             model,
             client,
@@ -425,7 +425,7 @@ class EndpointPredictor:
         return f"{what}; run the same command again to continue"
 
     def _message(self, error: Exception) -> str:
-        return first_line(error, longest=300)
+        return extract_first_line(error, longest=300)
 
 
 def _parse_completion(completion: Any) -> Answer:

@@ -5,7 +5,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from unbag.data.labels import LABELS, LabelError, canonical
+from unbag.data.labels import LABELS, LabelError, resolve_label
 from unbag.inference.llm.prompts import WORDS
 
 LEAST_MASS: Final = 0.5
@@ -40,7 +40,7 @@ def _named(word: str) -> str | None:
     if label := _LABEL_OF.get(word.lower()):
         return label
     try:
-        label = canonical(word)
+        label = resolve_label(word)
     except LabelError:
         return None
     return label if label in LABELS else None

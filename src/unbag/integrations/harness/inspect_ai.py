@@ -10,7 +10,7 @@ no metric, so its score is plain accuracy. It is therefore written only for sets
 import json
 from collections.abc import Sequence
 
-from unbag.data.labels import LABELS, label_id
+from unbag.data.labels import LABELS, get_label_id
 from unbag.inference.llm.prompts import INSTRUCTION, WORDS, Prompt
 from unbag.integrations.harness.tasks import Task, scoring_source
 
@@ -92,9 +92,9 @@ def files(tasks: Sequence[Task], prompt: Prompt) -> dict[str, str]:
 
 def _eval_yaml(task: Task) -> str:
     """Build the `eval.yaml` of a dataset, with one task that asks for the label id in the rows."""
-    numbered = ", ".join(f"{label_id(label)} for {WORDS[label]}" for label in LABELS)
+    numbered = ", ".join(f"{get_label_id(label)} for {WORDS[label]}" for label in LABELS)
     template = f"{INSTRUCTION} Give it as a number: {numbered}.\n\nPremise: {{premise}}\nHypothesis: {{prompt}}"
-    numbers = "".join(str(label_id(label)) for label in LABELS)
+    numbers = "".join(str(get_label_id(label)) for label in LABELS)
     document = {
         "name": task.id,
         "evaluation_framework": "inspect-ai",

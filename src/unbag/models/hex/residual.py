@@ -23,7 +23,7 @@ from torch import Tensor, nn
 
 from unbag.models.hex.superficial import SuperficialBranch, WordTable
 from unbag.utils.files import atomic_write, read_json_object
-from unbag.utils.redaction import first_line
+from unbag.utils.redaction import extract_first_line
 from unbag.utils.safe_io import validate_file
 
 WEIGHTS_FILE: Final = "hex.safetensors"
@@ -112,4 +112,6 @@ class ResidualHead(nn.Module):
             branch = SuperficialBranch.of(weights, table, normalise=config["normalise"])
             return cls(config["layer"], branch, tensors["omega"])
         except (SafetensorError, LookupError, TypeError, AttributeError, RuntimeError) as error:
-            raise ValueError(f"{folder / WEIGHTS_FILE}: cannot be read ({first_line(error)}); train again") from error
+            raise ValueError(
+                f"{folder / WEIGHTS_FILE}: cannot be read ({extract_first_line(error)}); train again"
+            ) from error

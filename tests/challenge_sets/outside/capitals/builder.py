@@ -7,8 +7,8 @@ import pyarrow as pa
 
 from unbag.challenge_sets.builder import ChallengeSetBuilder
 from unbag.challenge_sets.config import SourceConfig, source_configs
-from unbag.data.columns import PAIR, tables
-from unbag.data.labels import label_id
+from unbag.data.columns import PAIR, iter_tables
+from unbag.data.labels import get_label_id
 
 
 @dataclass
@@ -37,12 +37,12 @@ class Capitals(ChallengeSetBuilder):
                 "source_id": example.source_id,
                 "premise": example.premise.upper(),
                 "hypothesis": example.hypothesis.upper() + "!" * self.config.marks,
-                "label": label_id(example.label),
+                "label": get_label_id(example.label),
                 "letters": len(example.premise),
             }
             for example in examples
         )
-        return tables(rows, self.SCHEMA)
+        return iter_tables(rows, self.SCHEMA)
 
 
 Capitals.BUILDER_CONFIGS = source_configs(CapitalsConfig, Capitals.VERSION)

@@ -36,7 +36,7 @@ from unbag.challenge_sets.perturbations.soswap.phrases import (
     person_of,
     subject_span,
 )
-from unbag.data.text.grammar import capitalize, decapitalize, determiners_fit
+from unbag.data.text.grammar import capitalize, decapitalize, has_matching_determiners
 from unbag.data.text.parses import OBJECTIVE, SUBJECTIVE, Parse
 
 
@@ -63,7 +63,7 @@ def soswap(parse: Parse) -> Swap | SoswapExclusion:
     clause = find_clause(parse)
     if isinstance(clause, SoswapExclusion):
         return clause
-    if not determiners_fit(parse):
+    if not has_matching_determiners(parse):
         return SoswapExclusion.DETERMINER
     subject = subject_span(parse, clause)
     if isinstance(subject, SoswapExclusion):

@@ -11,7 +11,7 @@ from unbag.challenge_sets.perturbations.soswap.clause import (
     is_of_the_body,
 )
 from unbag.data.text.grammar import ARTICLES, CLOTHES, COLOURS, MISREAD, WITHOUT_TOOL
-from unbag.data.text.parses import Parse, Person, conjugate
+from unbag.data.text.parses import GrammaticalPerson, Parse, conjugate_verb
 
 _PLURAL: Final = frozenset("you we they us them both many few several others these those people police cattle".split())
 _OF_MANY: Final = frozenset("lot number couple bunch variety majority dozen handful all some most half plenty".split())
@@ -36,17 +36,17 @@ def finite_verb(parse: Parse, verb: int) -> int | None:
     return first if parse.lower_words[first] in ("was", "were") else None
 
 
-def conjugate_finite(parse: Parse, finite: int, person: Person) -> str:
+def conjugate_finite(parse: Parse, finite: int, person: GrammaticalPerson) -> str:
     """Conjugate a verb from `finite_verb` to agree with another subject."""
     third = parse.tags[finite] == "VBZ"
-    return conjugate(parse.words[finite], parse.lemmas[finite].lower(), person, third=third)
+    return conjugate_verb(parse.words[finite], parse.lemmas[finite].lower(), person, third=third)
 
 
-def person_of(parse: Parse, head: int, span: range) -> Person:
+def person_of(parse: Parse, head: int, span: range) -> GrammaticalPerson:
     """Determine the person of the verb that agrees with a phrase as its subject."""
     word = parse.lower_words[head]
     if word in ("i", "me"):
-        return Person.I
+        return GrammaticalPerson.I
     children = parse.children(head)
     # Parsers sometimes read "a helmet and clothing" as the compound "helmet-and-clothing".
     nouns = [head, *(i for i in children if parse.deps[i] in ("nmod", "compound") and parse.pos[i] == "NOUN")]
@@ -56,16 +56,16 @@ def person_of(parse: Parse, head: int, span: range) -> Person:
         parse.lower_words[i] for noun in nouns for i in parse.children(noun) if parse.deps[i] == "cc" and i in span
     }
     if "and" in conjunctions or "&" in conjunctions:
-        return Person.PLURAL
+        return GrammaticalPerson.PLURAL
     if word in _OF_MANY:
         inner = _of_complement(parse, head)
-        return Person.SINGULAR if inner is None else person_of(parse, inner, span)
+        return GrammaticalPerson.SINGULAR if inner is None else person_of(parse, inner, span)
     counted = any(parse.deps[i] == "nummod" and parse.lower_words[i] not in ("one", "1") for i in children)
     counted = counted and not any(parse.lower_words[i] in ARTICLES for i in children)  # "a four wheeler" is singular
     many = parse.tags[head] in ("NNS", "NNPS") or word in _PLURAL or counted
     if parse.pos[head] == "NUM":
         many = word not in ("one", "1")
-    return Person.PLURAL if many else Person.SINGULAR
+    return GrammaticalPerson.PLURAL if many else GrammaticalPerson.SINGULAR
 
 
 def _of_complement(parse: Parse, head: int) -> int | None:
@@ -84,7 +84,9 @@ def agrees(parse: Parse, finite: int, subject: int) -> bool:
     collective = parse.lemmas[subject].lower() in _COLLECTIVE or _of_complement(parse, subject) is not None
     whole = range(len(parse.words))
     return (
-        parse.tags[finite] not in ("VB", "VBP") or collective or person_of(parse, subject, whole) is not Person.SINGULAR
+        parse.tags[finite] not in ("VB", "VBP")
+        or collective
+        or person_of(parse, subject, whole) is not GrammaticalPerson.SINGULAR
     )
 
 
